@@ -1,5 +1,5 @@
-//! Responses of ACME servers: certificates, renewal windows, error documents. No input makes the client panic, and their
-//! description fits on one log line.
+//! Responses of ACME servers: certificates, renewal windows, error documents. No input makes the client panic, and
+//! their description fits on one log line.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -6,10 +6,10 @@ use libfuzzer_sys::fuzz_target;
 use myriad_disk::examine;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Bytes of a header; the last eight are its checksum.
+/// Size of a header, in bytes; the last eight are its checksum.
 const HEADER: usize = 128;
 
-/// A file with correct checksums, because random ones would be refused early.
+/// File with correct checksums, because random checksums would be rejected early.
 #[derive(Arbitrary, Debug)]
 struct File<'a> {
     is_marker: bool,

@@ -1,5 +1,5 @@
-//! Certificates and revocation lists from clients and upstreams: any content is parsed or refused, and their description fits
-//! on one line.
+//! Certificates and revocation lists from clients and upstreams: any content is parsed or rejected, and their
+//! description fits on one line.
 #![no_main]
 
 use gullible::Gullible;
@@ -10,7 +10,7 @@ use myriad_x509::{Certificate, Purpose, RevocationList, Trust};
 
 mod gullible;
 
-/// Splits concatenated DER; bytes after the last complete element are one more.
+/// Splits concatenated DER; bytes after the last complete element form another piece.
 fn pieces(bytes: &[u8]) -> Vec<&[u8]> {
     let mut reader = Reader::new(bytes);
     let mut pieces: Vec<&[u8]> =
@@ -21,7 +21,7 @@ fn pieces(bytes: &[u8]) -> Vec<&[u8]> {
 }
 
 fuzz_target!(|data: &[u8]| {
-    // Bits for the trusted ones of the first eight, and the purpose of the others.
+    // A bit for each trusted certificate of the first eight, and the purpose of the others.
     let Some((&[trusted, purpose], rest)) = data.split_first_chunk() else { return };
     let purpose = if purpose & 1 == 0 { Purpose::Client } else { Purpose::Server };
     let (mut trust, mut roots, mut chain) = (Trust::new(9), Vec::new(), Vec::new());
@@ -44,7 +44,7 @@ fuzz_target!(|data: &[u8]| {
         }
     }
     let _ = trust.verify(&chain, purpose, 1_800_000_000, &[&Gullible]);
-    // Without signature verification, only a certificate that is itself trusted may be accepted.
+    // Without signature verification, only a certificate that is in the trusted roots may be accepted.
     let verdict = trust.verify(&chain, purpose, 1_800_000_000, &[]);
     assert!(verdict.is_err() || roots.contains(&chain[0]));
 });

@@ -1,4 +1,4 @@
-//! The TLS client hello, as `ssl_preread` parses it.
+//! TLS client hello, as parsed by `ssl_preread`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Configuration text: any text is accepted, or refused with diagnostics that can be displayed.
+//! Configuration text: any text is accepted, or rejected with diagnostics that can be displayed.
 #![no_main]
 
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! Pages with ESI: any pieces give the same result, holes are inside the page and survive a round trip, combined responses never panic.
+//! Pages with ESI: the result does not depend on the pieces, holes are inside the page and survive a round trip,
+//! combined responses never panic.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,11 +1,11 @@
-//! FastCGI records and the head of a CGI response: any pieces give the same streams.
+//! FastCGI records and the head of a CGI response: the streams do not depend on the pieces.
 #![no_main]
 
 use bytes::BytesMut;
 use libfuzzer_sys::fuzz_target;
 use myriad_fastcgi::{Decoder, Event, cgi};
 
-/// Output, error text and final status of a request; `None` if the stream is malformed.
+/// Returns output, error text and final status of a request; `None` if the stream is malformed.
 fn decode(input: &[u8], step: usize) -> Option<(Vec<u8>, Vec<u8>, Option<String>)> {
     let mut decoder = Decoder::new();
     let mut buffer = BytesMut::new();

@@ -51,7 +51,7 @@ fuzz_target!(|input: (u64, u8, &[u8])| {
     accelerators(text, number);
 });
 
-/// `Accept-Language`: its variant is deterministic.
+/// Checks `Accept-Language`: its variant is deterministic.
 fn languages(text: &[u8]) {
     let fields: Fields = [("Accept-Language", text)].into_iter().collect();
     let rule = VaryRule::parse([&b"accept-language"[..]]).expect("a name");
@@ -63,7 +63,7 @@ fn languages(text: &[u8]) {
     assert_eq!(once, again);
 }
 
-/// Headers of upstreams for accelerators, at any time.
+/// Checks header fields of upstreams for accelerators, at any time.
 fn accelerators(text: &[u8], now: u64) {
     let announced = Announced { surrogate: Some((*b"myriad").into()), litespeed: true };
     let rules = Rules { announced, ..Rules::default() };

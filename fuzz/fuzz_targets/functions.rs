@@ -1,4 +1,4 @@
-//! Text functions: output can be decoded again and is bounded, and nothing panics.
+//! Text functions: output can be decoded again and is bounded, and no input causes a panic.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

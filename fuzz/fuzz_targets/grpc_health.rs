@@ -1,4 +1,4 @@
-//! gRPC health check responses: any bytes give a state or none.
+//! gRPC health check responses: any bytes are parsed to a state or to none.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,10 +1,10 @@
-//! Chunked coding: any pieces give the same data, and encoded data decodes again.
+//! Chunked coding: the result does not depend on the pieces, and encoded data decodes again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use myriad_http::h1::{ChunkedDecoder, LAST_CHUNK, encode_chunk_head};
 
-/// The data, the number of consumed bytes, and whether the body is complete; `None` if it is malformed.
+/// Returns the data, the number of consumed bytes, and whether the body is complete; `None` if it is malformed.
 fn decode(input: &[u8], step: usize) -> Option<(Vec<u8>, usize, bool)> {
     let mut decoder = ChunkedDecoder::new();
     let mut data = Vec::new();

@@ -1,4 +1,4 @@
-//! An HTTP/2 connection: any pieces have the same meaning, and only whole frames are sent.
+//! HTTP/2 connection: the result does not depend on the pieces, and only whole frames are sent.
 #![no_main]
 
 use std::io::IoSlice;
@@ -8,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 use myriad_http::RequestHead;
 use myriad_http::h2::{Config, Connection, PREFACE, Received};
 
-/// Received events as text, and sent bytes.
+/// Returns received events as text, and sent bytes.
 fn run(input: &[u8], step: usize) -> (Vec<String>, Vec<u8>) {
     let mut connection = Connection::new(Config::default());
     let mut head = RequestHead::new();

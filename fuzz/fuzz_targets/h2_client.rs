@@ -1,4 +1,4 @@
-//! An HTTP/2 connection to an upstream: any pieces have the same meaning, and only whole frames are sent.
+//! HTTP/2 connection to an upstream: the result does not depend on the pieces, and only whole frames are sent.
 #![no_main]
 
 use std::io::IoSlice;
@@ -11,7 +11,7 @@ use myriad_http::h2::client::{Answered, Client};
 const FIELDS: [(&[u8], &[u8]); 4] =
     [(b":method", b"GET"), (b":scheme", b"http"), (b":path", b"/"), (b":authority", b"a.example")];
 
-/// Responses as text, and sent bytes.
+/// Returns responses as text, and sent bytes.
 fn run(input: &[u8], step: usize) -> (Vec<String>, Vec<u8>) {
     let mut client = Client::new(1000);
     let mut seen = Vec::new();

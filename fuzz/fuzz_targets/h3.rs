@@ -1,4 +1,5 @@
-//! HTTP/3 streams: any pieces have the same meaning, a parsed request is within its limits, and written responses parse again.
+//! HTTP/3 streams: the result does not depend on the pieces, a parsed request is within its limits, and written
+//! responses parse again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -6,7 +7,7 @@ use myriad_http::RequestHead;
 use myriad_http::h1::HeadLimits;
 use myriad_http::h3::{Control, Decoder, Encoder, Event, Peer, RequestReader, Role};
 
-/// Result of a request stream, as text.
+/// Returns the result of a request stream as text.
 fn request(input: &[u8], step: usize) -> String {
     let (mut reader, mut head, mut seen) = (RequestReader::new(0), RequestHead::new(), String::new());
     let mut fields = Decoder::default();
@@ -58,7 +59,7 @@ fn read_back(head: &RequestHead) {
     );
 }
 
-/// Result of a unidirectional stream, as text.
+/// Returns the result of a unidirectional stream as text.
 fn one_way(input: &[u8], step: usize) -> String {
     let (mut peer, mut role, mut kept, mut seen) =
         (Peer::default(), Role::default(), Vec::new(), String::new());

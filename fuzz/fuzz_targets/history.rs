@@ -1,4 +1,4 @@
-//! The history file: values of any file are within their bounds, and each record survives a round trip.
+//! History file: values of any file are within their bounds, and each record survives a round trip.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -15,7 +15,7 @@ fuzz_target!(|input: (bool, bool, Vec<(u16, Vec<u8>)>)| {
         let record = &mut bytes[at..at + RECORD_BYTES];
         record.iter_mut().zip(&text).for_each(|(byte, new)| *byte = *new);
         if summed {
-            // Correct the checksums, because random ones would be refused early.
+            // Correct the checksums, because random checksums would be rejected early.
             let sum = xxh3_64(&record[..RECORD_BYTES - 8]);
             record[RECORD_BYTES - 8..].copy_from_slice(&sum.to_le_bytes());
         }

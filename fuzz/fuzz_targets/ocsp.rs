@@ -1,4 +1,4 @@
-//! OCSP responses: verification never panics, and nothing is trusted without a valid signature.
+//! OCSP responses: verification never panics, and no response is trusted without a valid signature.
 #![no_main]
 
 use gullible::Gullible;

@@ -1,4 +1,4 @@
-//! Pages, for the files that they load; configuration files of PHP, databases and Apache, for their values.
+//! Pages: the files that they load. Configuration files of PHP, databases and Apache: their values.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Images: any input is refused or converted to an image of the right format that is not larger than requested, within the
-//! memory that its pixels and its length allow. Work is bounded by the time limit of the fuzzer.
+//! Images: any input is rejected or converted to an image of the right format that is not larger than requested, within
+//! the memory that its pixels and its length permit. Work is bounded by the time limit of the fuzzer.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -11,10 +11,11 @@ static MEMORY: PeakAlloc = PeakAlloc;
 
 /// Maximum number of pixels that are read.
 const PIXELS: usize = 1 << 14;
-/// Memory beside pixels: tables of prefix codes (16 MB), chunks beside the pixels, blocks at the edges, tables of encoders.
+/// Memory in addition to pixels, in bytes: tables of prefix codes (16 MB), chunks other than pixels, blocks at the
+/// edges, tables of encoders.
 const BESIDE: usize = 40 << 20;
 
-/// The requested conversion, selected by bits.
+/// Returns the requested conversion, selected by bits.
 fn wish(bits: u32) -> Wish {
     let (width, height) = (bits >> 24 & 63, bits >> 16 & 63);
     let (width, height) = (width + 1, if height == 0 { Shape::ANY } else { height });

@@ -1,4 +1,4 @@
-//! The status of a php-fpm pool: accepted figures add up, and unknown fields change nothing.
+//! Status of a php-fpm pool: accepted figures add up, and unknown fields change nothing.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

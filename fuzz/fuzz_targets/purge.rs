@@ -1,4 +1,4 @@
-//! Purges: any request is refused or gives a purge that survives a round trip.
+//! Purges: any request is rejected or parsed to a purge that survives a round trip.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,11 +1,11 @@
-//! The purge log of a zone: parsed records of any file survive a round trip.
+//! Purge log of a zone: parsed records of any file survive a round trip.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use myriad_index::examine_purges;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Bytes before the payload of a record.
+/// Size of a record before its payload, in bytes.
 const FRAME: usize = 16;
 
 fuzz_target!(|payloads: (bool, Vec<Vec<u8>>)| {
@@ -13,7 +13,7 @@ fuzz_target!(|payloads: (bool, Vec<Vec<u8>>)| {
     let mut log = b"\x89Myrban\n\x01\0\0\0".to_vec();
     for payload in payloads {
         if framed {
-            // Correct lengths and checksums, because random ones would be refused early.
+            // Correct lengths and checksums, because random values would be rejected early.
             let mut frame = [0; FRAME];
             let length = payload.len() as u32;
             frame[..4].copy_from_slice(&length.to_le_bytes());

@@ -1,5 +1,5 @@
-//! An HTTP/3 connection with a client that fills the QPACK table: the result does not depend on the pieces, blocked streams are
-//! bounded, and the decoder stream is valid.
+//! HTTP/3 connection with a client that fills the QPACK table: the result does not depend on the pieces, blocked
+//! streams are bounded, and the decoder stream is valid.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -7,7 +7,7 @@ use myriad_http::RequestHead;
 use myriad_http::h1::HeadLimits;
 use myriad_http::h3::{Control, Event, Peer, RequestReader, Role};
 
-/// Result of a connection, as text: pieces of the encoder stream between complete requests.
+/// Returns the result of a connection as text: pieces of the encoder stream between complete requests.
 fn run(input: &[u8], step: usize) -> String {
     let (mut peer, mut role, mut kept, mut seen) =
         (Peer::default(), Role::default(), Vec::new(), String::new());

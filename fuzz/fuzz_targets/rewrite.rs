@@ -1,4 +1,4 @@
-//! Rewrite programs: a program is refused, or it runs and leaves a valid request.
+//! Rewrite programs: a program is rejected, or it runs and leaves a valid request.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Sequences of frames and calls on HTTP/2 servers, HTTP/2 clients and HTTP/3 streams: each frame that is sent is one that the other side
-//! allowed, each body arrives as it was sent, and each stream ends once.
+//! Sequences of frames and calls on HTTP/2 servers, HTTP/2 clients and HTTP/3 streams: each sent frame is permitted by
+//! the peer, each body arrives as it was sent, and each stream closes once.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

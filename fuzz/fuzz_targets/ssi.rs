@@ -1,4 +1,4 @@
-//! Pages with SSI: any pieces give the same result, all references are in bounds, and nothing panics.
+//! Pages with SSI: the result does not depend on the pieces, all references are in bounds, and no page causes a panic.
 #![no_main]
 
 use std::fmt::Arguments;
@@ -7,7 +7,7 @@ use std::rc::Rc;
 use libfuzzer_sys::fuzz_target;
 use myriad_ssi::{Groups, Page, Rules, Surroundings};
 
-/// A request in which each variable has its name as the value, and patterns are plain text.
+/// Request in which each variable has its name as the value, and patterns are plain text.
 struct Request;
 
 impl Surroundings for Request {
@@ -31,7 +31,7 @@ impl Surroundings for Request {
     fn log(&mut self, _: Arguments<'_>) {}
 }
 
-/// Result of a page: its text and its includes.
+/// Returns the result of a page: its text and its includes.
 fn run(page: &[u8], step: usize) -> Vec<u8> {
     let rules = Rules { value_length: 64, silent_errors: false };
     let mut reader = Page::new(rules, Rc::default());

@@ -1,4 +1,4 @@
-//! The listening half that every origin has.
+//! Listening socket of an origin.
 
 use std::iter;
 use std::net::{TcpListener, TcpStream};
@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 
 use crate::place::free_port;
 
-/// A listening socket with a thread a connection. Once stopped or dropped it refuses whoever connects.
+/// Listening socket with a thread per connection. After stop or drop it refuses connections.
 #[derive(Debug)]
 pub(crate) struct Acceptor {
     address: String,
@@ -23,9 +23,9 @@ struct Shared {
 }
 
 impl Acceptor {
-    /// Listens, on a free port where none is asked for, and hands each connection to a thread of its own.
+    /// Listens on `address`, or on a free port, and serves each connection on a separate thread.
     pub(crate) fn start(address: Option<&str>, serve: impl Fn(&TcpStream) + Send + Sync + 'static) -> Self {
-        // None of the system's choice: once it is left, nobody else is to be given it.
+        // Not a port chosen by the system: after the origin has stopped, no other process must receive the port.
         let listener = match address {
             Some(address) => TcpListener::bind(address).expect("the origin's port"),
             None => iter::repeat_with(|| TcpListener::bind(("127.0.0.1", free_port())))
@@ -50,17 +50,17 @@ impl Acceptor {
         Self { address, shared, listening: Some(listening) }
     }
 
-    /// `IP:PORT`.
+    /// Returns `IP:PORT`.
     pub(crate) fn address(&self) -> &str {
         &self.address
     }
 
-    /// How many connections have been made.
+    /// Returns the number of accepted connections.
     pub(crate) fn connections(&self) -> usize {
         self.shared.connections.load(Ordering::SeqCst)
     }
 
-    /// Stops listening; what is connected stays so.
+    /// Stops listening; existing connections remain open.
     pub(crate) fn stop(&mut self) {
         if let Some(listening) = self.listening.take() {
             self.shared.stopped.store(true, Ordering::SeqCst);

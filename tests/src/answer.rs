@@ -1,28 +1,28 @@
-//! Responses, as a client reads them.
+//! Responses as received by a client.
 
 use std::io::Read;
 
-/// A response with its body, chunks joined.
+/// Response with its body, decoded from chunks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// `200` and its like.
+    /// Status code.
     pub status: u16,
-    /// The status line as sent.
+    /// Status line as sent.
     pub status_line: String,
-    /// The fields in their order.
+    /// Fields in order.
     pub fields: Vec<(String, String)>,
-    /// The body as it was sent: encoded, where there is a `Content-Encoding`.
+    /// Body as sent: encoded if the response has `Content-Encoding`.
     pub body: Vec<u8>,
 }
 
 impl Answer {
-    /// The first field of this name.
+    /// Returns the first field with this name.
     pub fn field(&self, name: &str) -> Option<&str> {
         let mut fields = self.fields.iter();
         fields.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
 
-    /// Every field of this name.
+    /// Returns all fields with this name.
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.fields
             .iter()
@@ -30,12 +30,12 @@ impl Answer {
             .map(|(_, value)| &**value)
     }
 
-    /// The body's coding; `identity` where none is named.
+    /// Returns the coding of the body; `identity` without `Content-Encoding`.
     pub fn coding(&self) -> &str {
         self.field("Content-Encoding").unwrap_or("identity")
     }
 
-    /// The body, decoded.
+    /// Returns the decoded body.
     pub fn content(&self) -> Vec<u8> {
         let mut content = Vec::new();
         let body = self.body.as_slice();
@@ -53,12 +53,12 @@ impl Answer {
         content
     }
 
-    /// The body, decoded, as text.
+    /// Returns the decoded body as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.content()).into_owned()
     }
 
-    /// What `add_header X-Cache $upstream_cache_status` said.
+    /// Returns the value of `add_header X-Cache $upstream_cache_status`.
     pub fn cache(&self) -> &str {
         self.field("X-Cache").unwrap_or("-")
     }

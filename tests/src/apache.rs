@@ -1,4 +1,4 @@
-//! A real Apache with mod_php.
+//! Real Apache with mod_php.
 
 use std::net::TcpStream;
 use std::os::unix::process::CommandExt;
@@ -8,31 +8,31 @@ use std::process::{Child, Command, Stdio};
 use crate::process::{Signal, is_root, missing, signal_group};
 use crate::{Place, wait_for};
 
-/// Where Debian has its modules.
+/// Folder of the modules in Debian.
 const MODULES: &str = "/usr/lib/apache2/modules";
 
-/// Apache on the port of a place, which serves the place's `html/`; killed with its children when dropped.
+/// Apache on the port of a test, which serves its `html/`; killed with its children on drop.
 #[derive(Debug)]
 pub struct Apache {
-    /// The port that it listens on.
+    /// Port on which it listens.
     pub port: u16,
     place: Place,
     master: Child,
 }
 
 impl Apache {
-    /// Starts with a few children; what is in `html/` is written before.
+    /// Starts it with a few children; `html/` must be written before.
     pub fn start(place: Place) -> Self {
         Self::start_with(place, "")
     }
 
-    /// The same with the modules that rules of `.htaccess` need, which are obeyed in `html/`.
+    /// Starts it like [`Apache::start`], with the modules of `.htaccess` rules, which are enabled in `html/`.
     pub fn start_with_rules(place: Place) -> Self {
         let rules = "<Directory @DIR@/html>\nAllowOverride All\nOptions FollowSymLinks\n</Directory>\n<FilesMatch \"^\\.ht\">\nRequire all denied\n</FilesMatch>\n";
         Self::start_with_hosts(place, rules)
     }
 
-    /// The same modules with lines of the main configuration, such as virtual hosts.
+    /// Starts it with the same modules and with lines of the main configuration, such as virtual hosts.
     pub fn start_with_hosts(place: Place, lines: &str) -> Self {
         let modules = [
             "rewrite",
@@ -83,23 +83,23 @@ impl Apache {
     pub fn kill(&mut self) {
         signal_group(self.master.id(), Signal::KILL);
         let _ = self.master.wait();
-        // Its children hold the port a moment longer.
+        // Its children have the port open a moment longer.
         wait_for("the end of apache", || TcpStream::connect(("127.0.0.1", self.port)).is_err());
     }
 
-    /// Starts it anew on the same port.
+    /// Restarts it on the same port.
     pub fn restart(&mut self) {
         self.kill();
         let _ = std::fs::remove_file(self.place.path("apache.pid"));
         self.master = spawn(self.place.folder(), self.port);
     }
 
-    /// Has it take connections and do nothing, until it goes on.
+    /// Suspends it: it accepts connections but does not respond.
     pub fn stall(&self) {
         signal_group(self.master.id(), Signal::STOP);
     }
 
-    /// Has it go on.
+    /// Resumes it.
     pub fn go_on(&self) {
         signal_group(self.master.id(), Signal::CONT);
     }

@@ -1,4 +1,4 @@
-//! The binary under test.
+//! Binary under test.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -7,14 +7,14 @@ use std::sync::OnceLock;
 
 use crate::process::run;
 
-/// The workspace's folder.
+/// Returns the folder of the workspace.
 pub fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests stand in the workspace")
 }
 
-/// The `myriad` of the profile that the tests were built with, brought up to date once a test program.
+/// Returns the `myriad` of the profile with which the tests were built; it is rebuilt once per test program.
 ///
-/// `MYRIAD_TEST_BINARY` names another one, for instance a release build or an older version.
+/// `MYRIAD_TEST_BINARY` specifies another binary, for instance a release build or an older version.
 pub fn binary() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
     BINARY.get_or_init(|| env::var_os("MYRIAD_TEST_BINARY").map_or_else(build, PathBuf::from))
@@ -34,7 +34,7 @@ fn build() -> PathBuf {
     profile.join("myriad")
 }
 
-/// A program that tests cannot do without: built by `scripts/install-NAME`, or installed.
+/// Returns the path of a required program: built by `scripts/install-NAME`, or installed.
 pub fn tool(name: &str) -> PathBuf {
     let built = workspace().join(format!("target/{name}/bin/{name}"));
     let found = std::env::var_os("PATH").and_then(|path| {

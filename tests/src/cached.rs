@@ -1,19 +1,19 @@
-//! The usual cached site: one zone, one server, an origin that a test scripts.
+//! Usual cached site: one zone, one server, and a scripted origin.
 
 use crate::{Call, Origin, Place, Server};
 
-/// What stands around the script of a cached site; each part may be left as it is.
+/// Configuration parts of a cached site; each part has a default.
 #[derive(Clone, Copy, Debug)]
 pub struct Cached<'a> {
-    /// In the main context.
+    /// Directives of the main context.
     pub main: &'a str,
-    /// In the `http` block.
+    /// Directives of the `http` block.
     pub http: &'a str,
     /// Further parameters of `fastcgi_cache_path`.
     pub zone: &'a str,
-    /// `fastcgi_cache_key`.
+    /// Value of `fastcgi_cache_key`.
     pub key: &'a str,
-    /// `fastcgi_cache_valid` and whatever else belongs into `server`, locations included.
+    /// `fastcgi_cache_valid` and further directives of `server`, including locations.
     pub server: &'a str,
 }
 
@@ -30,19 +30,19 @@ impl Default for Cached<'_> {
 }
 
 impl Cached<'_> {
-    /// Starts it before a script; `X-Cache` is `$upstream_cache_status`.
+    /// Starts a server in front of an origin with this script; `X-Cache` is `$upstream_cache_status`.
     pub fn start(&self, script: impl Fn(&mut Call) + Send + Sync + 'static) -> (Server, Origin) {
         let origin = Origin::start(script);
         (self.start_before(Place::new(), &origin.address), origin)
     }
 
-    /// Starts it before any FastCGI address.
+    /// Starts a server in front of a FastCGI address.
     pub fn start_before(&self, mut place: Place, address: &str) -> Server {
         place.set("ORIGIN", address);
         Server::start_with(place, self.main, &self.http())
     }
 
-    /// What stands in the `http` block.
+    /// Returns the contents of the `http` block.
     pub fn http(&self) -> String {
         let Self { http, zone, key, server, .. } = self;
         format!(

@@ -1,4 +1,4 @@
-//! A browser without a window, which loads a page and tells what it made of it.
+//! Headless browser that loads a page and returns the result.
 
 use std::fs::File;
 use std::os::unix::process::CommandExt;
@@ -10,27 +10,28 @@ use std::time::{Duration, Instant};
 use crate::Place;
 use crate::process::{Signal, missing, signal_group};
 
-/// Longer than a browser takes on a loaded machine, which is ten times what it takes on a quiet one.
+/// Timeout that exceeds the duration on a loaded machine, which is ten times the duration on an idle machine.
 const PATIENCE: Duration = Duration::from_secs(90);
-/// How often a browser is started that ends before it has asked for anything.
+/// Maximum number of starts of a browser that fails before its first request.
 const TRIES: usize = 3;
 
-/// A page as it is after its scripts have run.
+/// Page after its scripts have run.
 #[derive(Debug)]
 pub struct Loaded {
-    /// The document.
+    /// Document.
     pub page: String,
-    /// What was said on the console, a line each.
+    /// Lines of the console.
     pub console: Vec<String>,
 }
 
-/// Loads a page in Chromium, whose profile is in the place, beside the server's files. Another browser of that family is named
-/// by `MYRIAD_CHROMIUM`.
+/// Loads a page in Chromium, whose profile is in the folder of the test. `MYRIAD_CHROMIUM` specifies another browser of
+/// that family.
 ///
-/// `asked` tells how many requests the server has had. Where a browser crashes or hangs before it has asked for anything, it is
-/// started anew: that says nothing of the server. One that has asked is not; what it then shows counts.
+/// `asked` returns the number of requests that the server has received. A browser that crashes or hangs before its
+/// first request is restarted, because this is not an error of the server. After a request it is not restarted, and its
+/// failure counts.
 pub fn load(place: &Place, url: &str, options: &[String], asked: impl Fn() -> usize) -> Loaded {
-    // One at a time: a browser is a dozen processes.
+    // One at a time, because a browser consists of a dozen processes.
     static ALONE: Mutex<()> = Mutex::new(());
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let before = asked();
@@ -48,7 +49,7 @@ pub fn load(place: &Place, url: &str, options: &[String], asked: impl Fn() -> us
     unreachable!("the last try returns or panics")
 }
 
-/// Whether it came to an end in time and was content with itself.
+/// Returns whether the browser exited in time and successfully.
 fn run(place: &Place, url: &str, options: &[String]) -> bool {
     let program = std::env::var("MYRIAD_CHROMIUM").unwrap_or_else(|_| "chromium".to_owned());
     let file = |name: &str| File::create(place.path(name)).expect("a file for what the browser says");
@@ -66,7 +67,7 @@ fn run(place: &Place, url: &str, options: &[String]) -> bool {
             "--disable-background-networking",
             "--disable-component-update",
         ])
-        // It finds nobody but this machine, here as where there is a network.
+        // The browser cannot reach any other machine, regardless of the network.
         .arg("--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1")
         .args(["--enable-logging=stderr", "--virtual-time-budget=10000", "--dump-dom"])
         .arg(format!("--user-data-dir={}", place.path("profile").display()))

@@ -1,4 +1,4 @@
-//! A minimal HTTP/1.1 client: bytes out, responses in.
+//! Minimal HTTP/1.1 client: sends bytes and parses responses.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -7,7 +7,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::{Answer, PATIENCE, Request};
 
-/// One connection.
+/// Client connection.
 #[derive(Debug)]
 pub struct Client {
     stream: TcpStream,
@@ -21,7 +21,7 @@ impl Client {
         Self::try_connect(port).expect("a connection")
     }
 
-    /// The same where a refusal is an answer too.
+    /// Connects like [`Client::connect`], and returns an error if the connection is refused.
     pub fn try_connect(port: u16) -> io::Result<Self> {
         let stream = TcpStream::connect(("127.0.0.1", port))?;
         stream.set_read_timeout(Some(PATIENCE))?;
@@ -35,12 +35,12 @@ impl Client {
         self.try_send(bytes).expect("send");
     }
 
-    /// Sends bytes, where the other side may have closed.
+    /// Sends bytes; returns an error if the peer has closed.
     pub fn try_send(&mut self, bytes: impl AsRef<[u8]>) -> io::Result<()> {
         self.stream.write_all(bytes.as_ref())
     }
 
-    /// Says that nothing more will be sent; the other side may have closed.
+    /// Shuts down the sending direction; the peer may have closed.
     pub fn finish_sending(&mut self) {
         let done = self.stream.shutdown(Shutdown::Write);
         assert!(done.is_ok() || done.is_err_and(|error| error.kind() == ErrorKind::NotConnected), "shutdown");
@@ -51,18 +51,18 @@ impl Client {
         self.try_fetch(request).unwrap_or_else(|error| panic!("{request:?}: {error}"))
     }
 
-    /// The same where a broken connection is an answer too.
+    /// Sends a request like [`Client::fetch`], and returns an error if the connection breaks.
     pub fn try_fetch(&mut self, request: &Request) -> io::Result<Answer> {
         self.try_send(request.bytes())?;
         self.try_answer(&request.method)
     }
 
-    /// Reads the response to a request by a method other than `HEAD`.
+    /// Reads the response to a request with a method other than `HEAD`.
     pub fn answer(&mut self) -> Answer {
         self.try_answer("GET").expect("a response")
     }
 
-    /// Reads the head of a response and leaves its body to [`Client::some`]; 1xx responses come one by one.
+    /// Reads the head of a response and leaves its body to [`Client::some`]; each 1xx response is a separate head.
     pub fn head(&mut self) -> Answer {
         self.read_head().expect("a response head")
     }
@@ -89,19 +89,19 @@ impl Client {
         Ok(answer)
     }
 
-    /// Whether something has come, or the other side has closed; looked at without waiting.
+    /// Returns without blocking whether input is available or the peer has closed.
     pub fn has_input(&mut self) -> bool {
         let mut polled = [PollFd::new(&self.stream, PollFlags::IN)];
         !self.buffer.is_empty() || poll(&mut polled, Some(&Timespec::default())).is_ok_and(|count| count > 0)
     }
 
-    /// Reads some bytes and drops them: how many there were, 0 at the end.
+    /// Reads and discards some bytes; returns their number, 0 at the end of the stream.
     pub fn read_some(&mut self) -> io::Result<usize> {
         let held = std::mem::take(&mut self.buffer).len();
         if held > 0 { Ok(held) } else { self.stream.read(&mut [0; 16384]) }
     }
 
-    /// Reads whatever comes next, at least one byte; nothing at the end.
+    /// Reads the next bytes, at least one; empty at the end of the stream.
     pub fn some(&mut self) -> Vec<u8> {
         if self.buffer.is_empty() {
             let _ = self.fill();
@@ -109,7 +109,7 @@ impl Client {
         std::mem::take(&mut self.buffer)
     }
 
-    /// Reads on until what has come is enough; an end before that is none.
+    /// Reads until `is_enough` accepts the bytes; the stream must not end before.
     pub fn until(&mut self, is_enough: impl Fn(&[u8]) -> bool) -> Vec<u8> {
         let mut read = Vec::new();
         while !is_enough(&read) {
@@ -120,17 +120,17 @@ impl Client {
         read
     }
 
-    /// Waits until the other side closes, and tells what it still sent; a reset is a close.
+    /// Reads until the peer closes, and returns the remaining bytes; a reset counts as a close.
     pub fn rest(&mut self) -> Vec<u8> {
         self.read_to_end().unwrap_or_else(|error| panic!("the connection stays open: {error}"))
     }
 
-    /// Whether the other side closes without another byte.
+    /// Returns whether the peer closes without another byte.
     pub fn is_closed(&mut self) -> bool {
         self.rest().is_empty()
     }
 
-    /// Whether bytes of a response have come that no caller has had.
+    /// Returns whether bytes of a response have arrived that were not returned yet.
     pub(crate) fn has_begun(&self) -> bool {
         !self.buffer.is_empty() || self.in_response
     }
@@ -151,7 +151,7 @@ impl Client {
         Ok(Answer { status, status_line, fields, body: Vec::new() })
     }
 
-    /// Reads a chunked body; the fields behind it join those of the head.
+    /// Reads a chunked body; trailers are added to the fields.
     fn read_chunks(&mut self, fields: &mut Vec<(String, String)>) -> io::Result<Vec<u8>> {
         let mut body = Vec::new();
         loop {

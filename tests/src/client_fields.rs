@@ -1,6 +1,7 @@
-//! Request fields as a client may send them, to test which of them reach an application.
+//! Request header fields of clients, for tests of the fields that reach an application.
 
-/// Fields that applications, plugins and frameworks read, names that CGI variables could be confused with, and one that has no meaning.
+/// Fields that applications, plugins and frameworks read, names that could be confused with CGI variables, and an
+/// unknown field.
 pub const CLIENT_FIELDS: [&str; 143] = [
     "Accept",
     "Accept-Charset",

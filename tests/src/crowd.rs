@@ -1,4 +1,4 @@
-//! Many clients at a time.
+//! Concurrent clients.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
@@ -6,7 +6,7 @@ use std::thread::{self, JoinHandle};
 
 use crate::{Answer, Client, Request, wait_for};
 
-/// Sends the same request from so many connections at once, all opened before the first byte goes out.
+/// Sends the same request from `count` connections at once, all opened before the first byte is sent.
 pub fn all_at_once(port: u16, count: usize, request: &Request) -> Vec<Answer> {
     let start = Arc::new(Barrier::new(count));
     let client = |_| {
@@ -21,7 +21,7 @@ pub fn all_at_once(port: u16, count: usize, request: &Request) -> Vec<Answer> {
     clients.into_iter().map(|client| client.join().expect("an answer")).collect()
 }
 
-/// Clients that ask over and over until they are told to stop.
+/// Clients that send requests until they are stopped.
 #[derive(Debug)]
 pub struct Load {
     shared: Arc<Shared>,
@@ -36,8 +36,8 @@ struct Shared {
 }
 
 impl Load {
-    /// So many connections, kept alive where the server keeps them, that take turns with the requests; `judge` tells what
-    /// is wrong with an answer.
+    /// Starts clients with keep-alive connections that send the requests in turn; `judge` returns the error of a
+    /// response.
     pub fn start(
         port: u16,
         connections: usize,
@@ -66,7 +66,7 @@ impl Load {
         Self { shared, clients }
     }
 
-    /// Waits until so many more requests have been answered well.
+    /// Waits until `more` further requests have succeeded.
     pub fn wait_for(&self, more: usize) {
         let goal = self.shared.answered.load(Ordering::Relaxed) + more;
         wait_for("answers under load", || {
@@ -75,7 +75,7 @@ impl Load {
         });
     }
 
-    /// Stops, and tells how many requests were answered and what went wrong.
+    /// Stops the clients, and returns the number of successful requests and the errors.
     pub fn stop(self) -> (usize, Vec<String>) {
         self.shared.stop.store(true, Ordering::Relaxed);
         for client in self.clients {
@@ -86,8 +86,8 @@ impl Load {
     }
 }
 
-/// Asks on the kept connection, or on a new one where the server closed it between two requests, as browsers do: a
-/// connection that ends before the first byte of a response says that the request was not taken up.
+/// Sends a request on the existing connection, or on a new connection if the server closed it between two requests,
+/// like browsers: a connection that closes before the first byte of a response has not processed the request.
 fn ask(port: u16, kept: &mut Option<Client>, request: &Request) -> Result<Answer, String> {
     if let Some(client) = kept {
         match client.try_fetch(request) {

@@ -1,4 +1,4 @@
-//! curl as the client: for TLS and for HTTP/2, which it speaks by a library of others.
+//! curl as a client for TLS and for HTTP/2, which it implements with an independent library.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::{Answer, Place, Request};
 
-/// Asks for one thing after the other on one connection to `origin` (`https://127.0.0.1:443`); `version` is curl's option for
-/// the version of HTTP. The error is what curl said.
+/// Sends the requests in sequence on one connection to `origin` (`https://127.0.0.1:443`); `version` is curl's option
+/// for the HTTP version. The error is the message of curl.
 pub(crate) fn fetch(
     place: &Place,
     version: &str,
@@ -33,7 +33,7 @@ pub(crate) fn fetch(
         std::fs::read(folder.join(format!("{number}.{what}"))).unwrap_or_default()
     };
     let answers = requests.iter().enumerate().map(|(number, request)| {
-        // Of HEAD curl writes the head down as a body.
+        // For HEAD, curl writes the head as the body.
         let body = if request.method == "HEAD" { Vec::new() } else { read(number, "body") };
         answer(&read(number, "head"), body)
     });
@@ -42,7 +42,7 @@ pub(crate) fn fetch(
     Ok(answers)
 }
 
-/// Adds what curl is to be told for one request, and nothing that was not asked for.
+/// Adds the options of curl for one request, without curl's default header fields.
 fn add(command: &mut Command, origin: &str, request: &Request, folder: &Path, number: usize) {
     let path = |what: &str| folder.join(format!("{number}.{what}"));
     command.args(["-sSk", "--noproxy", "*", "--max-time", "20", "--path-as-is", "--raw"]);
@@ -71,8 +71,8 @@ fn add(command: &mut Command, origin: &str, request: &Request, folder: &Path, nu
     command.arg(format!("{origin}{}", request.target));
 }
 
-/// An answer as curl has written it down: heads of interim answers first, trailers behind the last head's fields. In
-/// HTTP/1.1 `--raw` leaves chunks as they came.
+/// Parses a response from the files of curl: heads of interim responses precede the final head, trailers follow its
+/// fields. In HTTP/1.1 `--raw` preserves chunks.
 fn answer(head: &[u8], body: Vec<u8>) -> Answer {
     let text = String::from_utf8_lossy(head);
     let mut answer = Answer { status: 0, status_line: String::new(), fields: Vec::new(), body };
@@ -91,7 +91,7 @@ fn answer(head: &[u8], body: Vec<u8>) -> Answer {
     answer
 }
 
-/// The chunks of a body; the fields behind them join the others.
+/// Decodes a chunked body; trailers are added to the fields.
 fn joined(mut raw: &[u8], fields: &mut Vec<(String, String)>) -> Vec<u8> {
     let mut body = Vec::new();
     loop {

@@ -1,5 +1,4 @@
-//! The FastCGI protocol from the application's side, written plainly and apart from the server's own (FastCGI 1.0,
-//! sections 3 and 5).
+//! FastCGI protocol of the application, implemented independently of the server (FastCGI 1.0, sections 3 and 5).
 
 use std::collections::HashMap;
 use std::io::{self, Read};
@@ -11,7 +10,7 @@ pub(crate) const STDIN: u8 = 5;
 pub(crate) const STDOUT: u8 = 6;
 pub(crate) const STDERR: u8 = 7;
 
-/// One record as read.
+/// Received record.
 #[derive(Debug)]
 pub(crate) struct Record {
     pub(crate) kind: u8,
@@ -29,12 +28,12 @@ pub(crate) fn read_record(stream: &mut impl Read) -> io::Result<Record> {
     Ok(Record { kind: head[1], id: u16::from_be_bytes([head[2], head[3]]), content })
 }
 
-/// The records of one stream's piece: as many as its length needs, none for an empty one.
+/// Returns the records of a piece of a stream: the number that its length requires, none if it is empty.
 pub(crate) fn records(kind: u8, id: u16, content: &[u8]) -> Vec<u8> {
     content.chunks(0xfff8).flat_map(|piece| record(kind, id, piece)).collect()
 }
 
-/// One record, padded to a multiple of eight as the specification recommends.
+/// Returns a record, padded to a multiple of eight bytes as the specification recommends.
 pub(crate) fn record(kind: u8, id: u16, content: &[u8]) -> Vec<u8> {
     let padding = content.len().wrapping_neg() % 8;
     let length = u16::try_from(content.len()).expect("a record's length").to_be_bytes();
@@ -45,7 +44,7 @@ pub(crate) fn record(kind: u8, id: u16, content: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Reads the name-value pairs of a whole params stream.
+/// Parses the name-value pairs of a complete params stream.
 pub(crate) fn pairs(mut bytes: &[u8]) -> HashMap<String, String> {
     let mut pairs = HashMap::new();
     while !bytes.is_empty() {

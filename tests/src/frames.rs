@@ -1,66 +1,66 @@
-//! A client of HTTP/2, or an origin, that writes frames by hand.
+//! HTTP/2 client or origin that writes single frames.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 
 use crate::PATIENCE;
 
-/// A kind of frame.
+/// Frame type.
 pub const DATA: u8 = 0;
-/// A kind of frame.
+/// Frame type.
 pub const HEADERS: u8 = 1;
-/// A kind of frame.
+/// Frame type.
 pub const RST_STREAM: u8 = 3;
-/// A kind of frame.
+/// Frame type.
 pub const SETTINGS: u8 = 4;
-/// A kind of frame.
+/// Frame type.
 pub const PUSH_PROMISE: u8 = 5;
-/// A kind of frame.
+/// Frame type.
 pub const PING: u8 = 6;
-/// A kind of frame.
+/// Frame type.
 pub const GOAWAY: u8 = 7;
-/// A kind of frame.
+/// Frame type.
 pub const WINDOW_UPDATE: u8 = 8;
-/// A kind of frame.
+/// Frame type.
 pub const CONTINUATION: u8 = 9;
-/// A flag.
+/// Frame flag.
 pub const END_STREAM: u8 = 1;
-/// A flag.
+/// Frame flag.
 pub const ACK: u8 = 1;
-/// A flag.
+/// Frame flag.
 pub const END_HEADERS: u8 = 4;
 
-/// A frame as it came.
+/// Received frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Its kind.
+    /// Frame type.
     pub kind: u8,
-    /// Its flags.
+    /// Flags.
     pub flags: u8,
-    /// Its stream.
+    /// Stream id.
     pub stream: u32,
-    /// What is in it.
+    /// Payload.
     pub payload: Vec<u8>,
 }
 
 impl Frame {
-    /// The error code of `RST_STREAM` and `GOAWAY`.
+    /// Returns the error code of `RST_STREAM` or `GOAWAY`.
     pub fn code(&self) -> u32 {
         let code = if self.kind == GOAWAY { &self.payload[4..8] } else { &self.payload[..4] };
         u32::from_be_bytes(code.try_into().expect("four bytes"))
     }
 }
 
-/// An end of a connection that writes frames by hand.
+/// Endpoint of a connection that writes single frames.
 #[derive(Debug)]
 pub struct Hand {
-    /// Its connection.
+    /// Socket of the connection.
     pub socket: TcpStream,
     buffer: Vec<u8>,
 }
 
 impl Hand {
-    /// Connects, greets, and acknowledges the server's settings.
+    /// Connects, sends the preface, and acknowledges the settings of the server.
     pub fn greet(port: u16, settings: &[(u16, u32)]) -> Self {
         let socket = TcpStream::connect(("127.0.0.1", port)).expect("a connection");
         socket.set_read_timeout(Some(PATIENCE)).expect("a time-out");
@@ -75,7 +75,7 @@ impl Hand {
         hand
     }
 
-    /// Answers a client's greeting, as an origin; none where the connection ends before it.
+    /// Answers the preface of a client, as an origin; returns `None` if the connection closes before.
     pub fn answering(mut socket: TcpStream) -> Option<Self> {
         let mut preface = [0; 24];
         socket.read_exact(&mut preface).ok()?;
@@ -91,7 +91,7 @@ impl Hand {
         assert!(self.try_send(kind, flags, stream, payload), "the server has closed");
     }
 
-    /// False where the server has closed.
+    /// Sends a frame; returns false if the peer has closed.
     pub fn try_send(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) -> bool {
         let length = u32::try_from(payload.len()).expect("a frame").to_be_bytes();
         let mut frame = length[1..].to_vec();
@@ -101,7 +101,7 @@ impl Hand {
         self.socket.write_all(&frame).is_ok()
     }
 
-    /// Asks for a path, with further fields.
+    /// Sends a GET request for a path, with further fields.
     pub fn get(&mut self, stream: u32, path: &str, more: &[(&str, &str)]) {
         self.send(HEADERS, END_HEADERS | END_STREAM, stream, &head("GET", path, more));
     }
@@ -119,7 +119,7 @@ impl Hand {
         Some(())
     }
 
-    /// Frames until one of this kind, which comes last.
+    /// Returns all frames up to and including the next frame of this type.
     pub fn until(&mut self, kind: u8) -> Vec<Frame> {
         let mut frames = Vec::new();
         for frame in self.by_ref() {
@@ -132,12 +132,12 @@ impl Hand {
         panic!("closed without a frame of kind {kind}: {frames:?}");
     }
 
-    /// The next frame of this kind.
+    /// Returns the next frame of this type.
     pub fn wait_for(&mut self, kind: u8) -> Frame {
         self.until(kind).pop().expect("the last one")
     }
 
-    /// The body of a stream that is answered to its end.
+    /// Returns the complete body of a stream.
     pub fn body(&mut self, stream: u32) -> Vec<u8> {
         let mut body = Vec::new();
         loop {
@@ -155,7 +155,7 @@ impl Hand {
 impl Iterator for Hand {
     type Item = Frame;
 
-    /// The next frame; none where the server has closed.
+    /// Returns the next frame; `None` if the peer has closed.
     fn next(&mut self) -> Option<Self::Item> {
         self.fill(9)?;
         let length = u32::from_be_bytes([0, self.buffer[0], self.buffer[1], self.buffer[2]]) as usize;
@@ -166,7 +166,7 @@ impl Iterator for Hand {
     }
 }
 
-/// A header block of literal fields.
+/// Returns a header block of literal fields.
 pub fn block(fields: &[(&str, &str)]) -> Vec<u8> {
     let mut out = Vec::new();
     for (name, value) in fields {
@@ -180,7 +180,7 @@ pub fn block(fields: &[(&str, &str)]) -> Vec<u8> {
     out
 }
 
-/// The header block of a request.
+/// Returns the header block of a request.
 pub fn head(method: &str, path: &str, more: &[(&str, &str)]) -> Vec<u8> {
     let line = [(":method", method), (":scheme", "http"), (":path", path), (":authority", "localhost")];
     block(&[&line[..], more].concat())

@@ -1,4 +1,4 @@
-//! An HTTP/1 origin that does what a test wants of it.
+//! Scriptable HTTP/1 origin.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -8,9 +8,9 @@ use crate::acceptor::Acceptor;
 
 type Script = dyn Fn(&mut HttpCall) + Send + Sync;
 
-/// An origin on a port of its own; it refuses connections once it is dropped.
+/// Origin on its own port; it refuses connections after it is dropped.
 pub struct HttpOrigin {
-    /// `127.0.0.1:PORT`, for `proxy_pass`.
+    /// Address `127.0.0.1:PORT`, for `proxy_pass`.
     pub address: String,
     state: Arc<State>,
     acceptor: Acceptor,
@@ -21,27 +21,28 @@ struct State {
     heads: Mutex<Vec<String>>,
 }
 
-/// One request as the origin sees it, and its way to answer.
+/// Request as received by the origin, with methods that send the response.
 #[derive(Debug)]
 pub struct HttpCall {
-    /// How many requests the origin has had, this one included.
+    /// Number of requests that the origin has received, including this request.
     pub number: usize,
-    /// The request line as received.
+    /// Request line as received.
     pub line: String,
-    /// The method.
+    /// Method.
     pub method: String,
-    /// The target.
+    /// Target.
     pub target: String,
-    /// The fields as received, a line each.
+    /// Header fields as received, one per line.
     pub head: String,
-    /// The body, chunks joined.
+    /// Body, decoded from chunks.
     pub body: Vec<u8>,
     stream: TcpStream,
     keeps: bool,
 }
 
 impl HttpOrigin {
-    /// Runs the script once a request, in a thread a connection, after the whole body has been read.
+    /// Starts an origin that runs the script for each request after its body has been read, with a thread per
+    /// connection.
     pub fn start(script: impl Fn(&mut HttpCall) + Send + Sync + 'static) -> Self {
         let state = Arc::new(State { script: Box::new(script), heads: Mutex::default() });
         let shared = Arc::clone(&state);
@@ -49,17 +50,17 @@ impl HttpOrigin {
         Self { address: acceptor.address().to_owned(), state, acceptor }
     }
 
-    /// The request lines and fields that have come, a text each.
+    /// Returns request line and fields of each received request.
     pub fn heads(&self) -> Vec<String> {
         self.state.heads.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// How many requests have come.
+    /// Returns the number of received requests.
     pub fn count(&self) -> usize {
         self.heads().len()
     }
 
-    /// How many connections have been made.
+    /// Returns the number of accepted connections.
     pub fn connections(&self) -> usize {
         self.acceptor.connections()
     }
@@ -137,14 +138,14 @@ impl HttpCall {
         Ok(body)
     }
 
-    /// The first field of this name.
+    /// Returns the first field with this name.
     pub fn field(&self, name: &str) -> Option<&str> {
         let mut fields = self.head.lines().filter_map(|line| line.split_once(':'));
         fields.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim())
     }
 
-    /// Sends a response: status line and fields, a line each, then the body, framed as the fields say; with a length
-    /// where they say nothing.
+    /// Sends a response: status line and fields, one per line, then the body, framed according to the fields, or with a
+    /// length if they do not define the framing.
     pub fn answer(&mut self, head: &str, body: impl AsRef<[u8]>) {
         let body = body.as_ref();
         let lower = head.to_ascii_lowercase();
@@ -175,18 +176,18 @@ impl HttpCall {
         self.send(bytes);
     }
 
-    /// Writes bytes as they are; tells whether they could be written.
+    /// Writes raw bytes; returns whether they could be written.
     pub fn send(&mut self, bytes: impl AsRef<[u8]>) -> bool {
         self.stream.write_all(bytes.as_ref()).is_ok()
     }
 
-    /// Closes the connection when the script returns, whatever has been sent.
+    /// Closes the connection after the script has returned, regardless of the bytes that were sent.
     pub fn hang_up(&mut self) {
         self.keeps = false;
     }
 }
 
-/// A line without its end; empty at the end of the connection too.
+/// Reads a line without its line break; empty at the end of the connection as well.
 fn read_line(reader: &mut BufReader<TcpStream>) -> io::Result<String> {
     let mut line = Vec::new();
     reader.read_until(b'\n', &mut line)?;

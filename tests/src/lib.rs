@@ -1,8 +1,8 @@
-//! The harness of the whole-system tests: servers, origins and clients that are real processes and sockets.
+//! Harness of the system tests: servers, origins and clients are real processes and sockets.
 //!
-//! A test makes a [`Place`] (a folder and a port of its own), writes files into it, starts [`Server`] on a configuration,
-//! and speaks HTTP/1.1 to it as bytes through [`Client`]. Behind the server stand php-fpm ([`Php`]), a WordPress
-//! ([`WordPress`]) or an origin that does whatever a test wants of it ([`Origin`]). Everything ends when it is dropped.
+//! A test creates a [`Place`] (a folder and a port), writes files into it, starts [`Server`] with a configuration, and
+//! exchanges HTTP/1.1 bytes with it through [`Client`]. The origin is php-fpm ([`Php`]), a WordPress ([`WordPress`]) or
+//! a scriptable origin ([`Origin`]). All of them are shut down on drop.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! A name server: everything is at 127.0.0.1, but for names that a test says are elsewhere.
+//! DNS server that resolves every name to 127.0.0.1, except for names that a test overrides.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// A name server on a port of its own, ended when dropped.
+/// DNS server on its own port; shut down on drop.
 #[derive(Debug)]
 pub struct NameServer {
-    /// Its port.
+    /// Port, for UDP and TCP.
     pub port: u16,
     shared: Arc<Shared>,
 }
@@ -21,10 +21,10 @@ struct Shared {
 }
 
 impl NameServer {
-    /// Starts one.
+    /// Starts a server.
     #[expect(clippy::new_without_default, reason = "it opens a socket: nothing that a default should do")]
     pub fn new() -> Self {
-        // Some ask by UDP, some by TCP: a port that is free for both.
+        // Clients use UDP or TCP: the port must be free for both.
         let (socket, listener) =
             std::iter::repeat_with(|| TcpListener::bind(("127.0.0.1", 0)).expect("a socket"))
                 .find_map(|tcp| Some((UdpSocket::bind(tcp.local_addr().expect("an address")).ok()?, tcp)))
@@ -57,7 +57,7 @@ impl NameServer {
         Self { port, shared }
     }
 
-    /// From now on this name is at this address.
+    /// Sets the address of a name from now on.
     pub fn put(&self, name: &str, address: Ipv4Addr) {
         let mut elsewhere = self.shared.elsewhere.lock().unwrap_or_else(PoisonError::into_inner);
         elsewhere.retain(|(known, _)| known != name);
@@ -68,13 +68,13 @@ impl NameServer {
 impl Drop for NameServer {
     fn drop(&mut self) {
         self.shared.over.store(true, Ordering::Relaxed);
-        // Who waits for a client wakes.
+        // Wakes the thread that waits for a client.
         drop(TcpStream::connect(("127.0.0.1", self.port)));
     }
 }
 
 impl Shared {
-    /// Questions and answers with their length before them (RFC 1035 section 4.2.2), until the client has enough.
+    /// Answers queries with length prefixes (RFC 1035 section 4.2.2) until the client closes.
     fn answer_by_tcp(&self, mut client: TcpStream) -> Option<()> {
         client.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
         loop {
@@ -88,7 +88,7 @@ impl Shared {
         }
     }
 
-    /// An A record for a question of type A; no record for others.
+    /// Returns an A record for a query of type A, and no record for other types.
     fn answer(&self, query: &[u8]) -> Option<Vec<u8>> {
         let mut name = String::new();
         let mut at = 12;

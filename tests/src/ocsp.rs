@@ -1,20 +1,21 @@
-//! OpenSSL's responder of OCSP.
+//! OCSP responder of OpenSSL.
 
 use std::process::{Child, Command, Stdio};
 
 use crate::{Place, wait_for};
 
-/// `openssl ocsp`, until it is dropped.
+/// Running `openssl ocsp`; killed on drop.
 #[derive(Debug)]
 pub struct OcspResponder(Child);
 
 impl OcspResponder {
-    /// Answers at a port, by what the file `index` says of certificates of the authority `root.crt`, as `signer` (`.crt`, `.key`).
+    /// Starts it on a port. It responds according to the file `index` for certificates of the authority `root.crt`,
+    /// signed by `signer` (`.crt`, `.key`).
     pub fn start(place: &Place, port: &str, index: &str, signer: &str) -> Self {
         Self::start_for(place, port, "root", index, signer)
     }
 
-    /// The same of another authority.
+    /// Starts it like [`OcspResponder::start`], for another authority.
     pub fn start_for(place: &Place, port: &str, authority: &str, index: &str, signer: &str) -> Self {
         let port = place.fill(port);
         let child = Command::new("openssl")
@@ -37,7 +38,7 @@ impl OcspResponder {
             .stderr(Stdio::null())
             .spawn()
             .expect("openssl runs");
-        // Not by connecting: who says nothing has it wait for ever.
+        // Not by connecting: a connection without a request would block the responder forever.
         let listens = format!(":{:04X} ", port.parse::<u16>().expect("a port"));
         wait_for("the responder", || {
             let sockets = ["/proc/net/tcp", "/proc/net/tcp6"]

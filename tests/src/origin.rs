@@ -1,4 +1,4 @@
-//! A FastCGI origin that does what a test wants of it, well or badly.
+//! Scriptable FastCGI origin, for valid and invalid responses.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -13,9 +13,9 @@ use crate::{Gate, PATIENCE, wait_for};
 
 type Script = dyn Fn(&mut Call) + Send + Sync;
 
-/// An origin on a port of its own; it hangs up on new connections once it is dropped.
+/// Origin on its own port; it closes new connections after it is dropped.
 pub struct Origin {
-    /// `127.0.0.1:PORT`, for `fastcgi_pass`.
+    /// Address `127.0.0.1:PORT`, for `fastcgi_pass`.
     pub address: String,
     state: Arc<State>,
     acceptor: Acceptor,
@@ -28,14 +28,14 @@ struct State {
     reads_body_first: bool,
 }
 
-/// One request as the origin sees it, and its way to answer.
+/// Request as received by the origin, with methods that send the response.
 ///
-/// Unless the script hangs up, the request ends in order when the script returns.
+/// When the script returns, the request is completed in an orderly way, unless the script hangs up.
 #[derive(Debug)]
 pub struct Call {
-    /// How many requests the origin has had, this one included.
+    /// Number of requests that the origin has received, including this request.
     pub number: usize,
-    /// The body, where the origin reads it before its script runs.
+    /// Body, if the origin reads it before the script runs.
     pub body: Vec<u8>,
     params: HashMap<String, String>,
     stream: TcpStream,
@@ -47,17 +47,18 @@ pub struct Call {
 }
 
 impl Origin {
-    /// Runs the script once a request, in a thread a connection, after the whole body has been read.
+    /// Starts an origin that runs the script for each request after its body has been read, with a thread per
+    /// connection.
     pub fn start(script: impl Fn(&mut Call) + Send + Sync + 'static) -> Self {
         Self::listen(None, true, Box::new(script))
     }
 
-    /// The same, with the body left for the script to read.
+    /// Starts an origin like [`Origin::start`], whose script reads the body.
     pub fn start_streaming(script: impl Fn(&mut Call) + Send + Sync + 'static) -> Self {
         Self::listen(None, false, Box::new(script))
     }
 
-    /// Holds every answer until the gate is opened: then it is `text`.
+    /// Starts an origin that blocks every response until the gate is opened, and then sends `text`.
     pub fn start_held(text: &'static str) -> (Self, Arc<Gate>) {
         let gate = Arc::new(Gate::new());
         let held = Arc::clone(&gate);
@@ -68,7 +69,7 @@ impl Origin {
         (origin, gate)
     }
 
-    /// Comes back on an address that an earlier origin had.
+    /// Starts an origin at the address of an earlier origin.
     pub fn start_at(address: &str, script: impl Fn(&mut Call) + Send + Sync + 'static) -> Self {
         Self::listen(Some(address), true, Box::new(script))
     }
@@ -81,39 +82,39 @@ impl Origin {
         Self { address: acceptor.address().to_owned(), state, acceptor }
     }
 
-    /// How many requests have come.
+    /// Returns the number of received requests.
     pub fn count(&self) -> usize {
         self.calls().len()
     }
 
-    /// What was asked for, in order: `METHOD URI`.
+    /// Returns the received requests in order: `METHOD URI`.
     pub fn calls(&self) -> Vec<String> {
         self.state.calls.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// How many connections have been made.
+    /// Returns the number of accepted connections.
     pub fn connections(&self) -> usize {
         self.acceptor.connections()
     }
 
-    /// How many requests the script is through with; one that panicked is never.
+    /// Returns the number of requests whose script has returned; a script that panics is not counted.
     pub fn finished(&self) -> usize {
         self.state.finished.load(Ordering::SeqCst)
     }
 
-    /// Waits until so many requests have come.
+    /// Waits until `count` requests have been received.
     pub fn wait_for(&self, count: usize) {
         wait_for(&format!("request {count} at the origin"), || self.count() >= count);
     }
 
-    /// Stops listening: whoever connects from now on is refused.
+    /// Stops listening: further connections are refused.
     pub fn stop(&mut self) {
         self.acceptor.stop();
     }
 }
 
 impl State {
-    /// Serves a connection until it ends or somebody hangs up; errors are the server's way to say that it left.
+    /// Serves a connection until one side closes it; errors mean that the server has disconnected.
     fn serve(&self, stream: &TcpStream) {
         while let Ok(Some(mut call)) = Call::read(stream) {
             if self.reads_body_first && call.read_body().is_err() {
@@ -167,22 +168,22 @@ impl Call {
         }))
     }
 
-    /// A parameter; empty where it was not sent.
+    /// Returns a parameter; empty if it was not sent.
     pub fn param(&self, name: &str) -> &str {
         self.params.get(name).map_or("", String::as_str)
     }
 
-    /// The request's target, as the visitor sent it.
+    /// Returns the target of the request as the client sent it.
     pub fn uri(&self) -> &str {
         self.param("REQUEST_URI")
     }
 
-    /// Whether a parameter was sent at all.
+    /// Returns whether a parameter was sent.
     pub fn has(&self, name: &str) -> bool {
         self.params.contains_key(name)
     }
 
-    /// Every parameter, `NAME=value`, sorted, a line each.
+    /// Returns all parameters as sorted lines `NAME=value`.
     pub fn all_params(&self) -> String {
         let mut lines: Vec<String> =
             self.params.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -190,7 +191,7 @@ impl Call {
         lines.join("\n")
     }
 
-    /// The next piece of the body; nothing at its end, or when the server has gone.
+    /// Returns the next piece of the body; `None` at its end, or if the server has disconnected.
     pub fn piece(&mut self) -> Option<Vec<u8>> {
         if self.body_ended {
             return None;
@@ -207,7 +208,7 @@ impl Call {
         if self.body_ended { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
     }
 
-    /// A page: the CGI head's fields, a line each, then the body.
+    /// Sends a page: the fields of the CGI head, one per line, then the body.
     pub fn answer(&mut self, head: &str, body: impl AsRef<[u8]>) {
         let mut page = head.trim_end().replace('\n', "\r\n").into_bytes();
         page.extend(b"\r\n\r\n");
@@ -215,7 +216,7 @@ impl Call {
         self.send(page);
     }
 
-    /// Writes to the standard output stream; that nobody listens any more is no error.
+    /// Writes to the standard output stream; returns false if the server has disconnected.
     pub fn send(&mut self, bytes: impl AsRef<[u8]>) -> bool {
         let bytes = records(STDOUT, self.id, bytes.as_ref());
         self.raw(bytes)
@@ -227,7 +228,7 @@ impl Call {
         self.raw(bytes);
     }
 
-    /// Writes bytes that need not be records; tells whether they could be written.
+    /// Writes raw bytes that need not be records; returns whether they could be written.
     pub fn raw(&mut self, bytes: impl AsRef<[u8]>) -> bool {
         self.stream.write_all(bytes.as_ref()).is_ok()
     }
@@ -237,27 +238,28 @@ impl Call {
         self.exit_status = status;
     }
 
-    /// Closes the connection without an end.
+    /// Closes the connection without completing the request.
     pub fn hang_up(&mut self) {
-        // A close with unread bytes would reset, and the server might lose what it has not read yet.
+        // Closing with unread bytes would reset the connection, and the server might lose bytes that it has not read
+        // yet.
         while self.piece().is_some() {}
         let _ = self.stream.shutdown(Shutdown::Both);
         self.hung_up = true;
     }
 
-    /// Ends the request in order, and the connection with it, whatever the server asked.
+    /// Completes the request, and closes the connection regardless of the server's keep-alive flag.
     pub fn end_and_close(&mut self) {
         self.keeps = false;
         let _ = self.end();
         self.hung_up = true;
     }
 
-    /// Waits until the server closes the connection.
+    /// Waits until the server closes the connection; returns whether it did.
     pub fn wait_for_hang_up(&mut self) -> bool {
         let _ = self.stream.set_read_timeout(Some(PATIENCE));
         let ended = loop {
             match read_record(&mut self.stream) {
-                Ok(_) => {} // FCGI_ABORT_REQUEST may come before the end
+                Ok(_) => {} // FCGI_ABORT_REQUEST may precede the last record
                 Err(error) => {
                     break !matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut);
                 }

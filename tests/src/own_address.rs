@@ -1,11 +1,12 @@
-//! An address of this machine beside loopback.
+//! Address of this machine other than loopback.
 
 use std::net::{IpAddr, UdpSocket};
 
-/// The address from which this machine would speak to others; `None`, and told, where it has no way out.
+/// Returns the address from which this machine would connect to other machines; `None`, with a message, if it has no
+/// route.
 pub fn own_address() -> Option<IpAddr> {
     let found = UdpSocket::bind("0.0.0.0:0").and_then(|socket| {
-        // Nothing is sent: it only asks which address would be.
+        // Connecting a UDP socket sends nothing; it only selects the local address.
         socket.connect("192.0.2.1:9")?;
         socket.local_addr()
     });

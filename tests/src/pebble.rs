@@ -1,4 +1,4 @@
-//! Pebble, Let's Encrypt's ACME server for tests: a real authority, but that nobody believes it.
+//! Pebble, the ACME test server of Let's Encrypt: a real certificate authority that no client trusts.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -7,40 +7,40 @@ use std::process::{Child, Command, Stdio};
 use crate::place::free_port;
 use crate::{NameServer, Place, Signal, signal, tool, wait_for};
 
-/// What is to be different.
+/// Options of Pebble.
 #[derive(Clone, Debug)]
 pub struct PebbleOptions {
-    /// The port where it asks for `http-01`.
+    /// Port to which `http-01` validation connects.
     pub http_port: u16,
-    /// The port where it asks for `tls-alpn-01`.
+    /// Port to which `tls-alpn-01` validation connects.
     pub tls_port: u16,
-    /// Seconds that certificates of the profile `short` are valid; none where there is no such profile. Where there is, an order
-    /// has to name one: Pebble picks any else.
+    /// Lifetime of certificates of the profile `short`, in seconds; `None` if the profile does not exist. With the
+    /// profile, an order must specify a profile, because Pebble otherwise chooses any.
     pub short_s: Option<u32>,
-    /// Accounts must be made elsewhere, by the key `kid-1`.
+    /// Set if accounts require an external account binding with the key `kid-1`.
     pub external_accounts: bool,
-    /// Per cent of the good nonces that are refused.
+    /// Percentage of valid nonces that are rejected.
     pub refused_nonces: u8,
-    /// Seconds of a validation, at most; none for at once.
+    /// Maximum duration of a validation, in seconds; `None` for immediate validation.
     pub slow_s: Option<u8>,
 }
 
-/// The secret of `kid-1`.
+/// Secret of `kid-1`.
 pub const EXTERNAL_KEY: &str = "zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG44nMEtx3MUAsUDkMTQ12W";
 
-/// A running Pebble, killed when dropped. Its files are in the place of the server under test.
+/// Running Pebble, killed on drop. Its files are in the folder of the server under test.
 #[derive(Debug)]
 pub struct Pebble {
     child: Child,
     port: u16,
     management: u16,
     log: PathBuf,
-    /// Whom it asks for names, and whom the server may ask.
+    /// DNS server of Pebble, which the server under test may use as well.
     pub names: NameServer,
 }
 
 impl Pebble {
-    /// Starts it, its certificate made by an authority whose own is in `pebble-ca.crt`.
+    /// Starts Pebble with a certificate of an authority whose certificate is in `pebble-ca.crt`.
     pub fn start(place: &Place, options: &PebbleOptions) -> Self {
         let (port, management) = (free_port(), free_port());
         make_certificates(place);
@@ -91,12 +91,12 @@ impl Pebble {
         Self { child, port, management, log, names }
     }
 
-    /// The URL of its directory.
+    /// Returns the URL of its directory.
     pub fn directory(&self) -> String {
         format!("https://localhost:{}/dir", self.port)
     }
 
-    /// Puts the root of what it issues into `issued-by.crt` of the place.
+    /// Writes the root of issued certificates to `issued-by.crt` in the folder.
     pub fn save_root(&self, place: &Place) {
         let output = Command::new("curl")
             .args(["-sk", "--max-time", "20", "--noproxy", "*"])
@@ -107,22 +107,22 @@ impl Pebble {
         place.write("issued-by.crt", output.stdout);
     }
 
-    /// How often its log holds a text.
+    /// Returns the number of occurrences of a text in its log.
     pub fn said(&self, text: &str) -> usize {
         std::fs::read_to_string(&self.log).unwrap_or_default().matches(text).count()
     }
 
-    /// Lets it do nothing: who connects waits.
+    /// Suspends it: clients that connect have to wait.
     pub fn pause(&self) {
         signal(self.child.id(), Signal::STOP);
     }
 
-    /// Lets it go on.
+    /// Resumes it.
     pub fn resume(&self) {
         signal(self.child.id(), Signal::CONT);
     }
 
-    /// Whether it is one that knows renewal information and profiles.
+    /// Returns whether its version supports renewal information and profiles.
     pub fn is_new(&self) -> bool {
         let output = Command::new("curl")
             .args(["-sk", "--max-time", "20", "--noproxy", "*"])
@@ -144,7 +144,7 @@ impl Drop for Pebble {
     }
 }
 
-/// An authority for Pebble's own server, and a certificate for `localhost`.
+/// Creates an authority for Pebble's own server, and a certificate for `localhost`.
 fn make_certificates(place: &Place) {
     let path = |name: &str| place.path(name).display().to_string();
     let (ca_key, ca, key, request, certificate) = (

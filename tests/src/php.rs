@@ -1,4 +1,4 @@
-//! A real php-fpm.
+//! Real php-fpm.
 
 use std::env;
 use std::os::unix::net::UnixStream;
@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use crate::process::{Signal, is_root, missing, signal_group};
 use crate::{Place, wait_for};
 
-/// php-fpm with its socket in a test's folder; killed with its children when dropped.
+/// php-fpm with its socket in the folder of a test; killed with its children on drop.
 #[derive(Debug)]
 pub struct Php {
     folder: PathBuf,
@@ -17,12 +17,12 @@ pub struct Php {
 }
 
 impl Php {
-    /// Starts with four children and gives the configuration's `@PHP@` the socket's address.
+    /// Starts it with four children and sets `@PHP@` to the address of the socket.
     pub fn start(place: &mut Place) -> Self {
         Self::start_pool(place, "pm = static\npm.max_children = 4\n")
     }
 
-    /// The same with these lines on how the pool comes to its children.
+    /// Starts it like [`Php::start`], with these lines for the process manager.
     pub fn start_pool(place: &mut Place, children: &str) -> Self {
         place.set("PHP", &format!("unix:{}/php.sock", place.folder().display()));
         let folder = place.folder().to_owned();
@@ -31,20 +31,20 @@ impl Php {
         Self { folder, master }
     }
 
-    /// Starts it anew on the same socket, with other lines on its children.
+    /// Restarts it on the same socket, with other lines for the process manager.
     pub fn restart_pool(&mut self, children: &str) {
         let file = self.folder.join("php-fpm.conf");
         std::fs::write(file, configuration(&self.folder, children)).expect("the configuration of php-fpm");
         self.restart();
     }
 
-    /// Kills the master and its children at once, as `kill -9` does; the socket's file stays.
+    /// Kills the master and its children at once, like `kill -9`; the socket file remains.
     pub fn kill(&mut self) {
         signal_group(self.master.id(), Signal::KILL);
         let _ = self.master.wait();
     }
 
-    /// Starts it anew on the same socket.
+    /// Restarts it on the same socket.
     pub fn restart(&mut self) {
         self.kill();
         self.master = spawn(&self.folder);
@@ -81,7 +81,7 @@ fn spawn(folder: &Path) -> Child {
     master
 }
 
-/// The newest php-fpm of the machine: Debian gives the program its version's name.
+/// Returns the newest php-fpm of the machine: in Debian the program name contains the version.
 fn program() -> PathBuf {
     let path = env::var_os("PATH").unwrap_or_default();
     let folders = env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/local/sbin".into()]);

@@ -1,4 +1,4 @@
-//! A folder and a port for one test.
+//! Folder and port of one test.
 
 use std::fs;
 use std::net::TcpStream;
@@ -10,28 +10,29 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// A folder of a test's own, removed when dropped, with what configurations may name in it.
+/// Temporary folder of a test with files and words for its configurations; removed on drop.
 ///
-/// In configurations `@PORT@` and `@DIR@` stand for the port and the folder, `@PARAMS@` for the usual `fastcgi_param` lines,
-/// and further words for what [`Place::set`] gave them.
+/// In configurations, `@PORT@` and `@DIR@` are replaced by the port and the folder, `@PARAMS@` by the usual
+/// `fastcgi_param` lines, and further words by the values of [`Place::set`].
 #[derive(Debug)]
 pub struct Place {
     folder: PathBuf,
-    /// The port that `@PORT@` names.
+    /// Port of `@PORT@`.
     pub port: u16,
     words: Vec<(String, String)>,
 }
 
-/// What every test tells its origin.
+/// Parameters that every test sends to its origin.
 const PARAMS: &str = "fastcgi_param REQUEST_METHOD $request_method; fastcgi_param REQUEST_URI $request_uri; \
                       fastcgi_param QUERY_STRING $query_string; fastcgi_param CONTENT_TYPE $content_type; \
                       fastcgi_param CONTENT_LENGTH $content_length; fastcgi_param SERVER_PROTOCOL $server_protocol; \
                       fastcgi_param SCRIPT_NAME $fastcgi_script_name; \
                       fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name;";
 
-/// A free port of the loopback address: below those that the system gives to connections (from 32768 on), one of which
-/// could take it before the server does. Neighbouring ports go to nobody at once, for who finds one taken may try the next.
-/// It is asked for by connecting: a process that another test starts just then would hold a copy of a listener for a moment.
+/// Returns a free port of the loopback address. The port is below the ephemeral ports of the system (from 32768 on), so
+/// that no connection takes it before the server does. Adjacent ports are not assigned, because a process that finds
+/// its port in use may try the next port. The port is tested by connecting, because a process that another test starts
+/// at this moment would inherit a listening socket.
 pub(crate) fn free_port() -> u16 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     static OWN: Mutex<Vec<UnixListener>> = Mutex::new(Vec::new());
@@ -39,7 +40,8 @@ pub(crate) fn free_port() -> u16 {
     loop {
         let at = start.wrapping_add(NEXT.fetch_add(7, Ordering::Relaxed)) % 20_000;
         let port = 12_000 + at as u16;
-        // A name that goes with this process: another one's tests leave the port alone, even while a server starts again.
+        // An abstract socket reserves the port for this process: other test programs do not use it, even while a server
+        // restarts.
         let name = SocketAddr::from_abstract_name(format!("myriad-tests-{port}")).expect("a name");
         let Ok(own) = UnixListener::bind_addr(&name) else { continue };
         if TcpStream::connect(("127.0.0.1", port)).is_err() {
@@ -50,7 +52,7 @@ pub(crate) fn free_port() -> u16 {
 }
 
 impl Place {
-    /// A folder with `logs/` and `html/` that every user may read, and a free port.
+    /// Creates a folder with `logs/` and `html/` that every user may read, and chooses a free port.
     #[expect(clippy::new_without_default, reason = "it makes a folder: nothing that a default should do")]
     pub fn new() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -68,38 +70,39 @@ impl Place {
         place
     }
 
-    /// Gives `@WORD@` its meaning in this place's configurations.
+    /// Sets the value of `@WORD@` in the configurations of this test.
     pub fn set(&mut self, word: &str, meaning: &str) {
         self.words.push((format!("@{word}@"), meaning.to_owned()));
     }
 
-    /// A configuration with its words replaced.
+    /// Returns a configuration with its words replaced.
     pub fn fill(&self, text: &str) -> String {
         let replace = |text: String, (word, meaning): &(String, String)| text.replace(word, meaning);
         self.words.iter().fold(text.to_owned(), replace)
     }
 
-    /// The folder itself.
+    /// Returns the folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// A path in the folder.
+    /// Returns a path in the folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 
-    /// Writes a file, and the folders on the way to it.
+    /// Writes a file, and creates missing folders of its path.
     pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
         let path = self.path(name);
         fs::create_dir_all(path.parent().expect("a file in a folder")).expect("folders");
         fs::write(&path, bytes).expect(name);
     }
 
-    /// Copies a program to where it can be run; returns its path.
+    /// Copies a program into the folder, ready for execution; returns its path.
     ///
-    /// Another process writes it: a file that this one has open for writing is open, too, in a child that another thread starts at
-    /// that moment, and until that child is a program of its own nobody can run the file (`ETXTBSY` of execve(2)).
+    /// A separate process writes the file: if this process had it open for writing, a child that another thread starts
+    /// at that moment would inherit the descriptor, and until that child calls execve the file could not be executed
+    /// (`ETXTBSY` of execve(2)).
     pub fn install(&self, source: &Path, name: &str) -> PathBuf {
         let path = self.path(name);
         let done = Command::new("install").args(["-D", "-m", "755"]).args([source, &path]).status();
@@ -107,7 +110,7 @@ impl Place {
         path
     }
 
-    /// What a file holds; nothing where there is none.
+    /// Returns the contents of a file; empty if it does not exist.
     pub fn read(&self, name: &str) -> String {
         String::from_utf8_lossy(&fs::read(self.path(name)).unwrap_or_default()).into_owned()
     }

@@ -1,4 +1,4 @@
-//! A client of HTTP/3, by libraries of others (quinn, h3); and a network between it and the server.
+//! HTTP/3 client with independent libraries (quinn, h3), and a relay between it and the server.
 
 mod bare;
 mod flight;
@@ -18,13 +18,13 @@ use rustls::pki_types::CertificateDer;
 use crate::tls::trusting;
 use crate::{Answer, Request};
 
-/// How long an answer may take.
+/// Timeout of a response.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 type Failure = Box<dyn Error>;
 type Sender = h3::client::SendRequest<h3_quinn::OpenStreams, Bytes>;
 
-/// A visitor that may come again: what it keeps of TLS sessions and tokens.
+/// State of a client across connections: TLS sessions and tokens.
 #[derive(Clone, Debug)]
 pub struct QuicVisitor {
     config: quinn::ClientConfig,
@@ -37,7 +37,7 @@ impl Default for QuicVisitor {
 }
 
 impl QuicVisitor {
-    /// One who has never been here.
+    /// Creates a client without sessions.
     pub fn new() -> Self {
         let mut tls = trusting(&[&rustls::version::TLS13]);
         tls.alpn_protocols = vec![b"h3".to_vec()];
@@ -55,18 +55,19 @@ impl QuicVisitor {
         self.connect_as(port, "localhost")
     }
 
-    /// The same under another name.
+    /// Connects to a port of the loopback address, with a server name.
     pub fn connect_as(&self, port: u16, name: &str) -> Result<QuicClient, String> {
         QuicClient::new(self, port, name, false).map_err(|error| error.to_string())
     }
 
-    /// Connects and does not wait for the handshake: what is asked is 0-RTT data, if the server has told of a session.
+    /// Connects without waiting for the handshake: the first requests are 0-RTT data, if the server has issued a
+    /// session.
     pub fn connect_early(&self, port: u16) -> Result<QuicClient, String> {
         QuicClient::new(self, port, "localhost", true).map_err(|error| error.to_string())
     }
 }
 
-/// A connection.
+/// HTTP/3 connection.
 pub struct QuicClient {
     link: Link,
     early: Option<quinn::ZeroRttAccepted>,
@@ -93,12 +94,12 @@ impl QuicClient {
         Ok(Self { link, early, sender })
     }
 
-    /// `GET`.
+    /// Sends a `GET` request.
     pub fn get(&mut self, target: &str) -> Answer {
         self.fetch(&Request::get(target)).unwrap_or_else(|why| panic!("{target}: {why}"))
     }
 
-    /// Asks and waits for the whole answer; the fields of trailers join the others.
+    /// Sends a request and reads the complete response; trailers are added to the fields.
     pub fn fetch(&mut self, request: &Request) -> Result<Answer, String> {
         let sender = self.sender.clone();
         let asked = async {
@@ -107,7 +108,7 @@ impl QuicClient {
         self.link.runtime.block_on(asked).map_err(|error: Failure| error.to_string())
     }
 
-    /// Asks for all at once.
+    /// Sends all requests concurrently.
     pub fn fetch_together(&mut self, requests: &[Request]) -> Vec<Result<Answer, String>> {
         let tasks: Vec<_> = requests
             .iter()
@@ -129,30 +130,30 @@ impl QuicClient {
             .collect()
     }
 
-    /// The certificate that the server has shown, DER.
+    /// Returns the certificate of the server, in DER.
     pub fn certificate(&self) -> Vec<u8> {
         let shown = self.link.connection.peer_identity().expect("certificates");
         let shown = shown.downcast::<Vec<CertificateDer<'static>>>().expect("certificates of rustls");
         shown.first().expect("a certificate").to_vec()
     }
 
-    /// Whether the server took the 0-RTT data that this connection began with.
+    /// Returns whether the server accepted the 0-RTT data of this connection.
     pub fn early_data_taken(&mut self) -> bool {
         self.early.take().is_some_and(|accepted| self.link.runtime.block_on(accepted))
     }
 
-    /// Lets time pass, so that what the server sends by itself is taken in.
+    /// Waits, so that unsolicited data of the server is processed.
     pub fn wait(&self, time: Duration) {
         self.link.wait(time);
     }
 
-    /// Waits until the connection has ended, and tells why.
+    /// Waits until the connection has closed, and returns the reason.
     pub fn ended(&self) -> quinn::ConnectionError {
         self.link.ended()
     }
 
-    /// Opens streams by hand and sends these bytes on each, one-way where the flag says so; they are ended where the second
-    /// says so. Gives what came back on the last two-way one, or why nothing did.
+    /// Opens raw streams and sends these bytes on each. The first flag selects a unidirectional stream, the second
+    /// finishes the stream. Returns the bytes received on the last bidirectional stream, or the error.
     pub fn send_raw(&self, streams: &[(bool, bool, &[u8])]) -> Result<Vec<u8>, String> {
         let sent = async {
             let mut answer = None;
@@ -199,7 +200,7 @@ async fn ask(mut sender: Sender, request: &Request) -> Result<Answer, Failure> {
     }
     let mut stream = sender.send_request(head.body(())?).await?;
     if let Some(body) = &request.body {
-        // An answer may come first: then nobody reads the rest.
+        // The response may arrive before the whole body is sent; then the server does not read the rest.
         let _ = stream.send_data(Bytes::from(body.clone())).await;
     }
     let _ = stream.finish().await;

@@ -1,6 +1,6 @@
-//! Requests, written as bytes.
+//! Requests as bytes.
 
-/// A request to be sent; `Host: localhost` unless another one is given.
+/// Request; with `Host: localhost` unless a host is set.
 #[derive(Clone, Debug)]
 pub struct Request {
     pub(crate) method: String,
@@ -10,27 +10,27 @@ pub struct Request {
 }
 
 impl Request {
-    /// A request by any method.
+    /// Creates a request with any method.
     pub fn new(method: &str, target: &str) -> Self {
         Self { method: method.into(), target: target.into(), fields: Vec::new(), body: None }
     }
 
-    /// `GET`.
+    /// Creates a `GET` request.
     pub fn get(target: &str) -> Self {
         Self::new("GET", target)
     }
 
-    /// `HEAD`.
+    /// Creates a `HEAD` request.
     pub fn head(target: &str) -> Self {
         Self::new("HEAD", target)
     }
 
-    /// `POST` with a body of this length.
+    /// Creates a `POST` request with a body and its length.
     pub fn post(target: &str, body: impl Into<Vec<u8>>) -> Self {
         Self { body: Some(body.into()), ..Self::new("POST", target) }
     }
 
-    /// The same by another method.
+    /// Changes the method.
     #[must_use]
     pub fn by(self, method: &str) -> Self {
         Self { method: method.into(), ..self }
@@ -43,19 +43,19 @@ impl Request {
         self
     }
 
-    /// Another host name.
+    /// Sets the host name.
     #[must_use]
     pub fn host(self, name: &str) -> Self {
         self.field("Host", name)
     }
 
-    /// What the client accepts to have the body encoded with.
+    /// Sets `Accept-Encoding`.
     #[must_use]
     pub fn accepting(self, codings: &str) -> Self {
         self.field("Accept-Encoding", codings)
     }
 
-    /// The bytes that go over the wire.
+    /// Returns the serialized request.
     pub fn bytes(&self) -> Vec<u8> {
         let mut text = format!("{} {} HTTP/1.1\r\n", self.method, self.target);
         let mut line = |name: &str, value: &str| {

@@ -1,4 +1,4 @@
-//! The server under test.
+//! Server under test.
 
 use std::fs::File;
 use std::ops::Deref;
@@ -7,25 +7,25 @@ use std::process::{Child, Command, Output, Stdio};
 use crate::process::{Signal, children_of, signal, signal_group};
 use crate::{Answer, Client, Place, Request, binary, wait_for};
 
-/// A running `myriad`, killed when dropped; its place goes with it.
+/// Running `myriad`, killed on drop together with its folder.
 #[derive(Debug)]
 pub struct Server {
     place: Place,
     child: Child,
 }
 
-/// What stands around every `http` block.
+/// Main context around every `http` block.
 const MAIN: &str = "daemon off;\npid @DIR@/myriad.pid;\nerror_log @DIR@/error.log info;\n";
-/// What stands there, too, unless the test writes its own.
+/// Default of the `events` block.
 const EVENTS: &str = "events { worker_connections 4096; }\n";
 
 impl Server {
-    /// Starts on `http { TEXT }` and waits until every socket listens.
+    /// Starts a server with `http { TEXT }` and waits until every socket listens.
     pub fn start(place: Place, http: &str) -> Self {
         Self::start_with(place, "", http)
     }
 
-    /// The same with further directives in the main context.
+    /// Starts a server like [`Server::start`], with further directives in the main context.
     pub fn start_with(place: Place, main: &str, http: &str) -> Self {
         place.write("myriad.conf", configuration(&place, main, http));
         let mut command = Command::new(binary());
@@ -33,7 +33,7 @@ impl Server {
         Self::run(place, command)
     }
 
-    /// Starts a command that serves from this place and writes `myriad.pid` into it.
+    /// Starts a command that serves from this folder and writes `myriad.pid` into it.
     pub fn run(place: Place, mut command: Command) -> Self {
         let child = spawn(&place, &mut command);
         let mut server = Self { place, child };
@@ -49,15 +49,15 @@ impl Server {
         });
     }
 
-    /// Writes another configuration and has it read.
+    /// Writes another configuration and reloads it.
     pub fn reload(&self, http: &str) {
-        // As a whole: an earlier reload may be reading the file.
+        // Atomically, because an earlier reload may be reading the file.
         self.place.write("myriad.conf.new", configuration(&self.place, "", http));
         std::fs::rename(self.place.path("myriad.conf.new"), self.place.path("myriad.conf")).expect("renamed");
         self.signal(Signal::HUP);
     }
 
-    /// Its process, whose children serve.
+    /// Returns the id of the supervisor process, whose children are the workers.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -67,12 +67,12 @@ impl Server {
         signal(self.child.id(), sent);
     }
 
-    /// The worker processes.
+    /// Returns the worker processes.
     pub fn workers(&self) -> Vec<u32> {
         children_of(self.child.id())
     }
 
-    /// Waits until the server has ended by itself, and tells whether it did so in peace.
+    /// Waits until the server has exited without a signal of the test, and returns whether it succeeded.
     pub fn ended(&mut self) -> bool {
         let mut status = None;
         wait_for("the end of the server", || {
@@ -82,17 +82,17 @@ impl Server {
         status.is_some_and(|status| status.success())
     }
 
-    /// A connection to the server.
+    /// Opens a connection to the server.
     pub fn connect(&self) -> Client {
         Client::connect(self.place.port)
     }
 
-    /// `GET` on a connection of its own.
+    /// Sends `GET` on a new connection.
     pub fn get(&self, target: &str) -> Answer {
         self.fetch(&Request::get(target))
     }
 
-    /// A request on a connection of its own.
+    /// Sends a request on a new connection.
     pub fn fetch(&self, request: &Request) -> Answer {
         self.connect().fetch(request)
     }
@@ -102,22 +102,24 @@ impl Server {
         wait_for(&format!("{text:?} in the error log"), || self.place.read("error.log").contains(text));
     }
 
-    /// How often a zone's files have come to be known. Before that a purge counts the least that it may be.
+    /// Returns the number of completed zone recoveries. Before the recovery, a purge counts only the minimum of its
+    /// objects.
     pub fn recoveries(&self) -> usize {
         self.place.read("error.log").matches(" known after ").count()
     }
 
-    /// Waits until that has been so often.
+    /// Waits until `count` recoveries have completed.
     pub fn wait_for_recoveries(&self, count: usize) {
         wait_for("the end of recovery", || self.recoveries() >= count);
     }
 
-    /// Ends the server with a signal, KILL striking all its processes at once, and starts it again in its place.
+    /// Terminates the server with a signal (`KILL` is sent to all its processes at once), and starts it again in its
+    /// folder.
     pub fn restart(&mut self, with: Signal) {
         self.restart_after(with, || {});
     }
 
-    /// The same, with something to be done between the end and the start.
+    /// Restarts the server like [`Server::restart`], and calls `between` after its exit.
     pub fn restart_after(&mut self, with: Signal, between: impl FnOnce()) {
         if with == Signal::KILL {
             let workers = self.workers();
@@ -135,7 +137,7 @@ impl Server {
         self.start_again();
     }
 
-    /// Starts the server again, which has ended, in its place.
+    /// Starts the server again in its folder, after its exit.
     pub fn start_again(&mut self) {
         let _ = std::fs::remove_file(self.place.path("myriad.pid"));
         let mut command = Command::new(binary());
@@ -144,7 +146,7 @@ impl Server {
         self.wait_until_it_listens();
     }
 
-    /// Runs `myriad -t` on what the configuration file holds now.
+    /// Runs `myriad -t` on the current configuration file.
     pub fn test_configuration(&self) -> Output {
         let mut command = Command::new(binary());
         command.arg("-p").arg(self.place.folder()).args(["-c", "myriad.conf", "-e", "error.log", "-t"]);

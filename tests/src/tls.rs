@@ -1,4 +1,4 @@
-//! A client of TLS over TCP that offers what a test wants of it: curl and openssl do not speak all that browsers do.
+//! TLS client over TCP with configurable offers: curl and openssl do not support everything that browsers use.
 
 use std::net::TcpStream;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use rustls::{
 
 use crate::PATIENCE;
 
-/// Takes whatever certificate it is shown, if the server holds its key.
+/// Verifier that accepts any certificate whose key the server has.
 #[derive(Debug)]
 struct Trusting(Arc<CryptoProvider>);
 
@@ -52,7 +52,7 @@ impl ServerCertVerifier for Trusting {
     }
 }
 
-/// The settings of a client that believes everybody.
+/// Returns the configuration of a client that accepts any certificate.
 pub(crate) fn trusting(versions: &[&'static SupportedProtocolVersion]) -> ClientConfig {
     let provider = Arc::new(aws_lc_rs::default_provider());
     ClientConfig::builder_with_provider(Arc::clone(&provider))
@@ -63,7 +63,7 @@ pub(crate) fn trusting(versions: &[&'static SupportedProtocolVersion]) -> Client
         .with_no_client_auth()
 }
 
-/// A finished handshake with a port of the loopback address; `shape` changes what is offered.
+/// Completes a handshake with a port of the loopback address; `shape` changes the offer.
 pub fn tls_handshake(port: u16, name: &str, shape: impl FnOnce(&mut ClientConfig)) -> ClientConnection {
     let mut config = trusting(ALL_VERSIONS);
     shape(&mut config);

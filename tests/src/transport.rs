@@ -1,4 +1,4 @@
-//! The ways to the server: the same requests and the same answers, whatever lies between.
+//! Transports to the server: the same requests must have the same responses on each.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,28 +6,28 @@ use std::process::Command;
 use crate::place::free_port;
 use crate::{Answer, Client, Place, QuicVisitor, Request, Server, curl};
 
-/// What the client speaks.
+/// Protocol of the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
-    /// HTTP/1.1, by the harness' own client.
+    /// HTTP/1.1, by the client of the harness.
     Http1,
     /// HTTP/1.1 over TLS, by curl.
     Http1Tls,
     /// HTTP/2 over TCP with prior knowledge, by curl.
     Http2Plain,
-    /// HTTP/2 over TLS, agreed on by ALPN, by curl.
+    /// HTTP/2 over TLS, negotiated by ALPN, by curl.
     Http2,
     /// HTTP/3, by quinn and h3.
     Http3,
 }
 
 impl Transport {
-    /// Whether the client speaks TLS.
+    /// Returns whether the transport uses TLS.
     pub fn is_secure(self) -> bool {
         matches!(self, Self::Http1Tls | Self::Http2 | Self::Http3)
     }
 
-    /// `$server_protocol`.
+    /// Returns the value of `$server_protocol`.
     pub fn protocol(self) -> &'static str {
         match self {
             Self::Http1 | Self::Http1Tls => "HTTP/1.1",
@@ -36,7 +36,7 @@ impl Transport {
         }
     }
 
-    /// `$scheme`.
+    /// Returns the value of `$scheme`.
     pub fn scheme(self) -> &'static str {
         if self.is_secure() { "https" } else { "http" }
     }
@@ -51,17 +51,17 @@ impl Transport {
     }
 }
 
-/// A server that is reached by one transport.
+/// Server with one transport.
 #[derive(Debug)]
 pub struct Reached {
-    /// The server.
+    /// Server under test.
     pub server: Server,
-    /// How it is reached.
+    /// Transport of the requests.
     pub transport: Transport,
 }
 
 impl Reached {
-    /// Starts a server on `http { TEXT }`; `@LISTEN@` in it stands for what makes a `server` listen for the transport.
+    /// Starts a server with `http { TEXT }`; `@LISTEN@` is replaced by the parameters of `listen` for the transport.
     pub fn start(transport: Transport, mut place: Place, http: &str) -> Self {
         let port = place.port;
         let listen = if transport.is_secure() {
@@ -77,22 +77,22 @@ impl Reached {
             format!("listen 127.0.0.1:{port}; http2 on;")
         };
         place.set("LISTEN", &listen);
-        // Where origins that are servers of the same configuration listen.
+        // Port of origins that are servers of the same configuration.
         place.set("INNER", &free_port().to_string());
         Self { server: Server::start(place, http), transport }
     }
 
-    /// `GET`.
+    /// Sends a `GET` request.
     pub fn get(&self, target: &str) -> Answer {
         self.fetch(&Request::get(target))
     }
 
-    /// A request on a connection of its own.
+    /// Sends a request on a new connection.
     pub fn fetch(&self, request: &Request) -> Answer {
         self.try_fetch(request).unwrap_or_else(|why| panic!("{:?}, {request:?}: {why}", self.transport))
     }
 
-    /// The same where a request that breaks off is an answer too: what the client said of it.
+    /// Sends a request like [`Reached::fetch`], and returns the error of the client if the request breaks off.
     pub fn try_fetch(&self, request: &Request) -> Result<Answer, String> {
         if self.transport == Transport::Http1 {
             return self.server.connect().try_fetch(request).map_err(|error| error.to_string());
@@ -103,7 +103,7 @@ impl Reached {
         self.curl(std::slice::from_ref(request)).map(|mut answers| answers.remove(0))
     }
 
-    /// Requests one after the other on one connection.
+    /// Sends requests in sequence on one connection.
     pub fn fetch_all(&self, requests: &[Request]) -> Vec<Answer> {
         if self.transport == Transport::Http1 {
             let mut client = Client::connect(self.server.port);
@@ -123,7 +123,7 @@ impl Reached {
     }
 }
 
-/// A certificate that nobody has signed, for `localhost`.
+/// Creates a self-signed certificate for `localhost`.
 pub fn certificate(certificate: &Path, key: &Path) {
     let made = Command::new("openssl")
         .args(["req", "-x509", "-nodes", "-days", "2", "-subj", "/CN=localhost"])

@@ -1,10 +1,10 @@
-//! A visitor with a browser: cookies, redirects, forms.
+//! Visitor with a browser: cookies and forms.
 
 use std::collections::BTreeMap;
 
 use crate::{Answer, Client, Request};
 
-/// Somebody who keeps the cookies that the site gives.
+/// Client that stores the cookies of the site.
 #[derive(Clone, Debug)]
 pub struct Visitor {
     port: u16,
@@ -12,24 +12,24 @@ pub struct Visitor {
 }
 
 impl Visitor {
-    /// A visitor without cookies, who reaches the site on this port of `127.0.0.1`.
+    /// Creates a visitor without cookies for the site on this port of `127.0.0.1`.
     pub fn new(port: u16) -> Self {
         Self { port, cookies: BTreeMap::new() }
     }
 
-    /// Gets a page.
+    /// Fetches a page.
     pub fn get(&mut self, target: &str) -> Answer {
         self.fetch(Request::get(target))
     }
 
-    /// Sends a form.
+    /// Submits a form.
     pub fn post(&mut self, target: &str, form: &[(&str, &str)]) -> Answer {
         let pair = |(name, value): &(&str, &str)| format!("{}={}", escaped(name), escaped(value));
         let body = form.iter().map(pair).collect::<Vec<_>>().join("&");
         self.fetch(Request::post(target, body).field("Content-Type", "application/x-www-form-urlencoded"))
     }
 
-    /// Sends any request with the visitor's cookies, and keeps those of the answer; redirects are not followed.
+    /// Sends a request with the stored cookies, and stores the cookies of the response; redirects are not followed.
     pub fn fetch(&mut self, request: Request) -> Answer {
         let mut request = request.host(&format!("127.0.0.1:{}", self.port));
         if !self.cookies.is_empty() {
@@ -47,13 +47,13 @@ impl Visitor {
         answer
     }
 
-    /// Whether a cookie whose name begins so was given.
+    /// Returns whether a cookie with this name prefix is stored.
     pub fn has_cookie(&self, prefix: &str) -> bool {
         self.cookies.keys().any(|name| name.starts_with(prefix))
     }
 }
 
-/// The `application/x-www-form-urlencoded` escape of a text.
+/// Encodes a text as `application/x-www-form-urlencoded`.
 fn escaped(text: &str) -> String {
     let escape = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' => char::from(byte).to_string(),

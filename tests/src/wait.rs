@@ -4,15 +4,15 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Longer than any step takes on a loaded machine; only a hang reaches it.
+/// Timeout that exceeds the duration of any step on a loaded machine; only a hang reaches it.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Polls until it holds; a test that waits in vain says for what.
+/// Polls until `holds` returns true. On timeout, the test fails with `what` in the message.
 pub fn wait_for(what: &str, holds: impl FnMut() -> bool) {
     wait_patiently_for(what, PATIENCE, holds);
 }
 
-/// The same for what takes longer by its nature.
+/// Polls like [`wait_for`], with a longer timeout.
 pub fn wait_patiently_for(what: &str, patience: Duration, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + patience;
     while !holds() {
@@ -21,7 +21,7 @@ pub fn wait_patiently_for(what: &str, patience: Duration, mut holds: impl FnMut(
     }
 }
 
-/// A gate that holds whoever comes until somebody opens it.
+/// Gate at which threads block until it is opened.
 #[derive(Debug, Default)]
 pub struct Gate {
     open: Mutex<bool>,
@@ -29,18 +29,18 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// A closed gate.
+    /// Creates a closed gate.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Lets everyone through, now and later.
+    /// Opens the gate for all current and later threads.
     pub fn open(&self) {
         *self.open.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.opened.notify_all();
     }
 
-    /// Waits until the gate is open, [`PATIENCE`] at most.
+    /// Blocks until the gate is open, at most [`PATIENCE`].
     pub fn pass(&self) {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         drop(self.opened.wait_timeout_while(open, PATIENCE, |open| !*open));

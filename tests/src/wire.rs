@@ -1,4 +1,4 @@
-//! An origin that speaks bytes, whatever they mean.
+//! Origin that exchanges raw bytes.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::acceptor::Acceptor;
 use crate::{PATIENCE, wait_for};
 
-/// An origin on a port of its own; it refuses connections once it is dropped.
+/// Origin on its own port; it refuses connections after it is dropped.
 #[derive(Debug)]
 pub struct Wire {
     /// `127.0.0.1:PORT`.
@@ -17,20 +17,21 @@ pub struct Wire {
     acceptor: Acceptor,
 }
 
-/// A connection to it.
+/// Connection to the origin.
 #[derive(Debug)]
 pub struct WireCall {
-    /// How many connections there were before.
+    /// Number of earlier connections.
     pub number: usize,
-    /// The socket.
+    /// Socket of the connection.
     pub stream: TcpStream,
-    /// What has come and is not read.
+    /// Received bytes that have not been consumed.
     pub buffer: Vec<u8>,
     heads: Arc<Mutex<Vec<String>>>,
 }
 
 impl Wire {
-    /// Runs the script once a connection, in a thread of its own; the connection ends with it.
+    /// Starts an origin that runs the script for each connection on a separate thread; the connection closes when the
+    /// script returns.
     pub fn start(script: impl Fn(&mut WireCall) + Send + Sync + 'static) -> Self {
         let heads = Arc::<Mutex<Vec<String>>>::default();
         let (told, count) = (Arc::clone(&heads), AtomicUsize::new(0));
@@ -45,24 +46,24 @@ impl Wire {
         Self { address: acceptor.address().to_owned(), heads, acceptor }
     }
 
-    /// The heads of requests that were read, as they came.
+    /// Returns the heads of the received requests.
     pub fn heads(&self) -> Vec<String> {
         self.heads.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// How many connections have been made.
+    /// Returns the number of accepted connections.
     pub fn connections(&self) -> usize {
         self.acceptor.connections()
     }
 
-    /// Waits until so many requests have come.
+    /// Waits until `count` requests have been received.
     pub fn wait_for(&self, count: usize) {
         wait_for(&format!("request {count} at the origin"), || self.heads().len() >= count);
     }
 }
 
 impl WireCall {
-    /// Reads the head of a request; none where the connection ends.
+    /// Reads the head of a request; returns `None` if the connection closes.
     pub fn head(&mut self) -> Option<String> {
         loop {
             if let Some(at) = self.buffer.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
@@ -75,7 +76,7 @@ impl WireCall {
         }
     }
 
-    /// Reads until what came ends with `end`; none where the connection ends before.
+    /// Reads until the bytes end with `end`; returns `None` if the connection closes before.
     pub fn until(&mut self, end: &[u8]) -> Option<Vec<u8>> {
         while !self.buffer.ends_with(end) {
             self.fill()?;
@@ -83,7 +84,7 @@ impl WireCall {
         Some(std::mem::take(&mut self.buffer))
     }
 
-    /// Reads some bytes; none at the end.
+    /// Reads some bytes; returns `None` at the end of the stream.
     pub fn fill(&mut self) -> Option<()> {
         let mut piece = [0; 4096];
         match self.stream.read(&mut piece) {
@@ -95,12 +96,12 @@ impl WireCall {
         }
     }
 
-    /// Writes bytes; tells whether they could be written.
+    /// Writes bytes; returns whether they could be written.
     pub fn say(&mut self, bytes: impl AsRef<[u8]>) -> bool {
         self.stream.write_all(bytes.as_ref()).is_ok()
     }
 
-    /// Ends the connection in order.
+    /// Shuts down the connection in an orderly way.
     pub fn close(&mut self) {
         let _ = self.stream.shutdown(Shutdown::Both);
     }

@@ -1,4 +1,4 @@
-//! A real WordPress with sixty posts, made by `scripts/site`.
+//! Real WordPress with sixty posts, created by `scripts/site`.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -7,14 +7,14 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use crate::process::run;
 use crate::{Place, Server, binary, workspace};
 
-/// A site that runs: its files, its MariaDB, its php-fpm. Stopped and removed when the last test lets go of it.
+/// Running site: its files, its MariaDB, its php-fpm. Stopped and removed when its last handle is dropped.
 #[derive(Debug)]
 pub struct WordPress {
     place: Place,
 }
 
 impl WordPress {
-    /// The site that the tests of one program share; a test that changes it uses pages of its own.
+    /// Returns the site that the tests of one program share; a test that changes it must use its own pages.
     pub fn shared() -> Arc<Self> {
         static SHARED: Mutex<Weak<WordPress>> = Mutex::new(Weak::new());
         let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -25,7 +25,7 @@ impl WordPress {
         })
     }
 
-    /// A site of one test's own.
+    /// Creates a site for one test.
     pub fn alone() -> Self {
         Self::create()
     }
@@ -33,7 +33,7 @@ impl WordPress {
     fn create() -> Self {
         let site = Self { place: Place::new() };
         site.script("create");
-        // WordPress takes one comment each fifteen seconds from an address, and tests run side by side.
+        // WordPress accepts one comment per fifteen seconds and address, and tests run concurrently.
         let plugins = site.root().join("wp-content/mu-plugins");
         std::fs::create_dir_all(&plugins).expect("a folder for plugins");
         let text = "<?php add_filter('wp_is_comment_flood', '__return_false', 99);";
@@ -51,17 +51,17 @@ impl WordPress {
         self.place.path("site")
     }
 
-    /// The document root.
+    /// Returns the document root.
     pub fn root(&self) -> PathBuf {
         self.folder().join("wordpress")
     }
 
-    /// php-fpm's socket.
+    /// Returns the socket of php-fpm.
     pub fn php(&self) -> PathBuf {
         self.folder().join("run/php.sock")
     }
 
-    /// Name and password of the administrator.
+    /// Returns name and password of the administrator.
     pub fn administrator(&self) -> (String, String) {
         let secrets = self.place.read("site/site.env");
         let value = |name: &str| {
@@ -71,7 +71,7 @@ impl WordPress {
         (value("ADMIN_USER"), value("ADMIN_PASSWORD"))
     }
 
-    /// Process of `php` or `db`.
+    /// Returns the process id of `php` or `db`.
     pub fn pid(&self, name: &str) -> u32 {
         self.place.read(&format!("site/run/{name}.pid")).trim().parse().expect("a process")
     }
@@ -81,27 +81,27 @@ impl WordPress {
         crate::signal(self.pid("db"), rustix::process::Signal::KILL);
     }
 
-    /// Starts what was killed.
+    /// Restarts a killed process.
     pub fn start_again(&self) {
         self.script("start");
     }
 
-    /// How many requests PHP has answered.
+    /// Returns the number of requests that PHP has answered.
     pub fn php_requests(&self) -> usize {
         self.place.read("site/log/php-access.log").lines().count()
     }
 
-    /// What PHP has complained of.
+    /// Returns the error log of PHP.
     pub fn php_log(&self) -> String {
         self.place.read("site/log/php.log")
     }
 
-    /// Makes a network of the site, whose further sites are folders (`/second/`).
+    /// Converts the site to a network whose further sites are folders (`/second/`).
     pub fn make_network(&self, host: &str) {
         self.make_network_of(host, false);
     }
 
-    /// Makes a network of the site, whose further sites are folders, or have names of their own.
+    /// Converts the site to a network whose further sites are folders, or host names if `has_names` is set.
     pub fn make_network_of(&self, host: &str, has_names: bool) {
         let code = "require ABSPATH . 'wp-admin/includes/upgrade.php'; require ABSPATH . 'wp-admin/includes/network.php'; \
                     define('WP_INSTALLING_NETWORK', true); \
@@ -124,12 +124,12 @@ impl WordPress {
         .expect("wp-config.php");
     }
 
-    /// `myriad wordpress` in front of the site.
+    /// Starts `myriad wordpress` in front of the site.
     pub fn serve(&self) -> Server {
         self.serve_with_php(Place::new(), &self.php().display().to_string())
     }
 
-    /// The same, with further options.
+    /// Starts a server like [`WordPress::serve`], with further options.
     pub fn serve_with(&self, options: &[&str]) -> Server {
         let place = Place::new();
         let mut command = self.command(&place, &self.php().display().to_string());
@@ -137,7 +137,7 @@ impl WordPress {
         Server::run(place, command)
     }
 
-    /// The same as [`WordPress::serve`], with the plugin among the must-use plugins.
+    /// Starts a server like [`WordPress::serve`], with the plugin installed as a must-use plugin.
     pub fn serve_with_plugin(&self) -> Server {
         let place = Place::new();
         let mut command = self.command(&place, &self.php().display().to_string());
@@ -145,7 +145,7 @@ impl WordPress {
         self.serve_with_php(place, &self.php().display().to_string())
     }
 
-    /// The same, with the preset changed.
+    /// Starts a server like [`WordPress::serve_with_plugin`], with a changed preset.
     pub fn serve_plugin_changed(&self, change: impl FnOnce(String) -> String) -> Server {
         let place = Place::new();
         let php = self.php().display().to_string();
@@ -154,12 +154,12 @@ impl WordPress {
         self.serve_changed(place, &php, change)
     }
 
-    /// Runs PHP code in WordPress, as a program of the command line does it, as the administrator; returns what it prints.
+    /// Runs PHP code in WordPress from the command line as the administrator; returns its output.
     pub fn run_php(&self, host: &str, code: &str) -> String {
         self.run_php_after(host, "", code)
     }
 
-    /// The same, with code that runs before WordPress is loaded.
+    /// Runs PHP code like [`WordPress::run_php`], after code that runs before WordPress is loaded.
     pub fn run_php_after(&self, host: &str, before: &str, code: &str) -> String {
         let root = self.root().display().to_string();
         let script = format!(
@@ -173,7 +173,7 @@ impl WordPress {
         said
     }
 
-    /// The same as [`WordPress::serve_with`], with the plugin among those that somebody activates.
+    /// Starts a server like [`WordPress::serve_with`], with the plugin installed as an ordinary plugin.
     pub fn serve_with_ordinary_plugin(&self, options: &[&str]) -> Server {
         let place = Place::new();
         let php = self.php().display().to_string();
@@ -188,7 +188,7 @@ impl WordPress {
         Server::run(place, command)
     }
 
-    /// The preset as `--print` shows it, changed, and served before another php-fpm.
+    /// Starts a server with the output of `--print` after a change, in front of another php-fpm.
     pub fn serve_changed(&self, place: Place, php: &str, change: impl FnOnce(String) -> String) -> Server {
         let printed = self.command(&place, php).arg("--print").output().expect("myriad starts");
         let preset = String::from_utf8(printed.stdout).expect("text");

@@ -1,4 +1,4 @@
-//! Who may come in, and how much: what one configuration file and a few requests cannot show.
+//! Access control and limits: cases that a single configuration file with a few requests cannot cover.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -20,7 +20,7 @@ fn client_that_a_balancer_announces_is_the_client() {
     let mut one = server.connect();
     one.send([&b"PROXY TCP4 192.0.2.1 192.0.2.2 123 80\r\n"[..], &request("/")].concat());
     assert_eq!(one.answer().text(), "192.0.2.1:123 192.0.2.2 127.0.0.1");
-    // It is announced once: the connection stays the client's.
+    // The PROXY protocol header is sent once: it applies to the whole connection.
     assert_eq!(one.fetch(&Request::get("/")).text(), "192.0.2.1:123 192.0.2.2 127.0.0.1");
 
     let mut two = server.connect();
@@ -97,7 +97,7 @@ fn what_a_visitor_has_used_up_outlives_a_reload() {
     server.reload(&configuration("two", "$binary_remote_addr"));
     wait_for("the second configuration", || server.get("/version").text() == "two");
     assert_eq!(server.get("/limited").status, 503);
-    // Another key is another table.
+    // A different key requires a new table.
     server.reload(&configuration("three", "$remote_addr"));
     wait_for("the third configuration", || server.get("/version").text() == "three");
     assert_eq!(server.get("/limited").status, 200);
@@ -146,7 +146,7 @@ fn a_client_that_hangs_up_gives_its_place_back() {
 #[test]
 fn slow_hashes_do_not_hold_up_other_visitors() {
     let place = Place::new();
-    // The salt and hash are of no password: every attempt is computed.
+    // Salt and hash match no password: every attempt is computed.
     place.write("users", "ann:$2y$12$abcdefghijklmnopqrstuughE8Ev8uGFaUgY2cNEySvxngrb/Jzdm\n");
     place.write("html/index.html", "front");
     let http = "server { listen 127.0.0.1:@PORT@; root @DIR@/html;
@@ -156,7 +156,7 @@ fn slow_hashes_do_not_hold_up_other_visitors() {
     for attempt in &mut attempts {
         attempt.send(Request::get("/closed").field("Authorization", "Basic YW5uOndyb25n").bytes());
     }
-    // All that is known of the order is that an answer comes while the hashes are being computed.
+    // The only guarantee is that a response arrives while the hashes are being computed.
     assert_eq!(server.get("/").text(), "front");
     for attempt in &mut attempts {
         let answer = attempt.answer();
@@ -223,7 +223,7 @@ fn a_page_of_the_short_way_is_kept_from_visitors_of_other_sites() {
     assert_eq!(origin.count(), 1);
 }
 
-/// Only what a delay guarantees is asked: that it takes at least so long.
+/// Checks only the guarantee of a delay: its minimum duration.
 #[test]
 fn a_wrong_password_and_a_fast_visitor_are_held_back() {
     let place = Place::new();
@@ -265,6 +265,6 @@ fn balancer_on_a_unix_socket_is_trusted_by_that_name_alone() {
     assert!(doubted.contains("X-IP: unix:") && doubted.ends_with("unix:"), "{doubted}");
     assert!(ask("192.0.2.1", "/believed").starts_with("HTTP/1.1 200"));
     assert!(ask("192.0.2.9", "/believed").starts_with("HTTP/1.1 403"));
-    // The server's other address expects no announcement.
+    // The other address of the server does not use the PROXY protocol.
     assert_eq!(server.get("/doubted").text(), "127.0.0.1");
 }

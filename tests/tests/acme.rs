@@ -1,4 +1,4 @@
-//! Certificates that renew themselves, issued by Pebble.
+//! Automatic certificates, issued by Pebble.
 //!
 //! covers: ssl_verify
 
@@ -9,7 +9,7 @@ use myriad_tests::{
     EXTERNAL_KEY, Pebble, PebbleOptions, Place, QuicVisitor, Request, Server, Signal, wait_for,
 };
 
-/// A place with a port for TLS, `@TLS@`, and a Pebble that asks there.
+/// Returns a folder with a port for TLS, `@TLS@`, and a Pebble that validates there.
 fn with_pebble(change: impl FnOnce(&mut PebbleOptions)) -> (Place, Pebble) {
     let mut place = Place::new();
     let tls = Place::new();
@@ -32,7 +32,7 @@ fn with_pebble(change: impl FnOnce(&mut PebbleOptions)) -> (Place, Pebble) {
     (place, pebble)
 }
 
-/// An issuer with further directives, and servers.
+/// Returns an issuer with further directives, and servers.
 fn http(issuer: &str, servers: &str) -> String {
     format!(
         "acme_issuer pebble {{ uri @DIRECTORY@; ssl_trusted_certificate pebble-ca.crt; \
@@ -40,7 +40,7 @@ fn http(issuer: &str, servers: &str) -> String {
     )
 }
 
-/// A server on both ports that orders for its names.
+/// Returns a server on both ports that orders certificates for its names.
 fn server(names: &str, extra: &str) -> String {
     format!(
         "server {{ listen 127.0.0.1:@PORT@; listen 127.0.0.1:@TLS@ ssl; server_name {names}; \
@@ -49,7 +49,8 @@ fn server(names: &str, extra: &str) -> String {
     )
 }
 
-/// curl's output for the page of a host by https, its certificate checked against Pebble's root; empty where it failed.
+/// Returns the output of curl for the page of a host by https, with verification against the root of Pebble; empty on
+/// failure.
 fn page(server: &Server, host: &str) -> String {
     let port = server.fill("@TLS@");
     let output = Command::new("curl")
@@ -62,7 +63,7 @@ fn page(server: &Server, host: &str) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// The serial number and key type of the certificate that a host shows; none where the handshake is refused.
+/// Returns serial number and key type of the certificate of a host; `None` if the handshake is rejected.
 fn certificate(server: &Server, host: &str) -> Option<String> {
     let port = server.fill("@TLS@");
     let shown = Command::new("openssl")
@@ -85,7 +86,7 @@ fn serial(server: &Server, host: &str) -> Option<String> {
     certificate(server, host)?.lines().next().map(str::to_owned)
 }
 
-/// The files of the issuer's state.
+/// Returns the files of the issuer's state.
 fn state(place: &Place) -> Vec<std::path::PathBuf> {
     let folder = std::fs::read_dir(place.path("state"));
     let mut files: Vec<_> = folder.into_iter().flatten().map(|entry| entry.expect("entry").path()).collect();
@@ -93,7 +94,8 @@ fn state(place: &Place) -> Vec<std::path::PathBuf> {
     files
 }
 
-/// The same once there are two, the account's key and a certificate: the supervisor writes them after the worker has told of them.
+/// Waits for two state files (account key and certificate) and returns them: the supervisor writes them after the
+/// worker has sent them.
 fn kept(place: &Place) -> Vec<std::path::PathBuf> {
     let mut files = Vec::new();
     wait_for("the issuer's state", || {
@@ -111,7 +113,7 @@ fn certificate_for_several_names_comes_while_the_site_is_served() {
     let redirects = "location / { return 301 https://$host$request_uri; } location = /page.txt { }";
     pebble.pause();
     let server = Server::start(place, &http("contact admin@one.test;", &server(names, redirects)));
-    // Pages are served while the order takes its time, handshakes are not answered.
+    // While the order is pending, plain requests are served and handshakes fail.
     assert_eq!(server.fetch(&Request::get("/page.txt")).text(), "a page");
     assert_eq!(serial(&server, "one.test"), None);
     pebble.resume();
@@ -120,7 +122,7 @@ fn certificate_for_several_names_comes_while_the_site_is_served() {
         assert_eq!(page(&server, host), "a page", "{host}");
     }
     assert_eq!(pebble.said("There are now 1 orders in the db"), 1);
-    // What is not a pending token is the site's own business again.
+    // A path that is not a pending token is handled by the site.
     assert_eq!(server.get("/.well-known/acme-challenge/token").status, 301);
     let files = kept(&server);
     let listed = Command::new(myriad_tests::binary())
@@ -137,7 +139,7 @@ fn certificate_for_several_names_comes_while_the_site_is_served() {
     assert_eq!(mode(&server.path("state")), 0o700);
     for file in &files {
         assert_eq!(mode(file), 0o600, "{}", file.display());
-        // The worker has other rights where root starts the server: state stays root's.
+        // If root starts the server, the worker has fewer privileges: the state remains owned by root.
         let owner = std::fs::metadata(file).expect("metadata").uid();
         assert_eq!(owner, std::fs::metadata(server.folder()).expect("metadata").uid());
     }
@@ -154,7 +156,7 @@ fn handshakes_prove_names_where_no_plain_port_is_open() {
     let shown = certificate(&server, "one.test").expect("a certificate");
     assert!(shown.contains("rsaEncryption") && shown.contains("2048 bit"), "{shown}");
     assert_eq!(pebble.said("set VALID by completed challenge"), 1);
-    // Who asks as an authority does while none is waited for is not answered.
+    // A validation request without a pending order is not answered.
     let port = server.fill("@TLS@");
     let asked = Command::new("openssl")
         .args([
@@ -184,7 +186,7 @@ fn restart_goes_on_with_the_certificate_and_a_new_order_with_the_account() {
     assert_eq!(serial(&server, "one.test").as_ref(), Some(&first));
     assert_eq!(page(&server, "one.test"), "a page");
     assert_eq!(pebble.said("Issued certificate"), 1);
-    // Another name: the account is the one from before.
+    // For another name, the existing account is used.
     server.reload(&http("", &self::server("two.test", "")));
     server.log_has("the certificate for two.test is here");
     assert_eq!(server.read("state/account.key"), key);
@@ -205,7 +207,7 @@ fn short_lived_certificate_is_renewed_and_used_without_a_restart() {
     server.log_has("renewing the certificate for one.test");
     wait_for("another certificate", || serial(&server, "one.test").is_some_and(|now| now != first));
     assert_eq!(page(&server, "one.test"), "a page");
-    // The authority is told which one it replaces.
+    // The order contains the certificate that it replaces.
     assert!(pebble.said("has been marked as replaced") >= 1);
     kept(&server);
 }
@@ -234,18 +236,18 @@ fn refused_nonces_are_taken_anew() {
 #[test]
 fn name_that_leads_elsewhere_is_told_with_the_reason_and_tried_again_later() {
     let (place, pebble) = with_pebble(|_| {});
-    // Nobody listens there.
+    // No process listens at this address.
     pebble.names.put("two.test", "127.0.0.9".parse().expect("address"));
     let both = format!("{}{}", self::server("one.test", ""), self::server("two.test", ""));
     let server = Server::start(place, &http("", &both));
     server.log_has("the authority could not validate \"two.test\"");
     server.log_has("it asks by http on port 80");
     server.log_has("handshakes are refused until it is there; next attempt in 6");
-    // The other one is not held up, and the site serves both.
+    // The other order is not delayed, and the site serves both names.
     server.log_has("the certificate for one.test is here");
     assert_eq!(page(&server, "one.test"), "a page");
     assert_eq!(server.fetch(&Request::get("/page.txt").host("two.test")).text(), "a page");
-    // Mended and reloaded, it is tried at once.
+    // After the repair and a reload, the order is retried immediately.
     pebble.names.put("two.test", "127.0.0.1".parse().expect("address"));
     server.reload(&http("", &both));
     server.log_has("the certificate for two.test is here");
@@ -282,7 +284,7 @@ fn servers_that_order_the_same_share_one_order() {
 #[test]
 fn resolver_of_the_configuration_looks_the_authority_up() {
     let (mut place, pebble) = with_pebble(|_| {});
-    // A name that only this name server knows; its certificate is for another, which is not what is asked here.
+    // A name that only this DNS server resolves; its certificate is for another name, which this test does not check.
     let uri = pebble.directory().replace("localhost", "authority.test");
     place.set("ELSEWHERE", &uri);
     let text = format!(
@@ -320,7 +322,7 @@ fn preset_serves_a_domain_by_https_once_its_certificate_is_there() {
     pebble.pause();
     let server = Server::run(place, command);
     let css = || Request::get("/style.css").host("one.test");
-    // There is nothing to lead to as yet.
+    // There is no https server to redirect to yet.
     assert_eq!(server.fetch(&css()).text(), "a { color: red }");
     pebble.resume();
     wait_for("the certificate", || {

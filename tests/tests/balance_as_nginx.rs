@@ -1,4 +1,4 @@
-//! Keys and clients that come to the same servers as behind the installed nginx: whoever moves a group of caches finds them warm.
+//! Keys and clients are mapped to the same servers as by the installed nginx: a migrated group of caches remains warm.
 //!
 //! covers: hash ip_hash
 
@@ -7,10 +7,11 @@ use std::process::Command;
 
 use myriad_tests::{Client, Place, Request, Server};
 
-/// Keys that are asked for by each method.
+/// Number of keys per method.
 const KEYS: usize = 300;
 
-/// A server of weight 2 is `down`, and nobody listens at one of weight 1, so that keys of both are hashed again.
+/// Groups with a server of weight 2 that is `down`, and a server of weight 1 without a listener, so that the keys of
+/// both are rehashed.
 const GROUPS: &str = "
 upstream ring { hash $arg_key consistent; @SERVERS@ }
 upstream plain { hash $arg_key; @SERVERS@ }
@@ -33,7 +34,7 @@ fn nginx() -> PathBuf {
     programs.find(|program| program.is_file()).expect("nginx: scripts/install-packages test")
 }
 
-/// The servers of the group, each of which answers with its port, as the text of nginx's configuration.
+/// Returns the servers of the group as nginx configuration; each responds with its port.
 fn origins(ports: &[u16]) -> String {
     let server = |port: &u16| format!("server {{ listen 127.0.0.1:{port}; return 200 {port}; }}\n");
     ports.iter().map(server).collect()
@@ -48,10 +49,10 @@ fn start_nginx(place: Place, http: &str) -> Server {
     Server::run(place, command)
 }
 
-/// Which server each request comes to.
+/// Returns the server of each request.
 fn chosen(client: &mut Client, folder: &str) -> Vec<String> {
     let ask = |number: usize| {
-        // Keys of different lengths, networks of different octets.
+        // Keys of different lengths and networks with different octets.
         let key = format!("{number}-{}", "x".repeat(number % 7));
         let client_address = format!("{}.{}.{}.9", number % 200 + 1, number * 7 % 256, number * 31 % 256);
         let request = Request::get(&format!("/{folder}?key={key}")).field("X-Real-IP", &client_address);
@@ -92,7 +93,7 @@ fn consistent_hashing_takes_names_and_sockets_apart_as_nginx_does() {
     assert_eq!(chosen(&mut myriad.connect(), "ring"), expected);
 }
 
-/// A name of several letters, an address and a socket, whose weights are unequal.
+/// Returns a host name, an address and a socket with different weights.
 fn names(port: u16, socket: &Path) -> String {
     let socket = socket.display();
     format!("server localhost:{port} weight=2; server unix:{socket} weight=3; server 127.0.0.1:{port};")

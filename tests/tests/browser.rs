@@ -1,12 +1,13 @@
-//! A browser on a WordPress site: everything of a page arrives, and the console stays silent.
+//! Browser on a WordPress site: all resources of a page load, without console messages.
 //!
-//! Half a minute on a loaded machine, most of it for the site. Another browser of that family is named by `MYRIAD_CHROMIUM`.
+//! The test takes half a minute on a loaded machine, mostly for the site. `MYRIAD_CHROMIUM` specifies another browser
+//! of that family.
 
 use std::process::Command;
 
 use myriad_tests::{Place, Server, WordPress, chromium, wait_for};
 
-/// The site behind TLS, HTTP/2 and HTTP/3, every request in `browser.log`.
+/// Starts the site with TLS, HTTP/2 and HTTP/3; every request is logged in `browser.log`.
 fn serve(site: &WordPress, place: Place) -> Server {
     let port = place.port;
     let made = Command::new("openssl")
@@ -37,7 +38,7 @@ fn serve(site: &WordPress, place: Place) -> Server {
 fn wordpress_loads_over_http2_without_a_word_on_the_console() {
     let site = WordPress::shared();
     let server = serve(&site, Place::new());
-    // It would change to HTTP/3 by itself once it has heard of it.
+    // Otherwise the browser would switch to HTTP/3 after it has received `Alt-Svc`.
     visit(&server, "HTTP/2.0", &["--disable-quic".to_owned()]);
 }
 
@@ -45,7 +46,7 @@ fn wordpress_loads_over_http2_without_a_word_on_the_console() {
 fn wordpress_loads_over_http3_without_a_word_on_the_console() {
     let site = WordPress::shared();
     let server = serve(&site, Place::new());
-    // For QUIC the browser takes no certificate as it is, but those whose keys it was told.
+    // For QUIC, the browser accepts an untrusted certificate only if its key is specified.
     let key = "openssl x509 -in \"$0\" -pubkey -noout | openssl pkey -pubin -outform der \
                | openssl dgst -sha256 -binary | base64";
     let key =
@@ -58,7 +59,7 @@ fn wordpress_loads_over_http3_without_a_word_on_the_console() {
     visit(&server, "HTTP/3.0", &options);
 }
 
-/// Loads pages, and finds that all of them came over `protocol`.
+/// Loads pages and asserts that all resources used `protocol`.
 fn visit(server: &Server, protocol: &str, options: &[String]) {
     let asked = || server.read("browser.log").lines().count();
     let mut greetings = 0;
@@ -67,7 +68,7 @@ fn visit(server: &Server, protocol: &str, options: &[String]) {
         let loaded = chromium::load(server, &url, options, asked);
         let page = &loaded.page;
         assert!(page.contains("</html>") && page.contains("<title>"), "{target}: {page}");
-        // jQuery Migrate introduces itself; the browser logs errors no differently.
+        // jQuery Migrate logs a greeting, in the same format as errors.
         let is_greeting = |line: &&String| line.contains("JQMIGRATE: Migrate is installed");
         let complaints: Vec<&String> = loaded.console.iter().filter(|line| !is_greeting(line)).collect();
         assert!(complaints.is_empty(), "{target}: {complaints:#?}");

@@ -1,4 +1,4 @@
-//! A challenge before the origin: who has no pass costs it nothing, and a real browser passes by itself.
+//! Challenge before the origin: clients without a pass do not use the origin, and a real browser passes automatically.
 //!
 //! covers: origin_challenge $challenge_passed
 
@@ -29,7 +29,7 @@ fn serve() -> (Server, Origin) {
     (Server::start(place, &conf), origin)
 }
 
-/// What a page asks for; none where it is no challenge.
+/// Returns the challenge of a page; `None` if the page is not a challenge.
 fn challenge(answer: &Answer) -> Option<String> {
     let text = answer.text();
     let (_, rest) = text.split_once("data-challenge=\"")?;
@@ -39,7 +39,7 @@ fn challenge(answer: &Answer) -> Option<String> {
     rest.split_once('"').map(|(challenge, _)| challenge.to_owned())
 }
 
-/// Does what a browser does.
+/// Solves a challenge like a browser.
 fn solve(challenge: &str) -> String {
     let parts: Vec<&str> = challenge.split('.').collect();
     let bits: u32 = parts[2].parse().expect("the bits");
@@ -63,7 +63,7 @@ fn visitor_without_a_pass_costs_the_origin_nothing() {
         assert!(challenge(&posted).is_some(), "{target}");
     }
     assert_eq!(origin.count(), 0);
-    // Nobody else is asked, and what is stored is served to everybody.
+    // Other requests are not challenged, and stored pages are served to every client.
     assert_eq!(server.get("/a?person=0").cache(), "MISS");
     assert_eq!(server.get("/b").cache(), "MISS");
     let stored = server.fetch(&Request::get("/b").field("Cookie", "person=1"));
@@ -124,7 +124,7 @@ fn passes_of_one_network_are_bounded_and_open_no_flood_together() {
         let asked = challenge(&fetch(target, client, agent, "")).expect("a challenge");
         format!("myriad_pass={}", solve(&asked))
     };
-    // `passes=3`: the fourth pass of a /64 gets 429, another network and the three passes go on.
+    // `passes=3`: the fourth pass of a /64 receives 429; another network and the first three passes are unaffected.
     let client = |number: u32| format!("2001:db8:1:2:{number:x}::1");
     let target = "/few/?person=1";
     let passes: Vec<_> =
@@ -136,7 +136,7 @@ fn passes_of_one_network_are_bounded_and_open_no_flood_together() {
     assert_eq!([0, 1, 2, 3, 3, 0].map(with), [200, 200, 200, 429, 429, 200]);
     let elsewhere = pass(target, "2001:db8:1:3::1", "agent");
     assert_eq!(fetch(target, "2001:db8:1:3::1", "agent", &elsewhere).status, 200);
-    // `burst=2`: each pass opens two new queries, all passes of one network together eight.
+    // `burst=2`: each pass admits two new queries, and all passes of one network together eight.
     let before = origin.count();
     let filter = |number: u32, agent: &str, cookie: &str| {
         fetch(&format!("/many/?network={number}"), "192.0.2.1", agent, cookie).status
@@ -159,7 +159,7 @@ fn real_browser_passes_by_itself() {
     let pages = || origin.calls().iter().filter(|uri| uri.contains("/a?")).count();
     let loaded = chromium::load(&server, &url, &[], pages);
     assert!(loaded.page.contains("made by the origin"), "{}", loaded.page);
-    // The browser itself says that the first answer was 503.
+    // The browser logs the status 503 of the first response.
     assert!(loaded.console.iter().all(|line| line.contains("503")), "{:?}", loaded.console);
     assert_eq!(pages(), 1);
 }

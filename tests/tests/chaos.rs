@@ -1,4 +1,4 @@
-//! Random visitors before a random origin, seeds swept: what must hold whatever happens.
+//! Random clients and a random origin, for several seeds: invariants that must hold in every case.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use myriad_tests::{Answer, Cached, Call, Client, Origin, Request, Server, wait_for};
 
-/// A page that names its address and its number at both ends, so that no two can be mixed up.
+/// Returns a page with its URI and its number at both ends, so that a mix of two pages is detected.
 fn page(uri: &str, number: usize, lines: usize) -> String {
     let line = format!("a line of {uri} {number}\n").repeat(lines);
     format!("BEGIN {uri} {number}\n{line}END {uri} {number}\n")
 }
 
-/// The number of a page that is whole and of this address.
+/// Returns the number of a page if it is complete and belongs to this URI.
 fn number_of(uri: &str, text: &str) -> Option<usize> {
     let (first, rest) = text.split_once('\n')?;
     let number = first.strip_prefix("BEGIN ")?.strip_prefix(uri)?.trim().parse().ok()?;
@@ -23,7 +23,7 @@ fn number_of(uri: &str, text: &str) -> Option<usize> {
     (last == format!("END {uri} {number}") && text == page(uri, number, lines)).then_some(number)
 }
 
-/// Answers well or badly by the request's number.
+/// Sends a valid or invalid response, depending on the number of the request.
 fn answer(call: &mut Call, seed: u64, is_calm: bool) {
     let mut random = fastrand::Rng::with_seed(seed ^ (call.number as u64 * 7919));
     let (uri, number) = (call.uri().to_owned(), call.number);
@@ -54,7 +54,7 @@ fn answer(call: &mut Call, seed: u64, is_calm: bool) {
     }
 }
 
-/// What visitors have seen that may be seen once only.
+/// Observations of clients that must occur only once.
 #[derive(Default)]
 struct Seen {
     private: BTreeSet<usize>,
@@ -87,12 +87,12 @@ fn judge(uri: &str, answer: &Answer, seen: &Mutex<Seen>) {
     }
 }
 
-/// One visitor: asks for pages in random encodings, leaves now and then in the middle.
+/// Simulates one client: it requests pages in random encodings, and sometimes disconnects in the middle.
 fn visit(port: u16, seed: u64, seen: &Mutex<Seen>) {
     let mut random = fastrand::Rng::with_seed(seed);
     for turn in 1..=80 {
         if turn % 40 == 0 {
-            thread::sleep(Duration::from_millis(1100)); // what was stored is stale now
+            thread::sleep(Duration::from_millis(1100)); // stored pages are stale now
         }
         let uri = format!("/{}", random.u8(..30));
         let accepted = ["gzip", "br", "identity", "zstd", ""][random.usize(..5)];
@@ -101,9 +101,9 @@ fn visit(port: u16, seed: u64, seen: &Mutex<Seen>) {
         if random.u8(..4) == 0 {
             client.send(request.bytes());
             thread::sleep(Duration::from_millis(random.u64(..15)));
-            continue; // gone
+            continue; // disconnected
         }
-        // A page that breaks off at the origin breaks off here; all that counts is that it does not look whole.
+        // A response that is truncated at the origin is truncated here as well; it must not appear complete.
         if let Ok(answer) = client.try_fetch(&request) {
             judge(&uri, &answer, seen);
         }

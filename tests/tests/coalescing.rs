@@ -1,4 +1,4 @@
-//! One origin request per page, however many wait: `fastcgi_cache_lock` and what replaces its polling.
+//! Request coalescing: one origin request per page (`fastcgi_cache_lock`), without polling.
 
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use myriad_tests::{Answer, Cached, Client, Gate, PATIENCE, Request, all_at_once, wait_for};
 
-/// So many answers are one and the same page.
+/// Asserts that all responses are the same page.
 fn all_are(answers: &[Answer], text: &str) {
     for answer in answers {
         assert_eq!((answer.status, answer.text().as_str()), (200, text), "{answer:?}");
     }
 }
 
-/// Where so many requests are to be at the same time.
+/// Barrier for a number of requests that must be in flight at the same time.
 struct Meeting {
     expected: usize,
     come: Mutex<usize>,
@@ -25,7 +25,7 @@ impl Meeting {
         Self { expected, come: Mutex::new(0), all: Condvar::new() }
     }
 
-    /// Waits for the others; false where they do not come, as those do who queue.
+    /// Waits for the other requests; returns false if they do not arrive, because they are queued.
     fn takes_place(&self) -> bool {
         let mut come = self.come.lock().expect("nobody panics");
         *come += 1;
@@ -42,7 +42,7 @@ fn with(server: &str) -> Cached<'_> {
 fn two_hundred_cost_one_request(main: &str, server: &str) {
     let site = Cached { main, server, ..Cached::default() };
     let (server, origin) = site.start(|call| {
-        thread::sleep(Duration::from_millis(300)); // what PHP takes; all others arrive meanwhile
+        thread::sleep(Duration::from_millis(300)); // response time of PHP; all other requests arrive
         let text = format!("page {}", call.number);
         call.answer("Content-Type: text/plain", text);
     });
@@ -126,9 +126,9 @@ fn the_others_get_the_page_when_the_first_client_leaves() {
         let port = server.port;
         let others: Vec<_> =
             (0..10).map(|_| thread::spawn(move || Client::connect(port).fetch(&Request::get("/")))).collect();
-        thread::sleep(Duration::from_millis(100)); // the others are waiting, or will find the page on its way
+        thread::sleep(Duration::from_millis(100)); // the others wait, or join the fetch in progress
         drop(first);
-        thread::sleep(Duration::from_millis(100)); // the server has seen it leave
+        thread::sleep(Duration::from_millis(100)); // the server has detected the disconnect
         gate.open();
         let answers: Vec<_> = others.into_iter().map(|other| other.join().expect("an answer")).collect();
         all_are(&answers, "the whole page");
@@ -158,7 +158,7 @@ fn a_page_whose_only_client_left_is_stored_all_the_same() {
 
 #[test]
 fn an_answer_that_cannot_be_shared_frees_the_waiters_at_once() {
-    // All but the first, which finds out for them; and those who come later.
+    // All requests except the first, which determines cacheability; and later requests.
     let (freed, next) = (Meeting::of(39), Meeting::of(10));
     let (server, origin) = Cached::default().start(move |call| {
         let queues = match call.number {
@@ -175,7 +175,7 @@ fn an_answer_that_cannot_be_shared_frees_the_waiters_at_once() {
     texts.dedup();
     assert_eq!((texts.len(), origin.count()), (40, 40), "everyone gets a page of their own");
     assert!(!texts.iter().any(|text| text == "queued"), "they do not queue behind each other");
-    // Hit-for-miss: the next ones need not even find out.
+    // Hit-for-miss: later requests do not wait.
     let answers = all_at_once(server.port, 10, &Request::get("/"));
     assert!(
         answers.iter().all(|answer| answer.text().ends_with(" alone")),

@@ -1,4 +1,4 @@
-//! Clients that take none of the codings that are made here, in front of an origin that makes others.
+//! Clients that accept none of the codings that the server produces, and an origin that produces other codings.
 
 use std::fs;
 use std::io::Write;
@@ -9,11 +9,11 @@ use std::thread;
 
 use myriad_tests::{Cached, Gate, Origin, Request, Server, Signal, binary, wait_for};
 
-/// `/purge/page` purges the key of `/page`.
+/// Location `/purge/page`, which purges the key of `/page`.
 const PURGED_BY_KEY: &str =
     "fastcgi_cache_valid 1h; location ~ ^/purge(/.*)$ { fastcgi_cache_purge pages httpGETlocalhost$1; }";
 
-/// A site whose origin looks at `Accept-Encoding`, but for `/plain`, and makes `deflate`.
+/// Starts a site whose origin varies on `Accept-Encoding` (except `/plain`) and produces `deflate`.
 fn serve() -> (Server, Origin) {
     let rules = format!("gzip on; fastcgi_cache_purge PURGE from all; {PURGED_BY_KEY}");
     let (server, origin) = Cached { server: &rules, ..Cached::default() }.start(|call| {
@@ -27,7 +27,7 @@ fn serve() -> (Server, Origin) {
     (server, origin)
 }
 
-/// What a client of `codings` sees of a page: the cache's status, the coding, the bytes.
+/// Returns cache status, coding and bytes of a page for a client that accepts `codings`.
 fn see(server: &Server, target: &str, codings: &str) -> (String, String, String) {
     let answer = server.fetch(&Request::get(target).accepting(codings));
     let text = String::from_utf8_lossy(&answer.body).into_owned();
@@ -135,7 +135,7 @@ fn a_page_for_other_codings_that_is_on_its_way_at_a_purge_of_the_key_is_for_nobo
     assert_eq!(see(&server, "/page", "deflate"), page("HIT", "identity", "4"));
 }
 
-/// The name that nginx gives to the page.
+/// Returns the cache file name of the page in nginx.
 fn file_of(server: &Server, target: &str) -> PathBuf {
     use md5::{Digest, Md5};
     let digest = Md5::digest(format!("httpGETlocalhost{target}"));
@@ -157,7 +157,7 @@ fn a_page_whose_file_somebody_removes_goes_for_all_codings() {
     assert_eq!(status(&server, "/page", "x"), "HIT");
 }
 
-/// How many files a zone's folder holds, its own hidden ones aside.
+/// Returns the number of files in the folder of a zone, without its hidden files.
 fn files(folder: &Path) -> usize {
     let entries = fs::read_dir(folder).expect("the folder").flatten();
     entries.filter(|entry| !entry.file_name().to_string_lossy().starts_with('.')).count()
@@ -168,7 +168,7 @@ fn a_flood_of_codings_makes_as_many_pages_as_variants_may_be() {
     let (server, origin) = serve();
     assert_eq!(server.get("/page").cache(), "MISS");
     for number in 0..40 {
-        // Whoever comes later gets everybody's page, and costs the origin nothing.
+        // Later clients receive the common page without an origin request.
         let expected = if number < 16 { "MISS" } else { "HIT" };
         assert_eq!(status(&server, "/page", &format!("x{number}")), expected, "{number}");
     }
@@ -177,12 +177,12 @@ fn a_flood_of_codings_makes_as_many_pages_as_variants_may_be() {
     assert_eq!(server.get("/page").cache(), "HIT");
     assert_eq!(status(&server, "/page", &"x".repeat(100)), "HIT", "what is no coding is no variant");
     assert_eq!(origin.count(), 17);
-    // Everybody's page, what stands for the others together, sixteen of them.
+    // The common page, the index of its variants, and sixteen variants.
     wait_for("no more files than variants may be", || files(&server.path("cache")) == 18);
 }
 
-/// A site whose `/error/` and `/accel/` send the clients of `deflate` on to `/b/`, which passes the cache by and stores what
-/// comes, as the page of its path.
+/// Starts a site whose `/error/` and `/accel/` redirect clients of `deflate` internally to `/b/`, which bypasses the
+/// cache and stores the response as the page of its path.
 fn serve_bypass() -> (Server, Origin) {
     let rules = "fastcgi_cache_valid 200 1h;
         location /error/ { fastcgi_intercept_errors on; error_page 404 = $arg_to; fastcgi_pass @ORIGIN@; }
@@ -208,7 +208,7 @@ fn serve_bypass() -> (Server, Origin) {
 fn a_place_that_a_client_of_other_codings_is_sent_on_to_stores_everybody_s_page_under_its_own_key() {
     for from in ["error", "accel"] {
         let (server, origin) = serve_bypass();
-        // The second key is shorter than what stands behind those for other codings.
+        // The second key is shorter than the suffix of keys for other codings.
         for (round, to) in ["/b/12345678", "/b/x"].into_iter().enumerate() {
             let first = 1 + round * 3;
             let target = format!("/{from}/?to={to}?by=1");
@@ -266,7 +266,7 @@ fn what_a_client_of_other_codings_has_the_origin_answer_does_not_replace_everybo
     assert_eq!(origin.count(), 3);
 }
 
-/// What is told of the uses of everybody's page.
+/// Returns the reported number of hits of the common page.
 fn hits(server: &Server) -> String {
     let mut command = Command::new(binary());
     command.args(["cache", "show", "httpGETlocalhost/page"]).arg("-p").arg(server.folder());
@@ -309,7 +309,7 @@ fn gzipped(text: &[u8]) -> Vec<u8> {
     encoder.finish().expect("gzip")
 }
 
-/// A checksum of an archive is one of the bytes that its publisher made: apt, pip and bazel compare it.
+/// The checksum of an archive applies to the bytes of its publisher: apt, pip and bazel verify it.
 #[test]
 fn an_archive_that_its_origin_sends_in_a_coding_reaches_all_clients_byte_for_byte() {
     let text: Vec<u8> = b"a line of an archive, and another\n".repeat(500);

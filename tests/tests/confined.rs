@@ -1,4 +1,4 @@
-//! What the worker process has given up before it meets a client.
+//! Privileges that the worker process drops before it accepts a client.
 
 use std::fs;
 use std::net::TcpStream;
@@ -10,7 +10,7 @@ use myriad_tests::{Client, Place, Request, Server, Signal, binary, children_of, 
 
 const SITE: &str = "server { listen 127.0.0.1:@PORT@; location / { return 200 up; } }";
 
-/// A line of what the kernel knows of the worker process.
+/// Returns a line of the kernel's status of the worker process.
 fn known(server: &Server, name: &str) -> String {
     let worker = server.workers()[0];
     let text = fs::read_to_string(format!("/proc/{worker}/status")).expect("the worker's status");
@@ -18,7 +18,7 @@ fn known(server: &Server, name: &str) -> String {
     line.unwrap_or_else(|| panic!("{name} in {text}")).trim().to_owned()
 }
 
-/// Capabilities over files, which root keeps: chown(0), dac_override(1), dac_read_search(2), fowner(3), fsetid(4).
+/// Capabilities over files that root retains: chown(0), dac_override(1), dac_read_search(2), fowner(3), fsetid(4).
 const OVER_FILES: u64 = 0b1_1111;
 
 #[test]
@@ -50,7 +50,7 @@ fn core_is_written_of_whom_it_is_asked() {
         let main = format!("user {user}; working_directory @DIR@/html; worker_rlimit_core 1m;");
         let server = Server::start_with(place, &main, SITE);
         let worker = server.workers()[0];
-        // Whose memory it is does not depend on where the kernel puts cores.
+        // The owner of its memory does not depend on the location of core dumps.
         let owner = fs::metadata(format!("/proc/{worker}/mem")).expect("the worker process").uid();
         assert_eq!(owner, if user == "root" { 0 } else { 65_534 }, "{user}");
         signal(worker, Signal::ABORT);
@@ -58,17 +58,18 @@ fn core_is_written_of_whom_it_is_asked() {
         server.log_has(&ended);
         let log = fs::read_to_string(server.folder().join("error.log")).expect("the error log");
         let line = log.lines().find(|line| line.contains(&ended)).unwrap_or_default();
-        // Where a program takes cores, or their place is said, it is that program's or place's matter.
+        // If a program processes core dumps, or their location is configured, it depends on that program or location.
         let pattern = fs::read_to_string("/proc/sys/kernel/core_pattern").expect("the pattern");
         assert!(line.contains("core dumped") || pattern.starts_with(['|', '/', '@']), "{line}");
     }
 }
 
-/// Who owns the memory of a worker process, as the kernel shows it: root where its memory is nobody else's to read, nor is written to a core.
+/// Returns the owner of a worker process's memory according to the kernel: root if no other process may read the
+/// memory, and it is not dumped.
 fn owner_of_worker(main: &str) -> u32 {
     const NOBODY: u32 = 65_534;
     let place = Place::new();
-    // Everybody may run this one.
+    // A copy that every user may execute.
     let own = place.install(binary(), "myriad");
     place.write(
         "own.conf",

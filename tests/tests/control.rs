@@ -1,4 +1,4 @@
-//! The control socket, and the commands that ask a running server over it.
+//! Control socket, and the commands that query a running server over it.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -23,7 +23,7 @@ fn command(server: &Server, arguments: &[&str]) -> Output {
     command.output().expect("myriad starts")
 }
 
-/// What a command prints, which must succeed.
+/// Returns the output of a command that must succeed.
 #[track_caller]
 fn told(server: &Server, arguments: &[&str]) -> String {
     let output = command(server, arguments);
@@ -32,7 +32,7 @@ fn told(server: &Server, arguments: &[&str]) -> String {
     text(&output.stdout)
 }
 
-/// What a command says of its failure.
+/// Returns exit code and error output of a command that must fail.
 #[track_caller]
 fn refused(server: &Server, arguments: &[&str]) -> (Option<i32>, String) {
     let output = command(server, arguments);
@@ -43,7 +43,7 @@ fn refused(server: &Server, arguments: &[&str]) -> (Option<i32>, String) {
 
 fn ask(server: &Server, line: &[u8]) -> String {
     let mut stream = UnixStream::connect(server.path("myriad.sock")).expect("a control socket");
-    // A request that is too long is answered before it is read.
+    // A request that is too long is answered before it has been read.
     let _ = stream.write_all(line);
     let mut text = String::new();
     let _ = stream.read_to_string(&mut text);
@@ -231,7 +231,7 @@ fn what_makes_no_sense_is_refused_and_harms_nobody() {
     assert!(ask(&server, b"hello\n").starts_with("{\"error\":"));
     assert!(ask(&server, b"{\"purge\":{}}\n").contains("nothing to purge"));
     assert!(ask(&server, &vec![b'['; 3 << 20]).contains("error"));
-    // Those who say nothing do not keep others waiting.
+    // Idle connections do not delay other connections.
     let silent: Vec<_> = (0..3).map(|_| UnixStream::connect(server.path("myriad.sock"))).collect();
     assert!(silent.iter().all(Result::is_ok));
     assert_eq!(ask(&server, b"{\"stats\":{}}\n").lines().count(), 2);
@@ -250,7 +250,7 @@ fn off_and_another_path_are_heeded() {
     let mut command = Command::new(binary());
     let output = command.args(["cache", "stats", "--socket", &socket]).output().expect("myriad starts");
     assert!(output.status.success());
-    // A reload moves it.
+    // A reload moves the socket.
     server.reload(&server.fill(&site.http()));
     wait_for("the socket at its usual place", || server.path("myriad.sock").exists());
     wait_for("the other one to go", || !server.path("logs/ctl").exists());
@@ -260,7 +260,7 @@ fn off_and_another_path_are_heeded() {
 #[test]
 fn a_crowd_of_commands_is_bounded_and_all_are_answered() {
     let (server, _origin) = SITE.start(|call| call.answer("", "page"));
-    // Those who have a seat and say nothing; in the place of those who were sent away for that another one comes.
+    // Idle connections occupy the slots; each connection that is closed for this reason is replaced by another.
     let sit = || UnixStream::connect(server.path("myriad.sock")).expect("a seat");
     let mut silent: Vec<_> = (0..8).map(|_| sit()).collect();
     wait_for("all seats to be taken", || {
@@ -271,7 +271,7 @@ fn a_crowd_of_commands_is_bounded_and_all_are_answered() {
     wait_for("a free seat", || ask(&server, b"{\"stats\":{}}\n").contains("\"zone\""));
 }
 
-/// A site whose pages bear tags, `/a` to `/d` stored.
+/// Starts a site with tagged pages, `/a` to `/d` stored.
 fn tagged() -> (Server, myriad_tests::Origin) {
     let (server, origin) = SITE.start(|call| {
         let tag = if call.uri().contains('a') { "first" } else { "other" };
@@ -372,7 +372,7 @@ fn purges_by_pattern_hold_at_once_and_are_counted_where_that_is_waited_for() {
     assert_eq!(server.get("/d").cache(), "MISS");
 }
 
-/// The SHA-256 of the secret that `BEARER` shows.
+/// SHA-256 of the secret in `BEARER`.
 const HASH: &str = "db2dd5637d8a91cb560f62fbb4981678eb925f0ecc1e63f4c43890b35eb1b996";
 const BEARER: &str = "Authorization: Bearer the secret of a site";
 
@@ -419,7 +419,7 @@ const TWO: &str = "upstream pair { server 127.0.0.1:@ONE@; server 127.0.0.1:@TWO
         location / { proxy_pass http://pair; } location /api/ { api write=on secret_sha256=db2dd5637d8a91cb560f62fbb4981678eb925f0ecc1e63f4c43890b35eb1b996; }
         location /seen/ { api; } }";
 
-/// A site with a group of two servers, and the names of these.
+/// Starts a site with a group of two servers; returns their names as well.
 fn pair() -> (Server, [String; 2]) {
     let mut place = Place::new();
     let ports = [Place::new().port, Place::new().port];
@@ -428,7 +428,7 @@ fn pair() -> (Server, [String; 2]) {
     (Server::start(place, TWO), ports.map(|port| format!("127.0.0.1:{port}")))
 }
 
-/// Who answers eight requests.
+/// Returns the number of responses of each server to eight requests.
 fn answering(server: &Server) -> (usize, usize) {
     let mut client = server.connect();
     let texts: Vec<String> = (0..8).map(|_| client.fetch(&Request::get("/")).text()).collect();
@@ -449,7 +449,7 @@ fn servers_are_taken_out_of_service_and_back_while_they_run_and_over_reloads() {
     server.reload(&TWO.replace("location /seen/ { api; }", "location /new { return 200 new; }"));
     wait_for("the reload", || server.get("/new").text() == "new");
     assert_eq!((answering(&server), server.workers()), ((0, 8), workers));
-    // Nobody asks for a server by `sticky` here.
+    // No client uses `sticky` here.
     told(&server, &["upstream", "drain", "pair", &two]);
     assert_eq!(server.get("/").status, 502);
     told(&server, &["upstream", "up", "pair"]);

@@ -1,17 +1,17 @@
 //! covers: dashboard
 //!
-//! The dashboard of a real WordPress under load, in a browser: what it shows is what was asked for, it purges with the secret alone, says
-//! nothing on the console, and can be used without eyes. Another browser of that family is named by `MYRIAD_CHROMIUM`.
+//! Dashboard of a real WordPress under load, in a browser: the figures match the requests, purging requires the secret,
+//! the console is empty, and the page is accessible. `MYRIAD_CHROMIUM` specifies another browser of that family.
 
 use std::process::Command;
 
 use myriad_tests::{Request, Server, WordPress, workspace};
 use serde_json::Value;
 
-/// Hits of one page, and of another: together fewer than the hits of a second that rankings count one by one.
+/// Hits of one page, and of another: together fewer than the hits per second that rankings count exactly.
 const HITS: usize = 40;
 const FEWER: usize = 15;
-/// What would be an element if it were read as markup.
+/// Text that would create an element if it were parsed as markup.
 const MARKUP: &str = "/?q=<img/src=x/onerror=document.title=1>";
 
 #[test]
@@ -39,7 +39,7 @@ fn every_panel_shows_what_was_asked_of_wordpress() {
     assert_eq!(seen["axe"], Value::Array(Vec::new()), "accessibility");
     assert_eq!((seen["wide"].as_i64(), seen["narrow"].as_i64()), (Some(0), Some(0)), "nothing is cut off");
 
-    // The counts are those of the requests above, to the last one.
+    // The counts equal the number of requests above.
     let top = rows(&seen, "top-pages");
     assert!(top[0][0].starts_with("/\n") && top[0][1] == (HITS + 1).to_string(), "{top:?}");
     assert!(top[1][0].starts_with("/?page_id=2\n") && top[1][1] == (FEWER + 1).to_string(), "{top:?}");
@@ -48,7 +48,7 @@ fn every_panel_shows_what_was_asked_of_wordpress() {
         misses.iter().find(|row| row[0].starts_with("/?p=2\n")).expect("a page that was passed by");
     assert!(personal[1] == "5" && personal[2].starts_with("BYPASS"), "{personal:?}");
     let slow = rows(&seen, "top-slow");
-    // The first page of a site that has just begun may take longer.
+    // The first page of a new site may take longer.
     let of_it = slow.iter().find(|row| row[0].starts_with("/slow.php?ms=700")).expect("a slow page");
     assert!(of_it[1].contains('m'), "{slow:?}");
     let zone = zone(port, &secret);
@@ -67,19 +67,19 @@ fn every_panel_shows_what_was_asked_of_wordpress() {
         assert!(!chart["sentence"].as_str().unwrap_or_default().is_empty(), "{chart}");
     }
 
-    // What a visitor wrote is text.
+    // Client input is shown as text.
     let titles = seen["titles"].to_string();
     assert!(titles.contains("<img/src=x") || titles.contains("%3Cimg"), "{titles}");
     assert_eq!((seen["images"].as_i64(), seen["scripts"].as_i64()), (Some(0), Some(1)));
 
-    // By keys, and as a table.
+    // With the keyboard, and as a table.
     assert!(text("readout").contains("hit "), "{}", text("readout"));
     assert!(seen["table"].as_i64() > Some(0), "{}", seen["table"]);
 
     assert!(text("inspected").contains("Stored: 1 variant"), "{}", text("inspected"));
     assert!(text("inspected").contains("location"), "{}", text("inspected"));
 
-    // Without the secret there is no figure; the link that has it leaves it in no address.
+    // Without the secret no figures are shown; the link that contains the secret removes it from the URL.
     assert!(text("locked").contains("need a secret"), "{}", text("locked"));
     assert!(text("locked_wrong").contains("That secret is wrong"), "{}", text("locked_wrong"));
     assert_eq!(seen["refusals"].as_i64(), Some(2));
@@ -95,7 +95,7 @@ fn every_panel_shows_what_was_asked_of_wordpress() {
     assert_eq!(server.get("/").cache(), "MISS", "it is purged");
 }
 
-/// Asks for pages: hits, misses, what goes past the cache, what is slow, and a URL that holds markup.
+/// Sends requests: hits, misses, bypasses, slow pages, and a URL that contains markup.
 fn ask(server: &Server, host: &str) {
     let fetch = |target: &str, cookie: &str| {
         let request = Request::get(target).host(host);
@@ -117,7 +117,7 @@ fn ask(server: &Server, host: &str) {
     }
 }
 
-/// What the browser saw.
+/// Returns the observations of the browser.
 fn look(port: u16, secret: &str, url: &str, folder: Option<&str>) -> Value {
     let mut command = Command::new("node");
     command.arg(workspace().join("dashboard/tests/look.mjs"));
@@ -136,7 +136,7 @@ fn rows(seen: &Value, id: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// Requests of the zone, as the API has them.
+/// Returns the requests of the zone from the API.
 fn zone(port: u16, secret: &str) -> Value {
     let request =
         Request::get("/cache").host("localhost").field("Authorization", &format!("Bearer {secret}"));

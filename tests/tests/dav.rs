@@ -1,4 +1,4 @@
-//! WebDAV as a client's test suite sees it: litmus.
+//! WebDAV with the client test suite litmus.
 //!
 //! covers: dav_ext_methods dav_ext_lock dav_ext_lock_zone
 
@@ -14,7 +14,7 @@ fn litmus_finds_nothing_wrong_with_basics_and_with_http() {
          dav_methods PUT DELETE MKCOL COPY MOVE; dav_ext_methods PROPFIND OPTIONS LOCK UNLOCK; dav_ext_lock zone=locks; } }";
     let server = Server::start_with(place, "user root;", http);
     let mut litmus = Command::new("litmus");
-    // It leaves its log in the folder where it runs.
+    // It writes its log to its working folder.
     let scratch = Place::new();
     litmus
         .arg(format!("http://127.0.0.1:{}/", server.port))

@@ -1,4 +1,5 @@
-//! `myriad doctor` before a real WordPress: nothing bad on a sound one, provoked faults named with their remedies.
+//! `myriad doctor` with a real WordPress: no errors on a healthy site, and provoked errors are reported with their
+//! remedies.
 
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -7,12 +8,12 @@ use std::process::{Command, Output};
 use myriad_tests::{Place, Request, Server, WordPress, binary, signal, wait_for};
 use rustix::process::Signal;
 
-/// Folder of a site.
+/// Returns the folder of a site.
 fn folder(site: &WordPress) -> PathBuf {
     site.root().parent().expect("a folder").to_owned()
 }
 
-/// A further pool of the site's php-fpm, with these lines; returns its socket.
+/// Adds a pool with these lines to the site's php-fpm; returns its socket.
 fn pool(site: &WordPress, name: &str, lines: &str) -> PathBuf {
     let folder = folder(site);
     let own = std::fs::read_to_string(folder.join("etc/php-fpm.conf")).expect("php-fpm.conf");
@@ -39,13 +40,13 @@ fn told(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-/// Control socket of a server, beside its pid file.
+/// Returns the control socket of a server, next to its pid file.
 fn control_socket(server: &Server) -> PathBuf {
     let places = ["myriad.sock", "nginx.sock", "logs/nginx.sock"].map(|name| server.path(name));
     places.into_iter().find(|path| path.exists()).unwrap_or_else(|| server.path("myriad.sock"))
 }
 
-/// Looks at a site behind a server and a php-fpm, as JSON.
+/// Runs the doctor on a site with a server and a php-fpm; the output is JSON.
 fn look(site: &WordPress, server: &Server, php: &str) -> Output {
     let (root, prefix) = (site.root().display().to_string(), server.folder().display().to_string());
     let socket = control_socket(server).display().to_string();
@@ -53,7 +54,7 @@ fn look(site: &WordPress, server: &Server, php: &str) -> Output {
     doctor(&[&url, "--json", "--root", &root, "--php", php, "-p", &prefix, "--socket", &socket])
 }
 
-/// Severity and text of the findings of a check.
+/// Returns severity and text of the findings of a check.
 fn findings<'t>(text: &'t str, check: &str) -> Vec<(&'t str, &'t str)> {
     let beginning = format!("{{\"check\":\"{check}\",\"severity\":\"");
     let found = text.match_indices(&beginning).map(|(at, _)| &text[at + beginning.len()..]);
@@ -98,13 +99,13 @@ fn sound_site_has_nothing_bad() {
             "{check}: {found:?}\n{text}"
         );
     }
-    // The site has no object cache, so that scripts are told of a warning.
+    // The site has no object cache, so the exit code signals a warning.
     assert_eq!(
         findings(&text, "object-cache").first().map(|(severity, _)| *severity),
         Some("warning"),
         "{text}"
     );
-    // What the kernel has ended on this machine is nothing of the site's.
+    // Findings about the machine (OOM kills, swap) are not errors of the site.
     let bad = text.matches("\"severity\":\"bad\"").count();
     let of_machine = ["oom", "swap"]
         .iter()
@@ -127,7 +128,7 @@ fn provoked_faults_are_found_and_named() {
     .display()
     .to_string();
     let server = site.serve_changed(Place::new(), &php, |preset| preset.replacen("gzip on;", "gzip off;", 1));
-    // A plugin that is installed after the start, which reads .htaccess files.
+    // A plugin with `.htaccess` files, installed after the start.
     let orders = site.root().join("wp-content/uploads/orders");
     std::fs::create_dir_all(&orders).expect("folder");
     std::fs::write(orders.join("book 1.pdf"), "sold").expect("file");
@@ -145,13 +146,13 @@ fn provoked_faults_are_found_and_named() {
     assert!(is("upload-sizes", "warning", "a large upload fails"), "{text}");
     let cookie = "sets the cookie visit_id for everybody, which comes from mu-plugins/visit-counter.php";
     assert!(is("page-not-cached", "bad", cookie) || is("cookie-dropped", "warning", cookie), "{text}");
-    // For people the worst stands first.
+    // In the text output the most severe finding comes first.
     let root = site.root().display().to_string();
     let url = format!("http://127.0.0.1:{}/", server.port);
     let shown = told(&doctor(&[&url, "--root", &root, "--php", &php]));
     let first = shown.lines().nth(2).expect("a finding");
     assert!(first.starts_with("BAD      "), "{shown}");
-    // A plugin that redirects to https unless a proxy sends a field of its own choice.
+    // A plugin that redirects to https unless a proxy sends a nonstandard field.
     let looping = "<?php add_action('send_headers', function () { if (!isset($_SERVER['HTTP_FRONT_END_HTTPS'])) { wp_redirect('https://' . $_SERVER['HTTP_HOST'] . $_SERVER['REQUEST_URI'], 301); exit; } });";
     std::fs::write(site.root().join("wp-content/mu-plugins/looping.php"), looping).expect("plugin");
     let mut purge = Command::new(binary());
@@ -163,7 +164,7 @@ fn provoked_faults_are_found_and_named() {
         proxy.iter().any(|(severity, told)| *severity == "bad" && told.contains("leads to itself")),
         "{text}"
     );
-    // A database that does not let WordPress in.
+    // A database that rejects WordPress.
     let configuration = site.root().join("wp-config.php");
     let before = std::fs::read_to_string(&configuration).expect("wp-config.php");
     std::fs::write(&configuration, format!("<?php define( 'DB_PASSWORD', 'wrong' ); ?>{before}"))
@@ -178,7 +179,7 @@ fn provoked_faults_are_found_and_named() {
     );
 }
 
-/// An ordinary plugin of a site, active.
+/// Installs and activates an ordinary plugin.
 fn plugin(site: &WordPress, server: &Server, name: &str, code: &str) {
     let folder = site.root().join("wp-content/plugins").join(name);
     std::fs::create_dir_all(folder.join("inc")).expect("folder");
@@ -203,7 +204,7 @@ fn plugin_that_sets_a_cookie_on_every_page_is_named() {
         assert!(named, "{part}\n{found:?}");
         assert!(!text.contains("old-forms"), "{text}");
     };
-    // One that is not active sets nothing, whatever its files contain.
+    // An inactive plugin sets no cookie, regardless of its files.
     let inactive = site.root().join("wp-content/plugins/old-forms");
     std::fs::create_dir_all(&inactive).expect("folder");
     std::fs::write(
@@ -211,7 +212,7 @@ fn plugin_that_sets_a_cookie_on_every_page_is_named() {
         "<?php /* Plugin Name: old */ session_start(); setcookie('last_seen_by', 1);",
     )
     .expect("a plugin");
-    // A session: no file names its cookie.
+    // A session: no file contains the name of its cookie.
     plugin(
         &site,
         &server,
@@ -221,14 +222,14 @@ fn plugin_that_sets_a_cookie_on_every_page_is_named() {
     says("sets the cookie PHPSESSID for everybody, which comes from plugins/contact-form");
     let off = "require_once ABSPATH . 'wp-admin/includes/plugin.php'; deactivate_plugins('contact-form/contact-form.php');";
     site.run_php(&format!("127.0.0.1:{}", server.port), off);
-    // One by its name, which the impersonal cookies of the preset do not have.
+    // A cookie with a literal name that is not in the preset's list of impersonal cookies.
     let code = "add_action('send_headers', function () { setcookie('last_seen_by', bin2hex(random_bytes(4)), 0, '/'); });";
     plugin(&site, &server, "last-seen", code);
     says("sets the cookie last_seen_by for everybody, which comes from plugins/last-seen");
     let off = "require_once ABSPATH . 'wp-admin/includes/plugin.php'; deactivate_plugins('last-seen/last-seen.php');";
     site.run_php(&format!("127.0.0.1:{}", server.port), off);
     std::fs::remove_dir_all(site.root().join("wp-content/plugins/last-seen")).expect("removed");
-    // One whose name is put together.
+    // A cookie with a computed name.
     let code = "add_action('send_headers', function () { setcookie(implode('_', ['guest', 'mark']), '1', 0, '/'); });";
     plugin(&site, &server, "guests", code);
     says("sets the cookie guest_mark for everybody; no plugin or theme has that name in its files, but ");
@@ -249,7 +250,7 @@ fn php_that_is_down_is_the_first_finding() {
     let has = |text: &str, check: &str, severity: &str, part: &str| {
         findings(text, check).iter().any(|(found, told)| *found == severity && told.contains(part))
     };
-    // The site's pool has fewer children than Myriad assumes, and its proxy is not trusted.
+    // The pool of the site has fewer children than Myriad assumes, and its proxy is not trusted.
     assert!(has(&text, "children-assumed", "warning", "Myriad sends it up to 32 requests at once"), "{text}");
     assert!(has(&text, "trusted-proxy", "warning", "start Myriad with --trusted-proxy 127.0.0.1"), "{text}");
     assert!(has(&text, "object-cache", "warning", "--install-object-cache redis:/run/"), "{text}");
@@ -259,7 +260,7 @@ fn php_that_is_down_is_the_first_finding() {
         .arg(control_socket(&server))
         .output();
     assert!(purged.expect("myriad starts").status.success());
-    // Its children would go on without it.
+    // With KILL its children would continue without it.
     signal(site.pid("php"), Signal::TERM);
     wait_for("php-fpm to end", || UnixStream::connect(site.php()).is_err());
     let output = look(&site, &server, &php);
@@ -295,7 +296,7 @@ fn what_cannot_be_looked_at_is_told_with_a_remedy() {
         "{}",
         told(&output)
     );
-    // A socket behind which nobody listens is no fault of the site: the rest is looked at.
+    // A socket without a listener is not an error of the site: the remaining checks run.
     let site = WordPress::shared();
     let server = site.serve();
     let text = told(&look(&site, &server, "/nowhere.sock"));

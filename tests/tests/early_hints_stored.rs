@@ -1,4 +1,4 @@
-//! Who waits for an origin is told meanwhile what the last stored page loads: over HTTP/2, by curl.
+//! Clients that wait for an origin receive early hints from the last stored page: over HTTP/2, by curl.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use myriad_tests::{HttpOrigin, Place, Server, wait_for};
 const PAGE: &str = "<!doctype html><head><link rel=stylesheet href=\"/style.css?ver=1&#038;x=2\">
 <script src=/app.js></script></head><body>page";
 
-/// The heads of all answers to one request, the interim ones too, as curl prints them; in small letters.
+/// Returns the heads of all responses to one request, including interim responses, as printed by curl, in lower case.
 fn heads(server: &Server, version: &str, fields: &[&str]) -> String {
     let mut curl = Command::new("curl");
     curl.args(["-sS", "--noproxy", "*", "--max-time", "20", version, "-D", "-", "-o", "/dev/null"]);

@@ -1,10 +1,11 @@
-//! One exchange, whatever carries it: the same assertions over HTTP/1.1, HTTP/2 and HTTP/3, with TLS and without.
+//! HTTP semantics independent of the transport: the same assertions over HTTP/1.1, HTTP/2 and HTTP/3, with and without
+//! TLS.
 
 use std::sync::Arc;
 
 use myriad_tests::{Gate, HttpCall, HttpOrigin, Origin, Place, Reached, Request, Transport, wait_for};
 
-/// Makes a test of a case for every transport.
+/// Creates a test of each case for every transport.
 macro_rules! over_each {
     ($($case:ident)*) => {
         $(mod $case {
@@ -54,7 +55,7 @@ over_each! {
     a_host_in_any_spelling_is_one_host_to_everybody
 }
 
-/// curl 7.88 cannot use a connection of prior knowledge twice.
+/// curl 7.88 cannot reuse a connection with prior knowledge.
 mod requests_share_a_connection_and_are_logged_one_by_one {
     use super::{Transport, requests_share_a_connection};
 
@@ -79,7 +80,7 @@ mod requests_share_a_connection_and_are_logged_one_by_one {
     }
 }
 
-/// A server of these directives, with these files.
+/// Starts a server with these directives and files.
 fn site(transport: Transport, directives: &str, files: &[(&str, &[u8])]) -> Reached {
     let place = Place::new();
     for (name, content) in files {
@@ -88,14 +89,14 @@ fn site(transport: Transport, directives: &str, files: &[(&str, &[u8])]) -> Reac
     Reached::start(transport, place, &format!("server {{ @LISTEN@ root @DIR@/html; {directives} }}"))
 }
 
-/// The same before an HTTP origin, which `@ORIGIN@` stands for.
+/// Starts a server in front of an HTTP origin, whose address replaces `@ORIGIN@`.
 fn before(transport: Transport, origin: &HttpOrigin, http: &str, directives: &str) -> Reached {
     let mut place = Place::new();
     place.set("ORIGIN", &origin.address);
     Reached::start(transport, place, &format!("{http} server {{ @LISTEN@ root @DIR@/html; {directives} }}"))
 }
 
-/// Bytes that neither repeat nor compress well.
+/// Returns bytes that neither repeat nor compress well.
 fn noise(length: u32) -> Vec<u8> {
     (0..length).map(|index| (index.wrapping_mul(2_654_435_761) >> 13) as u8).collect()
 }

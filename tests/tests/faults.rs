@@ -1,7 +1,7 @@
-//! Everything around the server fails in turn, and the server itself, under the traffic of a real WordPress.
+//! Failures of every component around the server, and of the server itself, under the traffic of a real WordPress.
 //!
-//! The harness is `bench/soak.py`, which `make soak` runs for an hour with every ordered pair of faults; here each fault occurs once. It prints
-//! the faults that it skips without root or because the kernel lacks a feature.
+//! The harness is `bench/soak.py`, which `make soak` runs for an hour with every ordered pair of faults; here each
+//! fault occurs once. It prints the faults that it skips without root or because the kernel lacks a feature.
 
 use std::process::Command;
 
@@ -17,7 +17,7 @@ fn stored_pages_are_served_whatever_fails_behind_and_around_the_server() {
     let output = soak.env("MYRIAD", binary()).output().expect("python3, of the packages of scripts/packages");
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
-    // These need nothing that a machine may lack: they have been tried.
+    // These faults have no requirements, so they must not be skipped.
     for fault in [
         "PhpStalls",
         "PhpDies",
@@ -32,7 +32,7 @@ fn stored_pages_are_served_whatever_fails_behind_and_around_the_server() {
     assert!(said.ends_with("0 failures\n"), "{said}");
 }
 
-/// Returns the rounds of `count` faults that are in the order 0, 1, … at first.
+/// Returns the rounds of `count` faults, initially in the order 0, 1, ….
 fn rounds(count: usize, seed: u32) -> Vec<Vec<usize>> {
     let program = format!(
         "import random, faults\n\

@@ -1,4 +1,4 @@
-//! Bodies that are changed on their way: while they arrive, out of the cache, and in any size.
+//! Body filters: while the body arrives, from the cache, and for any size.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ fn filtered(origin: &Origin, server: &str) -> Server {
     Server::start(place, &http)
 }
 
-/// As much text as the bytes of a chunked gzip body come to so far.
+/// Returns the text that can be decoded from the bytes of a chunked gzip body so far.
 fn text_so_far(mut chunked: &[u8]) -> String {
     let mut packed = Vec::new();
     while let Some(end) = chunked.windows(2).position(|pair| pair == b"\r\n") {

@@ -1,11 +1,11 @@
-//! What clients and proxies report of a request's scheme and host (`forwarded_scheme_from`, `forwarded_host_from`): clients of a trusted
-//! proxy and others never share a page, whichever of them asked first.
+//! Scheme and host as reported by clients and proxies (`forwarded_scheme_from`, `forwarded_host_from`): clients of a
+//! trusted proxy and other clients never share a page, regardless of the order of requests.
 
 use std::process::Command;
 
 use myriad_tests::{HttpOrigin, Place, Server};
 
-/// A request from an address of loopback; returns the cache status and the body.
+/// Sends a request from a loopback address; returns the cache status and the body.
 fn ask(server: &Server, from: &str, target: &str, fields: &[&str]) -> (String, String) {
     let mut command = Command::new("curl");
     command.args(["-sS", "--noproxy", "*", "--max-time", "20", "--interface", from]);
@@ -36,7 +36,7 @@ fn start(origin: &HttpOrigin) -> Server {
     Server::start(place, SITE)
 }
 
-/// Answers with the scheme and the host of which it was told.
+/// Returns an origin that responds with the scheme and host that it received.
 fn origin() -> HttpOrigin {
     HttpOrigin::start(|call| {
         let told = |name: &str| call.field(name).unwrap_or_default().to_owned();
@@ -60,7 +60,7 @@ fn scheme_that_an_untrusted_client_claims_makes_and_reads_no_page_of_a_proxy_s_c
                 assert_eq!(ask(&server, from, target, &https), expected, "{from} {target}");
             }
         }
-        // The same page as by http without the field.
+        // The same page as over http without the field.
         let plain = ask(&server, other, target, &["Host: shop.test"]);
         assert_eq!(plain, ("HIT".to_owned(), "http shop.test".to_owned()));
     }
@@ -77,7 +77,7 @@ fn host_that_a_proxy_reports_is_the_host_and_that_of_others_is_not() {
         let page = (status.to_owned(), "http inner.test".to_owned());
         assert_eq!(ask(&server, "127.0.0.2", "/", &fields), page);
     }
-    // It is the page of those who say so by `Host`.
+    // The page is shared with clients that send this host in `Host`.
     let page = ("HIT".to_owned(), "http shop.test".to_owned());
     assert_eq!(ask(&server, "127.0.0.2", "/", &["Host: shop.test"]), page);
     assert_eq!(ask(&server, "127.0.0.1", "/", &["Host: shop.test", "X-Forwarded-Host: shop.test"]), page);

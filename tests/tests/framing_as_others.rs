@@ -1,8 +1,9 @@
-//! Made-up requests of HTTP/1, sent to Myriad, nginx and Apache before one origin that tells how it read them: what two of them pass on, they
-//! must have read alike, for whoever stands between two readers that differ can hide a request.
+//! Generated HTTP/1 requests, sent to Myriad, nginx and Apache in front of one origin that reports how it parsed them.
+//! If two of them forward a request, they must have parsed it alike, because a difference between two parsers permits
+//! request smuggling.
 //!
-//! `MYRIAD_FRAMING_CASES=20000 cargo test -p myriad-tests --test framing_as_others -- --nocapture` tries more than `make test` does, and
-//! lists what differs. A case is its number: the same bytes each time.
+//! `MYRIAD_FRAMING_CASES=20000 cargo test -p myriad-tests --test framing_as_others -- --nocapture` runs more cases than
+//! `make test`, and lists the differences. A case is defined by its number, which determines its bytes.
 
 use std::fmt::Write as _;
 use std::process::Command;
@@ -13,15 +14,15 @@ use std::thread;
 use fastrand::Rng;
 use myriad_tests::{Client, HttpOrigin, Place, Server};
 
-/// How many are tried at once: most of a case is waiting for a body that does not come.
+/// Number of concurrent cases: a case mostly waits for a body that never arrives.
 const THREADS: usize = 24;
 
-/// What a front server made of the bytes of a connection.
+/// Interpretation of the bytes of a connection by a front server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Reading {
-    /// Each request that reached the origin, as the origin read it.
+    /// Requests that reached the origin, as the origin parsed them.
     passed: Vec<String>,
-    /// The status by which the connection was refused; none where it waited for more, or ended as it was asked to.
+    /// Status with which the connection was rejected; `None` if the server waited for more, or closed as requested.
     refused: Option<u16>,
 }
 
@@ -29,7 +30,7 @@ fn pick<'a>(rng: &mut Rng, choices: &[&'a str]) -> &'a str {
     choices[rng.usize(..choices.len())]
 }
 
-/// Mostly what is usual, now and then another: then one thing at a time is odd in most cases.
+/// Returns mostly the usual text and sometimes another, so that most cases have one anomaly.
 fn mostly<'a>(rng: &mut Rng, usual: &'a str, odd: &[&'a str]) -> &'a str {
     if rng.u8(..12) == 0 { pick(rng, odd) } else { usual }
 }
@@ -132,7 +133,7 @@ fn chunked(rng: &mut Rng, data: &str) -> String {
     body + last + trailer + end
 }
 
-/// A connection: one request that may be odd, and one behind it.
+/// Returns the bytes of a connection: a request that may be unusual, and a second request.
 fn connection(number: u64) -> Vec<u8> {
     let rng = &mut Rng::with_seed(number);
     let usual = pick(rng, &["POST", "GET", "PUT", "OPTIONS"]);
@@ -215,7 +216,7 @@ fn read(port: u16, bytes: &[u8]) -> Reading {
         let Ok(answer) = client.try_answer("POST") else { break };
         match answer.field("X-Read") {
             Some(_) => passed.push(String::from_utf8_lossy(&answer.body).into_owned()),
-            // It waited in vain for the rest: that is a reading, no refusal.
+            // The server timed out waiting for the rest: it has parsed the request, so this is not a rejection.
             None if answer.status == 408 => break,
             None => {
                 refused = Some(answer.status);
@@ -226,13 +227,13 @@ fn read(port: u16, bytes: &[u8]) -> Reading {
     Reading { passed, refused }
 }
 
-/// What two readings differ in, if that could be used.
+/// Returns whether two interpretations differ in a way that could be exploited.
 fn differ(one: &Reading, other: &Reading) -> bool {
     let both = one.passed.len().min(other.passed.len());
     if one.passed[..both] != other.passed[..both] {
         return true;
     }
-    // Who passed on less must have refused the rest.
+    // The server that forwarded fewer requests must have rejected the rest.
     let less = if one.passed.len() == both { one } else { other };
     one.passed.len() != other.passed.len() && less.refused.is_none()
 }
@@ -261,7 +262,7 @@ fn apache(origin: &HttpOrigin) -> Server {
     let place = place_of(origin);
     let modules = ["mpm_event", "authz_core", "unixd", "reqtimeout", "proxy", "proxy_http"];
     let load = |name: &&str| format!("LoadModule {name}_module /usr/lib/apache2/modules/mod_{name}.so\n");
-    // The unixd module is built in where it has no file.
+    // If the unixd module has no file, it is built in.
     let there =
         |name: &&&str| std::path::Path::new(&format!("/usr/lib/apache2/modules/mod_{name}.so")).exists();
     let loads: String = modules.iter().filter(there).map(load).collect();

@@ -1,7 +1,7 @@
-//! Every file of `tests/golden` is a test of its own name; `tests/golden/README.md` tells their format.
+//! Test runner in which every file of `tests/golden` is a test; `tests/golden/README.md` specifies the format.
 //!
-//! `cargo test -p myriad-tests --test golden [PART OF A NAME...]`. `MYRIAD_GOLDEN_NGINX=/usr/sbin/nginx` plays them
-//! against nginx, `MYRIAD_GOLDEN_JOBS` says how many run at a time.
+//! `cargo test -p myriad-tests --test golden [PART OF A NAME...]`. `MYRIAD_GOLDEN_NGINX=/usr/sbin/nginx` runs them
+//! against nginx, `MYRIAD_GOLDEN_JOBS` sets the number of concurrent tests.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -39,11 +39,11 @@ fn main() -> ExitCode {
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Plays the files, a few at a time; names and outcomes in the files' order.
+/// Runs the files, a few at a time; returns names and outcomes in the order of the files.
 fn play_all(files: Vec<(String, PathBuf)>) -> Vec<(String, Outcome)> {
     let subject = Subject::from_environment();
     let jobs = env::var("MYRIAD_GOLDEN_JOBS").ok().and_then(|jobs| jobs.parse().ok()).unwrap_or(4);
-    // What a test panics with is part of its outcome; printed at once it would stand among the others' lines.
+    // A panic message is part of the outcome; printed immediately it would be mixed with the output of other tests.
     panic::set_hook(Box::new(|_| {}));
     let (queue, done) = (Mutex::new(VecDeque::from(files)), Mutex::new(Vec::new()));
     thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! The golden harness itself: a wrong expectation fails, and says what is wrong.
+//! Tests of the golden harness: a wrong expectation fails with a description of the difference.
 
 use myriad_tests::golden::{Case, Outcome, Subject, find, folder};
 

@@ -1,4 +1,4 @@
-//! gRPC's own client and server, of Python, with Myriad between them.
+//! Python's gRPC client and server with Myriad between them.
 //!
 //! covers: grpc_pass health_check
 
@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use myriad_tests::{Place, Server, Signal, binary, signal, wait_for};
 
-/// The server, whose messages are bytes as they are; it writes its port into a file.
+/// Server with raw bytes as messages; it writes its port to a file.
 const SERVER: &str = "import grpc, os, sys, concurrent.futures as futures
 def unary(request, context):
     context.set_trailing_metadata((('x-sum', str(len(request))),))
@@ -38,7 +38,7 @@ os.rename(sys.argv[1] + '.new', sys.argv[1])
 server.wait_for_termination()
 ";
 
-/// The client, which is told the port of Myriad and says what it got.
+/// Client that receives the port of Myriad and prints the responses.
 const CLIENT: &str = "import grpc, sys, queue
 channel = grpc.insecure_channel('127.0.0.1:' + sys.argv[1])
 def method(kind, name): return getattr(channel, kind)('/test.Test/' + name)
@@ -64,23 +64,23 @@ try: channel.unary_unary('/down/Unary')(b'', timeout=20)
 except grpc.RpcError as error: print(error.code().name)
 ";
 
-/// Debian's Python, which has the package.
+/// Returns the Python of Debian, which has the package.
 fn python() -> Command {
     let mut command = Command::new("/usr/bin/python3");
     command.stdin(Stdio::null()).stderr(Stdio::inherit());
     command
 }
 
-/// The server, ended with what stands for it.
+/// Running server; killed on drop.
 struct Grpc {
     process: Child,
     address: String,
-    /// Where it is told that it is sick.
+    /// File that makes its health check fail.
     sick: PathBuf,
 }
 
 impl Grpc {
-    /// A server of this name; one that `says_health` knows the service `test` of the health checking protocol.
+    /// Starts a server with this name; with `says_health` it serves the service `test` of the health checking protocol.
     fn start(place: &mut Place, name: &str, says_health: bool) -> Self {
         place.write("server.py", SERVER);
         let told = place.folder().join(name);
@@ -130,7 +130,7 @@ UNAVAILABLE
     assert_eq!(said, expected);
 }
 
-/// Asks ten times who answers.
+/// Client that requests the name of the server ten times.
 const WHO: &str = "import grpc, os, sys
 channel = grpc.insecure_channel('127.0.0.1:' + sys.argv[1])
 who = channel.unary_unary('/test.Test/Name')
@@ -142,7 +142,7 @@ fn who_answers(server: &Server) -> String {
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
-/// What `myriad upstream ls` shows of a server.
+/// Returns the state of a server from `myriad upstream ls`.
 fn state_of(server: &Server, address: &str) -> String {
     let mut command = Command::new(binary());
     command.args(["upstream", "ls", "pair", address, "--json", "-p"]).arg(server.folder());
@@ -152,7 +152,7 @@ fn state_of(server: &Server, address: &str) -> String {
     state.split('"').next().unwrap_or_default().to_owned()
 }
 
-/// Two servers, a and b, that are checked in this way.
+/// Starts two servers, a and b, with these parameters of `health_check`.
 fn checked(mut place: Place, words: &str, says_health: bool) -> (Server, [Grpc; 2]) {
     let servers = ["a", "b"].map(|name| Grpc::start(&mut place, name, says_health));
     let http = format!(

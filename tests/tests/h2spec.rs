@@ -1,13 +1,13 @@
-//! What h2spec, the conformance suite of HTTP/2, says: all of its 145 cases.
+//! h2spec, the HTTP/2 conformance suite: all of its 145 cases.
 
 use std::process::Command;
 
 use myriad_tests::{Place, Server, certificate, tool};
 
-/// Runs the suite against a server whose `listen` has these parameters; what it said.
+/// Runs the suite against a server with these parameters of `listen`; returns its output.
 ///
-/// The page comes through a proxy, which waits for the whole request. A server that has answered before may reset the stream
-/// with `NO_ERROR` (RFC 9113 section 8.1); h2spec waits for the error in what it sends after that and takes no other.
+/// The page is proxied, and the proxy waits for the complete request. A server that has responded before may reset the
+/// stream with `NO_ERROR` (RFC 9113 section 8.1); h2spec expects the error of its later frames and accepts no other.
 fn run(listen: &str, arguments: &[&str]) -> String {
     let place = Place::new();
     certificate(&place.path("own.crt"), &place.path("own.key"));
@@ -35,8 +35,8 @@ fn every_case_passes_over_tls() {
     assert!(said.contains("145 tests, 145 passed, 0 skipped, 0 failed"), "{said}");
 }
 
-/// The port speaks HTTP/1.1 as well: what does not begin with the preface is a request of that, a bad one, and is told so before
-/// the connection is closed. h2spec takes the words `HTTP/1.1 400` for a frame.
+/// The port accepts HTTP/1.1 as well: input that does not begin with the preface is parsed as HTTP/1.1, and is answered
+/// with an error before the connection is closed. h2spec interprets the bytes `HTTP/1.1 400` as a frame.
 #[test]
 fn every_case_passes_with_prior_knowledge_but_for_a_preface_that_is_none() {
     let said = run("", &[]);

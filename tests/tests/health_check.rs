@@ -1,4 +1,4 @@
-//! Servers of groups that are asked how they are: `health_check` in `http` and in `stream`.
+//! Active health checks of upstream servers: `health_check` in `http` and in `stream`.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -9,7 +9,7 @@ use std::thread;
 
 use myriad_tests::{Client, HttpOrigin, Place, Server, binary, wait_for};
 
-/// An origin whose visitors get its name, and whose `/health` fails when it is told to.
+/// Origin that responds with its name, and whose `/health` fails on request of the test.
 struct Sick {
     origin: HttpOrigin,
     is_sick: Arc<AtomicBool>,
@@ -28,14 +28,14 @@ impl Sick {
     }
 }
 
-/// Who answers eight requests; failures count as nobody.
+/// Returns the number of responses of each server to eight requests; failures are not counted.
 fn answering(server: &Server) -> (usize, usize) {
     let texts: Vec<String> = (0..8).map(|_| server.get("/").text()).collect();
     let count = |who: &str| texts.iter().filter(|text| *text == who).count();
     (count("one"), count("two"))
 }
 
-/// What `myriad upstream ls` shows of a server.
+/// Returns the state of a server from `myriad upstream ls`.
 fn state_of(server: &Server, address: &str) -> String {
     let mut command = Command::new(binary());
     command
@@ -47,7 +47,7 @@ fn state_of(server: &Server, address: &str) -> String {
     state.split('"').next().unwrap_or_default().to_owned()
 }
 
-/// A site of two origins, and its configuration with these words of `health_check`.
+/// Starts a site with two origins; returns its configuration with these parameters of `health_check` as well.
 fn site(words: &str) -> (Server, String, [Sick; 2]) {
     let origins = [Sick::start("one"), Sick::start("two")];
     let http = format!(
@@ -82,7 +82,7 @@ fn a_sick_server_gets_no_requests_until_it_is_well_again_over_reloads_too() {
     two.is_sick.store(false, SeqCst);
     server.log_has(&format!("server {address} of upstream \"pair\" is healthy"));
     assert_eq!(answering(&server), (4, 4));
-    // Nobody checks it any more: what was found holds no longer.
+    // Without checks, the earlier results no longer apply.
     two.is_sick.store(true, SeqCst);
     wait_for("the sick server", || state_of(&server, &address) == "unhealthy");
     server.reload(&reloaded.replace(CHECK, "").replace("return 200 new", "return 200 newer"));
@@ -98,7 +98,7 @@ fn a_mandatory_check_is_passed_before_the_first_request_comes() {
     two.is_sick.store(true, SeqCst);
     wait_for("the first", || state_of(&server, &one.origin.address) == "up");
     let second = state_of(&server, &two.origin.address);
-    // The three checks before it was told to be sick may have passed.
+    // The three checks before the state change may have passed.
     if second == "checking" {
         assert_eq!(answering(&server), (8, 0));
     }
@@ -119,17 +119,18 @@ fn a_server_that_hangs_up_or_listens_nowhere_is_unhealthy_and_visitors_are_told_
     assert_eq!(server.get("/").status, 502);
     server.log_has("no live upstreams");
     let _listener = TcpListener::bind(("127.0.0.1", port)).expect("the port");
-    // It accepts, and says nothing: that is no answer.
+    // It accepts connections but never responds, which counts as a failure.
     assert_eq!(state_of(&server, &format!("127.0.0.1:{port}")), "unhealthy");
 }
 
-/// A server of a protocol of its own: it says `pong` to `ping`, unless it is sick, and its name to all else.
+/// Starts a server with a custom protocol: it responds to `ping` with `pong`, unless its flag is set, and to any other
+/// input with its name.
 fn chatter(name: &'static str) -> (String, Arc<AtomicBool>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address").to_string();
     let is_sick = Arc::<AtomicBool>::default();
     let told = Arc::clone(&is_sick);
-    // The thread ends with the test's process.
+    // The thread terminates with the process of the test.
     thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {
             let mut said = [0; 4];

@@ -1,10 +1,10 @@
-//! HTTP/1 as a client sees it: connections, framing, limits, time-outs.
+//! HTTP/1 for clients: connections, framing, limits, timeouts.
 //!
 //! covers: client_header_timeout
 
 use myriad_tests::{Answer, Client, Origin, Place, Request, Server};
 
-/// A page, and a slow-witted echo of uploads.
+/// Page, and a slow echo of uploads.
 const SITE: &str = r#"
     access_log @DIR@/access.log;
     @TIMES@
@@ -35,7 +35,7 @@ fn start() -> (Server, Origin) {
     start_with("")
 }
 
-/// The same with time-outs.
+/// Starts the site with timeouts.
 fn start_with(times: &str) -> (Server, Origin) {
     let origin = Origin::start(|call| {
         let text = String::from_utf8_lossy(&call.body).into_owned();
@@ -56,12 +56,12 @@ fn text(answer: &Answer) -> String {
     answer.text()
 }
 
-/// Sends bytes on a connection of their own; the response, and whether the server closed after it.
+/// Sends bytes on a new connection; returns the response, and whether the server closed the connection after it.
 fn exchange(server: &Server, bytes: &[u8]) -> (Option<Answer>, bool) {
     let mut client = server.connect();
     client.send(bytes);
     let answer = client.try_answer("GET").ok();
-    // Whoever keeps the connection answers this one too.
+    // An open connection answers this request as well.
     let alive = client.try_send(b"GET /alive HTTP/1.1\r\nHost: a\r\n\r\n").is_ok()
         && client.try_answer("GET").is_ok_and(|answer| answer.text().contains("uri=/alive"));
     (answer, !alive)

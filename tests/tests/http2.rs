@@ -1,4 +1,4 @@
-//! HTTP/2 as frames: what clients do that curl does not, for better and for worse.
+//! HTTP/2 frames that curl does not send, valid and invalid.
 
 use myriad_tests::frames::*;
 use myriad_tests::{HttpOrigin, PATIENCE, Place, Server, Signal, wait_for};
@@ -15,7 +15,7 @@ fn start(directives: &str) -> Server {
     Server::start(place, &http)
 }
 
-/// The server takes no harm: others are served.
+/// Asserts that the server still serves other clients.
 fn is_well(server: &Server) {
     assert_eq!(server.get("/small").text(), "small");
     let mut other = Hand::greet(server.port, &[]);
@@ -23,10 +23,10 @@ fn is_well(server: &Server) {
     assert_eq!(other.body(1), b"small");
 }
 
-/// `ENHANCE_YOUR_CALM`.
+/// Error code `ENHANCE_YOUR_CALM`.
 const CALM: u32 = 11;
 
-/// Does the same again and again until the server has had enough; what it says then.
+/// Repeats an action until the server closes the connection; returns the error code.
 fn until_enough(
     server: &Server,
     mut hand: Hand,
@@ -56,13 +56,13 @@ fn rapid_resets_end_the_connection() {
     assert_eq!(code, CALM);
 }
 
-/// Kind, flags, stream and payload of a frame.
+/// Type, flags, stream and payload of a frame.
 type Sent = (u8, u8, u32, Vec<u8>);
 
 #[test]
 fn resets_that_the_server_is_made_to_send_end_the_connection() {
     let server = start("");
-    // What makes a server reset a stream whose request it has begun to answer (CVE-2025-8671).
+    // Frames that cause a server to reset a stream whose request it has begun to process (CVE-2025-8671).
     let causes: [fn(u32) -> Sent; 4] = [
         |stream| (WINDOW_UPDATE, 0, stream, 0u32.to_be_bytes().to_vec()),
         |stream| (WINDOW_UPDATE, 0, stream, 0x7fff_ffff_u32.to_be_bytes().to_vec()),
@@ -89,7 +89,7 @@ fn heads_without_end_and_heads_that_unpack_to_much_end_the_connection() {
         hand.try_send(CONTINUATION, 0, 1, &block(&[("a", "b")]))
     });
     assert_eq!(code, CALM);
-    // One entry of the table, again and again.
+    // References the same table entry repeatedly.
     let mut hand = Hand::greet(server.port, &[]);
     let mut bomb = vec![0x40, 1, b'a', 0x7f, 0xc1, 0x0f];
     bomb.extend([b'x'; 2112]);
@@ -105,7 +105,7 @@ fn frames_that_lead_nowhere_end_the_connection() {
     for (kind, payload) in [(PING, vec![0; 8]), (SETTINGS, vec![]), (WINDOW_UPDATE, vec![0, 0, 0, 1])] {
         let hand = Hand::greet(server.port, &[]);
         let code = until_enough(&server, hand, 50_000, |hand, number| {
-            // The answers are read, so that it is not their backlog that ends it.
+            // The responses are read, so that their backlog does not close the connection.
             hand.try_send(kind, 0, 0, &payload)
                 && (kind == WINDOW_UPDATE || number % 64 != 63 || {
                     hand.until(kind);
@@ -135,7 +135,7 @@ fn window_that_stays_shut_costs_its_stream_and_no_other() {
 #[test]
 fn urgent_answers_leave_first_and_incremental_ones_in_turn() {
     let server = start("");
-    // All of it waits for the connection's window.
+    // The whole response waits for the connection window.
     let mut hand = Hand::greet(server.port, &[(4, 1 << 20)]);
     hand.get(1, "/large", &[]);
     let drained: usize = std::iter::repeat_with(|| hand.next().expect("a frame"))
@@ -184,7 +184,7 @@ fn connection_that_ends_serves_what_was_asked_before() {
         let told = idle.wait_for(GOAWAY);
         assert_eq!((told.code(), &told.payload[..4]), (0, &[0x7f, 0xff, 0xff, 0xff][..]));
         let ping = idle.wait_for(PING);
-        // What crosses the notice on its way is served.
+        // A request that crosses the GOAWAY in transit is served.
         idle.get(3, "/small", &[]);
         assert_eq!(idle.body(3), b"small");
         idle.send(PING, ACK, 0, &ping.payload);
@@ -197,7 +197,7 @@ fn connection_that_ends_serves_what_was_asked_before() {
             busy.send(WINDOW_UPDATE, 0, stream, &(1u32 << 20).to_be_bytes());
         }
         busy.body(1);
-        // It has not said that it knows of the end, and is not waited for without bound.
+        // The client has not acknowledged the shutdown, and the server waits only for a limited time.
         assert_eq!(busy.wait_for(GOAWAY).payload[..4], [0, 0, 0, 1]);
         assert_eq!(busy.next(), None);
         if signal == Signal::QUIT {
@@ -226,7 +226,7 @@ fn what_is_said_ahead_of_an_answer_comes_as_a_frame_of_its_own() {
         1,
         &head("POST", "/", &[("expect", "100-continue"), ("content-length", "5")]),
     );
-    // `:status: 100`: a name of the static table, and a literal by the Huffman code (RFC 7541 appendix B).
+    // `:status: 100`: a name of the static table, and a Huffman-coded literal (RFC 7541 appendix B).
     assert!(hand.wait_for(HEADERS).payload.ends_with(&[0x08, 0x82, 0x08, 0x01]));
     hand.send(DATA, 0, 1, b"hel");
     hand.send(DATA, END_STREAM, 1, b"lo");
@@ -249,7 +249,7 @@ fn body_that_does_not_come_behind_an_early_answer_is_reset_as_if_nothing_were_wr
 #[test]
 fn client_that_leaves_in_the_middle_is_logged_and_forgotten() {
     let origin = HttpOrigin::start(|call| {
-        // It never answers.
+        // The origin never responds.
         std::thread::park_timeout(PATIENCE);
         call.hang_up();
     });

@@ -1,10 +1,10 @@
-//! What testssl.sh says of a site as the preset serves it: nothing worse than "low".
+//! testssl.sh on a site with the preset: no finding worse than "low".
 
 use std::process::Command;
 
 use myriad_tests::{Origin, Pebble, PebbleOptions, Place, Server, binary, wait_for, workspace};
 
-/// The quick form; all of it (three minutes) with `MYRIAD_TESTSSL=full`, as `make testssl` asks.
+/// Runs the quick checks, or all checks (three minutes) with `MYRIAD_TESTSSL=full`, which `make testssl` sets.
 #[test]
 fn preset_by_https_leaves_nothing_to_complain_of() {
     let (place, tls) = (Place::new(), Place::new());

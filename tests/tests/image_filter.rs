@@ -1,4 +1,4 @@
-//! Real pictures: drawn here, made smaller by the server, and looked at pixel by pixel, by this test and by a real Chromium.
+//! Real images: drawn here, scaled by the server, and compared by pixel, by this test and by a real Chromium.
 //!
 //! covers: image_filter image_filter_format
 
@@ -11,10 +11,11 @@ use myriad_tests::{Place, Request, Server, chromium};
 
 type Color = [u8; 3];
 
-/// The colors of the quarters: above left and right, below left and right.
+/// Colors of the quarters: top left, top right, bottom left, bottom right.
 const QUARTERS: [Color; 4] = [[200, 30, 30], [30, 160, 40], [40, 60, 200], [230, 210, 60]];
 
-/// A picture of four quarters in the format of PNG (RFC 2083), without filters. Each color is up to so much brighter at random.
+/// Returns an image of four quarters as PNG (RFC 2083) without filters. Each color is brightened by a random value up
+/// to `grain`.
 fn png(width: u32, height: u32, grain: u8) -> Vec<u8> {
     let (mut lines, mut random) = (Vec::new(), fastrand::Rng::with_seed(7));
     for y in 0..height {
@@ -40,7 +41,7 @@ fn png(width: u32, height: u32, grain: u8) -> Vec<u8> {
     file
 }
 
-/// Size and pixels of a PNG of eight bits a color, with or without transparency.
+/// Returns size and pixels of a PNG of eight bits per color, with or without transparency.
 fn drawn(file: &[u8]) -> (usize, usize, Vec<Color>) {
     assert!(file.starts_with(b"\x89PNG\r\n\x1a\n"), "{}", file[..file.len().min(20)].escape_ascii());
     let number = |at: usize| u32::from_be_bytes(file[at..at + 4].try_into().expect("four bytes")) as usize;
@@ -81,7 +82,7 @@ fn drawn(file: &[u8]) -> (usize, usize, Vec<Color>) {
     (width, height, pixels)
 }
 
-/// A line as it was before its filter (RFC 2083 section 6).
+/// Reverses the filter of a line (RFC 2083 section 6).
 fn unfiltered(filter: u8, line: &[u8], above: &[u8], step: usize) -> Vec<u8> {
     let mut out: Vec<u8> = Vec::with_capacity(line.len());
     for (at, byte) in line.iter().enumerate() {
@@ -95,7 +96,7 @@ fn unfiltered(filter: u8, line: &[u8], above: &[u8], step: usize) -> Vec<u8> {
     out
 }
 
-/// The colors in the middle of the quarters.
+/// Returns the colors in the middle of the quarters.
 fn quarters((width, height, pixels): &(usize, usize, Vec<Color>)) -> [Color; 4] {
     let at = |x: usize, y: usize| pixels[height * y / 4 * width + width * x / 4];
     [at(1, 1), at(3, 1), at(1, 3), at(3, 3)]
@@ -109,8 +110,8 @@ fn serve() -> Server {
     let at = broken.len() / 2;
     broken[at..at + 8].fill(0xaa);
     place.write("html/broken.png", broken);
-    // All in the event `load`, which waits for the pictures: a picture that is decoded beside the page may be later than the
-    // time that the browser gives a page.
+    // Everything runs in the event `load`, which waits for the images: images that are decoded asynchronously may
+    // exceed the time that the browser gives a page.
     let script = "onload = () => { document.title = Array.from(document.images, picture => {
           const canvas = document.createElement('canvas');
           const [w, h] = [canvas.width, canvas.height] = [picture.naturalWidth, picture.naturalHeight];
@@ -146,10 +147,10 @@ fn real_picture_is_made_smaller_cut_and_turned() {
     };
     let small = get("/small/four.png");
     assert_eq!((small.0, small.1, quarters(&small)), (50, 25, QUARTERS));
-    // 120 x 60 first, of which the middle stays: half of each side.
+    // First scaled to 120 x 60, then cropped to the middle half of each side.
     let cut = get("/cut/four.png");
     assert_eq!((cut.0, cut.1, quarters(&cut)), (60, 60, QUARTERS));
-    // Against the clock: what was above right is above left.
+    // Counterclockwise: the top right quarter is now at the top left.
     let turned = get("/turned/four.png");
     let [a, b, c, d] = QUARTERS;
     assert_eq!((turned.0, turned.1, quarters(&turned)), (100, 200, [b, d, a, c]));

@@ -1,22 +1,23 @@
-//! `myriad import`: the same tree, by Apache with its `.htaccess` and by Myriad with the translation, answers alike.
+//! `myriad import`: Apache with `.htaccess` and Myriad with the translated rules give the same responses for the same
+//! files.
 
 use std::fmt::Write as _;
 use std::process::Command;
 
 use myriad_tests::{Answer, Apache, Client, Php, Place, Request, Server, binary};
 
-/// A folder with rules, and what is asked of both servers.
+/// Folder with rules, and the requests for both servers.
 struct Site {
     name: &'static str,
     rules: &'static str,
     files: &'static [(&'static str, &'static str)],
-    /// Paths, each with fields of the request.
+    /// Paths, each with request fields.
     asked: &'static [(&'static str, &'static [(&'static str, &'static str)])],
-    /// Fields of answers that are compared beside status, place of a redirect and media type.
+    /// Response fields that are compared in addition to status, redirect target and media type.
     fields: &'static [&'static str],
 }
 
-/// What an application sees of a request.
+/// Script that prints the request as an application receives it.
 const ECHO: &str = "<?php foreach (['SCRIPT_NAME', 'QUERY_STRING', 'REQUEST_URI', 'PATH_INFO', 'BAD', 'KIND'] as $n) echo $n, '=', \
                     $_SERVER[$n] ?? ($_SERVER['REDIRECT_' . $n] ?? ''), \"\\n\"; header('X-Powered-By: x');";
 
@@ -495,7 +496,7 @@ const HOST: Site = Site {
     fields: &[],
 };
 
-/// Differences of the two, each with its path; a site that is the same has none.
+/// Returns the differences of both servers, each with its path; empty if they are equal.
 fn differences(site: &Site) -> Vec<String> {
     let mut ours = Place::new();
     let php = Php::start(&mut ours);
@@ -546,7 +547,7 @@ fn differences(site: &Site) -> Vec<String> {
     found
 }
 
-/// What of an answer has to be the same.
+/// Returns the parts of a response that must be equal.
 fn shown(answer: &Answer, fields: &[&str], port: u16) -> String {
     let own = [
         format!("http://localhost:{port}"),
@@ -561,11 +562,11 @@ fn shown(answer: &Answer, fields: &[&str], port: u16) -> String {
         .and_then(|media| media.split(';').next())
         .filter(|_| answer.status == 200);
     let mut text = format!("{} {place:?} {media:?}", answer.status);
-    // What is set for answers is not sent with Apache's own errors and redirects.
+    // Apache does not add configured response fields to its error pages and redirects.
     for name in fields.iter().filter(|_| matches!(answer.status, 200 | 401)) {
         let _ = write!(text, " {name}={:?}", answer.field(name));
     }
-    // Pages of errors and redirects are each server's own.
+    // Bodies of errors and redirects differ between servers.
     if answer.status == 200 {
         let _ = write!(text, " {:?}", String::from_utf8_lossy(&answer.content()));
     }

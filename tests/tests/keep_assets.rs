@@ -1,4 +1,4 @@
-//! `cache_keep_assets`: style sheets and scripts outlive the stored pages that name them.
+//! `cache_keep_assets`: style sheets and scripts are available while stored pages reference them.
 
 use std::fs;
 use std::process::Command;
@@ -7,7 +7,7 @@ use myriad_tests::{Answer, Cached, Call, Origin, Request, Server, Signal, binary
 
 const STYLE: &str = "body { color: red }";
 
-/// An application that has a page with files, and nothing else.
+/// Application with one page that references files.
 fn application(call: &mut Call) {
     match call.uri() {
         "/page" => call.answer(
@@ -51,7 +51,7 @@ fn remove(server: &Server, names: &[&str]) {
     }
 }
 
-/// Waits until a file that is gone is served.
+/// Waits until a removed file is served from the cache.
 fn is_served(server: &Server, target: &str) -> Answer {
     let mut answer = None;
     wait_for(&format!("{target} from the cache"), || {
@@ -89,7 +89,7 @@ fn file_that_a_stored_page_names_is_served_when_it_is_gone() {
     assert_eq!(server.fetch(&Request::post("/css/style.css", "x")).status, 404);
 }
 
-/// How many files are kept.
+/// Returns the number of stored assets.
 fn kept(server: &Server) -> usize {
     let count = |folder: std::path::PathBuf| {
         let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());

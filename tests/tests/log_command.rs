@@ -1,4 +1,4 @@
-//! `myriad log`: what logs come to, told by the command.
+//! `myriad log`: statistics of logs on the command line.
 
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
@@ -16,7 +16,7 @@ fn told(output: &Output) -> (String, String, Option<i32>) {
     (text(&output.stdout), text(&output.stderr), output.status.code())
 }
 
-/// Lines of the combined format: ten requests of a flood, one of somebody else.
+/// Returns lines of the combined format: ten requests of one flooding client, one request of another.
 fn lines() -> String {
     let flood = (0..10).map(|number| {
         format!("192.0.2.9 - - [24/Nov/2026:17:07:{number:02} +0000] \"GET /wp-login.php HTTP/1.1\" 404 10 \"-\" \"bad bot\"\n")

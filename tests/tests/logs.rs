@@ -1,4 +1,4 @@
-//! Logs that leave by other ways than a plain file.
+//! Log destinations other than a plain file.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -17,7 +17,7 @@ fn syslog() -> (UdpSocket, u16) {
     (socket, port)
 }
 
-/// The next message that holds `text`.
+/// Returns the next message that contains `text`.
 fn message(socket: &UdpSocket, text: &str) -> String {
     let mut buffer = [0; 4096];
     loop {
@@ -164,7 +164,7 @@ fn a_log_that_cannot_be_written_holds_up_no_visitor_and_what_is_lost_is_told() {
     let pipe = place.path("slow.log");
     let kind = rustix::fs::FileType::Fifo;
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, kind, 0o600.into(), 0).expect("a pipe");
-    // Somebody who opens it, and reads nothing.
+    // A reader that opens the pipe and reads nothing.
     let mut reader = std::fs::OpenOptions::new().read(true).write(true).open(&pipe).expect("a reader");
     let server = Server::start_with(
         place,
@@ -177,7 +177,7 @@ fn a_log_that_cannot_be_written_holds_up_no_visitor_and_what_is_lost_is_told() {
     );
     let long = format!("/?{}", "x".repeat(15_000));
     let mut client = server.connect();
-    // More than the pipe and the sixteen megabytes that may wait for it hold.
+    // More than the capacity of the pipe and of the sixteen megabytes of queue.
     let sent = 1400;
     for _ in 0..sent {
         assert_eq!(client.fetch(&Request::get(&long)).status, 204);
@@ -257,7 +257,7 @@ fn every_line_of_a_json_log_is_json_in_utf8_whatever_clients_send() {
         client.send(head.concat());
         client.answer();
     }
-    // Requests without a head that can be read, and none at all.
+    // Requests with a malformed head, and connections without a request.
     for bytes in [
         &b"\x16\x03\x01\x02\0\x01\0\x01"[..],
         b"GET\r\n\r\n",
@@ -312,7 +312,7 @@ fn an_error_log_as_json_tells_who_asked_for_what() {
     let message = line["message"].as_str().expect("a text");
     assert!(message.ends_with("html/missing\" failed (2: No such file or directory)"), "{message}");
     assert_eq!((text.lines().count(), server.read("plain.log").lines().count()), (10, 10));
-    // The rest was held back, and is told when the server ends.
+    // Further messages were suppressed, and are reported when the server stops.
     let mut server = server;
     server.signal(Signal::TERM);
     assert!(server.ended());
@@ -324,8 +324,8 @@ fn an_error_log_as_json_tells_who_asked_for_what() {
     assert_eq!((&last["repeated"], &last["client"]), (&15.into(), &"127.0.0.1".into()));
 }
 
-/// Makes a root of its own in a user namespace, as rootless containers have it, and checks a configuration there whose error log is
-/// a link to standard error: the topmost folder of procfs belongs to nobody there.
+/// Creates a root in a user namespace, like rootless containers, and checks a configuration whose error log is a link
+/// to standard error: in the namespace the root folder of procfs has no valid owner.
 const ROOTLESS: &str = r#"
     root=$1 binary=$2
     mount -t tmpfs none "$root"

@@ -1,4 +1,4 @@
-//! A real memcached whose values are answers.
+//! Real memcached whose values are responses.
 //!
 //! covers: memcached_pass memcached_gzip_flag memcached_next_upstream
 
@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use myriad_tests::{Place, Request, Server, Signal, signal, wait_for};
 
-/// The server, ended with what stands for it.
+/// Running server; killed on drop.
 struct Memcached {
     child: Child,
     socket: std::path::PathBuf,
@@ -26,7 +26,7 @@ impl Memcached {
         Self { child, socket }
     }
 
-    /// Stores a value under a key as it goes over the wire.
+    /// Stores a value with the text protocol.
     fn set(&self, key: &str, flags: u32, value: &[u8]) {
         let mut stream = UnixStream::connect(&self.socket).expect("a connection");
         let command = format!("set {key} {flags} 0 {}\r\n", value.len());
@@ -36,7 +36,7 @@ impl Memcached {
         assert_eq!(&said, b"STORED\r\n");
     }
 
-    /// How many connections it has accepted.
+    /// Returns the number of accepted connections.
     fn connections(&self) -> u64 {
         let mut stream = UnixStream::connect(&self.socket).expect("a connection");
         stream.write_all(b"stats\r\nquit\r\n").expect("written");
@@ -84,7 +84,7 @@ fn values_are_answers_and_what_is_not_there_is_made_by_the_application() {
     assert_eq!((head.status, head.field("Content-Length")), (200, Some("6")));
 
     assert_eq!(server.fetch(&Request::get("/none")).text(), "made");
-    // Longer than any key may be: an error of memcached.
+    // Longer than the maximum length of a key: an error of memcached.
     assert_eq!(server.fetch(&Request::get(&format!("/{}", "x".repeat(300)))).text(), "made");
     assert_eq!(server.fetch(&Request::get("/plain")).status, 404);
     assert_eq!(server.fetch(&Request::get("/empty")).status, 500);
@@ -104,6 +104,6 @@ fn connections_are_kept() {
         let (target, status) = if number % 3 == 0 { ("/none", 404) } else { ("/a", 200) };
         assert_eq!(server.fetch(&Request::get(target)).status, status);
     }
-    // The second of them is the one that asks.
+    // One connection of the server, and the connection of this query.
     assert_eq!(memcached.connections() - before, 2);
 }

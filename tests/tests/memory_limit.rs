@@ -1,4 +1,4 @@
-//! The memory of the worker process under `memory_limit`: what gives way, in which order, and what is told of it.
+//! Memory of the worker process with `memory_limit`: order of evictions and rejections, and their messages.
 //!
 //! covers: memory_limit
 
@@ -10,11 +10,11 @@ use myriad_tests::{Client, Origin, Place, Request, Server, binary, wait_for};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::Value;
 
-/// Bytes of a page.
+/// Size of a page, in bytes.
 const PAGE: usize = 200_000;
 const LIMIT: u64 = 128 << 20;
 
-/// A page that no coding makes shorter, another for each number.
+/// Returns an incompressible page, different for each number.
 fn page(number: u64) -> Vec<u8> {
     static NOISE: LazyLock<Vec<u8>> = LazyLock::new(|| {
         let mut random = fastrand::Rng::with_seed(7);
@@ -36,7 +36,7 @@ fn origin() -> Origin {
     })
 }
 
-/// A server with a zone of 512 MB, and what tells of its memory.
+/// Starts a server with a zone of 512 MB, and locations that report its memory.
 fn start(limit: &str, origin: &Origin) -> Server {
     let mut place = Place::new();
     place.set("ORIGIN", &origin.address);
@@ -67,7 +67,7 @@ fn part<'a>(memory: &'a Value, name: &str) -> &'a Value {
     parts.iter().find(|part| part["part"] == name).unwrap_or_else(|| panic!("{name} in {memory}"))
 }
 
-/// Bytes in memory of the worker process, as the kernel tells.
+/// Returns the resident memory of the worker process from the kernel, in bytes.
 fn resident(server: &Server) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.workers()[0])).expect("a process");
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a figure");
@@ -83,14 +83,14 @@ fn zone_fills_up_to_the_limit_and_what_is_hot_and_what_is_on_disk_is_served() {
     for number in 0..700_u64 {
         let answer = client.fetch(&Request::get(&format!("/pages/{number}")));
         assert_eq!((answer.status, answer.body.len()), (200, PAGE), "page {number}");
-        // Asked for all the time.
+        // A page that is requested repeatedly.
         let hot = client.fetch(&Request::get("/pages/0"));
         assert!(hot.body == page(0), "page {number}");
         highest = highest.max(resident(&server));
     }
     assert!(highest < LIMIT, "{highest}");
     assert_eq!(origin.count(), 700, "each page was asked for once");
-    // What has left memory is on disk.
+    // Pages that were evicted from memory are on disk.
     assert!(client.fetch(&Request::get("/pages/1")).body == page(1));
     assert_eq!(origin.count(), 700);
     let memory = memory(&server);
@@ -102,7 +102,7 @@ fn zone_fills_up_to_the_limit_and_what_is_hot_and_what_is_on_disk_is_served() {
     let known = memory["parts"].as_array().expect("parts").iter().filter(|part| part["part"] != "other");
     let known: u64 = known.map(|part| figure(&part["bytes"])).sum();
     let resident = figure(&memory["resident_bytes"]);
-    // `other` is what is left: it says nothing of whether the others are right.
+    // `other` is the remainder: it does not verify the other figures.
     assert!(known <= resident && used > resident / 2 && used > known / 2, "{memory:#}");
     let metrics = server.get("/metrics").text();
     for line in [
@@ -162,7 +162,7 @@ fn limit_that_a_reload_lowers_shrinks_zones_and_one_that_it_takes_away_lets_them
     wait_for("the zone's own bound", || figure(&part(&memory(&server), "zone")["limit_bytes"]) == 512 << 20);
 }
 
-/// Clients who have asked once and are silent; this process may have as many open files as it may ever have.
+/// Returns idle clients after one request each; raises the limit of open files of this process to its maximum.
 fn idle(server: &Server, count: usize) -> Vec<Client> {
     let own = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: own.maximum, maximum: own.maximum }).expect("descriptors");
@@ -180,7 +180,7 @@ fn without_memory_idle_connections_are_closed_origins_spared_and_stored_pages_se
     let server = start("off", &origin);
     let mut busy = server.connect();
     assert!(busy.fetch(&Request::get("/pages/7")).body == page(7));
-    // What the zone cannot give up: there is nothing in it but this page.
+    // Memory that the zone cannot free: it contains only this page.
     let mut clients = idle(&server, 200);
     let big = "x".repeat(1000);
     let headers = format!("X-Long: {big}\r\n").repeat(28);
@@ -201,7 +201,7 @@ fn without_memory_idle_connections_are_closed_origins_spared_and_stored_pages_se
     assert!(busy.fetch(&Request::get("/pages/7")).body == page(7), "stored pages are served");
     server.log_has("requests for origins get 503");
     wait_for("the oldest to be closed", || clients[0].is_closed());
-    // Those who stall with half a head give way last, and then there is memory again.
+    // Connections with an incomplete head are closed last, which frees enough memory.
     wait_for("enough memory", || matches!(memory(&server)["stage"].as_str(), Some("normal" | "shrinking")));
     let now = memory(&server);
     assert!(figure(&now["closed_idle"]) >= 200 && figure(&now["closed_stalled"]) > 100, "{now:#}");

@@ -1,4 +1,4 @@
-//! What is counted, against a load whose every request is known; and the page that shows it.
+//! Metrics of a load whose requests are all known, and the metrics page.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ use myriad_tests::{
     tls_handshake, wait_for, workspace,
 };
 
-/// Requests of a batch, which one connection is sent at once: a kind, and how often.
+/// Requests of a batch, sent at once on one connection: kind and number.
 const BATCH: [(Kind, usize); 8] = [
     (Kind::Hit, 20),
     (Kind::Head, 5),
@@ -32,7 +32,7 @@ enum Kind {
     Plain,
     Post,
     Robot,
-    /// The connection ends behind it.
+    /// The connection closes after it.
     Last,
 }
 
@@ -62,7 +62,7 @@ impl Kind {
     }
 }
 
-/// What a load must have been counted as.
+/// Expected counts of a load.
 #[derive(Clone, Default)]
 struct Expected {
     codes: BTreeMap<u16, u64>,
@@ -89,7 +89,7 @@ impl Expected {
     }
 }
 
-/// Sends a batch on a connection of its own, reads all that comes, and says what that was.
+/// Sends a batch on a new connection, reads all responses, and adds them to the expected counts.
 fn batch(port: u16, expected: &mut Expected) {
     let mut client = Client::connect(port);
     for (kind, count) in BATCH {
@@ -111,7 +111,7 @@ fn batch(port: u16, expected: &mut Expected) {
 struct Site {
     server: Reached,
     _origin: HttpOrigin,
-    /// The origin answers what is asked of `/held`.
+    /// Gate of the origin's responses to `/held`.
     gate: Arc<Gate>,
     plain: Place,
     http: String,
@@ -152,7 +152,7 @@ fn site(workers: u8) -> Site {
 
 type Values = HashMap<String, f64>;
 
-/// The values of a page by their series, without the beginning that all have.
+/// Returns the values of the page by series, without the common prefix.
 fn read(text: &str) -> Values {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     let values = lines.map(|line| {
@@ -169,8 +169,8 @@ fn scrape(client: &mut Client) -> Values {
     read(&answer.text())
 }
 
-/// The page once it says all that is wanted. A request is answered before it is counted, and a page may be made while
-/// a worker counts: one counter of a request is in it, another is not yet.
+/// Reads the page until it contains all expected values. A response is sent before it is counted, and a page may be
+/// generated while a worker counts: it may contain one counter of a request but not another.
 fn counted(client: &mut Client, wanted: &[(&str, u64)]) {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -186,7 +186,7 @@ fn of(values: &Values, series: &str) -> u64 {
     values.get(series).copied().unwrap_or_default() as u64
 }
 
-/// What was counted of the server `plain` and of all requests becomes what was sent.
+/// Asserts that the counts of the server `plain` and of all requests equal the requests that were sent.
 fn check(client: &mut Client, expected: &Expected, misses: u64) {
     let class = |class: u16| -> u64 {
         expected.codes.iter().filter(|(code, _)| *code / 100 == class).map(|(_, count)| count).sum()
@@ -212,7 +212,7 @@ fn check(client: &mut Client, expected: &Expected, misses: u64) {
     counted(client, &wanted);
 }
 
-/// The page comes into the cache: a miss.
+/// Stores the page in the cache: a miss.
 fn warm(site: &Site, expected: &mut Expected) {
     let request = Request::get("/page").host("plain.test").field("Connection", "close");
     let mut client = Client::connect(site.plain.port);
@@ -235,7 +235,7 @@ fn every_request_of_a_mixed_load_is_counted_once_also_over_a_reload() {
     (0..5).for_each(|_| batch(site.plain.port, &mut expected));
     let mut metrics = Client::connect(site.plain.port);
     check(&mut metrics, &expected, 1);
-    // Hits by GET have a body.
+    // Hits by GET include a body.
     counted(&mut metrics, &[(r#"saved_bytes_total{by="cache"}"#, 25 * 20 * 2000)]);
     wait_for("workers and versions of HTTP to have as many requests", || {
         let values = scrape(&mut metrics);
@@ -283,7 +283,7 @@ fn versions_of_http_and_handshakes_are_counted_apart() {
         assert!(site.server.fetch_all(&requests).iter().all(|answer| answer.status == 200));
     }
     drop(tls_handshake(site.server.server.port, "localhost", |_| {}));
-    // What is no hello.
+    // Input that is not a TLS hello.
     let mut stranger = Client::connect(site.server.server.port);
     stranger.send(b"\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00");
     stranger.rest();
@@ -323,7 +323,7 @@ fn requests_without_an_answer_are_discarded() {
     ];
     counted(&mut metrics, &ended);
     site.gate.open();
-    // What cannot be read counts for the default server.
+    // Requests that cannot be parsed count for the default server.
     let mut stranger = Client::connect(site.plain.port);
     stranger.send("GET / HTTP/1.1\r\nHost: a b\r\n\r\n");
     assert!(stranger.rest().starts_with(b"HTTP/1.1 400 "));
@@ -364,7 +364,7 @@ fn the_page_is_for_loopback_and_in_the_form_that_is_asked_for() {
     assert_eq!(client.fetch(&Request::post("/metrics", "x")).status, 405);
 }
 
-/// promtool where it is installed (package `prometheus`), or what `MYRIAD_PROMTOOL` names.
+/// Requires promtool (package `prometheus`), or the program in `MYRIAD_PROMTOOL`.
 #[test]
 fn promtool_finds_nothing_wrong_with_the_page() {
     let promtool = std::env::var_os("MYRIAD_PROMTOOL").unwrap_or_else(|| "promtool".into());
@@ -388,7 +388,7 @@ fn promtool_finds_nothing_wrong_with_the_page() {
     assert!(output.status.success() && told.trim().is_empty(), "{told}");
 }
 
-/// The names of metrics in a query of Grafana.
+/// Returns the names of metrics in a query of Grafana.
 fn metrics_of(query: &str) -> impl Iterator<Item = &str> {
     let words =
         query.split(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_' || letter == ':'));
@@ -413,14 +413,14 @@ fn every_metric_of_the_grafana_file_is_in_a_page() {
     assert!(queries.len() > 20, "{}", queries.len());
     for query in queries {
         for metric in metrics_of(query) {
-            // What a pool of PHP says of itself is there where it is asked; the heads of families always are.
+            // Metrics of a PHP pool exist only if its status is queried; the heads of families always exist.
             let is_told = known.contains(metric) || text.contains(&format!("# TYPE {metric} "));
             assert!(is_told, "{metric} of {query}");
         }
     }
 }
 
-/// All queries of a dashboard, those of its variables among them.
+/// Collects all queries of a dashboard, including those of its variables.
 fn collect<'a>(value: &'a serde_json::Value, queries: &mut Vec<&'a str>) {
     match value {
         serde_json::Value::Object(fields) => {
@@ -438,7 +438,7 @@ fn collect<'a>(value: &'a serde_json::Value, queries: &mut Vec<&'a str>) {
     }
 }
 
-/// Resident memory of the worker process, bytes.
+/// Returns the resident memory of the worker process, in bytes.
 fn memory(server: &Server) -> u64 {
     let worker = server.workers()[0];
     let status = std::fs::read_to_string(format!("/proc/{worker}/status")).expect("a process");
@@ -446,7 +446,7 @@ fn memory(server: &Server) -> u64 {
     line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") * 1024
 }
 
-/// Servers with a zone each, or all with one.
+/// Returns servers with one zone each, or with a common zone.
 fn many(count: usize, apart: bool, ports: (u16, u16)) -> String {
     let mut http = format!(
         "server_names_hash_max_size 65536; access_log off;

@@ -1,4 +1,4 @@
-//! `client_min_rate`: heads, bodies and readers that are too slow, and clients that are slow and honest.
+//! `client_min_rate`: heads, bodies and readers that are too slow, and clients that are slow but legitimate.
 //!
 //! covers: client_min_rate
 
@@ -9,7 +9,7 @@ use std::time::Duration;
 use myriad_tests::frames::{DATA, END_HEADERS, END_STREAM, HEADERS, Hand, RST_STREAM, WINDOW_UPDATE, head};
 use myriad_tests::{Client, Origin, Place, Request, Server, wait_for};
 
-/// Larger than all buffers of the kernel between two programs.
+/// Larger than all kernel buffers between two processes.
 const LARGE: usize = 32 << 20;
 
 fn start(rate: &str) -> (Server, Origin) {
@@ -32,10 +32,10 @@ fn start(rate: &str) -> (Server, Origin) {
     (server, origin)
 }
 
-/// Too fast a rate for a byte now and then, and a grace that is soon over.
+/// A rate that is too high for an occasional byte, with a short grace period.
 const STRICT: &str = "2k grace=1s";
 
-/// Sends a byte now and then until the other side has had enough.
+/// Sends single bytes at intervals until the peer closes the connection.
 fn trickle(client: &mut Client, byte: u8) {
     for _ in 0..1000 {
         if client.try_send([byte]).is_err() {
@@ -78,7 +78,7 @@ fn reader_that_takes_a_byte_now_and_then_is_reset() {
     let mut client = server.connect();
     client.send(Request::get("/large").bytes());
     server.log_has("client was slower than \"client_min_rate\"");
-    // What lies in the kernel's buffers is lost with the connection.
+    // Data in the kernel's buffers is lost with the connection.
     let mut read = 0;
     let broken = loop {
         match client.read_some() {
@@ -90,7 +90,7 @@ fn reader_that_takes_a_byte_now_and_then_is_reset() {
     assert!(broken && read < LARGE, "{read} bytes");
 }
 
-/// Bytes of answers that the kernel holds for the connection of the server to this port of a client.
+/// Returns the response bytes in the kernel's buffer for the server's connection to this client port.
 fn held_by_the_kernel(server: &Server, client: u16) -> u64 {
     let (own, theirs) = (format!(":{:04X}", server.port), format!(":{client:04X}"));
     let table = std::fs::read_to_string("/proc/net/tcp").expect("a table");
@@ -109,7 +109,7 @@ fn kernel_takes_little_of_an_answer_that_nobody_reads() {
     let port = reader.local_addr().expect("an address").port();
     reader.write_all(&Request::get("/large").bytes()).expect("sent");
     wait_for("the answer", || held_by_the_kernel(&server, port) > 0);
-    // The only worker has sent what it could before it serves others.
+    // The only worker has filled the buffer before it serves other requests.
     for _ in 0..10 {
         assert_eq!(server.get("/here").text(), "here");
     }
@@ -124,7 +124,7 @@ fn slow_and_honest_clients_are_served_whole() {
     reader.send(Request::get("/large").bytes());
     let mut sender = server.connect();
     sender.send("POST /upload HTTP/1.1\r\nHost: a\r\nContent-Length: 30000\r\n\r\n");
-    // A few seconds, in which some stretches are over.
+    // Several seconds, in which some measurement intervals elapse.
     let mut read = 0;
     for _ in 0..30 {
         sender.send([b'x'; 1000]);
@@ -145,7 +145,7 @@ fn connections_that_owe_nothing_may_be_silent() {
     let mut idle = server.connect();
     let mut kept = server.connect();
     assert_eq!(kept.fetch(&Request::get("/here")).text(), "here");
-    // Others are ended meanwhile.
+    // Slow connections are closed in the meantime.
     let mut slow = server.connect();
     slow.send("GET / HT");
     assert_eq!(slow.answer().status, 408);
@@ -163,13 +163,13 @@ fn rate_for_pressure_holds_under_pressure_alone() {
     std::thread::sleep(Duration::from_secs(2));
     slow.send("st: a\r\n\r\n");
     assert_eq!(slow.answer().text(), "here");
-    // More than three quarters of 16.
+    // More than three quarters of the 16 connections.
     let others: Vec<Client> = (0..12).map(|_| server.connect()).collect();
     assert_eq!(other.answer().status, 408);
     drop(others);
 }
 
-/// Opens the stream's window by a byte now and then until it is reset.
+/// Opens the window of the stream by single bytes at intervals until the stream is reset.
 fn open_slowly(hand: &mut Hand, stream: u32) {
     let one = 1u32.to_be_bytes();
     hand.socket.set_read_timeout(Some(Duration::from_millis(100))).expect("a time-out");
@@ -185,7 +185,7 @@ fn open_slowly(hand: &mut Hand, stream: u32) {
             Ok(count) => seen.extend(&piece[..count]),
             Err(_) => {}
         }
-        // RST_STREAM of that stream: its length, kind, flags, number.
+        // RST_STREAM of that stream: length, type, flags, stream id.
         let reset = [&[0, 0, 4, RST_STREAM, 0][..], &stream.to_be_bytes()].concat();
         if seen.windows(reset.len()).any(|window| window == reset) {
             return;
@@ -205,14 +205,15 @@ fn streams_whose_windows_open_by_a_byte_are_reset() {
     assert_eq!(server.get("/here").text(), "here");
 }
 
-/// Bytes of memory that a process has.
+/// Returns the resident memory of a process, in bytes.
 fn resident(pid: u32) -> usize {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("a process");
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("its memory");
     line.trim().trim_end_matches(" kB").parse::<usize>().expect("a number") << 10
 }
 
-/// Has clients ask for so much that all of it would be some hundred megabytes, and take one byte of each answer.
+/// Asserts that memory remains small if clients request several hundred megabytes in total and read one byte of each
+/// response.
 fn grows_little(target: &str) {
     let (server, _origin) = start("off");
     let worker = server.workers()[0];
@@ -259,7 +260,7 @@ fn bodies_and_heads_of_http2_that_trickle_in_are_ended() {
     let answer = hand.wait_for(HEADERS);
     assert_eq!(answer.stream, 1);
     wait_for("408 in the access log", || server.read("access.log").contains("\" 408 "));
-    // A block of fields that is announced and does not come.
+    // A header block that begins and is never completed.
     let mut hand = Hand::greet(server.port, &[]);
     hand.send(HEADERS, END_STREAM, 1, &head("GET", "/here", &[]));
     assert_eq!(hand.wait_for(RST_STREAM).stream, 1);

@@ -1,4 +1,4 @@
-//! Clients' certificates that their authority may have taken back, with OpenSSL's own responder.
+//! Client certificates with revocation checks, with the responder of OpenSSL.
 //!
 //! covers: ssl_ocsp ssl_ocsp_responder ssl_ocsp_cache
 
@@ -8,8 +8,9 @@ use std::process::{Child, Command, Output, Stdio};
 
 use myriad_tests::{OcspResponder, Place, Server};
 
-/// An authority `root` with another below it, a client of each that names the responder at port `$1`, a stranger who names it too, and
-/// a certificate that may not speak for the authority.
+/// Script that creates an authority `root` and an intermediate authority, a client certificate of each with the
+/// responder at port `$1`, a certificate of an unrelated authority with the same responder, and a certificate that is
+/// not authorized to sign responses.
 const AUTHORITY: &str = r#"
 set -e
 key() { openssl ecparam -name prime256v1 -genkey -noout -out "$1.key"; }
@@ -56,7 +57,7 @@ fn config(lines: &str) -> String {
 
 const ON: &str = "ssl_verify_client on; ssl_ocsp leaf;";
 
-/// curl with a certificate; none where the name is empty.
+/// Starts curl with a client certificate, or without if the name is empty.
 fn begin(server: &Server, who: &str, more: &[&str]) -> Child {
     let mut curl = Command::new("curl");
     curl.args(["-sSki", "--noproxy", "*", "--max-time", "60"]).args(more).current_dir(server.folder());
@@ -68,7 +69,7 @@ fn begin(server: &Server, who: &str, more: &[&str]) -> Child {
     curl.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("curl runs")
 }
 
-/// Status and verdict of each answer.
+/// Returns status and verification result of each response.
 fn ended(child: Child) -> String {
     let Output { stdout, stderr, .. } = child.wait_with_output().expect("curl ends");
     let text = String::from_utf8_lossy(&stdout).into_owned();
@@ -107,7 +108,7 @@ fn certificate_that_was_taken_back_is_refused_and_an_answer_holds_while_it_is_ca
     myriad_tests::wait_for("the other configuration", || {
         asked(&server, "client") == "400 FAILED:certificate revoked"
     });
-    // As nginx has it, a verdict that is not good is a refusal where a certificate need not be shown, too.
+    // As in nginx, a result other than good is a rejection even if the client certificate is optional.
     server.reload(&config("ssl_verify_client optional; ssl_ocsp on;"));
     myriad_tests::wait_for("the other configuration", || asked(&server, "").starts_with("200"));
     assert_eq!(asked(&server, ""), "200 NONE");
@@ -124,7 +125,7 @@ fn each_connection_has_its_authority_asked_over_http2_too() {
     let client = begin(&server, "client", &["--http2", &origin, &origin]);
     assert_eq!(ended(client), "200 SUCCESS 200 SUCCESS 200 SUCCESS");
     drop(responder);
-    // A new connection asks again.
+    // A new connection queries the responder again.
     assert_eq!(asked(&server, "client"), "400 FAILED:certificate status request failed");
     server.log_has("OCSP responder failed");
     server.log_has("client SSL certificate verify error: (74:certificate status request failed)");
@@ -133,7 +134,8 @@ fn each_connection_has_its_authority_asked_over_http2_too() {
 #[test]
 fn whole_chain_is_asked_about_or_the_leaf_alone() {
     let place = place();
-    // It speaks for the authority between, and knows nothing of the root's certificates, of which that authority's own is one.
+    // It answers for the intermediate authority, and has no data about certificates of the root, such as that of the
+    // intermediate authority.
     let _responder = OcspResponder::start_for(&place, "@OCSP@", "middle", "below", "middle");
     let own = TcpListener::bind("127.0.0.1:0").expect("a port");
     let own_port = own.local_addr().expect("an address").port();
@@ -142,7 +144,7 @@ fn whole_chain_is_asked_about_or_the_leaf_alone() {
     server.reload(&config("ssl_verify_client on; ssl_ocsp on;"));
     myriad_tests::wait_for("the other configuration", || asked(&server, "chain").starts_with("400"));
     assert_eq!(asked(&server, "chain"), "400 FAILED:certificate status request failed");
-    // Another responder is asked in place of the one that certificates name.
+    // The configured responder replaces the responder in the certificates.
     let server = Server::start(
         self::place(),
         &config(&format!("{ON} ssl_ocsp_responder http://127.0.0.1:{own_port}/path;")),

@@ -1,4 +1,4 @@
-//! What a panic ends: one connection, or the process, whose supervisor starts another.
+//! Effects of a panic: it terminates one connection, or the process, which the supervisor restarts.
 
 use myriad_tests::{Place, QuicVisitor, Request, Server, certificate, wait_for};
 
@@ -6,7 +6,7 @@ const SITE: &str = "access_log off; ssl_certificate @DIR@/own.crt; ssl_certifica
     server { listen 127.0.0.1:@PORT@; listen 127.0.0.1:@PORT@ quic;
       location / { return 200 here; } location /status { stub_status; } }";
 
-/// A server that panics at `place` once there is a file for it.
+/// Starts a server that panics at a given point once a file exists.
 fn start(place_of_panic: &str) -> Server {
     let place = Place::new();
     certificate(&place.path("own.crt"), &place.path("own.key"));
@@ -16,13 +16,13 @@ fn start(place_of_panic: &str) -> Server {
     Server::start_with(place, &main, SITE)
 }
 
-/// Has it panic the next time that it comes to the place.
+/// Triggers a panic at the next execution of that point.
 fn panic(server: &Server) {
     server.write("panic.new", server.workers()[0].to_string());
     std::fs::rename(server.path("panic.new"), server.path("panic")).expect("renamed");
 }
 
-/// The server said that it panicked, as it should.
+/// Masks the expected panic in the logs.
 fn forgive(server: &Server) {
     for log in ["stderr", "error.log"] {
         let text = server.read(log).replace("panicked", "p-d");
@@ -51,7 +51,7 @@ fn another_process_serves(place: &str, task: &str, meanwhile: impl Fn(&Server)) 
 #[test]
 fn panic_of_a_listener_ends_the_process_and_another_serves_on_its_socket() {
     another_process_serves("listener", "listener", |server| {
-        // It looks once a client has come.
+        // The file is checked after a client has connected.
         let _ = server.connect().try_fetch(&Request::get("/"));
     });
 }
@@ -59,7 +59,7 @@ fn panic_of_a_listener_ends_the_process_and_another_serves_on_its_socket() {
 #[test]
 fn panic_of_the_deadlines_ends_the_process_and_another_serves() {
     another_process_serves("deadlines", "deadlines", |server| {
-        // They are looked at as long as somebody has one.
+        // Deadlines are checked while a connection has a deadline.
         let mut client = server.connect();
         if client.try_fetch(&Request::get("/")).is_ok() {
             client.rest();

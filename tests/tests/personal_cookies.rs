@@ -1,13 +1,14 @@
-//! Every personal cookie of the list, under every recipe, in both directions (DESIGN.md, promise 4).
+//! Every personal cookie of the list, with every recipe, in both directions (DESIGN.md, promise 4).
 //!
-//! The recipes are the published ones, which bypass one way only, or not at all, or for a cookie or two: the list must
-//! hold whatever they say. Cookies are made from the list itself, so that a new line is a new test.
+//! The recipes are published configurations, which bypass the cache in one direction only, or not at all, or for a few
+//! cookies: the list must be effective with all of them. Cookies are generated from the list, so that a new line is a
+//! new test.
 
 use std::fs;
 
 use myriad_tests::{HttpOrigin, Origin, Place, Request, Server, all_at_once, workspace};
 
-/// A cookie for each line of the list, `name=value`, and what other shapes of the name the line covers.
+/// Returns a cookie for each line of the list, `name=value`, and cookies for the other forms of its name.
 fn personal() -> Vec<String> {
     let path = workspace().join("crates/myriad-policy/src/personal.list");
     let list = fs::read_to_string(path).expect("the list");
@@ -27,7 +28,7 @@ fn personal() -> Vec<String> {
     cookies
 }
 
-/// What stands in a location of each recipe, with the family's prefix as `@P@`.
+/// Directives in a location of each recipe, with the family's prefix as `@P@`.
 const RECIPES: &[(&str, &str)] = &[
     ("no rule at all", ""),
     ("reads bypassed for one cookie", "@P@_cache_bypass $cookie_wordpress_logged_in;"),
@@ -47,7 +48,7 @@ const RECIPES: &[(&str, &str)] = &[
 const SKIP: &str =
     "map $http_cookie $skip { default 0; ~*wordpress_logged_in 1; ~*comment_author 1; ~*wp-postpass 1; }";
 
-/// A site before an origin that greets its visitor by the cookie; the origin ends when dropped.
+/// Site with an origin that responds with the cookie of the client; the origin is shut down on drop.
 struct Site {
     server: Server,
     _origin: Box<dyn std::any::Any>,
@@ -89,22 +90,22 @@ fn with(target: &str, cookie: &str) -> Request {
     Request::get(target).field("Cookie", cookie)
 }
 
-/// The two directions, and a third: from one bearer to another.
+/// Tests both directions, and from one cookie value to another.
 fn try_both_ways(site: &Site, what: &str, cookie: &str, number: usize) {
     let server = &site.server;
-    // An anonymous page, asked for with the cookie.
+    // An anonymous page, requested with the cookie.
     let target = format!("/read/{number}");
     assert!(server.get(&target).text().starts_with("hello []"), "{what}");
     assert_eq!(server.get(&target).cache(), "HIT", "{what}: anonymous pages are shared");
     let own = server.fetch(&with(&target, cookie));
     assert!(own.text().starts_with(&format!("hello [{cookie}]")), "{what} {cookie}: read {}", own.text());
     assert_eq!(server.get(&target).cache(), "HIT", "{what} {cookie}: the shared page stays");
-    // A page made with the cookie, asked for without.
+    // A page generated with the cookie, requested without it.
     let target = format!("/fill/{number}");
     assert!(server.fetch(&with(&target, cookie)).text().contains(cookie), "{what}");
     let stranger = server.get(&target);
     assert!(stranger.text().starts_with("hello []"), "{what} {cookie}: given away {}", stranger.text());
-    // And by another visitor with a cookie of the same name.
+    // And requested with another value of the same cookie.
     let other = cookie.replace("=v", "=w");
     let target = format!("/other/{number}");
     assert!(server.fetch(&with(&target, cookie)).text().contains(cookie), "{what}");

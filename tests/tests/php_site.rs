@@ -1,4 +1,4 @@
-//! `myriad php` before a system of which it knows nothing: MediaWiki, with its database in a file.
+//! `myriad php` with an application for which it has no special rules: MediaWiki, with its database in a file.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,17 +7,16 @@ use myriad_tests::{
     Answer, CLIENT_FIELDS, Php, Place, Request, Server, Visitor, all_at_once, binary, wait_for,
 };
 
-/// Folder of Debian's package.
+/// Folder of the Debian package.
 const MEDIAWIKI: &str = "/usr/share/mediawiki";
 const PASSWORD: &str = "a-password-of-a-test";
 
-/// What stands behind the settings that the installation writes: pages have an address of their own, a cache before the wiki may keep
-/// them, and is told what has changed.
+/// Appended settings: pages have short URLs, a reverse proxy may cache them, and receives purges after changes.
 const SETTINGS: &str = "
 $wgArticlePath = '/wiki/$1'; $wgUseCdn = true; $wgCdnServers = ['127.0.0.1:@PORT@']; $wgJobRunRate = 0; $wgMainCacheType = CACHE_NONE;
 ";
 
-/// A wiki with one page, and the server before it.
+/// Wiki with one page, and the server in front of it.
 struct Wiki {
     server: Server,
     _php: Php,
@@ -48,7 +47,7 @@ impl Wiki {
         self.server.fetch(&self.request(target))
     }
 
-    /// The administrator, logged in as programs do it.
+    /// Returns the administrator, logged in by the API.
     fn administrator(&self) -> Visitor {
         let mut visitor = Visitor::new(self.server.port);
         let token = token(&mut visitor, "login");
@@ -65,7 +64,7 @@ impl Wiki {
     }
 }
 
-/// Makes the wiki in the place's folder, as whoever runs PHP.
+/// Installs the wiki in the folder, as the user who runs PHP.
 fn install(place: &Place) {
     assert!(
         Path::new(MEDIAWIKI).join("index.php").exists(),
@@ -83,12 +82,12 @@ fn install(place: &Place) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     let settings = place.read("conf/LocalSettings.php") + &place.fill(SETTINGS);
     place.write("conf/LocalSettings.php", settings);
-    // Started by root, PHP runs as another user.
+    // If root starts PHP, it runs as another user.
     let mut owner = Command::new("chown");
     let _ = owner.args(["-R", "www-data:"]).arg(place.path("db")).arg(place.path("conf")).output();
 }
 
-/// A token of the wiki for what changes something.
+/// Returns a token of the wiki for changes.
 fn token(visitor: &mut Visitor, kind: &str) -> String {
     let answer = visitor.get(&format!("/api.php?action=query&meta=tokens&type={kind}&format=json")).text();
     let token = answer.split(&format!("{kind}token\":\"")).nth(1).and_then(|rest| rest.split('"').next());
@@ -121,7 +120,7 @@ fn a_wiki_is_served_from_the_cache_and_each_member_by_php() {
     for request in own {
         assert_eq!(wiki.server.fetch(&request).cache(), "BYPASS", "{request:?}");
     }
-    // A form sets a session's cookie: nobody else gets that page.
+    // A form sets a session cookie, so its page is not shared.
     let log_in = "/index.php?title=Special:UserLogin";
     for _ in 0..2 {
         let answer = wiki.page(log_in);
@@ -158,7 +157,7 @@ fn a_page_that_is_edited_shows_at_once_since_the_wiki_purges_it() {
     ];
     let answer = member.post("/api.php", &form).text();
     assert!(answer.contains("\"result\":\"Success\""), "{answer}");
-    // It says so behind its answer, by PURGE.
+    // The wiki sends PURGE after its response.
     wait_for("the edited page", || wiki.page(main).text().contains("Other words."));
     assert_eq!(wiki.page(main).cache(), "HIT");
 }
@@ -177,7 +176,7 @@ fn files_are_sent_and_what_is_nobody_s_business_is_not_there() {
     {
         assert_eq!(wiki.page(target).status, 404, "{target}");
     }
-    // What a visitor makes up of themselves reaches no shared page.
+    // Fields that a client invents do not affect a shared page.
     let target = "/index.php?title=Main_Page&action=history";
     let forged =
         wiki.request(target).field("X-Forwarded-Host", "forged.example").field("X-Original-URL", "/forged");
@@ -185,11 +184,11 @@ fn files_are_sent_and_what_is_nobody_s_business_is_not_there() {
     assert!(!wiki.page(target).text().contains("forged"));
 }
 
-/// A script that prints all variables of its request, but those of the connection and of the moment.
+/// Script that prints all variables of its request, except variables of the connection and the time.
 const DUMP: &str = "<?php header('Cache-Control: s-maxage=60'); foreach ($_SERVER as $name => $value)
     if (!in_array($name, ['REMOTE_PORT', 'REQUEST_TIME', 'REQUEST_TIME_FLOAT'])) echo \"$name=$value\\n\";";
 
-/// A site whose front controller is [`DUMP`], with other files in the folder `site` of the place.
+/// Starts a site whose front controller is [`DUMP`], with other files in the folder `site`.
 fn serve_dump(mut place: Place) -> (Server, Php) {
     place.write("site/index.php", DUMP);
     let php = Php::start(&mut place);
@@ -216,7 +215,7 @@ fn a_shared_page_of_a_php_site_is_the_same_whatever_its_first_client_sends() {
         assert_eq!(answer.text().replace(&format!("page{number}"), "page0"), plain.text());
         assert_eq!(server.fetch(&get(number)).cache(), "HIT");
     }
-    // A client that has a page of its own sends everything.
+    // A client with a personal page sends all fields.
     let own = server.fetch(&get(3).field("Content-Type", "own/type").field("Cookie", "session=1"));
     assert_eq!(own.cache(), "BYPASS");
     assert!(own.text().contains("CONTENT_TYPE=own/type\n"), "{}", own.text());
@@ -242,7 +241,7 @@ fn names_of_pages_are_refused_only_where_such_a_file_exists() {
     for name in hidden {
         let answer = server.get(&format!("/{name}"));
         assert_eq!((answer.status, answer.text().contains("secret")), (404, false), "{name}");
-        // No script runs by a path behind its name.
+        // A path after its name does not execute a script.
         let behind = server.get(&format!("/{name}/x"));
         assert!(!behind.text().contains("secret"), "{name}/x: {}", behind.text());
     }

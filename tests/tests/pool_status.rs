@@ -1,4 +1,4 @@
-//! A queue that php-fpm's own status bounds: `origin_queue ... status=`, before a real php-fpm and before what only says to be one.
+//! Queue that is bounded by the status of php-fpm: `origin_queue ... status=`, with a real php-fpm and with a fake.
 //!
 //! covers: origin_queue
 
@@ -6,13 +6,13 @@ use std::process::Command;
 
 use myriad_tests::{Client, Origin, Php, Place, Request, Server, binary, wait_for};
 
-/// Says that it has begun, and works until the test says that it may end.
+/// Script that prints its start and runs until the test creates a file.
 const SLOW: &str = "<?php while (ob_get_level()) { ob_end_flush(); } echo 'begun '; flush(); \
                     while (!file_exists(__DIR__ . '/end')) { clearstatcache(); usleep(5000); } echo 'ended';";
 
 const QUEUE: &str = "origin_queue zone=php concurrency=16 queue=0 status=/fpm-status interval=100ms;";
 
-/// A site with the pages `/slow.php` and `/fast.php`; `/others/slow.php` does not pass the queue.
+/// Starts a site with the pages `/slow.php` and `/fast.php`; `/others/slow.php` bypasses the queue.
 fn site(mut place: Place, queue: &str) -> Server {
     place.set("QUEUE", queue);
     place.write("html/slow.php", SLOW);
@@ -24,7 +24,7 @@ fn site(mut place: Place, queue: &str) -> Server {
     Server::start(place, http)
 }
 
-/// What `myriad upstream ls` shows of the pool.
+/// Returns the state of the pool from `myriad upstream ls`.
 fn shown(server: &Server) -> String {
     let mut command = Command::new(binary());
     command.args(["upstream", "ls", "pool", "-p"]).arg(server.folder()).args(["-c", "myriad.conf"]);
@@ -35,7 +35,7 @@ fn wait_until_shown(server: &Server, text: &str) {
     wait_for(text, || shown(server).contains(text));
 }
 
-/// Visitors of a slow page on which PHP works, each with a child of its own.
+/// Returns clients of a slow page that PHP processes, each with one child.
 fn working(server: &Server, target: &str, count: usize) -> Vec<Client> {
     let begin = |_| {
         let mut client = server.connect();
@@ -55,7 +55,8 @@ fn no_more_is_sent_than_a_small_pool_has_children_for() {
     let server = site(place, QUEUE);
     wait_until_shown(&server, "2 children, 1 idle, 0 waiting");
     let two = working(&server, "/slow.php", 2);
-    // Sixteen may be with PHP: without the status this one would wait before the pool, and get no answer.
+    // `concurrency` permits sixteen requests: without the status this request would wait in the pool without a
+    // response.
     assert_eq!(server.get("/fast.php").status, 503);
     server.log_has("origin_queue \"php\" is full");
     server.write("html/end", "");
@@ -83,7 +84,7 @@ fn preset_asks_the_pool_where_its_path_is_set() {
         String::from_utf8_lossy(&command.output().expect("myriad starts").stdout).into_owned()
     };
     wait_for("3 children", || shown().contains("3 children"));
-    // It says how it is stopped, by its own name.
+    // The message contains the stop command with the program name.
     wait_for("the greeting", || server.read("stderr").contains("or: myriad php stop --prefix"));
 }
 
@@ -95,7 +96,7 @@ fn children_that_work_for_somebody_else_are_not_counted_upon() {
     let server = site(place, &QUEUE.replace("concurrency=16", "concurrency=auto max=16"));
     wait_until_shown(&server, "4 children, 3 idle");
     let _others = working(&server, "/others/slow.php", 2);
-    // The one that tells is at work, too.
+    // The child that reports the status is active as well.
     wait_until_shown(&server, "4 children, 1 idle");
     let _own = working(&server, "/slow.php", 2);
     assert_eq!(server.get("/fast.php").status, 503);
@@ -116,7 +117,7 @@ fn pools_that_make_children_when_they_need_them_are_not_kept_small() {
         let _php = Php::start_pool(&mut place, &format!("{php}pm.status_path = /fpm-status\n"));
         let server = site(place, &QUEUE.replace("queue=0", "queue=16"));
         wait_until_shown(&server, children);
-        // Each begins, the later ones when the pool has grown.
+        // Each request begins, the later requests after the pool has grown.
         let _all = working(&server, "/slow.php", 5);
         server.write("html/end", "");
     }
@@ -142,7 +143,7 @@ fn status_that_is_not_there_is_told_once_and_the_rule_without_it_holds_until_it_
     assert_eq!(log.matches(line).count(), 1, "{log}");
 }
 
-/// What an origin that says these things instead of its status makes the log say.
+/// Asserts the log message for an origin that sends this response instead of its status.
 fn liar(status: &'static str, part: &str) {
     let origin = Origin::start(move |call| {
         if call.param("SCRIPT_NAME") == "/fpm-status" {

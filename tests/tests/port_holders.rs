@@ -1,4 +1,4 @@
-//! `myriad wordpress` beside a running nginx or Apache: how to take over, and how to go back.
+//! `myriad wordpress` on a machine with a running nginx or Apache: instructions for takeover and return.
 
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use myriad_tests::{Apache, Php, Place, binary, signal, wait_for};
 use rustix::process::Signal;
 
-/// What a start of `myriad wordpress` on a port says.
+/// Returns the messages of a start of `myriad wordpress` on a port.
 fn refused(place: &Place, port: u16) -> String {
     let mut command = Command::new(binary());
     command

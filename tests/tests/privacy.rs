@@ -1,4 +1,4 @@
-//! No visitor ever sees another visitor's page, whatever the recipe says (DESIGN.md, promise 4).
+//! Isolation of visitors: no visitor receives another visitor's page, with any recipe (DESIGN.md, promise 4).
 
 use std::collections::BTreeSet;
 use std::thread;
@@ -10,7 +10,7 @@ fn with(server: &str) -> Cached<'_> {
     Cached { server, ..Cached::default() }
 }
 
-/// A page with the visitor's name in it, as a site that knows its visitors makes it.
+/// Sends a page with the name of the visitor, like a site with sessions.
 fn greeting(call: &mut Call) {
     let cookie = call.param("HTTP_COOKIE").to_owned();
     let text = format!("hello [{cookie}] {}", call.number);
@@ -106,7 +106,7 @@ fn a_key_that_holds_the_cookie_makes_a_page_of_its_owner() {
     }
 }
 
-/// The cookies that answers set.
+/// Returns the cookies that the responses set.
 fn cookies(answers: &[Answer]) -> Vec<String> {
     answers
         .iter()
@@ -270,7 +270,7 @@ fn the_page_that_php_makes_for_a_stranger_holds_nothing_of_another_request() {
     }
 }
 
-/// An application behind a firewall, which refuses what it does not like of a request.
+/// Application with a firewall that rejects certain requests.
 fn refusing(call: &mut Call) {
     if call.param("HTTP_X_BAD") == "yes" {
         return call.answer(

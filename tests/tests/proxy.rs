@@ -1,4 +1,4 @@
-//! HTTP origins on the wire: connections that are kept, bodies that are framed, protocols that are switched.
+//! HTTP origins at the byte level: persistent connections, body framing, protocol switches.
 //!
 //! covers: early_hints
 
@@ -10,7 +10,7 @@ fn start(origin: &Wire, locations: &str) -> Server {
     Server::start(place, &format!("server {{ listen 127.0.0.1:@PORT@; {locations} }}"))
 }
 
-/// A location that lets clients switch protocols.
+/// Location that permits protocol switches.
 const SOCKET: &str = "
     upgrade_protocols websocket echo;
     location / {
@@ -97,13 +97,13 @@ fn only_listed_protocols_are_asked_for_and_only_those_are_switched_to() {
         let server = start(&origin, directives);
         let mut client = server.connect();
         client.send(format!("GET / HTTP/1.1\r\nHost: a\r\nUpgrade: {asked}\r\nConnection: Upgrade\r\n\r\n"));
-        // The origin says that it speaks `echo` now, whatever it was asked.
+        // The origin switches to `echo`, regardless of the requested protocol.
         assert_eq!(client.answer().status, 502, "{asked}");
         let sent = origin.heads().pop().expect("a request");
         let field = sent.lines().find_map(|line| line.strip_prefix("Upgrade: "));
         assert_eq!(field, passed, "{asked}: {sent}");
     }
-    // What the configuration asks for itself is on the list.
+    // A protocol in the configured `Upgrade` field is permitted.
     let server = start(&origin, &unlisted.replace("$http_upgrade", "echo"));
     let mut client = server.connect();
     client.send("GET / HTTP/1.1\r\nHost: a\r\nUpgrade: other\r\nConnection: Upgrade\r\n\r\n");
@@ -123,7 +123,7 @@ fn connections_are_kept_only_behind_answers_that_ended_cleanly() {
         assert_eq!(server.fetch(&Request::get(path)).text(), "ok");
     }
     assert_eq!(origin.connections(), 1);
-    // What came behind the body must not be read as the answer to somebody else.
+    // Bytes after the body must not be parsed as the response to another client.
     assert_eq!(server.fetch(&Request::get("/c")).text(), "ok");
     assert_eq!(origin.connections(), 2);
 }
@@ -163,7 +163,7 @@ fn a_streamed_body_is_framed_anew() {
     );
     let mut client = server.connect();
     client.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n");
-    // The origin has the beginning before the client says the rest.
+    // The origin receives the first part before the client sends the rest.
     wait_for("the request", || !origin.heads().is_empty());
     client.send("00002\r\nde\r\n0\r\nTrailer: gone\r\n\r\n");
     assert_eq!(client.answer().text(), "3|abc|2|de|0||");

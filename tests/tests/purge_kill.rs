@@ -1,8 +1,8 @@
-//! Purges of every kind and pages on their way while the server is killed at any moment: no page comes back that was
-//! purged, and none is corrupt.
+//! Purges of every kind and fetches in progress while the server is killed at random times: no purged page reappears,
+//! and no page is corrupt.
 //!
-//! The origin numbers its pages. Whoever asks for a page after a purge was answered must get one whose fetch began after
-//! that purge was sent: one with a higher number than any before.
+//! The origin numbers its pages. A request for a page after the response to a purge must return a page whose fetch
+//! began after that purge was sent, with a higher number than any earlier page.
 
 use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
@@ -11,9 +11,9 @@ use std::thread::{self, JoinHandle};
 
 use myriad_tests::{Cached, Call, Client, Request, Server, Signal, kill_rounds, noise, wait_for};
 
-/// Pages of the site: `/0` and so on.
+/// Number of pages of the site: `/0` and so on.
 const PAGES: u64 = 30;
-/// Tags; a page bears that of its number.
+/// Number of tags; a page has the tag of its number.
 const TAGS: u64 = 5;
 
 fn body(number: u64) -> Vec<u8> {
@@ -62,19 +62,20 @@ impl Kind {
     }
 }
 
-/// What all threads know.
+/// State of all threads.
 #[derive(Default)]
 struct Known {
-    /// The highest number that the origin has given.
+    /// Highest number of the origin so far.
     newest: AtomicU64,
-    /// Purges that were answered, whether each was soft, and the highest number when it was sent.
+    /// Answered purges: kind, whether it was soft, and the highest number when it was sent.
     purges: Mutex<Vec<(Kind, bool, u64)>>,
     hits: AtomicUsize,
     stop: AtomicBool,
 }
 
 impl Known {
-    /// Asks for a page, and judges what comes by the purges that were answered before. False where nobody answers.
+    /// Requests a page, and checks the response against the purges that were answered before. Returns false without a
+    /// response.
     fn visit(&self, port: u16, page: u64) -> bool {
         let purges = self.purges.lock().unwrap();
         let newest = |softly: bool| {
@@ -88,7 +89,7 @@ impl Known {
             return false;
         };
         if answer.status != 200 {
-            // Cut off by the kill.
+            // Truncated by the kill.
             return false;
         }
         let content = answer.content();
@@ -97,7 +98,7 @@ impl Known {
         assert!(content == body(number), "page {page}: bytes of nobody, {}", answer.cache());
         let cache = answer.cache();
         assert!(number > hard, "page {page} of fetch {number} though {hard} was purged, {cache}");
-        // What a soft purge has left may be served while it is refreshed.
+        // A page after a soft purge may be served while it is refreshed.
         assert!(
             number > soft || cache != "HIT",
             "page {page} of fetch {number} is fresh though {soft} was purged"
@@ -120,7 +121,7 @@ impl Known {
     }
 }
 
-/// Threads that do something again and again until the server is struck.
+/// Runs threads that repeat an action until the server is killed.
 fn until_struck(
     known: &Arc<Known>,
     seed: u64,

@@ -1,10 +1,10 @@
-//! The purges that WordPress plugins send, byte for byte as they do, to the WordPress preset before a real php-fpm.
+//! Purges of WordPress plugins, identical in every byte, with the WordPress preset and a real php-fpm.
 
 use std::process::Command;
 
 use myriad_tests::{Answer, Php, Place, Request, Server, binary, wait_for};
 
-/// Each answer is another one; what changed something tells LiteSpeed's cache so.
+/// Script whose responses all differ; its changes send the fields of LiteSpeed Cache.
 const INDEX: &str = "<?php
     $path = parse_url($_SERVER['REQUEST_URI'], PHP_URL_PATH);
     if (str_contains($_SERVER['HTTP_SURROGATE_CAPABILITY'] ?? '', 'tags/1'))
@@ -26,12 +26,12 @@ fn start() -> (Server, Php) {
     command.args(["wordpress", "--php", &place.fill("@PHP@"), "--root"]).arg(place.path("site"));
     command.arg("--prefix").arg(place.folder()).args(["--listen", &place.fill("127.0.0.1:@PORT@")]);
     let server = Server::run(place, command);
-    // Before that a count is the least that it may be.
+    // Before the recovery a purge counts only the minimum of its objects.
     wait_for("the end of recovery", || server.fetch(&wordpress("GET", "/purge/nothing/")).status == 404);
     (server, php)
 }
 
-/// The name that nginx gives the file of a page: the MD5 of its key, below folders of its last letters (`levels=1:2`).
+/// Returns the file name of a page in nginx: the MD5 of its key, below folders of its last letters (`levels=1:2`).
 fn file_of(server: &Server, target: &str) -> std::path::PathBuf {
     let key = format!("httpGETexample.org{target}");
     let output = Command::new("php").args(["-r", "echo md5($argv[1]);", "--", &key]).output().expect("php");
@@ -60,7 +60,7 @@ fn nginx_helper_and_panels_remove_the_files_of_pages() {
     wait_for("the end of the home page", || visit(&server, "/").cache() == "MISS");
 }
 
-/// What a visitor sees.
+/// Sends the request of a visitor.
 fn visit(server: &Server, target: &str) -> Answer {
     server.fetch(&Request::get(target).host("example.org").accepting("gzip"))
 }
@@ -76,7 +76,7 @@ fn fill(server: &Server) {
     }
 }
 
-/// The fields of WordPress's HTTP client.
+/// Adds the fields of WordPress's HTTP client.
 fn wordpress(method: &str, target: &str) -> Request {
     Request::new(method, target)
         .host("example.org")
@@ -144,7 +144,7 @@ fn proxy_cache_purge_sends_its_method_and_tags() {
     assert!(is_stored(&server, "/other/") && !is_stored(&server, "/hello/"));
     assert_eq!(server.fetch(&by("/.*", "regex")).status, 200);
     assert!(!is_stored(&server, "/other/") && !is_stored(&server, "/"));
-    // No visitor is told of tags.
+    // Clients do not receive the tags.
     assert_eq!(visit(&server, "/hello/").field("X-Cache-Tags"), None);
 }
 
@@ -172,7 +172,7 @@ fn w3_total_cache_sends_no_method_field() {
     assert!(is_stored(&server, "/other/") && !is_stored(&server, "/hello/") && !is_stored(&server, "/"));
     assert_eq!(server.fetch(&wordpress("PURGE", "/.*")).status, 200);
     assert!(!is_stored(&server, "/other/") && !is_stored(&server, "/"));
-    // What it sends for all sitemaps when a post is saved.
+    // Its purge of all sitemaps when a post is saved.
     for target in ["/", "/wp-sitemap.xml", "/wp-sitemap-posts-post-1.xml", "/a-sitemap-of-words/"] {
         visit(&server, target);
         assert!(is_stored(&server, target), "{target}");
@@ -199,12 +199,12 @@ fn litespeed_cache_purges_in_its_answers() {
     let answer = server.fetch(&Request::post("/wp-comments-post", "comment=x").host("example.org"));
     assert_eq!((answer.status, answer.field("X-LiteSpeed-Purge")), (200, None));
     assert!(is_stored(&server, "/other/") && !is_stored(&server, "/hello/"));
-    // As version 7 does when a post is saved: names of tags alone.
+    // Version 7 sends only tag names when a post is saved.
     fill(&server);
     let answer = server.fetch(&Request::post("/wp-json/wp/v2/posts/60", "{}").host("example.org"));
     assert_eq!((answer.status, answer.field("X-LiteSpeed-Purge")), (200, None));
     assert!(is_stored(&server, "/hello/") && !is_stored(&server, "/other/"));
-    // Everything, from the back office: of that host.
+    // A purge of everything from the back office applies to that host.
     server.fetch(&Request::post("/wp-admin/admin-post/", "").host("example.org"));
     assert!(!is_stored(&server, "/hello/") && !is_stored(&server, "/"));
     assert_eq!(visit(&server, "/").field("X-LiteSpeed-Tag"), None);
@@ -223,11 +223,11 @@ fn strangers_purge_nothing() {
     ] {
         assert_eq!(server.fetch(&request.field("X-Forwarded-For", "192.0.2.1")).status, 403);
     }
-    // As WordPress asks for a page that somebody says has linked to it.
+    // The request of WordPress for a page of an alleged pingback.
     let pingback = wordpress("GET", "/purge/hello/").field("X-Pingback-Forwarded-For", "192.0.2.1");
     assert_eq!(server.fetch(&pingback).status, 403);
     assert!(is_stored(&server, "/hello/"));
-    // A link that the application may be made to follow is good for one page.
+    // A link that the application could be made to follow must purge at most one page.
     assert_eq!(server.fetch(&wordpress("GET", "/purge/*")).status, 404);
     assert!(is_stored(&server, "/hello/"));
 }

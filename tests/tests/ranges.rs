@@ -1,10 +1,10 @@
-//! Requests for parts, as those who mean harm ask for them.
+//! Malicious range requests.
 
 use myriad_tests::{Place, Request, Server};
 
 const LENGTH: usize = 50_000;
 
-/// Bytes of the longest answer: the whole, and a line for the end of `multipart/byteranges`.
+/// Maximum length of a response, in bytes: the whole file, and the final boundary of `multipart/byteranges`.
 const MOST: usize = LENGTH + 1000;
 
 #[test]
@@ -14,7 +14,7 @@ fn ranges_never_come_to_more_than_the_whole() {
     let server = Server::start(place, "server { listen 127.0.0.1:@PORT@; root @DIR@/html; }");
     let range =
         |value: String| server.fetch(&Request::get("/file.txt").field("Range", &format!("bytes={value}")));
-    // Apache Killer (CVE-2011-3192): each part overlaps all before it.
+    // Apache Killer (CVE-2011-3192): each range overlaps all previous ranges.
     let overlapping: Vec<String> =
         (0..1300).map(|end| format!("5-{end}")).filter(|part| part.len() > 3).collect();
     let many = vec!["0-"; 1000];
@@ -30,6 +30,6 @@ fn ranges_never_come_to_more_than_the_whole() {
             answer.status
         );
     }
-    // A few honest ones are answered in parts.
+    // A few legitimate ranges receive a partial response.
     assert_eq!(range("0-9,20-29".into()).status, 206);
 }

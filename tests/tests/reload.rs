@@ -76,7 +76,7 @@ fn an_error_names_its_place_and_the_nearest_word() {
     assert!(said.contains("retrun"), "all errors of a file in one go\n{said}");
 }
 
-/// A cached page `/` that takes until the gate opens.
+/// Starts a site with a cached page `/` whose response waits for the gate.
 fn slow_page(gate: &Arc<Gate>) -> (Server, Origin) {
     let held = Arc::clone(gate);
     Cached::default().start(move |call| {
@@ -202,7 +202,7 @@ fn a_port_that_is_added_listens_and_one_that_is_dropped_does_not() {
     assert_eq!(server.get("/").text(), "version 2");
 }
 
-/// Bytes of resident memory of a process that no file backs.
+/// Returns the anonymous resident memory of a process, in bytes.
 fn anonymous(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("a process");
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).expect("a line");
@@ -219,7 +219,7 @@ fn what_was_read_of_thousands_of_locations_goes_back_to_the_system() {
         format!("server {{ listen 127.0.0.1:@PORT@; server_name host{number}.test; {locations} }}\n")
     });
     let servers = servers.collect::<Vec<_>>().concat();
-    // The same server without them.
+    // The same server without the locations.
     let small = Server::start(Place::new(), &version("0"));
     let (supervisor, small) = (anonymous(small.pid()), anonymous(small.workers()[0]));
     let site = |text: &str| version(text) + &servers;
@@ -229,7 +229,8 @@ fn what_was_read_of_thousands_of_locations_goes_back_to_the_system() {
         wait_for("the new configuration", || server.get("/").text() == format!("version {number}"));
     }
     let worker = server.workers()[0];
-    // The tree of the configuration and its model take 40 MB in each of the two while they are there.
+    // The syntax tree and the model of the configuration occupy 40 MB in each of the two processes until they are
+    // freed.
     wait_for("a small supervisor", || anonymous(server.pid()) < supervisor + 10 * MB);
     wait_for("a worker with little more than what it needs", || anonymous(worker) < small + 22 * MB);
 }

@@ -1,8 +1,8 @@
-//! `cache_rfc9111 on`: a shared cache as RFC 9111 describes it, in front of an HTTP origin.
+//! `cache_rfc9111 on`: a shared cache according to RFC 9111, in front of an HTTP origin.
 
 use myriad_tests::{Answer, HttpCall, HttpOrigin, Place, Request, Server, wait_for};
 
-/// A site under RFC 9111 before a script; `more` stands in its location.
+/// Starts a site with RFC 9111 semantics in front of a script; `more` is placed in its location.
 fn site(more: &str, script: impl Fn(&mut HttpCall) + Send + Sync + 'static) -> (Server, HttpOrigin) {
     let origin = HttpOrigin::start(script);
     let mut place = Place::new();

@@ -1,4 +1,4 @@
-//! SCGI: a server that reads what it is sent as the protocol's text says, and answers with it.
+//! SCGI: a server that parses requests according to the protocol specification.
 //!
 //! covers: scgi_pass scgi_param scgi_cache scgi_cache_path scgi_cache_key scgi_cache_valid
 
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use myriad_tests::{Place, Request, Server};
 
-/// Reads one request: the pairs of its netstring, and as many bytes of body as the first of them says.
+/// Reads one request: the pairs of its netstring, and the body with the length of the first pair.
 fn read(stream: &mut TcpStream) -> io::Result<(Vec<String>, Vec<u8>)> {
     let mut length = 0;
     loop {
@@ -31,7 +31,7 @@ fn read(stream: &mut TcpStream) -> io::Result<(Vec<String>, Vec<u8>)> {
     Ok((words, body))
 }
 
-/// A server that counts its requests, and tells the pairs and the length of the body.
+/// Starts a server that counts its requests, and responds with the pairs and the length of the body.
 fn start(place: &mut Place) -> Arc<AtomicUsize> {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     place.set("ORIGIN", &listener.local_addr().expect("an address").to_string());

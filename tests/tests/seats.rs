@@ -1,4 +1,4 @@
-//! Limits of connections and descriptors: who has to give way, and what the log says.
+//! Limits of connections and descriptors: the order in which connections are closed, and the log messages.
 //!
 //! covers: worker_connections worker_rlimit_nofile
 
@@ -14,7 +14,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 const LINE: &str = "worker_connections are not enough, reusing connections: ";
 
-/// One worker of so many connections, before an origin.
+/// Starts one worker with this number of connections, in front of an origin.
 fn start(connections: u32, origin: &Origin) -> Server {
     start_with(&format!("worker_processes 1; events {{ worker_connections {connections}; }}"), origin)
 }
@@ -36,7 +36,7 @@ fn origin() -> Origin {
     Origin::start(|call| call.answer("Content-Type: text/plain", "from the origin"))
 }
 
-/// Clients that are silent: every other has been answered before.
+/// Returns idle clients; every other client has received a response before.
 fn idle_clients(port: u16, count: usize) -> Vec<Client> {
     (0..count)
         .map(|number| {
@@ -81,7 +81,7 @@ fn oldest_idle_connections_give_way_and_a_request_under_way_does_not() {
         call.answer("Content-Type: text/plain", "from the origin");
     });
     let server = start(32, &origin);
-    // It is the oldest of all.
+    // It is the oldest connection.
     let mut busy = server.connect();
     busy.send(Request::get("/origin/slow").bytes());
     wait_for("the request at the origin", || !origin.calls().is_empty());
@@ -119,7 +119,7 @@ fn heads_and_bodies_that_do_not_go_on_give_way_once_nothing_is_idle() {
     server.log_has(" stalled ones were closed");
 }
 
-/// A server with 256 descriptors, and large files `/files/NUMBER` that were there long before.
+/// Starts a server with 256 descriptors, and large files `/files/NUMBER` with old modification times.
 fn with_few_descriptors(files: usize, origin: &Origin) -> Server {
     let own = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: own.maximum, maximum: own.maximum }).expect("descriptors");
@@ -151,7 +151,8 @@ fn one_visitor_of_many_large_files_leaves_descriptors_to_others() {
     assert!(!server.read("error.log").contains("open files of the process"), "there were enough");
 }
 
-/// Whether the fields begin with `:status: 200`, one byte (RFC 7541, appendix A), but for a change of the table's size.
+/// Returns whether the fields begin with `:status: 200`, one byte (RFC 7541, appendix A), optionally after a table size
+/// update.
 fn is_ok(head: &Frame) -> bool {
     head.payload.iter().take(4).any(|byte| *byte == 0x88)
 }
@@ -161,9 +162,9 @@ fn idle_clients_give_way_to_files_and_to_origins_that_need_a_descriptor() {
     let (origin, gate) = Origin::start_held("from the origin");
     let server = with_few_descriptors(160, &origin);
     let mut clients = idle_clients(server.port, 100);
-    // Idle too, but the oldest give way first.
+    // It is idle as well, but the oldest connections are closed first.
     let mut asking = Hand::greet(server.port, &[]);
-    // Each stream that takes nothing holds a file open.
+    // Each stalled stream has an open file.
     let mut hands: Vec<_> = (0..2).map(|_| Hand::greet(server.port, &[(4, 0)])).collect();
     for (at, hand) in hands.iter_mut().enumerate() {
         for number in 0..80 {
@@ -223,7 +224,7 @@ fn idle_connections_of_http3_make_room_for_others() {
 fn nobody_gives_way_to_a_client_of_http3_whose_address_may_be_made_up() {
     let origin = origin();
     let server = start(8, &origin);
-    // As many as clients may be; an eighth of the seats is for origins.
+    // The maximum number of clients; an eighth of the connections is reserved for origins.
     let mut clients: Vec<QuicClient> =
         (0..7).map(|_| QuicVisitor::new().connect(server.port).expect("a connection")).collect();
     for _ in 0..16 {
@@ -234,7 +235,7 @@ fn nobody_gives_way_to_a_client_of_http3_whose_address_may_be_made_up() {
         }
         let mut answer = [0; 2048];
         let count = socket.recv(&mut answer).expect("an answer");
-        // RFC 9000 section 17.2.5: a long header whose type is 3.
+        // RFC 9000 section 17.2.5: a long header of type 3.
         assert!(count > 0 && answer[0] & 0xb0 == 0xb0, "a Retry, not {:x}", answer[0]);
     }
     for client in &mut clients {

@@ -1,4 +1,5 @@
-//! Secrets stay where they are used: nothing of keys, passwords, tokens and sessions stands in logs, dumps or what administrators are told.
+//! Confidentiality of secrets: keys, passwords, tokens and sessions do not appear in logs, dumps or reports for
+//! administrators.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -11,7 +12,7 @@ use sha2::{Digest, Sha256};
 const BEARER: &str = "bearer-of-the-api-7f3a";
 const PASSWORD: &str = "password-of-the-key-51c0";
 const SESSION: &str = "session-of-the-visitor-e2b9";
-/// `visitor:word-of-the-visitor`.
+/// Encoded `visitor:word-of-the-visitor`.
 const BASIC: &str = "dmlzaXRvcjp3b3JkLW9mLXRoZS12aXNpdG9y";
 const BODY: &str = "body-of-the-visitor-90dd";
 
@@ -31,7 +32,7 @@ fn openssl(arguments: &[&str]) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// A server that holds secrets of every kind, and those of them that it was given in files.
+/// Starts a server with secrets of every kind; returns the secrets that it read from files.
 fn start(origin: &HttpOrigin) -> (Server, Vec<String>) {
     let mut place = Place::new();
     let path = |name: &str| place.path(name).display().to_string();
@@ -54,7 +55,7 @@ fn start(origin: &HttpOrigin) -> (Server, Vec<String>) {
     (Server::start_with(place, "error_log @DIR@/debug.log debug;", SITE), lines)
 }
 
-/// Whatever visitors and administrators do, well or badly.
+/// Executes valid and invalid requests of visitors and administrators.
 fn use_everything(server: &Server) -> String {
     let known = |request: Request| {
         request
@@ -65,7 +66,7 @@ fn use_everything(server: &Server) -> String {
         server.fetch(&known(Request::get(target)));
         server.fetch(&known(Request::post(target, BODY)));
     }
-    // What is no request, and one that is too long.
+    // An invalid request, and a request that is too long.
     for bad in [
         format!("GET / HTTP/1.1\r\nCookie: PHPSESSID={SESSION}\r\nX y: z\r\n\r\n"),
         format!("GET / HTTP/1.1\r\nHost: a\r\nCookie: {SESSION}{}\r\n\r\n", "x".repeat(70_000)),
@@ -96,7 +97,7 @@ fn use_everything(server: &Server) -> String {
     told.concat()
 }
 
-/// What commands print: the dump of the configuration, what is kept of pages.
+/// Returns the output of commands: the dump of the configuration, and the stored pages.
 fn commands(server: &Server) -> String {
     let run = |arguments: &[&str]| {
         let mut command = Command::new(binary());
@@ -127,7 +128,7 @@ fn no_secret_stands_in_logs_dumps_or_what_administrators_are_told() {
     let (server, lines) = start(&origin);
     let told = use_everything(&server);
     let printed = commands(&server);
-    // A configuration that is refused says why, and not by what its files hold.
+    // The error message of a rejected configuration contains the reason, but not the contents of its files.
     server.write("words", "another\n");
     server.reload(&SITE.replace("return 200 secure", "return 200 again"));
     wait_for("the refusal of the key", || server.read("debug.log").contains("sealed.key"));
@@ -153,7 +154,7 @@ fn no_secret_stands_in_logs_dumps_or_what_administrators_are_told() {
     }
 }
 
-/// A location of the API and a dashboard for each local user, and others with a secret.
+/// Locations of the API and the dashboard for every local user, and others with a secret.
 const WATCHED: &str = "
     proxy_cache_path @DIR@/cache keys_zone=pages:1m; access_log @DIR@/told.log combined;
     server { listen 127.0.0.1:@PORT@; add_header X-Cache $upstream_cache_status always;
@@ -212,7 +213,7 @@ fn values_of_arguments_are_shown_to_readers_with_a_secret_alone() {
             let name = if is_known { "key=sesame-" } else { "key=*" };
             assert!(text.contains(name), "{place}{path}: {text}");
         }
-        // A pattern finds nothing by a value that the reader may not see.
+        // A pattern does not match a value that the client may not see.
         let request = Request::get(&format!("{place}cache/pages?match=sesame-1"));
         let found = server.fetch(&if is_known { known(request) } else { request }).text();
         assert_eq!(found.contains("\"pages\":[]"), !is_known, "{found}");

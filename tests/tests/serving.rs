@@ -1,4 +1,4 @@
-//! The language at work: which server, which location, which file, with which fields.
+//! Configuration language: selection of server, location and file, and response fields.
 
 use myriad_tests::{Place, Request, Server};
 
@@ -14,7 +14,7 @@ fn serve_files(http: &str, files: &[(&str, &str)]) -> Server {
     Server::start(place, http)
 }
 
-/// A `server` around these directives, with the test's files as its root.
+/// Returns a `server` with these directives and the test's files as its root.
 fn server(text: &str) -> String {
     format!("server {{ listen 127.0.0.1:@PORT@; root @DIR@/html; {text} }}")
 }

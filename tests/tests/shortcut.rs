@@ -1,4 +1,5 @@
-//! What the site's rules came to for one visitor may stand for the next only where nothing else had a say.
+//! Fast path: the result of the rules for one request may be reused for the next only if it depends on recorded inputs
+//! alone.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -10,7 +11,7 @@ fn echo(call: &mut Call) {
     call.answer("Content-Type: text/plain", text);
 }
 
-/// An application that lets only those in who bring a token, and then hands over to a cached place.
+/// Application that admits only clients with a token, and then redirects internally to a cached location.
 fn gate(call: &mut Call) {
     if !call.param("SCRIPT_NAME").starts_with("/gate") {
         return call.answer("Content-Type: text/plain", "the secret");

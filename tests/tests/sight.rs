@@ -1,4 +1,4 @@
-//! What is seen of a running server: live events, ranked pages with the reasons of misses, purges, tags, history, the inspector.
+//! Observation of a running server: live events, top pages with miss reasons, purges, tags, history, inspector.
 
 use std::time::Duration;
 
@@ -67,7 +67,7 @@ fn purge(server: &Server, body: &str) -> Answer {
     server.fetch(&request.field("Authorization", "Bearer the secret of a site"))
 }
 
-/// A reader of the events.
+/// Client of the event stream.
 struct Events {
     client: Client,
     read: String,
@@ -82,7 +82,7 @@ impl Events {
         Self { client, read: String::new() }
     }
 
-    /// The data of the next event of that kind.
+    /// Returns the data of the next event of that kind.
     fn next(&mut self, kind: &str) -> String {
         let begins = format!("event: {kind}\ndata: ");
         loop {
@@ -194,7 +194,7 @@ fn ticks_tell_what_was_done_and_end_with_the_configuration() {
         server.get(target);
     }
     let (mut hits, mut timed, mut last) = (0, 0, before_any);
-    // A request is timed as it ends, which may be after its look-up was told.
+    // The time of a request is recorded at its end, possibly after the event of its lookup.
     while last.total.cache.hit < before.cache.hit + 3 || last.total.fetches < before.fetches + 3 || timed < 3
     {
         last = events.tick();
@@ -219,7 +219,7 @@ fn ticks_tell_what_was_done_and_end_with_the_configuration() {
         codings.iter().any(|known| known.coding == "identity" && known.pages == 2)
     });
     server.reload(HTTP);
-    // The stream ends whole; the connection stays for the next request.
+    // The stream is completed; the connection remains open for the next request.
     events.client.until(|read| read.ends_with(b"0\r\n\r\n"));
     let mut events = Events::open(&server);
     assert_eq!(events.tick().reloads, 1);
@@ -264,7 +264,7 @@ fn readers_are_bounded_and_strangers_get_nothing() {
     }
 }
 
-/// Hits of the last ten minutes, as far as their steps are over.
+/// Returns the hits of the last ten minutes, from completed steps.
 fn hits(server: &Server) -> u64 {
     let report: HistoryReport =
         serde_json::from_str(&ask(server, "/api/history?range=600")).expect("a history");
@@ -276,7 +276,7 @@ fn hits(server: &Server) -> u64 {
 #[test]
 fn history_is_kept_over_restarts_and_a_damaged_one_harms_nobody() {
     let (mut server, _origin) = start();
-    // A step lasts ten seconds.
+    // A step has ten seconds.
     let patience = Duration::from_secs(40);
     (0..6).for_each(|_| drop(server.get("/a")));
     wait_patiently_for("the end of the step", patience, || hits(&server) == 5);

@@ -1,4 +1,4 @@
-//! The site stays up when PHP does not: stale pages, and how they become fresh again.
+//! Availability without PHP: stale pages, and their refresh.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -9,7 +9,7 @@ use myriad_tests::{
     Cached, Call, Client, Gate, Load, Origin, PATIENCE, Php, Place, Request, Server, all_at_once, wait_for,
 };
 
-/// What the origin does with the next request.
+/// Response of the origin to the next request.
 const PAGE: u8 = 0;
 const HANG_UP: u8 = 1;
 const STATUS_500: u8 = 2;
@@ -34,8 +34,8 @@ fn moody(mood: &Arc<AtomicU8>) -> impl Fn(&mut Call) + Send + Sync + 'static {
     }
 }
 
-/// A site whose page `/` is stored and no longer fresh, and the origin's mood. `/impatient` is the same page for who does not wait
-/// long for the origin.
+/// Starts a site whose page `/` is stored and stale; the state selects the response of the origin. `/impatient` is the
+/// same page with a short origin timeout.
 fn expired(rules: &str) -> (Server, Origin, Arc<AtomicU8>) {
     let mood = Arc::new(AtomicU8::new(PAGE));
     let rules = format!(
@@ -51,12 +51,12 @@ fn expired(rules: &str) -> (Server, Origin, Arc<AtomicU8>) {
 const UPDATING: &str = "fastcgi_cache_use_stale updating;";
 const IN_THE_BACKGROUND: &str = "fastcgi_cache_use_stale updating; fastcgi_cache_background_update on;";
 
-/// How long the page of a call is good for: the first expires under the test, and no other one does.
+/// Returns the lifetime of the page of a call: the first page expires during the test, later pages do not.
 fn first_expires(number: usize) -> String {
     format!("Content-Type: text/plain\nX-Accel-Expires: {}", if number == 1 { 1 } else { 600 })
 }
 
-/// A site whose page `/` is stored and no longer fresh, and whose origin answers with the next one once the gate is open.
+/// Starts a site whose page `/` is stored and stale, and whose origin sends the next page after the gate has opened.
 fn held(rules: &str) -> (Server, Origin, Arc<Gate>) {
     let gate = Arc::new(Gate::new());
     let passed = Arc::clone(&gate);
@@ -72,7 +72,7 @@ fn held(rules: &str) -> (Server, Origin, Arc<Gate>) {
     (server, origin, gate)
 }
 
-/// Validity counts seconds: nothing but time ends it.
+/// Waits for the expiry: validity has a resolution of seconds.
 fn expire(since: Instant) {
     thread::sleep(Duration::from_millis(2100).saturating_sub(since.elapsed()));
 }
@@ -182,8 +182,8 @@ fn in_the_background_nobody_waits_for_the_refresh() {
     assert_eq!(server.get("/").cache(), "HIT");
 }
 
-/// What a client whose connection ends with the answer is told of a page, and what it is told when it comes again at once;
-/// and how long it took until the connection had ended.
+/// Returns the cache status of a page on a connection that closes after the response, the cache status of an immediate
+/// second request, and the time until the first connection closed.
 fn seen_and_seen_again(server: &Server, uri: &str) -> (String, String, Duration) {
     let request = Request::get(uri).field("Connection", "close");
     let begun = Instant::now();
@@ -200,7 +200,7 @@ fn seen_and_seen_again(server: &Server, uri: &str) -> (String, String, Duration)
 fn a_connection_that_ends_anyway_stays_a_moment_so_that_who_comes_again_at_once_finds_the_new_page() {
     const PAGES: usize = 20;
     let (server, _origin) = Cached { server: IN_THE_BACKGROUND, ..Cached::default() }.start(|call| {
-        // Longer than a client needs to come again.
+        // Longer than the interval between the two requests of a client.
         thread::sleep(Duration::from_millis(10));
         let expiry = if call.number <= PAGES { 1 } else { 600 };
         call.answer(&format!("Content-Type: text/plain\nX-Accel-Expires: {expiry}"), "page");
@@ -212,8 +212,8 @@ fn a_connection_that_ends_anyway_stays_a_moment_so_that_who_comes_again_at_once_
     expire(Instant::now());
     let seen: Vec<_> = uris.iter().map(|uri| seen_and_seen_again(&server, uri)).collect();
     assert!(seen.iter().all(|(first, ..)| first == "STALE"), "{seen:?}");
-    // What ended sooner than that moment is over ended with the refresh. Where the machine was busy elsewhere for longer, nothing
-    // is said.
+    // A connection that closed within this time closed after the refresh. If it took longer because the machine was
+    // busy, the test asserts nothing.
     let ended_in_time = |took: &Duration| *took < Duration::from_millis(40);
     assert!(seen.iter().all(|(_, again, took)| again == "HIT" || !ended_in_time(took)), "{seen:?}");
 }
@@ -221,7 +221,7 @@ fn a_connection_that_ends_anyway_stays_a_moment_so_that_who_comes_again_at_once_
 #[test]
 fn a_connection_that_ends_anyway_does_not_stay_for_a_slow_refresh() {
     let (server, origin, gate) = held(IN_THE_BACKGROUND);
-    // The connection ends while the origin is still held.
+    // The connection closes while the origin is still blocked.
     let (first, again, _) = seen_and_seen_again(&server, "/");
     assert_eq!((first.as_str(), again.as_str()), ("STALE", "UPDATING"));
     assert_eq!(origin.count(), 2);
@@ -340,8 +340,8 @@ fn a_page_that_everybody_asks_for_is_refreshed_before_it_expires() {
     assert_eq!(origin.calls().iter().filter(|uri| uri.contains("quiet")).count(), 1, "nobody asked for it");
 }
 
-/// Asks for a page, hit upon hit, until the origin is asked for it once more. False where the machine stood still for so long that
-/// the last tenth of the page's validity may have gone by between two of them.
+/// Requests a page, with only hits, until the origin receives a second request. Returns false if the machine was
+/// suspended so long that the last tenth of the page's validity may have elapsed between two requests.
 fn is_refreshed_in_time(server: &Server, origin: &Origin, uri: &str) -> bool {
     let begun = Instant::now();
     server.get(uri);

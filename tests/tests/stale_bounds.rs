@@ -1,4 +1,4 @@
-//! What ends a stale page: its origin takes it back, its time is over, or something has changed it.
+//! Limits of stale pages: the origin withdraws the page, its time has expired, or a change has invalidated it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use myriad_tests::{Cached, Origin, Request, Server, Signal, wait_for};
 
-/// Longer than the first page of [`site`] is fresh: nothing but time ends that.
+/// Longer than the first page of [`site`] is fresh.
 const EXPIRED: Duration = Duration::from_millis(2100);
 
-/// A site whose page, `page 1`, is fresh for a second; then its origin answers with `head`.
+/// Starts a site whose page, `page 1`, is fresh for a second; then its origin responds with `head`.
 fn site(rules: &str, head: &'static str) -> (Server, Origin) {
     let rules = format!("fastcgi_cache_valid 200 1s; {rules}");
     let (server, origin) =
@@ -26,7 +26,7 @@ fn site(rules: &str, head: &'static str) -> (Server, Origin) {
     (server, origin)
 }
 
-/// Asks until the page is gone, and then for more of it.
+/// Waits until the page has been removed, and sends further requests.
 fn is_gone(server: &mut Server, origin: &Origin, what: &str) {
     wait_for(&format!("the page's end: {what}"), || server.get("/").text() != "page 1");
     for _ in 0..5 {
@@ -119,7 +119,7 @@ fn what_use_stale_names_and_what_finds_fault_with_the_request_leave_the_page() {
     }
 }
 
-/// `no_cache` by what the visitor said leaves everybody's page alone; by what the origin said it does not.
+/// `no_cache` with a client value does not remove the shared page; with a value of the origin it does.
 #[test]
 fn no_visitor_can_have_a_page_removed_by_a_condition_of_their_own() {
     let lost = "Status: 404 Lost\nX-Kept-Out: 1";
@@ -158,7 +158,7 @@ fn after_the_time_for_failures_nothing_stale_is_served() {
     let (server, mut origin) = site(&format!("{BACKGROUND} fastcgi_cache_stale off 1s;"), "Status: 200 OK");
     thread::sleep(Duration::from_secs(1));
     origin.stop();
-    // The first asks behind the visitor's back; nothing stands in front of that.
+    // The first request starts a refresh in the background, and is not affected by its failure.
     assert_eq!(server.get("/").text(), "page 1");
     let (server, mut origin) = site(&format!("{IN_FRONT} fastcgi_cache_stale off 1s;"), "Status: 200 OK");
     thread::sleep(Duration::from_secs(1));
@@ -166,7 +166,7 @@ fn after_the_time_for_failures_nothing_stale_is_served() {
     assert_eq!(server.get("/").status, 502);
 }
 
-/// A site with pages that are fresh for long, whose origin redirects what is posted to `target`.
+/// Starts a site with long-lived pages, whose origin redirects POST requests to `target`.
 fn redirecting(rules: &str, target: &'static str) -> (Server, Origin) {
     let rules = format!("fastcgi_cache_valid 200 1h; {BACKGROUND} {rules}");
     let (server, origin) = Cached { server: &rules, ..Cached::default() }.start(move |call| {

@@ -1,4 +1,4 @@
-//! `ssl_stapling`, with OpenSSL's own responder.
+//! `ssl_stapling`, with the responder of OpenSSL.
 //!
 //! covers: ssl_stapling ssl_stapling_responder ssl_stapling_verify
 
@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use myriad_tests::{OcspResponder, Place, Server, wait_for, wait_patiently_for};
 
-/// An authority in a place, with a certificate `leaf` that names its responder, and `responder` that may speak for it.
+/// Script that creates an authority, a certificate `leaf` with its responder, and a certificate `responder` that is
+/// authorized to sign responses.
 const AUTHORITY: &str = r#"
 set -e
 key() { openssl ecparam -name prime256v1 -genkey -noout -out "$1.key"; }
@@ -47,7 +48,7 @@ fn config(lines: &str) -> String {
     )
 }
 
-/// What a client is shown of the certificate's status, as OpenSSL says it; the server must answer in any case.
+/// Returns the stapled status as printed by OpenSSL; the handshake must succeed in any case.
 fn status(server: &Server) -> String {
     let output = Command::new("openssl")
         .args(["s_client", "-status", "-connect", &format!("127.0.0.1:{}", server.port), "-CAfile"])
@@ -69,7 +70,7 @@ fn answers_are_fetched_proved_and_shown_and_hold_over_a_reload() {
     let responder = OcspResponder::start(&place, "@OCSP@", "good", "responder");
     let server = Server::start(place, &config("ssl_stapling_verify on;"));
     wait_for("the answer", || status(&server).contains(GOOD));
-    // Nobody is asked again while the answer is fresh.
+    // The responder is not queried again while the response is fresh.
     drop(responder);
     server.reload(&config("ssl_stapling_verify on; add_header X-New 1;"));
     server.log_has("the new configuration runs");
@@ -83,7 +84,7 @@ fn a_responder_that_comes_later_is_asked_again_and_handshakes_do_not_wait_for_it
     server.log_has("OCSP responder failed");
     assert!(status(&server).contains(NOTHING));
     let _responder = OcspResponder::start(&server, "@OCSP@", "good", "root");
-    // It is asked again after six seconds, and next half a minute later.
+    // The responder is queried again after six seconds, and then half a minute later.
     wait_patiently_for("the answer", Duration::from_secs(90), || status(&server).contains(GOOD));
 }
 
@@ -103,7 +104,7 @@ fn answers_that_prove_nothing_are_not_shown() {
     }
 }
 
-/// A responder that answers every question with the same bytes.
+/// Starts a responder that answers every query with the same bytes.
 fn answering(place: &mut Place, answer: Vec<u8>) {
     let socket = TcpListener::bind("127.0.0.1:0").expect("a port");
     place.set("OTHER", &socket.local_addr().expect("an address").port().to_string());
@@ -119,12 +120,12 @@ fn answered(der: &[u8]) -> Vec<u8> {
     [format!("{head} {}\r\n\r\n", der.len()).as_bytes(), der].concat()
 }
 
-/// What the authority itself answers about `leaf`, in DER, in the file `answer.der` too; `ends` says until when it counts.
+/// Returns the response of the authority for `leaf` in DER, and stores it in `answer.der`; `ends` sets its expiry.
 fn signed_answer(place: &Place, ends: &[&str]) -> Vec<u8> {
     signed_answer_by(place, "-sha1", ends)
 }
 
-/// One that knows the certificate by hashes of that kind.
+/// Returns a response that identifies the certificate by hashes of this kind.
 fn signed_answer_by(place: &Place, hash: &str, ends: &[&str]) -> Vec<u8> {
     let asks =
         ["ocsp", hash, "-issuer", "root.crt", "-cert", "leaf.crt", "-no_nonce", "-reqout", "asked.der"];
@@ -138,14 +139,14 @@ fn signed_answer_by(place: &Place, hash: &str, ends: &[&str]) -> Vec<u8> {
     std::fs::read(place.path("answer.der")).expect("an answer")
 }
 
-/// A value of DER.
+/// Encodes a DER value.
 fn der(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
     let content = parts.concat();
     let length = (content.len() as u32).to_be_bytes();
     [&[tag, 0x84][..], &length, &content].concat()
 }
 
-/// The values in one.
+/// Returns the values inside a constructed value.
 fn inside(value: &[u8]) -> Vec<&[u8]> {
     let head = |value: &[u8]| {
         let count = usize::from(value[1] & 0x7f);
@@ -164,11 +165,11 @@ fn inside(value: &[u8]) -> Vec<&[u8]> {
     parts
 }
 
-/// An answer with something beside it that is called a certificate: nobody's signature covers it.
+/// Returns a response with an appended certificate, which is not covered by the signature.
 fn beside(answer: &[u8], certificate: &[u8]) -> Vec<u8> {
     let bytes = inside(inside(answer)[1])[0];
     let (kind, octets) = (inside(bytes)[0], inside(bytes)[1]);
-    // The octets hold one value, whose parts are what is signed, how, and the signature.
+    // The octets contain one value: signed data, algorithm and signature.
     let basic = inside(inside(octets)[0]).concat();
     let list = der(0xa0, &[&der(0x30, &[certificate])]);
     let basic = der(0x04, &[&der(0x30, &[&basic, &list])]);
@@ -211,7 +212,7 @@ fn an_answer_whose_time_is_over_is_told_of_and_not_shown() {
     assert!(status(&server).contains(NOTHING));
 }
 
-/// An answer whose time is over, its signature spoilt: it ends with the second in which it was made.
+/// Returns an expired response with an invalid signature: it expires in the second in which it was created.
 fn over(place: &Place) -> Vec<u8> {
     let mut answer = signed_answer(place, &["-nmin", "1"]);
     let times: Vec<usize> = (0..answer.len()).filter(|at| answer[*at..].starts_with(b"\x18\x0f20")).collect();
@@ -221,12 +222,12 @@ fn over(place: &Place) -> Vec<u8> {
     answer
 }
 
-/// An answer with all that these say, signed anew by the authority.
+/// Returns a response with the contents of these responses, signed again by the authority.
 fn joined(place: &Place, answers: &[Vec<u8>]) -> Vec<u8> {
     let basics: Vec<Vec<u8>> =
         answers.iter().map(|answer| inside(inside(inside(answer)[1])[0])[1].to_vec()).collect();
     let signed: Vec<&[u8]> = basics.iter().map(|basic| inside(inside(basic)[0])[0]).collect();
-    // Responder, when it was made, the answers.
+    // Responder, creation time, responses.
     let parts = inside(signed[0]);
     let list: Vec<&[u8]> = signed.iter().map(|signed| inside(inside(signed)[2])[0]).collect();
     let message = der(0x30, &[parts[0], parts[1], &der(0x30, &list)]);

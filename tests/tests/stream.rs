@@ -1,4 +1,4 @@
-//! Connections of TCP and datagrams of UDP that are passed on.
+//! Proxying of TCP connections and UDP datagrams.
 //!
 //! covers: proxy_timeout proxy_half_close proxy_responses proxy_requests proxy_upload_rate proxy_download_rate
 
@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use myriad_tests::{Place, Server, Signal, wait_for};
 
-/// No test waits so long for what comes at once.
+/// Timeout of data that should arrive immediately.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A peer that sends back what it is sent, until its side is ended.
+/// Starts a peer that echoes its input until the client closes its sending direction.
 fn echo() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address").to_string();
@@ -96,7 +96,7 @@ fn rates_hold_back_what_is_more_than_they_allow() {
     ));
     let began = std::time::Instant::now();
     exchange(&mut connect(&server), &vec![7; 100_000]);
-    // The bytes of a second are there when it begins: 40k, 80k, 120k.
+    // The bytes of a second are available when it begins: 40k, 80k, 120k.
     assert!(began.elapsed() >= Duration::from_secs(2), "{:?}", began.elapsed());
 }
 
@@ -104,7 +104,7 @@ fn rates_hold_back_what_is_more_than_they_allow() {
 fn datagrams_of_a_client_are_a_session_until_its_answers_are_there() {
     let peer = UdpSocket::bind("127.0.0.1:0").expect("a port");
     let address = peer.local_addr().expect("an address");
-    // Tells each sender its own port.
+    // Sends each client its port.
     thread::spawn(move || {
         let mut buffer = [0; 64];
         while let Ok((_, from)) = peer.recv_from(&mut buffer) {
@@ -130,11 +130,11 @@ fn datagrams_of_a_client_are_a_session_until_its_answers_are_there() {
     wait_for("the first session's line", || server.read("stream.log").contains("UDP 200 10\n"));
 }
 
-/// A database in MaxMind's format (version 2.0) in which every address of IPv4 is in one country.
+/// Returns a database in MaxMind's format (version 2.0) in which every IPv4 address belongs to one country.
 fn database_of_one_country() -> Vec<u8> {
     let text = |text: &str| [&[0x40 | text.len() as u8][..], text.as_bytes()].concat();
     let small = |name: &str, value: u8| [text(name), vec![0xa1, value]].concat();
-    // A tree of one node, both branches of which lead to the first value; then 16 bytes of nothing.
+    // A tree of one node whose branches both refer to the first value; then 16 zero bytes.
     let tree = [&[0, 0, 17, 0, 0, 17][..], &[0; 16]].concat();
     let value = [vec![0xe1], text("country"), vec![0xe1], text("iso_code"), text("AT")].concat();
     let facts = [

@@ -1,4 +1,4 @@
-//! Bodies flow through in bounded memory, however long they are and however slow who reads them is.
+//! Streaming of bodies in bounded memory, for any length and any speed of the reader.
 //!
 //! covers: proxy_request_buffering proxy_max_temp_file_size
 
@@ -8,13 +8,13 @@ use std::thread;
 
 use myriad_tests::{Place, Server};
 
-/// Bytes of a body: three times what the worker may grow by.
+/// Length of a body in bytes: three times the permitted growth of the worker.
 const LONG: u64 = 192 << 20;
-/// Most that the worker may grow by, bytes.
+/// Maximum growth of the worker, in bytes.
 const MOST: u64 = 64 << 20;
 const PIECE: usize = 1 << 20;
 
-/// An origin whose answer to GET is long, and which reads what is posted and says how much it was.
+/// Starts an origin with a long response to GET, which reads request bodies and responds with their length.
 fn origin() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address").to_string();
@@ -83,7 +83,7 @@ fn long_bodies_both_ways_take_little_memory() {
             break;
         }
         come += read as u64;
-        // While the reader looks around, whatever the origin can get rid of would pile up.
+        // During a pause of the reader, all data of the origin would accumulate.
         if come % (16 << 20) < read as u64 {
             thread::sleep(std::time::Duration::from_millis(50));
             most = most.max(resident(worker));

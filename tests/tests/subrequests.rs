@@ -1,5 +1,5 @@
-//! Subrequests under the rules that hold for every request: coalescing, personal cookies, keys; and their own: several
-//! at once, in order, ended with their parent.
+//! Subrequests with the rules of every request (coalescing, personal cookies, keys) and with specific rules: concurrent
+//! execution, ordered output, cancellation with the parent.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use myriad_tests::{
     Cached, Call, Gate, HttpCall, HttpOrigin, Origin, Place, Request, Server, all_at_once, wait_for,
 };
 
-/// A page of files that includes `/app/...`, which an origin answers.
+/// Starts a site of files that include `/app/...`, which an origin serves.
 fn pages(origin: &Origin, page: &str, app: &str) -> Server {
     let mut place = Place::new();
     place.set("ORIGIN", &origin.address);
@@ -42,7 +42,7 @@ fn includes_are_asked_for_at_once_and_shown_in_order() {
     let server = pages(&origin, page, "");
     let mut client = server.connect();
     client.send(Request::get("/page.html").bytes());
-    // The second is through while the first is still held.
+    // The second has completed while the first is still blocked.
     wait_for("the second include", || origin.finished() >= 1);
     gate.open();
     assert_eq!(client.answer().text(), "a[/app/first ]b[/app/second ]c");
@@ -154,7 +154,7 @@ fn the_word_of_a_subrequest_is_asked_for_each_visitor() {
     assert_eq!(origin.count(), 4);
 }
 
-/// Answers the range that is asked for, of a text of 100,000 bytes.
+/// Sends the requested range of a text of 100,000 bytes.
 fn film(call: &mut HttpCall) {
     let text: Vec<u8> = (0..100_000u32).map(|at| b'a' + (at / 1000 % 26) as u8).collect();
     let range = call.field("Range").and_then(|range| range.strip_prefix("bytes=")).expect("a range");

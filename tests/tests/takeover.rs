@@ -1,14 +1,14 @@
-//! `myriad takeover`: an nginx that runs as a service of systemd gives its place to Myriad, and has it back.
+//! `myriad takeover`: Myriad replaces an nginx that runs as a systemd service, and vice versa.
 //!
-//! systemd itself is a script in PATH that starts and ends the real processes as units say; the drop-in that Myriad writes is
-//! read by it.
+//! systemd is a script in PATH that starts and stops the real processes according to units; it reads the drop-in that
+//! Myriad writes.
 
 use std::net::TcpStream;
 use std::process::{Command, Output};
 
 use myriad_tests::{Client, Place, Request, Signal, binary, is_alive, signal, wait_for};
 
-/// `systemctl` of two units: nginx and Myriad, each with a pid file, and a file while it is enabled.
+/// `systemctl` of two units, nginx and Myriad, each with a pid file, and a file while it is enabled.
 const SYSTEMCTL: &str = r#"#!/bin/sh
 units=@DIR@/units
 echo "$*" >>@DIR@/told
@@ -60,7 +60,7 @@ const NGINX: &str = "user root;\nworker_processes 1;\npid @DIR@/nginx.pid;\nerro
     http {\n    access_log @DIR@/logs/access.log;\n    server {\n        listen 127.0.0.1:@PORT@;\n        server_name site.test;\n        root html;\n        \
     location /who { return 200 $nginx_version; }\n    }\n}\n";
 
-/// An nginx that runs as a service.
+/// Machine with nginx as a service.
 struct Machine {
     place: Place,
 }
@@ -97,7 +97,7 @@ impl Machine {
         command.output().expect("myriad starts")
     }
 
-    /// Runs it, and demands that it comes to this; returns what was said.
+    /// Runs the command and requires success or failure; returns its output.
     fn says(&self, arguments: &[&str], success: bool) -> String {
         let output = self.takeover(arguments);
         let said =
@@ -106,7 +106,7 @@ impl Machine {
         said
     }
 
-    /// Who serves, and that the page is there.
+    /// Returns the server that responds; the page must exist.
     fn server(&self) -> String {
         let mut client = Client::connect(self.place.port);
         let page = client.fetch(&Request::get("/").host("site.test"));
@@ -203,7 +203,7 @@ fn nginx_that_was_started_by_hand_beside_systemd_is_looked_at() {
     let said =
         format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     let ours = format!("configuration {},", machine.place.path("nginx.conf").display());
-    // Other tests' nginx may run meanwhile: then one has to be named.
+    // Other tests may run nginx at the same time: then a configuration must be specified.
     assert!(said.contains(&ours) || said.contains("more are masters of nginx"), "{said}");
 }
 
@@ -235,7 +235,7 @@ fn without_systemd_the_commands_are_told() {
         "{said}"
     );
     assert!(said.contains("-s quit") && said.contains("and back:"), "{said}");
-    // What is told works: nginx ends, Myriad serves, and back.
+    // The printed commands work: nginx stops, Myriad serves, and vice versa.
     let run = |line: &str| {
         let done = Command::new("sh").args(["-c", line]).output().expect("sh");
         assert!(done.status.success(), "{line}: {}", String::from_utf8_lossy(&done.stderr));

@@ -1,4 +1,4 @@
-//! Sessions that are resumed, early data, and handshakes that never end.
+//! Session resumption, early data, and handshakes that never complete.
 
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Read, Write};
@@ -24,7 +24,7 @@ fn start(http: &str, server: &str) -> Server {
     )
 }
 
-/// What `openssl s_client` says, given a request to send once the handshake is over.
+/// Returns the output of `openssl s_client`, which sends a request after the handshake.
 fn openssl(server: &Server, options: &[&str], request: &str) -> String {
     let mut client = Command::new("openssl")
         .args(["s_client", "-connect", &format!("127.0.0.1:{}", server.port), "-ign_eof"])
@@ -108,12 +108,12 @@ fn handshakes_that_do_not_go_on_lock_nobody_out_who_shares_their_address() {
     assert!(openssl(&server, &[], CLOSING).contains("served"));
 }
 
-/// Sessions as clients keep them: tickets or numbers, by both versions.
+/// Sessions stored by clients: tickets or session ids, for both versions.
 struct Kept {
     options: Vec<[String; 2]>,
 }
 
-/// Servers on one port with the ways of keeping sessions, each by its name.
+/// Servers on one port, one for each kind of session storage, by name.
 const WAYS: [(&str, &str); 2] = [
     ("tickets.test", ""),
     ("numbers.test", "ssl_session_tickets off; ssl_session_cache shared:sessions:1m;"),
@@ -132,7 +132,7 @@ fn start_with_workers() -> Server {
 }
 
 impl Kept {
-    /// New sessions of each kind.
+    /// Creates new sessions of each kind.
     fn new(server: &Server, ways: &[(&str, &str)]) -> Self {
         let mut options = Vec::new();
         for (name, _) in ways {
@@ -146,7 +146,7 @@ impl Kept {
         Self { options }
     }
 
-    /// Comes back with each, several times, and keeps what the server gives anew.
+    /// Resumes each session several times, and stores the new sessions of the server.
     fn come_back(&self, server: &Server, when: &str) {
         for [how, file] in &self.options {
             for _ in 0..6 {
@@ -261,7 +261,8 @@ fn tickets_of_a_shared_key_are_opened_by_another_server_and_others_are_not() {
     }
 }
 
-/// Servers of one name on addresses of their own, by what each says, and that say who the client is to them.
+/// Starts servers with the same name on different addresses with these directives; they respond with the result of the
+/// client verification.
 fn start_on_addresses(place: Place, http: &str, servers: &[&str]) -> Server {
     let told = "'<$ssl_session_reused>$ssl_client_verify;'";
     let server = |(index, lines): (usize, &&str)| {
@@ -276,7 +277,7 @@ fn start_on_addresses(place: Place, http: &str, servers: &[&str]) -> Server {
     Server::start(place, &format!("lingering_close off; {http} {servers}"))
 }
 
-/// Comes to the server of that place in the list, with options more.
+/// Connects to the server with this index, with further options; returns its response.
 fn told(server: &Server, index: usize, options: &[&str]) -> String {
     let address = format!("127.0.0.{}:{}", index + 1, server.port);
     let said = openssl(server, &[&["-connect", &address], options].concat(), CLOSING);
@@ -311,7 +312,7 @@ fn a_session_is_resumed_by_servers_with_the_same_certificate_and_by_no_other() {
     }
 }
 
-/// Authorities in `authorities.crt`, one under the other, and a client of the second.
+/// Creates a chain of authorities in `authorities.crt`, and a client certificate of the second.
 fn client_of_authorities(place: &Place) {
     certificate(&place.path("root.crt"), &place.path("root.key"));
     let signed = |name: &str, by: &str, is_authority: &str| {
@@ -359,7 +360,7 @@ fn whoever_has_proved_itself_to_a_server_is_judged_anew_by_another_that_shares_i
         "ssl_verify_client on; ssl_client_certificate stranger.crt;",
         "ssl_verify_client optional; ssl_client_certificate stranger.crt;",
         "",
-        // Sessions of the first are resumed here: what clients show is asked the same way.
+        // Resumes sessions of the first server, because client certificates are requested with the same settings.
         "ssl_verify_client on; ssl_client_certificate authorities.crt; ssl_verify_depth 0;",
     ];
     let http = "ssl_certificate one.crt; ssl_certificate_key one.key; ssl_session_cache shared:sessions:1m;";
@@ -404,14 +405,14 @@ fn numbers_of_sessions_stay_when_they_are_resumed() {
 fn handshakes_that_never_end_are_ended() {
     let server = start("client_header_timeout 2s;", "return 200 served;");
     let connect = || TcpStream::connect(("127.0.0.1", server.port)).expect("a connection");
-    // The start of a hello, and no more.
+    // Only the beginning of a hello.
     let mut slow: Vec<TcpStream> = (0..700).map(|_| connect()).collect();
     for client in &mut slow {
         let _ = client.write_all(&[22, 3, 1, 2, 0, 1, 0]);
     }
     for client in &mut slow {
         client.set_read_timeout(Some(Duration::from_secs(20))).expect("a time-out");
-        // The server ends each: those that were too many at once, the others when their time is over.
+        // The server closes each: surplus connections immediately, the others after the timeout.
         let ended = client.read(&mut [0; 64]);
         assert!(
             matches!(ended, Ok(0)) || ended.is_err_and(|error| error.kind() == ErrorKind::ConnectionReset)

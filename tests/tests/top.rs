@@ -1,5 +1,5 @@
-//! `myriad top --once`: a snapshot of what a server has done, and of what a control socket tells that a stranger has written; the
-//! terminal that `myriad top` takes.
+//! `myriad top --once`: a snapshot of a server's activity, and of a control socket with client-controlled text; the
+//! terminal handling of `myriad top`.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixListener;
@@ -14,13 +14,13 @@ const TICK: &str = r#"{"tick":{"at_ms":1764003600000,"interval_ms":1000,"started
 "zones":[{"zone":"pages","memory":{"pages":12,"bytes":1048576,"limit_bytes":2097152}}],"workers":[{"worker":0}]}}"#;
 const TOPS: &str = "{\"tops\":{\"pages\":[{\"url\":\"http://a.test/\\u001b[2Jx\",\"count\":57,\"cache\":\"BYPASS\",\"reason\":\"personal cookie\",\"status\":200}]}}";
 
-/// Who answers a control socket as a server would.
+/// Answers at a control socket like a server.
 fn answer_at(place: &Place) {
     let listener = UnixListener::bind(place.path("control.sock")).expect("a socket");
     thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {
             let mut asked = String::new();
-            // A command that is ended leaves without its answer.
+            // A command that is killed disconnects before the response.
             let _ = BufReader::new(&stream).read_line(&mut asked);
             let answer = if asked.contains("live") { TICK.replace('\n', "") } else { TOPS.to_owned() };
             let _ = stream.write_all(format!("{answer}\n{{\"end\":{{\"next\":null}}}}\n").as_bytes());
@@ -28,7 +28,7 @@ fn answer_at(place: &Place) {
     });
 }
 
-/// The number of the only child of a process, once there is one.
+/// Waits for the only child of a process, and returns its pid.
 fn child_of(parent: u32) -> u32 {
     let path = format!("/proc/{parent}/task/{parent}/children");
     let child = || std::fs::read_to_string(&path).ok()?.split_whitespace().next()?.parse().ok();
@@ -61,10 +61,10 @@ fn the_terminal_is_given_back_by_a_signal_and_left_where_it_is_gone() {
     assert!(!text[end + 1..].contains("\u{1b}[?1049h"), "{text}");
     std::fs::remove_file(&typed).expect("no file");
     let (mut script, top) = start();
-    // With `script` the terminal goes.
+    // The terminal closes with `script`.
     script.kill().expect("an end");
     script.wait().expect("an end");
-    // One that has ended and that nobody has asked for has no arguments any more.
+    // A zombie has no arguments.
     let arguments = format!("/proc/{}/cmdline", top.as_raw_nonzero());
     wait_for("the end of the command", || std::fs::read(&arguments).map_or(true, |bytes| bytes.is_empty()));
 }
@@ -111,7 +111,7 @@ fn a_snapshot_shows_what_a_server_has_done() {
         assert_eq!(server.get(target).text(), "a page");
     }
     let mut text = String::new();
-    // Pages come to the disk behind their answers.
+    // Pages are written to disk after their responses.
     wait_for("both pages in the files of the zone", || {
         let mut command = Command::new(binary());
         command.args(["top", "--once", "-c", "myriad.conf", "-p"]).arg(server.folder());

@@ -1,4 +1,5 @@
-//! `myriad tune`: what it writes is taken by the real php-fpm, PHP, MariaDB, Apache and Redis; what it takes back is as before.
+//! `myriad tune`: the real php-fpm, PHP, MariaDB, Apache and Redis accept its settings; undoing restores the previous
+//! state.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,10 +12,10 @@ use std::process::{Command, Output, Stdio};
 use myriad_tests::{Place, binary, signal, wait_for};
 use rustix::process::Signal;
 
-/// Folders of the machine's own files that a test copies.
+/// Folders of the machine's configuration that a test copies.
 const FOLDERS: [&str; 4] = ["etc/php", "etc/mysql", "etc/apache2", "etc/redis"];
 
-/// A root with this machine's own configuration, which names the root in the place of `/etc`.
+/// Returns a root with a copy of this machine's configuration, in which the root replaces `/etc`.
 fn root() -> Place {
     let place = Place::new();
     place.write("var/log/redis/empty", "");
@@ -59,7 +60,7 @@ fn applied(place: &Place, arguments: &[&str]) -> String {
     told(&output)
 }
 
-/// Every file and folder below a root: bytes, mode, owner, time of change of files.
+/// Returns every file and folder below a root: bytes, mode, owner, modification time of files.
 fn everything(folder: &Path) -> BTreeMap<PathBuf, (Vec<u8>, u32, u32, i64)> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
@@ -77,7 +78,7 @@ fn everything(folder: &Path) -> BTreeMap<PathBuf, (Vec<u8>, u32, u32, i64)> {
     found
 }
 
-/// What a program says; it must end well.
+/// Returns the output of a program, which must succeed.
 fn said(command: &mut Command) -> String {
     let output = command.stdin(Stdio::null()).output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let text = told(&output);
@@ -85,7 +86,7 @@ fn said(command: &mut Command) -> String {
     text
 }
 
-/// The version of PHP whose php-fpm is installed: `8.2`.
+/// Returns the version of the installed php-fpm: `8.2`.
 fn version(place: &Place) -> String {
     let versions = fs::read_dir(place.path("etc/php")).expect("PHP").flatten();
     let versions = versions.filter(|entry| entry.path().join("fpm").is_dir());
@@ -197,7 +198,7 @@ fn apache_takes_workers_of_each_kind() {
         }
         let text = said(&mut command);
         assert!(text.contains("Syntax OK"), "{mpm}: {text}");
-        // Values that Apache corrects are told by number.
+        // Apache reports values that it corrects by number.
         assert!(
             !["AH00180", "AH00181", "AH00182", "AH00183", "AH00513"].iter().any(|code| text.contains(code)),
             "{mpm}: {text}"
@@ -213,7 +214,7 @@ fn redis_runs_with_the_bound_that_was_planned() {
     let line =
         unit.lines().filter_map(|line| line.strip_prefix("ExecStart=")).next_back().expect("a command");
     assert!(unit.contains("ExecStart=\n"), "the package's command is taken back first: {unit}");
-    // The command of the unit, on a socket of the test's own.
+    // The command of the unit, with a socket of the test.
     let words = line.replace("/etc/redis/", &format!("{}/etc/redis/", place.folder().display()));
     let mut words = words.split_whitespace();
     let mut command = Command::new(words.next().expect("a program"));
@@ -270,7 +271,7 @@ fn undo_puts_everything_back_as_it_was() {
     let before: BTreeMap<_, _> =
         everything(place.folder()).into_iter().filter(|(path, _)| !var(path)).collect();
     applied(&place, &["--memory", "4g"]);
-    // A second time with other figures: what was there before the first counts.
+    // Applied again with other figures: the state before the first run is preserved.
     applied(&place, &["--memory", "16g"]);
     assert!(place.read(&ini).contains("memory_limit = 512M"));
     assert!(place.path("etc/sysctl.d/99-myriad.conf").is_file());
@@ -315,7 +316,7 @@ fn nothing_is_changed_where_one_file_cannot_be_written_or_is_refused() {
     assert!(told(&refused).contains("/etc/sysctl.d/99-myriad.conf"), "{}", told(&refused));
     assert!(without_var(everything(place.folder())) == before);
     fs::remove_file(place.path("etc/sysctl.d")).expect("removed");
-    // A pool that php-fpm does not take.
+    // A pool that php-fpm rejects.
     let pools = format!("etc/php/{}/fpm/pool.d/aaa.conf", version(&place));
     place.write(&pools, "[aaa]\nlisten = /nowhere.sock\npm = sometimes\n");
     let before = everything(place.folder());

@@ -1,4 +1,4 @@
-//! Tunnels: CONNECT leads to servers that the configuration names, and to no other.
+//! Tunnels: CONNECT reaches configured servers only.
 //!
 //! covers: tunnel_pass tunnel_connect_timeout tunnel_read_timeout tunnel_next_upstream
 
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use myriad_tests::{Answer, Client, HttpOrigin, Place, Server, wait_for};
 
-/// Whom a client is connected to: sends back what comes, in upper case, until the client ends.
+/// Target server: returns its input in upper case until the client closes.
 struct Shouter {
     address: String,
     ended: Arc<AtomicUsize>,
@@ -50,7 +50,7 @@ fn serve(http: &str) -> Server {
     Server::start(Place::new(), http)
 }
 
-/// What a client gets who asks so.
+/// Returns the response to a request.
 fn told(server: &Server, request: &str) -> Answer {
     let mut client = server.connect();
     client.send(request);
@@ -61,7 +61,7 @@ fn connect_to(target: &str) -> String {
     format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n")
 }
 
-/// The head of the answer, which is all that comes before the other side speaks.
+/// Returns the head of the response; nothing follows it before the target sends data.
 fn head_of_tunnel(client: &mut Client) -> String {
     let text = client.until(|text| text.windows(4).any(|part| part == b"\r\n\r\n"));
     let text = String::from_utf8(text).expect("a head");
@@ -117,7 +117,7 @@ fn map_chooses_among_what_is_written_and_nobody_else_is_reached() {
     for target in [&*address.to_string(), "shop.test:80", "one:443", "hidden:80", "unix:443"] {
         assert_eq!(told(&server, &connect_to(target)).status, 403, "{target}");
     }
-    // The field names somebody else than the request line, which counts.
+    // The field differs from the request line, which takes precedence.
     let both = format!("CONNECT {address} HTTP/1.1\r\nHost: shop.test:443\r\n\r\n");
     assert_eq!(told(&server, &both).status, 403);
     let nobody = forbidden.accept().expect_err("whom only requests name is not reached");
@@ -144,7 +144,7 @@ fn only_connect_is_tunnelled_and_it_reaches_nothing_else() {
     assert_eq!(told(&server, "GET / HTTP/1.1\r\nHost: tunnel\r\n\r\n").status, 405);
     let connect =
         |more: &str| told(&server, &format!("CONNECT mixed:443 HTTP/1.1\r\nHost: mixed:443\r\n{more}\r\n"));
-    // Neither the origin of others nor a page answers it.
+    // Neither the origin of other requests nor a page answers it.
     assert_eq!(connect("").status, 405);
     assert_eq!(connect("X-Return: 1\r\n").status, 405);
     assert_eq!(connect("Content-Length: 3\r\n").status, 400);
@@ -178,7 +178,7 @@ fn connect_over_http2_is_refused() {
         .expect("curl runs");
     let said = String::from_utf8_lossy(&said.stdout).into_owned() + &String::from_utf8_lossy(&said.stderr);
     assert!(!said.contains("HTTP/2 200"), "{said}");
-    // The connection's other requests are served.
+    // Other requests on the connection are served.
     assert_eq!(server.get("/").status, 405);
 }
 
@@ -235,7 +235,7 @@ fn client_that_does_not_read_holds_the_other_side_back() {
     let counted = Arc::clone(&written);
     thread::spawn(move || {
         let (mut stream, _) = listener.accept().expect("a client");
-        // Not before it is spoken to: its bytes would come with the head of the answer.
+        // Not before it has received a byte: otherwise its bytes would arrive together with the response head.
         stream.read_exact(&mut [0]).expect("a byte of the client");
         let piece = [b'x'; 16 << 10];
         while counted.load(SeqCst) < ALL && stream.write_all(&piece).is_ok() {

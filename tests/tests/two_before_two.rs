@@ -1,4 +1,5 @@
-//! Two balancers before two pairs of a cache and an Apache with mod_php: whichever of them is killed, restarted or stalled, no reader notices.
+//! Two balancers in front of two pairs of a cache and an Apache with mod_php: readers observe no error if any of them
+//! is killed, restarted or suspended.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -7,12 +8,12 @@ use std::time::Duration;
 
 use myriad_tests::{Apache, Client, Place, Request, Server, Signal, signal, wait_patiently_for};
 
-/// A stalled peer costs each reader a time-out, on a machine that does other things besides.
+/// A suspended peer costs each reader a timeout, on a loaded machine.
 const LONGEST: Duration = Duration::from_mins(1);
-/// A page of a pair: who made it, and when.
+/// Page of a pair with its name and age.
 const PAGE: &str = "<?php header('Cache-Control: max-age=' . ($_GET['age'] ?? 0)); echo 'made by @NAME@';";
 
-/// A cache with its Apache.
+/// Cache with its Apache.
 struct Pair {
     cache: Server,
     apache: Apache,
@@ -63,10 +64,10 @@ fn balancer(pairs: &[Pair; 2]) -> Server {
     Server::start(place, &conf)
 }
 
-/// Readers that ask without a pause, each over one connection.
+/// Readers that send requests without a pause, each on one connection.
 struct Readers {
     over: Arc<AtomicBool>,
-    /// How many answers each has had.
+    /// Number of responses of each reader.
     served: Vec<Arc<AtomicUsize>>,
     threads: Vec<JoinHandle<Vec<String>>>,
 }
@@ -84,7 +85,7 @@ impl Readers {
         Self { over, served, threads }
     }
 
-    /// Waits until each has been served so many times more.
+    /// Waits until each reader has received `number` further responses.
     fn more(&self, number: usize) {
         let count = || self.served.iter().map(|served| served.load(Ordering::SeqCst)).collect::<Vec<_>>();
         let before = count();
@@ -93,7 +94,7 @@ impl Readers {
         });
     }
 
-    /// What went wrong, of all of them.
+    /// Stops the readers, and returns all their errors.
     fn end(self) -> Vec<String> {
         self.over.store(true, Ordering::SeqCst);
         self.threads.into_iter().flat_map(|thread| thread.join().expect("a reader")).collect()
@@ -141,7 +142,7 @@ fn no_reader_notices_what_is_killed_restarted_or_stalled() {
         readers.more(20);
         pair.cache.restart(Signal::QUIT);
         readers.more(20);
-        // The other is struck only once both are in use again.
+        // The other pair is disturbed only after both are in use again.
         let port = format!("127.0.0.1:{}", pair.cache.port);
         let peer_of = |front: &Server| front.get("/").text();
         let name = if number == 0 { "made by one" } else { "made by two" };

@@ -1,4 +1,4 @@
-//! `scripts/up`, which is `make up` after the build: it serves a WordPress, and leaves nothing behind.
+//! `scripts/up`, which is `make up` after the build: it serves a WordPress, and removes everything when it stops.
 
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use myriad_tests::{Client, Place, Request, Signal, binary, is_alive, signal, wait_patiently_for, workspace};
 
-/// The script, with its whole process group if a test fails on the way.
+/// Running script; if a test fails, its process group is killed.
 struct Up {
     child: Child,
     place: Place,
@@ -29,7 +29,7 @@ impl Up {
     }
 
     fn wait_until_ready(&mut self) {
-        // It makes a whole WordPress.
+        // It installs a complete WordPress.
         wait_patiently_for("scripts/up", Duration::from_mins(5), || {
             let ended = self.child.try_wait().expect("wait");
             assert!(ended.is_none(), "scripts/up ended:\n{}", self.said());
@@ -37,14 +37,14 @@ impl Up {
         });
     }
 
-    /// The port of the address it has printed: the one it was given, or the next that was free.
+    /// Returns the port of the URL that it has printed: the requested port, or the next free port.
     fn port(&self) -> u16 {
         let said = self.said();
         let port = said.split("http://localhost:").nth(1).and_then(|rest| rest.split('/').next());
         port.and_then(|port| port.parse().ok()).unwrap_or_else(|| panic!("no address:\n{said}"))
     }
 
-    /// X-Cache of the home page.
+    /// Returns `X-Cache` of the home page.
     fn home(&self) -> String {
         let port = self.port();
         let answer = Client::connect(port).fetch(&Request::get("/").host(&format!("localhost:{port}")));

@@ -1,4 +1,4 @@
-//! uwsgi: a real server of Python, and one that reads what it is sent.
+//! uwsgi: a real Python server, and a server that records its input.
 //!
 //! covers: uwsgi_pass uwsgi_param uwsgi_modifier1 uwsgi_modifier2 uwsgi_cache uwsgi_cache_path uwsgi_cache_key uwsgi_cache_valid
 
@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 
 use myriad_tests::{Place, Request, Server, Signal, signal, wait_for};
 
-/// The application: it says what it was told, and how often it was asked.
+/// Application that responds with its variables and the number of its requests.
 const APPLICATION: &str = "count = 0
 def application(environ, start_response):
     global count
@@ -21,7 +21,7 @@ def application(environ, start_response):
     return [(' '.join(said) + ' ').encode(), body]
 ";
 
-/// The server, ended with what stands for it.
+/// Running server; killed on drop.
 struct Uwsgi(Child);
 
 impl Uwsgi {

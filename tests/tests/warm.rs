@@ -1,4 +1,4 @@
-//! `myriad warm` before a real WordPress: sitemap, access log, what is stale after a purge, encodings, what it cannot do.
+//! `myriad warm` with a real WordPress: sitemap, access log, pages that are stale after a purge, encodings, errors.
 
 use std::io::Write;
 use std::process::{Command, Output};
@@ -22,7 +22,7 @@ fn warm(server: &Server, arguments: &[&str]) -> Output {
     myriad(server, &[&["warm", "--budget", "2,100%", "--json", "--quiet"], arguments].concat())
 }
 
-/// A figure of the total.
+/// Returns a figure of the totals.
 fn figure(output: &Output, name: &str) -> u64 {
     let text = told(output);
     let value = text.split(&format!("\"{name}\":")).nth(1).and_then(|rest| rest.split([',', '}']).next());
@@ -37,7 +37,7 @@ fn url(server: &Server, path: &str) -> String {
     format!("http://127.0.0.1:{}{path}", server.port)
 }
 
-/// Paths of posts, from the sitemap.
+/// Returns paths of posts, from the sitemap.
 fn posts(server: &Server) -> Vec<String> {
     let map = ask(server, "/wp-sitemap-posts-post-1.xml").text();
     let origin = url(server, "");
@@ -57,12 +57,12 @@ fn sitemap_is_warmed_in_each_encoding_and_fresh_pages_are_left_out() {
     let posts = posts(&server);
     assert!(posts.len() >= 60, "{posts:?}");
     assert_eq!(ask(&server, &posts[3]).cache(), "HIT");
-    // Fifty jobs of the lowest priority, which have a fifth of a processor.
+    // Fifty jobs of the lowest priority, which receive a fifth of a processor.
     wait_patiently_for("both encodings", Duration::from_mins(3), || {
         let list = told(&myriad(&server, &["cache", "ls", "--match", &url(&server, &posts[3])]));
         list.contains("gz,br") || list.contains("br,gz")
     });
-    // Nothing is asked for twice while it is fresh: PHP has seen the sitemaps alone.
+    // Fresh pages are not requested again: PHP receives only the sitemap requests.
     let before = site.php_requests();
     let again = warm(&server, &[&url(&server, "/"), "--limit", "25"]);
     assert!(again.status.success(), "{}", told(&again));
@@ -106,7 +106,7 @@ fn stale_pages_are_made_anew_by_heat_while_visitors_get_them() {
     let server = site.serve();
     let posts = posts(&server);
     for (index, post) in posts.iter().enumerate().take(3) {
-        // The last is the hottest.
+        // The last page is the most popular.
         for _ in 0..=index {
             ask(&server, post);
         }

@@ -1,11 +1,12 @@
-//! A crowd on a real WordPress with the plugin, the short form of `make bench-small-machine`: within 2 GB, and without its database.
+//! Load on a real WordPress with the plugin, the short version of `make bench-small-machine`: within 2 GB, and without
+//! its database.
 
 use std::fs;
 use std::process::Command;
 
 use myriad_tests::{Answer, Load, Request, Server, WordPress, binary};
 
-/// What all processes of the site may take, bytes.
+/// Memory limit of all processes of the site, in bytes.
 const LIMIT: u64 = 2 << 30;
 const READERS: usize = 10;
 
@@ -13,7 +14,7 @@ fn host(server: &Server) -> String {
     format!("127.0.0.1:{}", server.port)
 }
 
-/// Memory of processes and their children, bytes: each shared page once (Pss).
+/// Returns the memory of processes and their children in bytes, with each shared page counted once (Pss).
 fn memory(roots: &[u32]) -> u64 {
     let text = |pid: u32, file: &str| fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default();
     let entries = fs::read_dir("/proc").expect("/proc").flatten();
@@ -38,7 +39,7 @@ fn memory(roots: &[u32]) -> u64 {
     pids.into_iter().filter(is_of_it).map(pss).sum()
 }
 
-/// Cookies of readers who are logged in, by their names.
+/// Returns names and cookies of logged-in readers.
 fn readers(site: &WordPress, server: &Server) -> Vec<(String, String)> {
     let code = format!(
         "foreach (range(1, {READERS}) as $number) {{ $name = \"reader{{$number}}x\"; \
@@ -55,7 +56,7 @@ fn readers(site: &WordPress, server: &Server) -> Vec<(String, String)> {
         .collect()
 }
 
-/// What is wrong with an answer: anything but a whole page, and the name of another reader.
+/// Returns the error of a response: an incomplete page, or the name of another reader.
 fn judge(request: &Request, answer: &Answer) -> Result<(), String> {
     let text = answer.text();
     let asked = String::from_utf8_lossy(&request.bytes()).into_owned();
@@ -80,7 +81,7 @@ fn crowd_is_served_within_two_gigabytes_and_without_the_database() {
     for stranger in &strangers {
         assert_eq!(server.fetch(stranger).status, 200);
     }
-    // A tenth of the requests are of readers, each time of another one.
+    // A tenth of the requests are from readers, each from another reader.
     let known = readers(&site, &server);
     let mut requests = Vec::new();
     for (number, (name, cookie)) in known.iter().enumerate() {
@@ -97,7 +98,7 @@ fn crowd_is_served_within_two_gigabytes_and_without_the_database() {
     let (_, failures) = load.stop();
     assert!(failures.is_empty(), "{:?}", &failures[..failures.len().min(5)]);
     assert!((50 << 20..LIMIT).contains(&most), "{most} bytes");
-    // Whatever is stored is to be made anew, and cannot be.
+    // Every stored page has to be refreshed, which is impossible.
     site.kill_database();
     let mut purge = Command::new(binary());
     purge.args(["purge", "--all", "--invalidate", "-p"]).arg(server.folder());

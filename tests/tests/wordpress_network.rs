@@ -1,4 +1,5 @@
-//! Networks of sites ("multisite") on a real WordPress: the preset's rules, the plugin active for all sites, a clock for each.
+//! Networks of sites ("multisite") on a real WordPress: the rules of the preset, the plugin active for all sites,
+//! scheduled events of each site.
 
 use std::fs;
 use std::time::Duration;
@@ -8,14 +9,14 @@ use myriad_tests::{Answer, Request, Server, WordPress, wait_patiently_for};
 const HOST: &str = "site.test";
 const SECOND: &str = "second.site.test";
 
-/// What is due in a site of the tests: it says in which site it was run.
+/// Scheduled event of the tests that records the site in which it ran.
 const DUE: &str = "<?php add_action('due_in_a_test', function () { update_option('ran_in', (string) get_current_blog_id()); });";
 
 fn fetch(server: &Server, host: &str, target: &str) -> Answer {
     server.fetch(&Request::get(target).host(host))
 }
 
-/// A page that a visitor asks for twice is stored.
+/// Requests pages twice, so that they are stored.
 fn warm(server: &Server, pages: &[(&str, &str)]) {
     for (host, target) in pages {
         fetch(server, host, target);
@@ -28,7 +29,8 @@ fn are_stored(server: &Server, pages: &[(&str, &str)]) -> bool {
     pages.iter().all(|(host, target)| fetch(server, host, target).cache() == "HIT")
 }
 
-/// A network with a second site that has a post `of-the-second`, before a server with the plugin active for all sites.
+/// Starts a network with a second site that has a post `of-the-second`, and a server with the plugin active for all
+/// sites.
 fn network(has_names: bool, names: &[&str]) -> (WordPress, Server) {
     let site = WordPress::alone();
     fs::write(site.root().join("wp-content/mu-plugins/due.php"), DUE).expect("a plugin");
@@ -62,7 +64,8 @@ fn in_second(site: &WordPress, code: &str) -> String {
     site.run_php(HOST, &format!("switch_to_blog(2); {code} restore_current_blog();"))
 }
 
-/// Each site changes, and the other keeps its pages; what is due in each is run there.
+/// Asserts that a change in each site leaves the pages of the other stored, and that the scheduled events of each run
+/// there.
 fn sites_are_apart(site: &WordPress, server: &Server, first: &[(&str, &str)], second: &[(&str, &str)]) {
     warm(server, &[first, second].concat());
     in_second(site, "wp_update_post(['ID' => 1, 'post_title' => 'Renamed there']);");
@@ -72,7 +75,7 @@ fn sites_are_apart(site: &WordPress, server: &Server, first: &[(&str, &str)], se
     site.run_php(HOST, "update_option('blogname', 'First, renamed');");
     assert!(are_stored(server, second), "the second site keeps its pages");
     assert!(fetch(server, first[0].0, first[0].1).text().contains("First, renamed"));
-    // All pages of one site, by the button of its own editors.
+    // All pages of one site, with the purge button of its editors.
     warm(server, first);
     in_second(site, "Myriad_Cache_Queue::add('s');");
     assert!(are_stored(server, first), "the first site keeps its pages");
@@ -100,7 +103,7 @@ fn sites_in_folders_are_apart_and_share_the_files_of_one_wordpress() {
     assert_eq!(fetch(&server, HOST, "/second/wp-login.php").status, 200);
     let slash = fetch(&server, HOST, "/second/wp-admin");
     assert!(slash.field("Location").is_some_and(|to| to.ends_with("/second/wp-admin/")), "{slash:?}");
-    // Uploads of a site, and those of a network from before WordPress 3.5.
+    // Uploads of a site, and uploads of a network from before WordPress 3.5.
     let upload = site.root().join("wp-content/uploads/sites/2");
     fs::create_dir_all(&upload).expect("a folder");
     fs::write(upload.join("new.txt"), "an upload").expect("a file");
@@ -113,7 +116,7 @@ fn sites_in_folders_are_apart_and_share_the_files_of_one_wordpress() {
 #[test]
 fn sites_with_names_of_their_own_are_apart() {
     let (site, server) = network(true, &["--name", HOST, "--name", "*.site.test"]);
-    // The same paths, and other pages.
+    // The same paths with different pages.
     let first = [(HOST, "/"), (HOST, "/about/"), (HOST, "/feed/")];
     let second = [(SECOND, "/"), (SECOND, "/of-the-second/"), (SECOND, "/feed/")];
     assert!(fetch(&server, SECOND, "/").text().contains("A post of the second"));

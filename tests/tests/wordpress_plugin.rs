@@ -1,4 +1,4 @@
-//! The plugin of Myriad in a real WordPress: every change shows at the next request, and no other page is fetched anew.
+//! Myriad plugin in a real WordPress: every change is visible on the next request, and no other page is fetched again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use myriad_tests::{Answer, Php, Place, Request, Server, WordPress, binary, wait_patiently_for};
 
-/// Most pages that are looked at: all of them are made by PHP after each change.
+/// Maximum number of pages that are checked, because PHP generates all of them after each change.
 const MOST_PAGES: usize = 90;
 
-/// Parts that a block theme has no place for: a menu below single posts, widgets below lists.
+/// Elements for which a block theme has no position: a menu below single posts, widgets below lists.
 const PARTS: &str = "<?php
     add_action('after_setup_theme', function () { register_nav_menus(['below' => 'Below']); });
     add_action('widgets_init', function () { register_sidebar(['id' => 'below', 'name' => 'Below']); });
@@ -23,7 +23,7 @@ const PARTS: &str = "<?php
         if (is_home()) dynamic_sidebar('below');
     });";
 
-/// What the site needs before it is crawled.
+/// Preparation of the site before the crawl.
 const PREPARE: &str = "$menu = wp_create_nav_menu('Test menu');
     wp_update_nav_menu_item($menu, 0, ['menu-item-title' => 'Somewhere', 'menu-item-url' => 'http://example.org/', 'menu-item-status' => 'publish']);
     update_option('widget_text', [2 => ['title' => 'Words', 'text' => 'of a widget'], '_multiwidget' => 1]);
@@ -36,10 +36,10 @@ const PREPARE: &str = "$menu = wp_create_nav_menu('Test menu');
         echo parse_url(get_permalink(get_posts(['numberposts' => 1, 'offset' => $n])[0]->ID), PHP_URL_PATH), ' ';
     }";
 
-/// Number of a post by its age: 0 is the newest.
+/// Function that returns a post by its age: 0 is the newest.
 const POST: &str = "$nth = fn ($n) => get_posts(['numberposts' => 1, 'offset' => $n])[0]->ID;";
 
-/// Changes, in their order: each is made in a process of its own.
+/// Changes in order, each in a separate process.
 const CHANGES: &[(&str, &str)] = &[
     (
         "publish",
@@ -131,7 +131,7 @@ const CHANGES: &[(&str, &str)] = &[
     ("switch the theme", "switch_theme('other');"),
 ];
 
-/// A page as its visitor sees it.
+/// Page as received by a visitor.
 #[derive(Clone, PartialEq, Eq)]
 struct Seen {
     status: u16,
@@ -145,7 +145,7 @@ struct Crawl<'a> {
 }
 
 impl Crawl<'_> {
-    /// A page as PHP makes it now: the cookie asks for one's own, and changes nothing in it.
+    /// Returns a page as PHP generates it now: the cookie bypasses the cache, and changes nothing in the page.
     fn uncached(&self, target: &str) -> Seen {
         let answer = self.server.fetch(&Request::get(target).host(&self.host).field("Cookie", "NO_CACHE=1"));
         let said =
@@ -154,7 +154,7 @@ impl Crawl<'_> {
         Seen { status: answer.status, body: answer.content() }
     }
 
-    /// Asks for each page in one way, four at a time.
+    /// Requests each page, four concurrently.
     fn each<T: Send>(&self, ask: impl Fn(&str) -> T + Sync) -> BTreeMap<String, T> {
         let targets: Vec<&String> = self.targets.iter().collect();
         std::thread::scope(|scope| {
@@ -176,7 +176,7 @@ impl Crawl<'_> {
         self.server.fetch(&Request::get(target).host(&self.host))
     }
 
-    /// Finds pages by their links, beginning with these.
+    /// Finds pages by their links, beginning with `seeds`.
     fn follow(&mut self, seeds: &[&str]) {
         let mut queue: Vec<String> = seeds.iter().map(|seed| (*seed).to_owned()).collect();
         let mut next = 0;
@@ -190,7 +190,7 @@ impl Crawl<'_> {
         }
     }
 
-    /// Targets of this site that a page names, without those that no cache holds.
+    /// Returns the targets of this site in a page, without uncacheable targets.
     fn links(&self, text: &str) -> Vec<String> {
         let origin = format!("http://{}/", self.host);
         let links = text
@@ -201,12 +201,12 @@ impl Crawl<'_> {
         pages.filter(|path| !path.contains("xmlrpc")).map(|path| format!("/{path}")).collect()
     }
 
-    /// Has every page stored.
+    /// Requests every page, so that it is stored.
     fn warm(&self) {
         self.each(|target| self.shared(target).status);
     }
 
-    /// Compares what visitors get with what PHP makes; `before` is what it made before the change.
+    /// Compares the responses to visitors with those of PHP; `before` are the responses of PHP before the change.
     fn check(
         &self,
         change: &str,
@@ -233,7 +233,7 @@ impl Crawl<'_> {
     }
 }
 
-/// A theme that differs in little.
+/// Creates a theme with small differences.
 fn other_theme(site: &WordPress) {
     let folder = site.root().join("wp-content/themes/other");
     fs::create_dir_all(&folder).expect("folder");
@@ -283,7 +283,8 @@ fn every_change_shows_at_once_and_no_other_page_is_purged() {
         site.run_php(&host, &format!("{POST} {code}"));
         let after = crawl.all_uncached();
         let found = crawl.check(name, &before, &after);
-        // A theme may change feeds and sitemaps, too, by its functions; where posts are sticky, lists are purged as a whole.
+        // The functions of a theme may change feeds and sitemaps as well; with sticky posts, lists are purged
+        // completely.
         let is_wide = matches!(*name, "make sticky" | "switch the theme");
         wrong.extend(found.into_iter().filter(|text| !is_wide || text.contains("is old")));
         let again = crawl.check(&format!("{name}, again"), &after, &after);
@@ -294,7 +295,7 @@ fn every_change_shows_at_once_and_no_other_page_is_purged() {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Nobody visits but by stored pages.
+/// All requests are answered from the cache.
 #[test]
 fn a_scheduled_post_shows_when_it_is_due() {
     let site = WordPress::alone();
@@ -308,7 +309,7 @@ fn a_scheduled_post_shows_when_it_is_due() {
     wait_patiently_for("the scheduled post", Duration::from_mins(1), || home().contains("When it is due"));
 }
 
-/// What the API of a site says to a request with a secret.
+/// Returns the response of a site's API to a request with a secret.
 fn ask(socket: &Path, zone: &str, secret: &str, body: &str) -> String {
     let mut stream = UnixStream::connect(socket).expect("the socket of the plugin");
     write!(
@@ -323,7 +324,7 @@ fn ask(socket: &Path, zone: &str, secret: &str, body: &str) -> String {
     answer
 }
 
-/// The secret in the file that the plugin reads.
+/// Returns the secret in the plugin's file.
 fn secret_of(place: &Place, site: &str) -> String {
     let file = place.read(&format!("{site}/wp-content/plugins/myriad-cache/connection.php"));
     let secret = file.split("'secret' => '").nth(1).and_then(|rest| rest.split('\'').next());

@@ -1,4 +1,4 @@
-//! The plugin of Myriad from its activation to its end, in a network, from the command line, beside a shop.
+//! Life cycle of the Myriad plugin from activation to removal, in a network, on the command line, with a shop.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,7 +9,7 @@ use std::process::Command;
 
 use myriad_tests::{Place, Request, Server, Visitor, WordPress, binary};
 
-/// The site under a name, which WordPress allows in a network too.
+/// Host name of the site, which WordPress permits in a network as well.
 const HOST: &str = "site.test";
 
 fn cache(server: &Server, target: &str) -> String {
@@ -20,7 +20,7 @@ fn text(server: &Server, target: &str) -> String {
     server.fetch(&Request::get(target).host(HOST)).text()
 }
 
-/// Has pages stored.
+/// Requests pages, so that they are stored.
 fn warm(server: &Server, targets: &[&str]) {
     for target in targets {
         cache(server, target);
@@ -28,7 +28,7 @@ fn warm(server: &Server, targets: &[&str]) {
     }
 }
 
-/// All files below a folder, by their names.
+/// Returns the names of all files below a folder.
 fn files(folder: &Path) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
     for entry in fs::read_dir(folder).expect("a folder") {
@@ -41,7 +41,7 @@ fn files(folder: &Path) -> BTreeSet<PathBuf> {
     found
 }
 
-/// The plugin among those that somebody activates, and Myriad in front.
+/// Starts Myriad with the plugin installed as an ordinary plugin.
 fn serve_with_ordinary_plugin(site: &WordPress) -> Server {
     let place = Place::new();
     let mut install = Command::new(binary());
@@ -57,7 +57,7 @@ fn serve_with_ordinary_plugin(site: &WordPress) -> Server {
     Server::run(place, serve)
 }
 
-/// Options, fields of users and events of the plugin.
+/// Query of the options, user fields and events of the plugin.
 const STATE: &str = "global $wpdb; $found = array_merge($wpdb->get_col(\"SELECT option_name FROM wp_options WHERE option_name LIKE '%myriad%' \
     OR option_value LIKE '%myriad-cache%' AND option_name <> 'recently_activated'\"), $wpdb->get_col(\"SELECT meta_key FROM wp_usermeta WHERE meta_key LIKE '%myriad%'\")); \
     foreach (_get_cron_array() as $hooks) $found = array_merge($found, preg_grep('/myriad/', array_keys((array) $hooks))); echo implode(' ', $found);";
@@ -89,7 +89,7 @@ fn ordinary_plugin_is_activated_and_leaves_nothing_when_it_is_deleted() {
     assert_eq!(site.run_php(HOST, &format!("{admin} {code}")), "true");
     assert_eq!(site.run_php(HOST, STATE), "");
     let mut left: Vec<_> = files(&content).difference(&before).cloned().collect();
-    left.retain(|path| !path.starts_with(content.join("uploads"))); // of WordPress itself
+    left.retain(|path| !path.starts_with(content.join("uploads"))); // files of WordPress
     assert!(left.is_empty(), "{left:?}");
     let home = server.fetch(&Request::get("/").host(HOST).field("Cookie", "NO_CACHE=1"));
     assert_eq!((home.status, home.cache()), (200, "BYPASS"), "the site lives");
@@ -115,7 +115,7 @@ fn sites_of_a_network_purge_their_own_pages() {
     let all = ["/", "/about/", "/second/", "/second/of-the-second/"];
     let fresh = |targets: &[&str]| targets.iter().all(|target| cache(&server, target) == "HIT");
     warm(&server, &all);
-    // Posts 1 and names of both sites are alike by their numbers.
+    // Post 1 and the names exist in both sites.
     in_second(
         "wp_update_post(['ID' => 1, 'post_title' => 'Renamed there']); update_option('blogname', 'Second, renamed');",
     );
@@ -129,13 +129,13 @@ fn sites_of_a_network_purge_their_own_pages() {
     assert!(fresh(&second), "the second site keeps its pages");
     assert!(text(&server, "/").contains("First, renamed"));
     warm(&server, &all);
-    // What all sites share.
+    // Resources that all sites share.
     site.run_php(HOST, "do_action('activated_plugin', 'some/some.php', true);");
     assert!(all.iter().all(|target| cache(&server, target) != "HIT"), "a plugin for all sites");
     warm(&server, &all);
     in_second("do_action('activated_plugin', 'some/some.php', false);");
     assert!(fresh(&first) && !fresh(&second), "a plugin for one site");
-    // A page of one site may show another one's.
+    // A page of one site may show contents of another.
     let shows = "<?php add_action('wp_footer', function () { if (is_home() && 1 === get_current_blog_id()) { switch_to_blog(2); \
                  foreach (get_posts() as $post) echo '<p>', get_the_title($post), '</p>'; restore_current_blog(); } });";
     fs::write(site.root().join("wp-content/mu-plugins/shows.php"), shows).expect("a plugin");
@@ -144,7 +144,7 @@ fn sites_of_a_network_purge_their_own_pages() {
     in_second("wp_update_post(['ID' => 1, 'post_title' => 'Renamed again']);");
     assert!(text(&server, "/").contains("Renamed again"));
     assert_eq!(cache(&server, "/about/"), "HIT");
-    // Users are those of the network.
+    // Users belong to the network.
     let author = "/blog/author/admin/";
     warm(&server, &[author, "/second/author/admin/"]);
     in_second("wp_update_user(['ID' => 1, 'display_name' => 'The Editor']);");
@@ -154,7 +154,7 @@ fn sites_of_a_network_purge_their_own_pages() {
     );
 }
 
-/// A stand-in for the tool, which is no package: it says what it is told, and ends by an error.
+/// Substitute for WP-CLI, which is not packaged: it prints its messages, and exits on errors.
 const WP_CLI: &str = "define('WP_CLI', true); class WP_CLI { static $commands = []; \
     static function add_command($name, $class) { self::$commands[$name] = $class; } \
     static function success($text) { echo 'Success: ', $text; } static function line($text) { echo $text, PHP_EOL; } \
@@ -220,7 +220,7 @@ fn customiser_publishes_and_pages_show_it() {
     assert_eq!((cache(&server, "/").as_str(), cache(&server, "/about/").as_str()), ("EXPIRED", "EXPIRED"));
 }
 
-/// What the API of the plugin tells of a page: when it was stored, and until when it holds, in seconds.
+/// Returns the storage time and the expiry time of a page from the plugin's API, in seconds.
 fn validity(server: &Server, site: &WordPress, target: &str) -> (u64, u64) {
     let file = fs::read_to_string(site.root().join("wp-content/mu-plugins/myriad-cache/connection.php"))
         .expect("the connection");
@@ -253,13 +253,13 @@ fn page_holds_no_longer_than_a_nonce_that_stands_in_it() {
     let (stored, until) = validity(&server, &site, "/");
     assert_eq!(until - stored, 86_400, "a page without a nonce");
     let (stored, until) = validity(&server, &site, "/about/");
-    // WordPress takes a nonce in its half day, and in the next.
+    // WordPress accepts a nonce in its half day and in the next.
     let half_day = |seconds: u64| seconds.div_ceil(43_200);
     assert!(until - stored < 86_400 && half_day(until + 3_599) <= half_day(stored) + 1, "{stored} {until}");
     assert!(until - stored >= 43_200 - 3_600, "and not much less");
 }
 
-/// A shop's products, and pages that show what is in stock; WooCommerce itself is not there.
+/// Products of a shop, and pages that show the stock; WooCommerce is not installed.
 const SHOP: &str = "<?php
     add_action('init', function () { register_post_type('product', ['public' => true, 'has_archive' => true, 'label' => 'Products']); });
     add_action('wp_footer', function () {

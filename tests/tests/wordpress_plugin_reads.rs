@@ -1,4 +1,5 @@
-//! Pages whose plugins and themes read posts, users, terms and comments by any function: a change purges those that show it.
+//! Pages whose plugins and themes read posts, users, terms and comments with any function: a change purges the pages
+//! that show it.
 
 use std::fs;
 
@@ -6,7 +7,7 @@ use myriad_tests::{Request, Server, WordPress};
 
 const HOST: &str = "site.test";
 
-/// Code for the shortcode of a page, and a change that shows on this page.
+/// Code for the shortcode of a page, and a change that is visible on this page.
 struct Case {
     name: &'static str,
     code: &'static str,
@@ -17,7 +18,7 @@ const fn case(name: &'static str, code: &'static str, change: &'static str) -> C
     Case { name, code, change }
 }
 
-/// `$ids` are 20 posts from old to new, `$list` prints the titles that a query finds.
+/// Cases. `$ids` are 20 posts from old to new, `$list` prints the titles of the posts of a query.
 const CASES: &[Case] = &[
     case(
         "last-updated",
@@ -116,7 +117,7 @@ const CASES: &[Case] = &[
     ),
 ];
 
-/// Posts and their lists, as the code of the cases uses them.
+/// Definitions of posts and lists for the code of the cases.
 const HELPERS: &str = "$ids = get_option('case_ids'); $list = function ($args) { \
     $query = new WP_Query($args + ['posts_per_page' => 3, 'ignore_sticky_posts' => 1]); \
     return implode(' / ', wp_list_pluck($query->posts, 'post_title')); };";
@@ -128,7 +129,7 @@ const PREPARE: &str = "$ids = []; foreach (range(1, 20) as $n) $ids[] = wp_inser
     update_option('case_comment', wp_insert_comment(['comment_post_ID' => $ids[9], 'comment_content' => 'Well.', 'comment_approved' => 1])); \
     update_post_meta($ids[8], 'rank', '2');";
 
-/// The plugin whose shortcode runs the code of a case.
+/// Returns the plugin whose shortcode runs the code of a case.
 fn plugin() -> String {
     let cases: Vec<String> =
         CASES.iter().map(|Case { name, code, .. }| format!("        case '{name}': {code}\n")).collect();
@@ -143,7 +144,7 @@ fn plugin() -> String {
     )
 }
 
-/// The part of a page that the shortcode wrote, and the cache status of the response.
+/// Returns the part of a page that the shortcode wrote, and the cache status of the response.
 fn shown(server: &Server, name: &str, cookie: Option<&str>) -> (String, String) {
     let mut request = Request::get(&format!("/case-{name}/")).host(HOST);
     if let Some(cookie) = cookie {
@@ -181,7 +182,7 @@ fn check_cases(site: &WordPress, server: &Server) {
         if after != uncached {
             wrong.push(format!("{name}: visitors get {after}, PHP makes {uncached}"));
         }
-        // The theme's header lists pages.
+        // The header of the theme lists pages.
         if about() != "HIT" && *name != "pages-by-menu-order" {
             wrong.push(format!("{name}: a page that shows none of it was purged"));
         }

@@ -1,10 +1,10 @@
-//! What the plugin reports of a site and its pages: closed for maintenance, cut short, different on telephones.
+//! States of a site and its pages that the plugin reports: closed for maintenance, truncated, different on phones.
 
 use std::fs;
 
 use myriad_tests::{Answer, Request, Server, Visitor, WordPress, wait_for};
 
-/// Parts of plugins, each switched on by a file in the document root.
+/// Plugins, each enabled by a file in the document root.
 const PLUGIN: &str = r"<?php
     // As LightStart and Elementor do it.
     add_action('template_redirect', function () {
@@ -57,7 +57,7 @@ impl Site {
         if is_on { fs::write(file, "") } else { fs::remove_file(file) }.expect("a switch");
     }
 
-    /// An administrator saves the settings of a plugin.
+    /// Saves the settings of a plugin, like an administrator.
     fn save_settings(&self, value: u8) {
         let before = "$_SERVER = ['REQUEST_METHOD' => 'POST'] + $_SERVER;";
         let code = format!("update_option('wpmm_settings', 'changed {value}');");
@@ -66,7 +66,7 @@ impl Site {
 
     fn warm(&self) {
         for target in PAGES {
-            // After a failure a page is left alone for some seconds.
+            // After a failure a page is not fetched for some seconds.
             wait_for("a stored page", || self.get(target).cache() == "HIT");
         }
     }
@@ -86,26 +86,26 @@ impl Site {
 fn maintenance_is_shown_on_every_url_and_a_failure_is_not() {
     let site = Site::start();
     site.warm();
-    // PHP fails: pages that were invalidated stand in.
+    // PHP fails: invalidated pages are served.
     site.save_settings(1);
     site.switch("failing", true);
     site.are(200, "<html");
     site.switch("failing", false);
     site.warm();
-    // A plugin closes the site, an administrator has saved its settings.
+    // A plugin closes the site, after an administrator has saved its settings.
     site.switch("closed", true);
     site.save_settings(2);
     site.are(503, "We are back soon");
     site.switch("closed", false);
     site.are(200, "<html");
     site.warm();
-    // WordPress closes itself while it is updated; nothing but a request tells it.
+    // WordPress closes the site during an update, which only a request reveals.
     fs::write(site.site.root().join(".maintenance"), "<?php $upgrading = time();").expect("a file");
     assert_eq!(site.get("/?page_id=999").status, 503);
     site.are(503, "Briefly unavailable");
     fs::remove_file(site.site.root().join(".maintenance")).expect("no file");
     site.are(200, "<html");
-    // After "Purge all pages" nothing is left that stands in for PHP.
+    // After "Purge all pages" no page can replace the response of PHP.
     site.warm();
     let (name, password) = site.site.administrator();
     let mut editor = Visitor::new(site.server.port);
@@ -134,7 +134,7 @@ fn page_that_ends_in_its_middle_is_not_stored() {
     site.switch("dying", false);
     assert!(site.get("/about/").text().contains("</body>"));
     assert_eq!(site.get("/about/").cache(), "HIT");
-    // What is stored stays.
+    // The stored page remains.
     site.switch("dying", true);
     site.site.run_php(&site.host(), "Myriad_Cache_Queue::add('s');");
     assert!(!site.get("/about/").text().contains("</body>"));
@@ -155,7 +155,7 @@ fn page_that_asks_for_the_device_is_stored_for_each_class_of_devices() {
         }
     }
     assert_eq!(site.by_phone("/about/").cache(), "HIT");
-    // Other pages are one for all, unless a library that detects devices is loaded.
+    // Other pages are shared by all devices, unless a device detection library is loaded.
     site.get("/contact/");
     assert_eq!(site.by_phone("/contact/").cache(), "HIT");
     site.switch("detecting", true);

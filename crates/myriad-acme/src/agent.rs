@@ -1,4 +1,4 @@
-//! A thread for each issuer: orders what is missing, renews what grows old, one certificate at a time.
+//! Thread of an issuer: orders missing certificates and renews old certificates, one at a time.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -21,30 +21,30 @@ use crate::roots;
 use crate::schedule::{self, LEAST_INTERVAL_S, Window, information_interval_s, pause_s, span};
 use crate::slot::Slot;
 
-/// The file of an account's key.
+/// Name of the file of an account key.
 pub const ACCOUNT_FILE: &str = "account.key";
-/// How long a client goes on with the directory that it has read.
+/// Maximum age of a directory that a client has read.
 const DIRECTORY_AGE: Duration = Duration::from_hours(1);
-/// The longest sleep: clocks may be set.
+/// Maximum sleep in seconds, because clocks may be set.
 const LONGEST_SLEEP_S: u64 = 3600;
 
-/// Takes a line for the error log.
+/// Callback that writes a line to the error log.
 pub type Log = Arc<dyn Fn(Level, &str) + Send + Sync>;
-/// Takes a file of the issuer's state, by its name, to be kept over restarts.
+/// Callback that stores a file of the issuer's state, by its name, over restarts.
 pub type Keep = Arc<dyn Fn(&str, &[u8]) + Send + Sync>;
 
-/// What an agent needs of the process around it.
+/// Callbacks of an agent into the process.
 #[derive(Clone)]
 pub struct Outside {
-    /// The error log.
+    /// Error log.
     pub log: Log,
-    /// Keeps state over restarts.
+    /// Storage of state over restarts.
     pub keep: Keep,
-    /// How names are looked up.
+    /// Name resolution.
     pub resolve: Resolve,
 }
 
-/// An issuer at work. Dropped, it stops after the request that is under way.
+/// Running issuer. When dropped, it stops after the request in progress.
 pub struct Agent {
     shared: Arc<Shared>,
     issuer: Issuer,
@@ -61,27 +61,27 @@ struct State {
     stopped: bool,
 }
 
-/// A certificate and when something is to be done for it.
+/// Certificate and the times of its next tasks.
 struct Entry {
     slot: Arc<Slot>,
     /// Failures since the last success.
     failures: u32,
-    /// When it is ordered, or renewed.
+    /// Time of the next order or renewal.
     order_at_s: u64,
-    /// When renewal information is asked for.
+    /// Time of the next query for renewal information.
     information_at_s: u64,
-    /// The window that `order_at_s` was picked in.
+    /// Window from which `order_at_s` was selected.
     window: Option<Window>,
 }
 
-/// What is to be done.
+/// Task of the thread.
 enum Task {
     Order(Arc<Slot>),
     Information(Arc<Slot>),
 }
 
 impl Agent {
-    /// Starts an issuer's thread. `account` is the key kept from before, in PEM; slots may hold certificates already.
+    /// Starts the thread of an issuer. `account` is the stored key in PEM; slots may contain certificates already.
     pub fn start(
         issuer: Issuer,
         slots: Vec<Arc<Slot>>,
@@ -104,13 +104,13 @@ impl Agent {
         Ok(Self { shared, issuer })
     }
 
-    /// Whether it does what this issuer asks for.
+    /// Returns whether the agent was started for this issuer.
     pub fn is_for(&self, issuer: &Issuer) -> bool {
         self.issuer == *issuer
     }
 
-    /// Takes over another list of certificates. What was going well goes on; what had failed is tried again at once, for
-    /// the configuration may have been mended.
+    /// Replaces the list of certificates. Entries without failures retain their schedule; failed entries are retried
+    /// immediately, because the configuration may have been corrected.
     pub fn set(&self, slots: Vec<Arc<Slot>>, outside: Outside) {
         let mut state = self.shared.state.lock();
         let now = now_s();
@@ -147,7 +147,7 @@ impl Entry {
         Self { slot, failures: 0, order_at_s, information_at_s: now_s, window }
     }
 
-    /// When it next wants something.
+    /// Returns the time of the next task.
     fn due_s(&self) -> u64 {
         if self.slot.is_ready() { self.order_at_s.min(self.information_at_s) } else { self.order_at_s }
     }
@@ -162,7 +162,7 @@ impl Entry {
 }
 
 impl Shared {
-    /// The next thing to do, when its time has come; none when it is over.
+    /// Waits for the next task that is due; returns `None` when the agent is stopped.
     fn next(&self) -> Option<(Task, Outside)> {
         let mut state = self.state.lock();
         loop {
@@ -179,7 +179,7 @@ impl Shared {
         }
     }
 
-    /// Sleeps; false where the certificate is no longer wanted.
+    /// Sleeps. Returns `false` if the certificate is no longer in the list.
     fn sleep(&self, pause: Duration, slot: &Arc<Slot>) -> bool {
         let until = Instant::now() + pause;
         let mut state = self.state.lock();
@@ -199,7 +199,7 @@ impl Shared {
     }
 }
 
-/// The thread.
+/// State of the thread.
 struct Worker {
     shared: Arc<Shared>,
     issuer: Issuer,
@@ -230,7 +230,7 @@ impl Worker {
             Ok(()) => self.came(slot, outside),
             Err(Error::Stopped) => {}
             Err(error) => {
-                // Whatever was wrong with it may be gone with it.
+                // The client is created again, because its state may be the cause.
                 self.client = None;
                 let pause = self.shared.with_entry(slot, |entry| {
                     entry.failures = entry.failures.saturating_add(1);
@@ -238,7 +238,7 @@ impl Worker {
                     entry.order_at_s = now_s().saturating_add(pause);
                     pause
                 });
-                // Not wanted any more: no concern of anybody.
+                // The certificate is no longer in the list, so the failure is not logged.
                 let Some(pause) = pause else { return };
                 let stands = if slot.is_ready() {
                     "the earlier one is used on"
@@ -294,7 +294,7 @@ impl Worker {
         );
     }
 
-    /// Asks when the authority would like the certificate to be renewed. Where it does not say, the schedule stays.
+    /// Queries the renewal information of the authority. Without a reply the schedule is unchanged.
     fn inform(&mut self, slot: &Arc<Slot>, outside: &Outside) {
         let Some(facts) = slot.facts() else { return };
         let told = self.client(outside).and_then(|client| order::renewal_information(client, &facts));
@@ -312,7 +312,7 @@ impl Worker {
                 (None, None)
             }
         };
-        // A window that ends when the certificate is over helps nobody.
+        // A window that starts after the certificate expires is unusable.
         let window = window.filter(|window| window.start_s < facts.not_after_s);
         let sooner = self.shared.with_entry(slot, |entry| {
             entry.information_at_s = now + information_interval_s(asked);
@@ -346,7 +346,8 @@ impl Worker {
         Ok(&mut self.client.insert(client).1)
     }
 
-    /// The account's key: given, kept from before, or made now. A new one is kept before the authority hears of it.
+    /// Returns the account key: configured, stored, or generated now. A new key is stored before it is sent to the
+    /// authority.
     fn key(&mut self, outside: &Outside) -> Result<Arc<SigningKey>, Error> {
         if let Some(key) = &self.key {
             return Ok(Arc::clone(key));
@@ -373,7 +374,7 @@ fn now_s() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// A number from 0 to 1. Without randomness the middle: nothing rests on it.
+/// Returns a random number from 0 to 1, or 0.5 without randomness, because it is not critical.
 fn chance() -> f64 {
     let mut bytes = [0; 4];
     match SystemRandom::new().fill(&mut bytes) {

@@ -1,4 +1,4 @@
-//! What authorities are answered while a name is being proved; asked by whoever serves.
+//! Responses to authorities that validate a name, queried by the request handlers.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use parking_lot::RwLock;
 use rustls::ServerConfig;
 
-/// The path below which authorities ask for tokens (RFC 8555 section 8.3).
+/// Path prefix of token requests by authorities (RFC 8555 section 8.3).
 pub const PATH: &[u8] = b"/.well-known/acme-challenge/";
 
-/// The protocol by which authorities ask in a handshake (RFC 8737 section 4).
+/// ALPN protocol of validation handshakes by authorities (RFC 8737 section 4).
 pub const ALPN: &[u8] = b"acme-tls/1";
 
-/// The challenges that are pending, of all authorities.
+/// Pending challenges of all authorities.
 #[derive(Default)]
 pub struct Challenges {
     pending: AtomicUsize,
@@ -23,31 +23,31 @@ pub struct Challenges {
 }
 
 impl Challenges {
-    /// Whether any challenge is pending: one load, to be asked before anything else is.
+    /// Returns whether any challenge is pending: one load, to be checked before the other methods.
     pub fn are_pending(&self) -> bool {
         self.pending.load(Ordering::Relaxed) > 0
     }
 
-    /// The answer to a request for this path, arguments left out, if a token is waited for there.
+    /// Returns the response to a request for this path, without arguments, if its token is pending.
     pub fn answer(&self, path: &[u8]) -> Option<Arc<str>> {
         let token = std::str::from_utf8(path.strip_prefix(PATH)?).ok()?;
         self.by_token.read().get(token).map(Arc::clone)
     }
 
-    /// How a handshake for this name answers, if it comes from an authority that is waited for.
+    /// Returns the TLS settings for a validation handshake with this name, if it is pending.
     pub fn handshake(&self, name: &str) -> Option<Arc<ServerConfig>> {
         let by_name = self.by_name.read();
         by_name.get(name).or_else(|| by_name.get(&name.to_ascii_lowercase())).map(Arc::clone)
     }
 
-    /// Answers a token until what is returned is dropped.
+    /// Responds to a token until the returned value is dropped.
     pub(crate) fn answer_token(self: &Arc<Self>, token: &str, answer: &str) -> Pending {
         self.by_token.write().insert(token.to_owned(), answer.into());
         self.pending.fetch_add(1, Ordering::Relaxed);
         Pending { challenges: Arc::clone(self), subject: Subject::Token(token.to_owned()) }
     }
 
-    /// Answers handshakes for a name until what is returned is dropped.
+    /// Responds to handshakes for a name until the returned value is dropped.
     pub(crate) fn answer_handshake(self: &Arc<Self>, name: String, config: Arc<ServerConfig>) -> Pending {
         self.by_name.write().insert(name.clone(), config);
         self.pending.fetch_add(1, Ordering::Relaxed);
@@ -61,7 +61,7 @@ impl fmt::Debug for Challenges {
     }
 }
 
-/// A challenge that is being answered; dropped, it no longer is.
+/// Challenge that is responded to until this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Pending {
     challenges: Arc<Challenges>,

@@ -1,4 +1,5 @@
-//! What is signed with a certificate's own key: the request for it (RFC 2986), and the answer to `tls-alpn-01`.
+//! Data signed with a certificate's own key: the certificate signing request (RFC 2986), and the response to
+//! `tls-alpn-01`.
 
 use std::net::IpAddr;
 
@@ -13,11 +14,11 @@ use crate::key::SigningKey;
 use crate::oid;
 use myriad_conf::model::AcmeIdentifier;
 
-/// Days that the answer to a challenge would be valid.
+/// Validity of a challenge certificate in days.
 const CHALLENGE_DAYS: u64 = 7;
 
-/// A certificate signing request for these names, in DER. `common_name` is the subject's, which most authorities do
-/// without.
+/// Creates a certificate signing request for these names, in DER. `common_name` is that of the subject, which most
+/// authorities do not need.
 pub fn request(
     key: &SigningKey,
     identifiers: &[AcmeIdentifier],
@@ -37,8 +38,8 @@ pub fn request(
     signed(key, &information)
 }
 
-/// The certificate that answers `tls-alpn-01` for a name (RFC 8737 section 3), in DER: self-signed, with the digest of
-/// the key authorization in it.
+/// Creates the certificate that responds to `tls-alpn-01` for a name (RFC 8737 section 3), in DER: self-signed, with
+/// the digest of the key authorization.
 pub fn challenge_certificate(
     key: &SigningKey,
     identifier: &AcmeIdentifier,
@@ -55,7 +56,7 @@ pub fn challenge_certificate(
     certificate(key, "ACME challenge", &[&names, &acme_identifier], now_s, CHALLENGE_DAYS)
 }
 
-/// A certificate that its own key has signed, for trying out, in DER: for these names and so many days.
+/// Creates a self-signed test certificate in DER for these names, valid for `days` days.
 pub fn self_signed(
     key: &SigningKey,
     identifiers: &[AcmeIdentifier],
@@ -65,7 +66,7 @@ pub fn self_signed(
     certificate(key, "Myriad (self-signed)", &[&alternative_names(identifiers)], now_s, days)
 }
 
-/// A certificate signed by its own key.
+/// Creates a certificate signed with its own key.
 fn certificate(
     key: &SigningKey,
     common_name: &str,
@@ -99,7 +100,7 @@ fn signed(key: &SigningKey, content: &[u8]) -> Result<Vec<u8>, Error> {
     Ok(der::sequence(&[content, &key.signature_algorithm(), &der::bit_string(&signature)]))
 }
 
-/// `Name`, of one common name or of nothing.
+/// Encodes `Name` with one common name or empty.
 fn name(common_name: Option<&str>) -> Vec<u8> {
     let Some(common_name) = common_name else { return der::sequence(&[]) };
     let attribute = der::sequence(&[

@@ -1,51 +1,51 @@
-//! Why an authority gave no certificate.
+//! Reasons why a certificate was not issued.
 
 use std::fmt;
 
-/// What stands between a name and its certificate.
+/// Error of a certificate order.
 #[derive(Debug)]
 pub enum Error {
-    /// The authority could not be talked to: which URL, and what happened.
+    /// The connection to the authority failed.
     Connection {
-        /// The URL that was asked.
+        /// Requested URL.
         url: String,
-        /// What the system or TLS said.
+        /// Error of the system or of TLS.
         why: String,
     },
-    /// The authority answered with a problem document (RFC 8555 section 6.7).
+    /// The authority responded with a problem document (RFC 8555 section 6.7).
     Problem(Problem),
-    /// The authority answered with something else than the protocol has: what was expected.
+    /// The authority's response violates the protocol; the text describes the expectation.
     Protocol(String),
-    /// The authority could not validate a name: the name, and what it found.
+    /// The authority could not validate a name.
     Validation {
-        /// The name.
+        /// Name that failed.
         identifier: String,
-        /// What the authority said.
+        /// Reason from the authority.
         why: String,
     },
-    /// The configuration asks for what the authority does not do.
+    /// The configuration requires a feature that the authority does not support.
     Refused(String),
-    /// A key could not be made, or the machine has no more randomness or memory.
+    /// A key could not be generated, or the machine is out of randomness or memory.
     Cryptography(&'static str),
-    /// The client was told to stop.
+    /// The client was stopped.
     Stopped,
 }
 
-/// A problem document: the authority's own words.
+/// Problem document of the authority.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Problem {
-    /// The last part of its type: `badNonce`, `rateLimited`, …; empty where it names none.
+    /// Last part of its type: `badNonce`, `rateLimited`, …; empty if it has none.
     pub kind: String,
-    /// For people, with the details of each name.
+    /// Text for people, with the details of each name.
     pub detail: String,
-    /// The status of the answer.
+    /// Status of the response.
     pub status: u16,
-    /// When to come back, in seconds from now (`Retry-After`).
+    /// Delay before a retry, in seconds from now (`Retry-After`).
     pub retry_after_s: Option<u64>,
 }
 
 impl Error {
-    /// Seconds that the authority asks to wait.
+    /// Returns the delay requested by the authority in seconds.
     pub fn retry_after_s(&self) -> Option<u64> {
         match self {
             Self::Problem(problem) => problem.retry_after_s,
@@ -53,7 +53,7 @@ impl Error {
         }
     }
 
-    /// Whether the authority called it by this name (RFC 8555 section 6.7).
+    /// Returns whether the error is a problem document of this type (RFC 8555 section 6.7).
     pub fn is_problem(&self, kind: &str) -> bool {
         matches!(self, Self::Problem(problem) if problem.kind == kind)
     }
@@ -85,7 +85,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// What a peer says, made fit for one line of a log: no control characters, bounded.
+/// Makes a peer's text suitable for one line of a log: without control characters, of limited length.
 pub(crate) fn one_line(text: &str) -> String {
     const LONGEST: usize = 600;
     let clean = |character: char| if character.is_control() { ' ' } else { character };

@@ -1,36 +1,36 @@
-//! What a certificate says of itself (RFC 5280), as far as its renewal and people ask.
+//! Properties of a certificate (RFC 5280) that are needed for its renewal and for display.
 
 use myriad_x509::{Certificate, Host, pem};
 
 use crate::jws::encode;
 
-/// Names in a certificate that are read; authorities put at most a hundred into one.
+/// Maximum number of names read from a certificate; authorities include at most a hundred.
 const MOST_NAMES: usize = 1000;
 
-/// A certificate's facts.
+/// Properties of a certificate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// The names it is for: host names and addresses; the subject's common name where it has no others.
+    /// Its names: host names and addresses; the subject's common name if it has no others.
     pub names: Vec<String>,
-    /// The common name of its issuer, or the organization; empty where it has neither.
+    /// Common name of its issuer, or the organization; empty if both are absent.
     pub issuer: String,
-    /// Seconds since the epoch from which it is valid.
+    /// Start of the validity, in seconds since the epoch.
     pub not_before_s: u64,
-    /// Seconds since the epoch until which it is valid.
+    /// End of the validity, in seconds since the epoch.
     pub not_after_s: u64,
-    /// What renewal information is asked for by (RFC 9773 section 4.1); none without an authority key identifier.
+    /// Identifier for renewal information (RFC 9773 section 4.1); `None` without an authority key identifier.
     pub renewal_id: Option<String>,
-    /// Whether its issuer is its subject.
+    /// Set if its issuer equals its subject.
     pub self_signed: bool,
 }
 
 impl Facts {
-    /// The facts of the first certificate in a PEM file.
+    /// Returns the properties of the first certificate in a PEM file.
     pub fn from_pem(text: &[u8]) -> Option<Self> {
         Self::from_der(&pem::certificates(text).flatten().next()?)
     }
 
-    /// The facts of a certificate in DER; `None` where the bytes are none.
+    /// Returns the properties of a certificate in DER; `None` if the bytes are malformed.
     pub fn from_der(bytes: &[u8]) -> Option<Self> {
         let certificate = Certificate::parse(bytes).ok()?;
         let Certificate { issuer, subject, serial, .. } = certificate;
@@ -50,7 +50,7 @@ impl Facts {
         })
     }
 
-    /// Whether it is for this name; `*.` in it stands for one label.
+    /// Returns whether the certificate is valid for this name; `*.` in it matches one label.
     pub fn is_for(&self, name: &str) -> bool {
         self.names.iter().any(|own| {
             own.eq_ignore_ascii_case(name)
@@ -68,7 +68,7 @@ fn shown(host: Host<'_>) -> String {
     }
 }
 
-/// Text that may be shown on a terminal.
+/// Replaces control characters, so that the text may be printed on a terminal.
 fn printable(text: &str) -> String {
     text.chars().map(|character| if character.is_control() { '?' } else { character }).collect()
 }

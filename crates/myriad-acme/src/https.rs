@@ -1,7 +1,7 @@
-//! Exchanges over HTTPS, or HTTP, each on a connection of its own: blocking, bounded in time and bytes.
+//! Exchanges over HTTPS or HTTP, each on a separate connection: blocking, with limits of time and size.
 //!
-//! The client is `ureq`. What is asked for here bounds it: a deadline over all of an exchange, heads of 16 KB, bodies as large as
-//! they may be, no proxy (whatever the environment says), connections to the addresses alone that [`Resolve`] gives.
+//! The client is `ureq`. This module sets its limits: a deadline for the whole exchange, heads of 16 KB, a maximum body
+//! size, no proxy (regardless of the environment), connections only to the addresses returned by [`Resolve`].
 
 use std::fmt;
 use std::io;
@@ -19,46 +19,46 @@ use ureq::{Agent, Body};
 
 use crate::error::Error;
 
-/// How long one exchange may take in all, redirects included.
+/// Maximum duration of one exchange, including redirects.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long connecting may take, which the addresses of a host share.
+/// Maximum duration of connecting, shared by the addresses of a host.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
-/// Addresses of a host that are tried.
+/// Maximum number of addresses of a host that are tried.
 const MOST_ADDRESSES: usize = 4;
-/// The largest answer; a chain of certificates has some kilobytes.
+/// Maximum size of a response in bytes; a certificate chain has some kilobytes.
 const LARGEST: usize = 1 << 20;
-/// The largest head of an answer, bytes.
+/// Maximum size of a response head in bytes.
 const LARGEST_HEAD: usize = 16_384;
-/// What the client calls itself.
+/// User agent of the client.
 const AGENT: &str = concat!("Myriad/", env!("CARGO_PKG_VERSION"));
-/// Redirects that a GET follows, to https alone.
+/// Maximum number of redirects followed by a GET, only to https.
 const MOST_REDIRECTS: u32 = 5;
 
-/// Looks up a host name; an error is a sentence.
+/// Resolves a host name; the error is a sentence.
 pub type Resolve = Arc<dyn Fn(&str) -> Result<Vec<IpAddr>, String> + Send + Sync>;
 
-/// A client.
+/// HTTPS client.
 pub struct Https(Agent);
 
-/// An answer.
+/// Response.
 #[derive(Debug)]
 pub struct Reply {
-    /// Its status.
+    /// Status code.
     pub status: u16,
-    /// Its fields.
+    /// Header fields.
     pub fields: HeaderMap,
-    /// Its body, whole.
+    /// Complete body.
     pub body: Vec<u8>,
 }
 
 impl Reply {
-    /// The first field of that name.
+    /// Returns the first field with that name.
     pub fn field(&self, name: &str) -> Option<&[u8]> {
         self.fields.get(name).map(HeaderValue::as_bytes)
     }
 }
 
-/// A URL of that scheme with a host, a port that there is, and no password.
+/// Parses a URL of that scheme with a host, a valid port, and no password.
 fn parse(url: &str, scheme: &Scheme) -> Option<Uri> {
     let uri: Uri = url.parse().ok()?;
     let authority = uri.authority()?;
@@ -68,7 +68,7 @@ fn parse(url: &str, scheme: &Scheme) -> Option<Uri> {
     (is_sound && !host(&uri).is_empty()).then_some(uri)
 }
 
-/// The host of a URL, without the brackets of an address.
+/// Returns the host of a URL, without the brackets of an address.
 fn host(uri: &Uri) -> &str {
     let host = uri.host().unwrap_or_default();
     host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
@@ -78,29 +78,29 @@ fn port(uri: &Uri) -> u16 {
     uri.port_u16().unwrap_or(if uri.scheme() == Some(&Scheme::HTTPS) { 443 } else { 80 })
 }
 
-/// Whether a text is a URL that the client can ask.
+/// Returns whether a text is an https URL that the client accepts.
 pub fn is_url(url: &str) -> bool {
     parse(url, &Scheme::HTTPS).is_some()
 }
 
-/// Whether a text is a URL of plain HTTP.
+/// Returns whether a text is an http URL.
 pub fn is_plain_url(url: &str) -> bool {
     parse(url, &Scheme::HTTP).is_some()
 }
 
-/// The host of a URL of plain HTTP, and its port.
+/// Returns the host and port of an http URL.
 pub(crate) fn plain_host(url: &str) -> Option<(String, u16)> {
     parse(url, &Scheme::HTTP).map(|uri| (host(&uri).to_ascii_lowercase(), port(&uri)))
 }
 
-/// The addresses of a URL's host; an error is a sentence.
+/// Returns the addresses of a URL's host; the error is a sentence.
 fn addresses(uri: &Uri, resolve: &Resolve) -> Result<Vec<IpAddr>, String> {
     let host = host(uri);
     let found = host.parse().map_or_else(|_| resolve(host), |address| Ok(vec![address]))?;
     if found.is_empty() { Err(format!("\"{host}\" has no address")) } else { Ok(found) }
 }
 
-/// What an exchange is bound by, that ends within `patience`.
+/// Returns the limits of an exchange with the maximum duration `patience`.
 fn bounded(patience: Duration) -> ureq::config::ConfigBuilder<ureq::typestate::AgentScope> {
     Config::builder()
         .timeout_global(Some(patience))
@@ -113,7 +113,7 @@ fn bounded(patience: Duration) -> ureq::config::ConfigBuilder<ureq::typestate::A
         .accept("")
 }
 
-/// Says where a client connects to.
+/// Resolver for the addresses of a client.
 struct To<F>(F);
 
 impl<F> fmt::Debug for To<F> {
@@ -134,7 +134,7 @@ impl<F: Fn(&Uri) -> Result<Vec<IpAddr>, String> + Send + Sync + 'static> Resolve
 }
 
 impl Https {
-    /// A client that speaks TLS so, and looks names up by this.
+    /// Creates a client with these TLS settings and name resolution.
     pub fn new(tls: TlsConfig, resolve: Resolve) -> Self {
         Self::within(PATIENCE, tls, resolve)
     }
@@ -145,18 +145,18 @@ impl Https {
         Self(Agent::with_parts(config, DefaultConnector::default(), to))
     }
 
-    /// `GET`, redirects followed.
+    /// Sends a `GET` and follows redirects.
     pub fn get(&self, url: &str) -> Result<Reply, Error> {
         let request = self.0.get(url).config().max_redirects(MOST_REDIRECTS).build();
         asked(url, || request.call())
     }
 
-    /// `HEAD`.
+    /// Sends a `HEAD`.
     pub fn head(&self, url: &str) -> Result<Reply, Error> {
         asked(url, || self.0.head(url).call())
     }
 
-    /// `POST` of a signed request.
+    /// Sends a `POST` of a signed request.
     pub fn post(&self, url: &str, body: &str, accept: &str) -> Result<Reply, Error> {
         let mut request = self.0.post(url).content_type("application/jose+json");
         if !accept.is_empty() {
@@ -166,7 +166,7 @@ impl Https {
     }
 }
 
-/// Asks by an https URL.
+/// Performs a request for an https URL.
 fn asked(url: &str, ask: impl FnOnce() -> Result<Response<Body>, ureq::Error>) -> Result<Reply, Error> {
     let fail = |why: String| Error::Connection { url: url.to_owned(), why };
     if !is_url(url) {
@@ -175,7 +175,7 @@ fn asked(url: &str, ask: impl FnOnce() -> Result<Response<Body>, ureq::Error>) -
     ask().map_err(|error| said(&error)).and_then(|response| read(response, LARGEST)).map_err(fail)
 }
 
-/// The whole of an answer, whose body has no more than `largest` bytes. An error is a sentence.
+/// Reads the whole response, with a body of at most `largest` bytes. The error is a sentence.
 fn read(mut response: Response<Body>, largest: usize) -> Result<Reply, String> {
     let announced = response.body().content_length();
     if announced.is_some_and(|length| length > largest as u64) {
@@ -187,9 +187,9 @@ fn read(mut response: Response<Body>, largest: usize) -> Result<Reply, String> {
     Ok(Reply { status: head.status.as_u16(), fields: head.headers, body })
 }
 
-/// `GET` over plain HTTP, whose answer must prove itself and has no more than `largest` bytes; redirects are not followed. An
-/// error is a sentence. The addresses of the host share the time, so that one which hangs does not stand for all: `worked`
-/// is tried first, and told which answered.
+/// Sends a `GET` over plain HTTP, for signed responses of at most `largest` bytes, without following redirects. The
+/// error is a sentence. The addresses of the host share the time, so that a hanging address does not block the others.
+/// `worked` is tried first, and set to the address that responded.
 pub(crate) fn get_plain(
     url: &str,
     suffix: &str,
@@ -218,7 +218,7 @@ pub(crate) fn get_plain(
     outcome
 }
 
-/// Asks one address. An error is a sentence.
+/// Sends the request to one address. The error is a sentence.
 fn ask_at(address: IpAddr, url: &str, patience: Duration, largest: usize) -> Result<Reply, String> {
     let config = bounded(patience).max_redirects(0).build();
     let agent = Agent::with_parts(config, DefaultConnector::default(), To(move |_: &Uri| Ok(vec![address])));
@@ -226,7 +226,7 @@ fn ask_at(address: IpAddr, url: &str, patience: Duration, largest: usize) -> Res
     response.and_then(|response| read(response, largest)).map_err(|why| format!("{address}: {why}"))
 }
 
-/// An error as it is told.
+/// Converts an error to a message.
 fn said(error: &ureq::Error) -> String {
     match error {
         ureq::Error::Timeout(_) => "it did not answer in time".to_owned(),

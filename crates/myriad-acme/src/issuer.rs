@@ -1,4 +1,4 @@
-//! What the configuration says of an authority and of a certificate.
+//! Configuration of an authority and of a certificate.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -10,7 +10,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use myriad_conf::model::{AcmeChallenge, AcmeIdentifier, AcmeKeyKind};
 use zeroize::Zeroizing;
 
-/// The type of an identifier in orders.
+/// Returns the type of an identifier in orders.
 pub(crate) fn kind_of(identifier: &AcmeIdentifier) -> &'static str {
     match identifier {
         AcmeIdentifier::Dns(_) => "dns",
@@ -18,7 +18,8 @@ pub(crate) fn kind_of(identifier: &AcmeIdentifier) -> &'static str {
     }
 }
 
-/// The name by which the authority asks for an identifier in a TLS handshake: an address by its reverse name (RFC 8738 section 6).
+/// Returns the server name in a validation handshake for an identifier; for an address, its reverse name (RFC 8738
+/// section 6).
 pub(crate) fn server_name(identifier: &AcmeIdentifier) -> String {
     match identifier {
         AcmeIdentifier::Dns(name) => name.clone(),
@@ -34,17 +35,18 @@ pub(crate) fn server_name(identifier: &AcmeIdentifier) -> String {
     }
 }
 
-/// One certificate: `acme_certificate`.
+/// Ordered certificate: `acme_certificate`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CertificateOrder {
     /// Its names; at least one, each once.
     pub identifiers: Vec<AcmeIdentifier>,
-    /// The key that is made for it.
+    /// Kind of its key.
     pub key: AcmeKeyKind,
 }
 
 impl CertificateOrder {
-    /// The file that holds it: its first name, and a digest of all, since two may share the first.
+    /// Returns the name of its file: its first name, and a digest of all names, because several orders may share the
+    /// first.
     pub fn file_name(&self) -> String {
         let mut all = String::from(self.key.name());
         for identifier in &self.identifiers {
@@ -54,7 +56,7 @@ impl CertificateOrder {
         let digest = digest::digest(&digest::SHA256, all.as_bytes());
         let digest = u64::from_be_bytes(digest.as_ref()[..8].try_into().unwrap_or_default()) >> 24;
         let first = self.identifiers.first().map(ToString::to_string).unwrap_or_default();
-        // No more than a file system takes; an IPv6 address holds colons.
+        // Limited to the length of file names; an IPv6 address contains colons.
         let first: String =
             first.chars().take(100).map(|c| if c.is_ascii_alphanumeric() { c } else { '.' }).collect();
         format!("{}-{digest:010x}.pem", first.trim_start_matches('.'))
@@ -62,7 +64,7 @@ impl CertificateOrder {
 }
 
 impl fmt::Display for CertificateOrder {
-    /// The names, as a log line lists them.
+    /// Writes the names for a log line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, identifier) in self.identifiers.iter().enumerate() {
             write!(f, "{}{identifier}", if index > 0 { ", " } else { "" })?;
@@ -71,7 +73,7 @@ impl fmt::Display for CertificateOrder {
     }
 }
 
-/// The place where the authority looks, for a message that it found nothing.
+/// Returns the location checked by the authority, for an error message.
 pub(crate) fn looks_at(challenge: AcmeChallenge) -> &'static str {
     match challenge {
         AcmeChallenge::Http01 => {
@@ -83,17 +85,17 @@ pub(crate) fn looks_at(challenge: AcmeChallenge) -> &'static str {
     }
 }
 
-/// The account key: `account_key`.
+/// Account key: `account_key`.
 #[derive(Clone, PartialEq, Eq)]
 pub enum AccountKey {
-    /// Made once and kept.
+    /// Generated once and stored.
     Made(AcmeKeyKind),
-    /// Given as a file; its text.
+    /// Text of a configured file.
     Given(Zeroizing<Vec<u8>>),
 }
 
 impl fmt::Debug for AccountKey {
-    /// Nothing of the key.
+    /// Omits the key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Made(kind) => f.debug_tuple("Made").field(kind).finish(),
@@ -102,55 +104,57 @@ impl fmt::Debug for AccountKey {
     }
 }
 
-/// An account that the authority's owner keeps elsewhere: `external_account_key`.
+/// Account managed by the authority: `external_account_key`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ExternalAccount {
-    /// What the account is called there.
+    /// Identifier of the account.
     pub kid: String,
-    /// The secret shared with it.
+    /// Shared secret.
     pub key: Zeroizing<Vec<u8>>,
 }
 
 impl fmt::Debug for ExternalAccount {
-    /// Nothing of the secret.
+    /// Omits the secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ExternalAccount").field("kid", &self.kid).finish_non_exhaustive()
     }
 }
 
-/// A shared secret as its owner shows it: base64url, padding and white space at the ends allowed. None for what is not.
+/// Decodes a shared secret from base64url; padding and surrounding white space are allowed. Returns `None` if it is
+/// malformed.
 pub fn decode_key(text: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
     let text = text.trim_ascii();
     let end = text.iter().rposition(|byte| *byte != b'=').map_or(0, |last| last + 1);
     URL_SAFE_NO_PAD.decode(&text[..end]).ok().filter(|key| !key.is_empty()).map(Zeroizing::new)
 }
 
-/// `acme_issuer`.
+/// Authority configured by `acme_issuer`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Issuer {
     /// Its name in the configuration.
     pub name: String,
-    /// The directory's URL.
+    /// URL of its directory.
     pub uri: String,
-    /// The account's key.
+    /// Key of the account.
     pub account_key: AccountKey,
-    /// How names are proved.
+    /// Challenge type for the validation of names.
     pub challenge: AcmeChallenge,
-    /// The people whom the authority may write to, as URLs.
+    /// Contacts for the authority, as URLs.
     pub contacts: Vec<String>,
-    /// The account elsewhere.
+    /// External account.
     pub external_account: Option<ExternalAccount>,
-    /// The name of the issuer on top of the chain that is preferred.
+    /// Name of the issuer of the topmost certificate in the preferred chain.
     pub preferred_chain: Option<String>,
-    /// The profile that is asked for, and whether nothing else will do.
+    /// Requested profile, and whether it is required.
     pub profile: Option<(String, bool)>,
-    /// Whether requests name the first identifier as their subject.
+    /// Set if requests contain the first identifier as their subject.
     pub common_name: bool,
-    /// Authorities that the directory's own certificate is checked by, in PEM; the system's where there is none.
+    /// Authorities for the verification of the directory's own certificate, in PEM; those of the system if it is
+    /// `None`.
     pub roots: Option<Vec<u8>>,
-    /// Whether it is checked.
+    /// Set if that certificate is verified.
     pub verify: bool,
-    /// Whether its terms are accepted.
+    /// Set if its terms are accepted.
     pub accepts_terms: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Signed requests: JSON Web Signature in its flattened form (RFC 7515), as RFC 8555 section 6.2 asks for.
+//! Signed requests: flattened JSON Web Signature (RFC 7515), as required by RFC 8555 section 6.2.
 
 use aws_lc_rs::{digest, hmac};
 use base64::Engine;
@@ -9,21 +9,22 @@ use crate::error::Error;
 use crate::issuer::ExternalAccount;
 use crate::key::{PublicParts, SigningKey};
 
-/// base64url without padding.
+/// Encodes bytes as base64url without padding.
 pub(crate) fn encode(bytes: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// The signer: a key that the authority does not know yet, or an account that it does.
+/// Identification of the signer: a new key, or an existing account.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Signer<'a> {
-    /// The key goes with the request.
+    /// The request contains the public key.
     Key,
-    /// The account's URL goes with it.
+    /// The request contains the URL of the account.
     Account(&'a str),
 }
 
-/// A request of the account's key for a URL. No payload makes a POST-as-GET (RFC 8555 section 6.3).
+/// Creates a request for a URL, signed with the account key. Without a payload it is a POST-as-GET (RFC 8555 section
+/// 6.3).
 pub(crate) fn request(
     key: &SigningKey,
     signer: Signer<'_>,
@@ -40,7 +41,7 @@ pub(crate) fn request(
     flattened(&protected, payload.as_bytes(), |message| key.sign_jws(message)).map(|value| value.to_string())
 }
 
-/// The statement that the holder of an account elsewhere wants this key's account to be its own (RFC 8555 section 7.3.4).
+/// Creates the binding of this key's account to an external account (RFC 8555 section 7.3.4).
 pub(crate) fn external_binding(
     account: &ExternalAccount,
     key: &SigningKey,
@@ -63,7 +64,7 @@ fn flattened(
     Ok(json!({ "protected": protected, "payload": payload, "signature": encode(&signature) }))
 }
 
-/// The public key as a JSON Web Key: only what RFC 7638 counts, and in its order, which is that of the alphabet.
+/// Returns the public key as a JSON Web Key: only the members required by RFC 7638, in alphabetical order.
 fn jwk(key: &SigningKey) -> Result<Value, Error> {
     Ok(match key.public_parts()? {
         PublicParts::Ec { curve, x, y } => {
@@ -75,9 +76,9 @@ fn jwk(key: &SigningKey) -> Result<Value, Error> {
     })
 }
 
-/// What a challenge is answered with (RFC 8555 section 8.1): its token and the thumbprint of the account's key.
+/// Returns the response to a challenge (RFC 8555 section 8.1): its token and the thumbprint of the account key.
 pub(crate) fn key_authorization(key: &SigningKey, token: &str) -> Result<String, Error> {
-    // serde_json keeps names in the order of the alphabet and writes no white space: RFC 7638 section 3.
+    // serde_json writes names in alphabetical order and without white space, as required by RFC 7638 section 3.
     let thumbprint = digest::digest(&digest::SHA256, jwk(key)?.to_string().as_bytes());
     Ok(format!("{token}.{}", encode(thumbprint.as_ref())))
 }

@@ -18,10 +18,10 @@ use zeroize::Zeroizing;
 use crate::error::Error;
 use crate::oid;
 
-/// An elliptic curve, and what it is called where.
+/// Elliptic curve and its names.
 struct Curve {
     kind: AcmeKeyKind,
-    /// Signatures of two numbers of fixed length (RFC 7518 section 3.4).
+    /// Signatures as two numbers of fixed length (RFC 7518 section 3.4).
     fixed: &'static EcdsaSigningAlgorithm,
     /// Signatures in DER.
     der: &'static EcdsaSigningAlgorithm,
@@ -62,27 +62,27 @@ enum Pair {
     Rsa(Box<RsaKeyPair>),
 }
 
-/// A private key that signs. What it holds is overwritten when it is dropped.
+/// Private signing key. Its content is overwritten when it is dropped.
 pub struct SigningKey {
     pair: Pair,
     pkcs8: Zeroizing<Vec<u8>>,
 }
 
 impl fmt::Debug for SigningKey {
-    /// Nothing of the key itself.
+    /// Omits the key itself.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SigningKey").field("algorithm", &self.jwa()).finish_non_exhaustive()
     }
 }
 
-/// The public half, as a JSON Web Key has it (RFC 7517).
+/// Public key in the form of a JSON Web Key (RFC 7517).
 pub(crate) enum PublicParts {
     Ec { curve: &'static str, x: Vec<u8>, y: Vec<u8> },
     Rsa { modulus: Vec<u8>, exponent: Vec<u8> },
 }
 
 impl SigningKey {
-    /// A new key.
+    /// Generates a key.
     pub fn generate(kind: AcmeKeyKind) -> Result<Self, Error> {
         let failed = |_| Error::Cryptography("making a key");
         let size = match kind {
@@ -104,7 +104,7 @@ impl SigningKey {
         Ok(Self { pair: Pair::Rsa(Box::new(pair)), pkcs8 })
     }
 
-    /// A key by PKCS #8.
+    /// Parses a key in PKCS #8.
     pub fn from_pkcs8(pkcs8: &[u8]) -> Option<Self> {
         for curve in &CURVES {
             let pairs =
@@ -118,7 +118,7 @@ impl SigningKey {
         Some(Self { pair: Pair::Rsa(Box::new(pair)), pkcs8: Zeroizing::new(pkcs8.to_vec()) })
     }
 
-    /// The first private key in a PEM file: PKCS #8, or the older forms of one algorithm.
+    /// Parses the first private key in a PEM file: PKCS #8, or the older formats of one algorithm.
     pub fn from_pem(text: &[u8]) -> Option<Self> {
         let keys = pem::blocks(text).flatten().filter(|block| block.label.ends_with("PRIVATE KEY"));
         let mut keys = keys.filter_map(|block| Some((block.label, block.secret().ok()?)));
@@ -138,22 +138,22 @@ impl SigningKey {
         })
     }
 
-    /// The key as PKCS #8 in PEM.
+    /// Returns the key as PKCS #8 in PEM.
     pub fn to_pem(&self) -> Zeroizing<String> {
         Zeroizing::new(pem::block("PRIVATE KEY", &self.pkcs8))
     }
 
-    /// The key as PKCS #8 in DER.
+    /// Returns the key as PKCS #8 in DER.
     pub fn pkcs8(&self) -> &[u8] {
         &self.pkcs8
     }
 
-    /// The key as rustls signs with it. No copy of its bytes is made on the way, as it is where a provider of rustls loads keys.
+    /// Returns the key for rustls. Its bytes are not copied, as they would be by the key loader of a rustls provider.
     pub(crate) fn in_tls(&self) -> Result<Arc<dyn sign::SigningKey>, rustls::Error> {
         any_supported_type(&PrivatePkcs8KeyDer::from(&self.pkcs8[..]).into())
     }
 
-    /// The algorithm's name in JSON Web Signatures (RFC 7518 section 3.1).
+    /// Returns the name of the algorithm in JSON Web Signatures (RFC 7518 section 3.1).
     pub(crate) fn jwa(&self) -> &'static str {
         match &self.pair {
             Pair::Ec { curve, .. } => curve.jwa,
@@ -161,7 +161,7 @@ impl SigningKey {
         }
     }
 
-    /// A signature as JSON Web Signatures have it.
+    /// Signs in the format of JSON Web Signatures.
     pub(crate) fn sign_jws(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
         match &self.pair {
             Pair::Ec { fixed, .. } => sign_ec(fixed, message),
@@ -169,7 +169,7 @@ impl SigningKey {
         }
     }
 
-    /// A signature as X.509 has it.
+    /// Signs in the format of X.509.
     pub(crate) fn sign_x509(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
         match &self.pair {
             Pair::Ec { der, .. } => sign_ec(der, message),
@@ -177,7 +177,7 @@ impl SigningKey {
         }
     }
 
-    /// `AlgorithmIdentifier` of [`SigningKey::sign_x509`].
+    /// Returns the `AlgorithmIdentifier` of [`SigningKey::sign_x509`].
     pub(crate) fn signature_algorithm(&self) -> Vec<u8> {
         match &self.pair {
             Pair::Ec { curve, .. } => der::sequence(&[&der::value(tag::OID, curve.signature)]),
@@ -188,7 +188,7 @@ impl SigningKey {
         }
     }
 
-    /// `SubjectPublicKeyInfo`.
+    /// Returns the `SubjectPublicKeyInfo`.
     pub(crate) fn public_key_info(&self) -> Result<Vec<u8>, Error> {
         let encoded = match &self.pair {
             Pair::Ec { fixed, .. } => AsDer::<PublicKeyX509Der<'_>>::as_der(fixed.public_key()),
@@ -201,7 +201,7 @@ impl SigningKey {
         const FAILED: Error = Error::Cryptography("reading a public key");
         match &self.pair {
             Pair::Ec { curve, fixed, .. } => {
-                // An uncompressed point (SEC 1 section 2.3.3): 4, then both coordinates.
+                // Uncompressed point (SEC 1 section 2.3.3): 4, then both coordinates.
                 let point = fixed.public_key().as_ref().strip_prefix(&[4]).ok_or(FAILED)?;
                 let (x, y) = point.split_at(point.len() / 2);
                 Ok(PublicParts::Ec { curve: curve.jwk, x: x.to_vec(), y: y.to_vec() })

@@ -1,17 +1,18 @@
-//! Certificates that renew themselves: a client of ACME (RFC 8555) and the little of X.509 that it needs; and what authorities
-//! say of certificates by OCSP: of this server's own, kept fresh ([`staple`]); of clients', asked while they wait ([`status`]).
+//! Automatic certificates: an ACME client (RFC 8555) with the required parts of X.509; and OCSP queries: for this
+//! server's own certificates, refreshed in advance ([`staple`]); for client certificates, during a request
+//! ([`status`]).
 //!
 //! ```text
 //! Agent (a thread for each issuer)
-//!   -> schedule: which certificate is due, and when the next is
+//!   -> schedule: due times of certificates
 //!   -> order: account, order, challenges, certificate       protocol: signed requests, nonces
-//!        -> Challenges: what visitors are answered meanwhile  https: one exchange at a time
-//!        -> Slot: the certificate that handshakes use
+//!        -> Challenges: responses to validation requests      https: one exchange at a time
+//!        -> Slot: the certificate used by handshakes
 //!        -> Keep: files that outlive the process
 //! ```
 //!
-//! A thread of its own may wait: the client is plain, blocking code with a deadline on everything. What is written
-//! down goes through [`Keep`], since the process that talks to a network should not own the files.
+//! A separate thread may block: the client is simple, blocking code with a deadline for every operation. Files are
+//! written through [`Keep`], because the process with network access should not own the files.
 
 pub mod agent;
 pub mod challenges;

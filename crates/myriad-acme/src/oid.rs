@@ -1,4 +1,4 @@
-//! Object identifiers as DER has them, of what is written here.
+//! DER encodings of the object identifiers written by this crate.
 
 pub(crate) const COMMON_NAME: &[u8] = &[0x55, 4, 3];
 pub(crate) const SUBJECT_ALT_NAME: &[u8] = &[0x55, 0x1d, 17];

@@ -1,4 +1,4 @@
-//! An order, and the steps from it to a certificate (RFC 8555 section 7.4).
+//! Order, and the steps from it to a certificate (RFC 8555 section 7.4).
 //!
 //! ```text
 //! newOrder --> pending --challenges--> ready --finalize--> processing --> valid --> certificate
@@ -29,32 +29,32 @@ use crate::protocol::{Client, json_of, location, problem, retry_after, text};
 use crate::roots;
 use crate::schedule::Window;
 
-/// How long the authority may take to validate names, and to issue.
+/// Maximum time for the authority to validate names, and to issue.
 const PATIENCE: Duration = Duration::from_mins(3);
-/// First and longest pause between two looks.
+/// Initial and maximum pause between polls.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
-/// A pause that the authority asks for between two looks is heeded up to here.
+/// Maximum pause between polls that is accepted from the authority.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// Other chains that are looked at for the preferred one.
+/// Maximum number of alternate chains checked for the preferred chain.
 const MOST_CHAINS: usize = 8;
 
-/// Waits; false where there is no point in going on.
+/// Callback that waits; returns `false` if the order was cancelled.
 pub type Wait<'a> = &'a dyn Fn(Duration) -> bool;
 
-/// What an order needs beside the authority.
+/// Context of an order.
 pub struct Surroundings<'a> {
-    /// The authority that issues.
+    /// Issuing authority.
     pub issuer: &'a Issuer,
-    /// The answers to challenges, as the server gives them.
+    /// Challenge responses of the server.
     pub challenges: &'a Arc<Challenges>,
     /// Seconds since the epoch.
     pub now_s: u64,
-    /// How time passes.
+    /// Wait function.
     pub wait: Wait<'a>,
 }
 
-/// Orders a certificate: its chain and its key, in one PEM text. `replaces` names the one that it renews (RFC 9773
-/// section 5).
+/// Orders a certificate and returns its chain and its key in one PEM text. `replaces` identifies the certificate that
+/// it renews (RFC 9773 section 5).
 pub fn run(
     client: &mut Client,
     around: &Surroundings<'_>,
@@ -69,7 +69,7 @@ pub fn run(
             client.account(around.issuer)?;
             place(client, order, profile, None)
         }
-        // The authority may know better what was replaced already.
+        // The authority may treat that certificate as already replaced.
         Err(Error::Problem(_)) if replaces.is_some() => place(client, order, profile, None),
         placed => placed,
     };
@@ -97,7 +97,7 @@ fn missing(what: &str) -> Error {
     Error::Protocol(format!("an order without \"{what}\""))
 }
 
-/// The profile to ask for (draft-ietf-acme-profiles): one that is not offered is left out, unless it is required.
+/// Returns the profile to request (draft-ietf-acme-profiles): an unsupported profile is omitted, unless it is required.
 fn profile<'a>(client: &Client, issuer: &'a Issuer) -> Result<Option<&'a str>, Error> {
     let Some((name, required)) = &issuer.profile else { return Ok(None) };
     if client.directory.profiles.contains(name) {
@@ -134,7 +134,7 @@ fn place(
     Ok((url, json_of(&reply)?))
 }
 
-/// Answers one challenge of each name that is not proved yet, and waits for the authority's word.
+/// Responds to one challenge of each name that is not validated yet, and waits for the validation.
 fn prove(
     client: &mut Client,
     around: &Surroundings<'_>,
@@ -166,7 +166,8 @@ fn prove(
     Ok(pending)
 }
 
-/// What an authorization is for: one of the order's, or an authority could have us answer for a name that nobody asked for.
+/// Returns the identifier of an authorization. It must be part of the order, because otherwise an authority could cause
+/// responses for other names.
 fn identifier<'a>(authorization: &Value, ordered: &'a [AcmeIdentifier]) -> Result<&'a AcmeIdentifier, Error> {
     let (kind, value) = (&authorization["identifier"]["type"], &authorization["identifier"]["value"]);
     let value = value.as_str().ok_or_else(|| missing("identifier"))?;
@@ -182,7 +183,7 @@ fn identifier<'a>(authorization: &Value, ordered: &'a [AcmeIdentifier]) -> Resul
     ordered.iter().find(is_it).ok_or_else(unasked)
 }
 
-/// Readies the answer to a challenge of the chosen kind; gives the challenge's URL.
+/// Prepares the response to a challenge of the configured type; returns the URL of the challenge.
 fn begin(
     client: &Client,
     around: &Surroundings<'_>,
@@ -209,20 +210,20 @@ fn begin(
     Ok(url)
 }
 
-/// RFC 8555 section 8.3: base64url; and not as long as to fill tables.
+/// Returns whether a token is base64url (RFC 8555 section 8.3) and of limited length.
 fn is_token(token: &str) -> bool {
     let is_base64url = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
     (1..=256).contains(&token.len()) && token.bytes().all(is_base64url)
 }
 
-/// How a handshake of the authority is answered (RFC 8737 section 3).
+/// Returns the TLS settings for a validation handshake (RFC 8737 section 3).
 fn handshake(identifier: &AcmeIdentifier, answer: &str, now_s: u64) -> Result<Arc<ServerConfig>, Error> {
     let key = SigningKey::generate(AcmeKeyKind::P256)?;
     let certificate = csr::challenge_certificate(&key, identifier, answer, now_s)?;
     let failed = |_: rustls::Error| Error::Cryptography("readying a handshake");
     let provider = roots::provider();
     let signing = key.in_tls().map_err(failed)?;
-    // Nothing asks here whether key and certificate belong together: that would stumble over the critical extension.
+    // The pair is not checked, because the check would fail on the critical extension.
     let certified = CertifiedKey::new(vec![CertificateDer::from(certificate)], signing);
     let mut config = ServerConfig::builder_with_provider(Arc::new(provider))
         .with_safe_default_protocol_versions()
@@ -248,7 +249,7 @@ fn not_valid(authorization: &Value, identifier: &str, kind: AcmeChallenge) -> Er
     Error::Validation { identifier: one_line(identifier), why }
 }
 
-/// Looks at an order until it leaves these states.
+/// Polls an order until it leaves these states.
 fn settle(
     client: &mut Client,
     around: &Surroundings<'_>,
@@ -269,7 +270,7 @@ fn failure(order: &Value) -> Error {
     Error::Problem(problem(&order["error"], 0, None))
 }
 
-/// Asks again and again until what is there is done.
+/// Polls a resource until it is done.
 fn poll(
     client: &mut Client,
     around: &Surroundings<'_>,
@@ -295,7 +296,7 @@ fn poll(
     }
 }
 
-/// The chain, the preferred one where there is one.
+/// Downloads the chain: the preferred chain if it is configured and offered.
 fn chain(client: &mut Client, issuer: &Issuer, url: &str) -> Result<String, Error> {
     const ACCEPT: &str = "application/pem-certificate-chain";
     let reply = client.fetch(url, ACCEPT)?;
@@ -315,7 +316,7 @@ fn chain(client: &mut Client, issuer: &Issuer, url: &str) -> Result<String, Erro
     Ok(first)
 }
 
-/// The certificates of a reply and nothing else of it: a key, or text for people, is not to be taken from an authority.
+/// Returns only the certificates of a reply: keys or other text must not be accepted from an authority.
 fn certificates(reply: &Reply) -> Result<String, Error> {
     let certificates: Vec<_> = pem::certificates(&reply.body).flatten().collect();
     if certificates.is_empty() {
@@ -324,13 +325,13 @@ fn certificates(reply: &Reply) -> Result<String, Error> {
     Ok(certificates.iter().map(|certificate| pem::block("CERTIFICATE", certificate)).collect())
 }
 
-/// Whether the topmost certificate of a chain was issued by this name.
+/// Returns whether the topmost certificate of a chain was issued by this name.
 fn ends_at(chain: &str, name: &str) -> bool {
     let top = pem::certificates(chain.as_bytes()).flatten().last().and_then(|top| Facts::from_der(&top));
     top.is_some_and(|top| top.issuer == name)
 }
 
-/// The URL of `<URL>;rel="alternate"` (RFC 8288).
+/// Returns the URL of `<URL>;rel="alternate"` (RFC 8288).
 fn alternate(link: &[u8]) -> Option<&str> {
     let (url, parameters) = std::str::from_utf8(link).ok()?.trim().strip_prefix('<')?.split_once('>')?;
     let rel = |parameter: &str| {
@@ -340,8 +341,8 @@ fn alternate(link: &[u8]) -> Option<&str> {
     parameters.split(';').any(rel).then_some(url)
 }
 
-/// Renewal information: when the authority would like a certificate to be renewed, and when to ask again, seconds from
-/// now. None where it has none to give.
+/// Queries renewal information: the window suggested by the authority, and the delay before the next query in seconds.
+/// Returns `None` if the authority does not provide it.
 pub(crate) fn renewal_information(
     client: &Client,
     certificate: &Facts,

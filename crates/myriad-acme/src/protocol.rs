@@ -1,4 +1,4 @@
-//! Talking to an authority: its directory, nonces, the account, signed requests (RFC 8555 sections 6 and 7).
+//! Protocol of an authority: its directory, nonces, the account, signed requests (RFC 8555 sections 6 and 7).
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use crate::issuer::Issuer;
 use crate::jws::{self, Signer};
 use crate::key::SigningKey;
 
-/// How often a request is signed anew because its nonce was not taken: authorities forget nonces when they start again,
-/// and some refuse good ones to see what clients do.
+/// Maximum number of attempts if nonces are rejected: authorities lose nonces when they restart, and some reject valid
+/// nonces to test clients.
 const MOST_NONCES: usize = 20;
 
-/// What an authority offers (RFC 8555 section 7.1.1).
+/// URLs of an authority (RFC 8555 section 7.1.1).
 #[derive(Clone, Debug)]
 pub(crate) struct Directory {
     pub(crate) new_nonce: String,
@@ -28,7 +28,7 @@ pub(crate) struct Directory {
     pub(crate) profiles: Vec<String>,
 }
 
-/// A client of one authority with one account.
+/// Client of one authority with one account.
 pub struct Client {
     https: Https,
     pub(crate) directory: Directory,
@@ -46,12 +46,12 @@ impl Client {
         Ok(Self { https, directory, key, nonce: None, account: None })
     }
 
-    /// The account's key.
+    /// Returns the account key.
     pub(crate) fn key(&self) -> &SigningKey {
         &self.key
     }
 
-    /// Makes the account, or finds the one that the key has (RFC 8555 section 7.3); gives its URL.
+    /// Creates the account, or finds the existing account of the key (RFC 8555 section 7.3); returns its URL.
     pub fn account(&mut self, issuer: &Issuer) -> Result<String, Error> {
         if let Some(account) = &self.account {
             return Ok(account.clone());
@@ -87,22 +87,22 @@ impl Client {
         Ok(account)
     }
 
-    /// Forgets the account: the authority does not know it any more.
+    /// Forgets the account, because it no longer exists at the authority.
     pub(crate) fn forget_account(&mut self) {
         self.account = None;
     }
 
-    /// A request of the account.
+    /// Sends a request of the account.
     pub(crate) fn post(&mut self, url: &str, payload: &Value) -> Result<Reply, Error> {
         self.signed(url, Some(payload), "", false)
     }
 
-    /// Asks for what is at a URL (POST-as-GET).
+    /// Fetches a URL (POST-as-GET).
     pub(crate) fn fetch(&mut self, url: &str, accept: &str) -> Result<Reply, Error> {
         self.signed(url, None, accept, false)
     }
 
-    /// A plain GET of a public resource.
+    /// Sends a plain GET for a public resource.
     pub(crate) fn get(&self, url: &str) -> Result<Reply, Error> {
         checked(self.https.get(url)?)
     }
@@ -160,23 +160,23 @@ impl Directory {
     }
 }
 
-/// A member that is text.
+/// Returns a text member.
 pub(crate) fn text(value: &Value, name: &str) -> Option<String> {
     value[name].as_str().map(str::to_owned)
 }
 
-/// `Location`.
+/// Returns the value of `Location`.
 pub(crate) fn location(reply: &Reply) -> Option<String> {
     let value = std::str::from_utf8(reply.field("location")?).ok()?;
     value.starts_with("https://").then(|| value.to_owned())
 }
 
-/// `Retry-After` in seconds; a date is not told in advance by authorities, and counts as none.
+/// Returns `Retry-After` in seconds; the date form is not used by authorities, and ignored.
 pub(crate) fn retry_after(reply: &Reply) -> Option<u64> {
     std::str::from_utf8(reply.field("retry-after")?).ok()?.trim().parse().ok()
 }
 
-/// The body as JSON.
+/// Parses the body as JSON.
 pub(crate) fn json_of(reply: &Reply) -> Result<Value, Error> {
     serde_json::from_slice(&reply.body).map_err(|error| Error::Protocol(format!("it is no JSON: {error}")))
 }
@@ -187,12 +187,12 @@ fn nonce_of(reply: &Reply) -> Option<String> {
     (!nonce.is_empty() && nonce.len() <= 512 && nonce.bytes().all(is_base64url)).then(|| nonce.to_owned())
 }
 
-/// A problem document in an answer of that status; what is no JSON tells nothing.
+/// Parses a problem document in a response with that status; a body that is not JSON results in an empty problem.
 pub fn read_problem(body: &[u8], status: u16) -> Problem {
     problem(&serde_json::from_slice(body).unwrap_or(Value::Null), status, None)
 }
 
-/// The reply, unless it is a problem.
+/// Returns the reply, or its problem as an error.
 fn checked(reply: Reply) -> Result<Reply, Error> {
     if (200..300).contains(&reply.status) {
         return Ok(reply);
@@ -201,7 +201,7 @@ fn checked(reply: Reply) -> Result<Reply, Error> {
     Err(Error::Problem(Problem { retry_after_s: retry_after(&reply), ..problem }))
 }
 
-/// A problem document, with what it says of single names (RFC 8555 section 6.7.1).
+/// Converts a problem document, including its subproblems of single names (RFC 8555 section 6.7.1).
 pub(crate) fn problem(value: &Value, status: u16, retry_after_s: Option<u64>) -> Problem {
     let kind = value["type"].as_str().unwrap_or_default().rsplit(':').next().unwrap_or_default();
     let mut detail = value["detail"].as_str().unwrap_or_default().to_owned();

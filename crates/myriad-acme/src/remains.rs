@@ -1,26 +1,26 @@
-//! What is left of a secret in the memory of this process, for tests.
+//! Search for remains of a secret in the memory of this process, for tests.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 
-/// Bytes that are read at once.
+/// Number of bytes read at once.
 const PIECE: usize = 1 << 16;
 
-/// A secret whose bits are all turned, so that the question does not hold what it asks for.
+/// Searched secret, with inverted bits, so that the search does not find itself.
 pub struct Sought(Vec<u8>);
 
 impl Sought {
-    /// Looks for these bytes, which should be twenty or more that are found nowhere by chance. An allocator may have
-    /// written over the first and the last of a piece of memory: take them from its middle.
+    /// Creates a search for these bytes, which should be at least twenty random bytes. An allocator may overwrite the
+    /// first and last bytes of a memory block, so take them from its middle.
     pub fn new(secret: &[u8]) -> Self {
         Self(secret.iter().map(|byte| !byte).collect())
     }
 
-    /// How often they stand in memory that this process can write.
+    /// Returns the number of occurrences in writable memory of this process.
     ///
     /// # Panics
     ///
-    /// Where the kernel does not show a process its own memory.
+    /// Panics if the kernel does not allow a process to read its own memory.
     pub fn count(&self) -> usize {
         let memory = File::open("/proc/self/mem").expect("the memory of this process");
         let maps = fs::read_to_string("/proc/self/maps").expect("what of it is there");
@@ -33,9 +33,9 @@ impl Sought {
             let length = piece.len().min((end - start) as usize);
             let read = memory.read_at(&mut piece[..length], start).unwrap_or(0);
             let windows = piece[..read].windows(self.0.len());
-            // One that begins in the next piece is counted there.
+            // An occurrence that starts in the next piece is counted there.
             count += windows.take(PIECE).filter(|window| self.is(window)).count();
-            // What was read is a copy, which must not be found where this piece itself is read.
+            // The piece is a copy, which must not be found when its own memory is read.
             piece.fill(0);
             start += PIECE as u64;
         }
@@ -47,7 +47,7 @@ impl Sought {
     }
 }
 
-/// Start and end of a line's memory, if it can be written.
+/// Returns the start and end of a line's memory range, if it is writable.
 fn writable(line: &str) -> Option<(u64, u64)> {
     let mut words = line.split(' ');
     let (start, end) = words.next()?.split_once('-')?;

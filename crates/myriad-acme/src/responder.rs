@@ -1,4 +1,4 @@
-//! A responder of OCSP asked once (RFC 6960 appendix A.1).
+//! Single query to an OCSP responder (RFC 6960 appendix A.1).
 
 use std::net::IpAddr;
 
@@ -8,26 +8,26 @@ use myriad_x509::OcspId;
 
 use crate::https::{Resolve, get_plain};
 
-/// What an answer must be.
+/// Required content type of a response.
 const CONTENT_TYPE: &[u8] = b"application/ocsp-response";
 
-/// Why there is no answer.
+/// Reason for a missing response.
 pub(crate) enum Unanswered {
-    /// Nothing came, whatever was asked.
+    /// The connection failed.
     Connection(String),
-    /// What came is no answer.
+    /// The reply is not an OCSP response.
     Reply(String),
 }
 
-/// Asks the responder at a URL of plain HTTP about a certificate. The answer, in DER, has yet to prove itself. Bounds are those of
-/// [`get_plain`]; `worked` is the address that is tried first, and is told which answered.
+/// Queries the responder at an http URL for a certificate. The response, in DER, is not verified yet. The limits are
+/// those of [`get_plain`]; `worked` is the address that is tried first, and set to the address that responded.
 pub(crate) fn ask(
     id: &OcspId,
     url: &str,
     resolve: &Resolve,
     worked: &mut Option<IpAddr>,
 ) -> Result<Vec<u8>, Unanswered> {
-    // As a part of a path, which caches between understand.
+    // Encoded in the path, which intermediate caches support.
     let text = BASE64_STANDARD.encode(id.request());
     let text = text.replace('+', "%2B").replace('/', "%2F").replace('=', "%3D");
     let reply = get_plain(url, &text, OcspId::LARGEST, resolve, worked).map_err(Unanswered::Connection)?;

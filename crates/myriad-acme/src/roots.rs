@@ -1,4 +1,4 @@
-//! The certificates that the client believes when an authority's own server shows its certificate.
+//! Root certificates for the verification of an authority's own server.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use crate::error::Error;
 use crate::issuer::Issuer;
 
-/// Files in which systems keep the authorities that they trust: Debian, Fedora, Alpine, SUSE, the BSDs.
+/// Files of trusted authorities on Debian, Fedora, Alpine, SUSE, and the BSDs.
 const BUNDLES: [&str; 5] = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
@@ -20,8 +20,8 @@ const BUNDLES: [&str; 5] = [
     "/usr/local/share/certs/ca-root-nss.crt",
 ];
 
-/// The client's side of TLS for an authority: `ssl_trusted_certificate` and `ssl_verify` of its issuer. With `ssl_verify off` whoever
-/// answers is believed, whatever the certificate and the handshake's signature.
+/// Returns the client TLS settings for an authority: `ssl_trusted_certificate` and `ssl_verify` of its issuer. With
+/// `ssl_verify off` any server is accepted, regardless of its certificate and of the handshake signature.
 pub fn tls_config(issuer: &Issuer) -> Result<TlsConfig, Error> {
     let builder = TlsConfig::builder().unversioned_rustls_crypto_provider(Arc::new(provider()));
     let builder = if issuer.verify {
@@ -32,12 +32,12 @@ pub fn tls_config(issuer: &Issuer) -> Result<TlsConfig, Error> {
     Ok(builder.build())
 }
 
-/// The list of authorities that the machine trusts, in PEM; none where it has none.
+/// Returns the machine's list of trusted authorities in PEM; `None` if it has none.
 pub fn of_system() -> Option<Vec<u8>> {
     BUNDLES.iter().find_map(|path| std::fs::read(path).ok())
 }
 
-/// The authorities of a list in PEM, as rustls has them and in DER. One that is odd does not stand in the way of the others.
+/// Parses a PEM list of authorities, for rustls and in DER. Unusable entries are skipped.
 pub fn usable(pem: &[u8]) -> (RootCertStore, Vec<Vec<u8>>) {
     let mut store = RootCertStore::empty();
     let mut is_usable = |der: &Vec<u8>| store.add(CertificateDer::from(der.as_slice())).is_ok();
@@ -65,7 +65,7 @@ fn roots(issuer: &Issuer) -> Result<Vec<Certificate<'static>>, Error> {
     Ok(usable)
 }
 
-/// What rustls' provider is called here.
+/// Returns the rustls provider.
 pub fn provider() -> CryptoProvider {
     aws_lc_rs::default_provider()
 }

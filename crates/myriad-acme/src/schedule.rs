@@ -1,18 +1,18 @@
-//! When a certificate is renewed, and when what failed is tried again: functions of times and chance.
+//! Schedule of renewals and retries, as functions of time and a random number.
 
 use crate::issuer::CertificateOrder;
 
-/// A span of time, seconds since the epoch.
+/// Time span, in seconds since the epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// Its begin.
+    /// Start of the window.
     pub start_s: u64,
-    /// Its end, not before its begin.
+    /// End of the window, not before its start.
     pub end_s: u64,
 }
 
 impl Window {
-    /// The moment that `chance` (0 to 1) picks in it: so that not all servers of the world come at once.
+    /// Returns the time selected by `chance` (0 to 1) in the window, so that not all servers renew at once.
     pub fn pick(self, chance: f64) -> u64 {
         let length = self.end_s.saturating_sub(self.start_s);
         self.start_s + (length as f64 * chance.clamp(0.0, 1.0)) as u64
@@ -20,19 +20,20 @@ impl Window {
 }
 
 const DAY_S: u64 = 86_400;
-/// A certificate that lives shorter is renewed at half its life, not at two thirds.
+/// Lifetime up to which a certificate is renewed after half of it, not after two thirds.
 const SHORT_LIFE_S: u64 = 10 * DAY_S;
-/// First pause after a failure.
+/// Pause after the first failure, in seconds.
 const FIRST_PAUSE_S: u64 = 60;
-/// Longest pause after failures: twice a day is polite, and enough to be back within a day of the repair.
+/// Maximum pause after failures, in seconds: two attempts a day limit the load, and recover within a day after the
+/// repair.
 const LONGEST_PAUSE_S: u64 = 12 * 3600;
-/// An authority may ask for a pause this long, and no longer.
+/// Maximum pause accepted from an authority, in seconds.
 const LONGEST_REQUEST_S: u64 = 7 * DAY_S;
-/// However short certificates live: two orders for one are so far apart.
+/// Minimum interval between two orders of a certificate, in seconds, even for short lifetimes.
 pub const LEAST_INTERVAL_S: u64 = 10;
 
-/// When a certificate with this validity is renewed, if its authority has no wish of its own: when two thirds of its
-/// life are over, half for a short one, give or take 2 %.
+/// Returns the renewal window of a certificate with this validity, if its authority suggests none: after two thirds of
+/// its lifetime, half for a short lifetime, plus or minus 2 %.
 pub fn renewal_window(not_before_s: u64, not_after_s: u64) -> Window {
     let life = not_after_s.saturating_sub(not_before_s);
     let age = if life > SHORT_LIFE_S { life / 3 * 2 } else { life / 2 };
@@ -40,8 +41,9 @@ pub fn renewal_window(not_before_s: u64, not_after_s: u64) -> Window {
     Window { start_s: not_before_s + age.saturating_sub(spread), end_s: not_before_s + age + spread }
 }
 
-/// Seconds to wait after so many failures in a row (at least one): a minute, five times as long each time, twelve hours
-/// at most; a tenth is left to chance. What the authority asks for comes first, within a week.
+/// Returns the pause in seconds after `failures` failures in a row (at least one): one minute, multiplied by five each
+/// time, at most twelve hours, plus up to a tenth at random. A longer pause requested by the authority takes
+/// precedence, up to one week.
 pub fn pause_s(failures: u32, asked_s: Option<u64>, chance: f64) -> u64 {
     let factor = 5u64.saturating_pow(failures.saturating_sub(1).min(10));
     let pause = FIRST_PAUSE_S.saturating_mul(factor).min(LONGEST_PAUSE_S);
@@ -49,13 +51,13 @@ pub fn pause_s(failures: u32, asked_s: Option<u64>, chance: f64) -> u64 {
     pause + (pause as f64 / 10.0 * chance.clamp(0.0, 1.0)) as u64
 }
 
-/// Seconds after which renewal information is asked for again (RFC 9773 section 4.3.2): what the authority says, from a
-/// minute to a day; six hours where it says nothing.
+/// Returns the seconds until the next query for renewal information (RFC 9773 section 4.3.2): the authority's value,
+/// from one minute to one day; six hours without a value.
 pub fn information_interval_s(asked_s: Option<u64>) -> u64 {
     asked_s.unwrap_or(6 * 3600).clamp(60, DAY_S)
 }
 
-/// A duration for people: `45 s`, `12 min`, `5 h`, `60 days`.
+/// Formats a duration for people: `45 s`, `12 min`, `5 h`, `60 days`.
 pub fn span(seconds: u64) -> String {
     match seconds {
         0..=119 => format!("{seconds} s"),
@@ -65,7 +67,7 @@ pub fn span(seconds: u64) -> String {
     }
 }
 
-/// Orders that ask for the same certificate, each once, in their order.
+/// Removes duplicate orders and preserves their order.
 pub fn without_repeats(orders: Vec<CertificateOrder>) -> Vec<CertificateOrder> {
     let mut unique: Vec<CertificateOrder> = Vec::new();
     for order in orders {
@@ -87,7 +89,7 @@ mod tests {
         let short = renewal_window(0, 6 * DAY_S);
         assert!(short.start_s < 3 * DAY_S && 3 * DAY_S < short.end_s && short.end_s < 4 * DAY_S);
         assert_eq!(renewal_window(50, 50), Window { start_s: 50, end_s: 50 });
-        // A certificate that ends before it begins is due at once.
+        // A certificate whose end precedes its start is due immediately.
         assert_eq!(renewal_window(50, 20).end_s, 50);
     }
 

@@ -1,4 +1,4 @@
-//! The place of a certificate: handshakes take from it, the agent puts into it.
+//! Slot of a certificate: handshakes read it, the agent replaces it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,9 +14,9 @@ use crate::facts::Facts;
 use crate::issuer::CertificateOrder;
 use crate::key::SigningKey;
 
-/// A certificate that comes and is renewed while handshakes use it.
+/// Certificate that is issued and renewed while handshakes use it.
 pub struct Slot {
-    /// What it is for.
+    /// Order of the certificate.
     pub order: CertificateOrder,
     ready: AtomicBool,
     held: RwLock<Option<Held>>,
@@ -29,27 +29,28 @@ struct Held {
 }
 
 impl Slot {
-    /// A place without a certificate.
+    /// Creates an empty slot.
     pub fn new(order: CertificateOrder) -> Arc<Self> {
         Arc::new(Self { order, ready: AtomicBool::new(false), held: RwLock::new(None) })
     }
 
-    /// Whether there is a certificate.
+    /// Returns whether the slot contains a certificate.
     pub fn is_ready(&self) -> bool {
         self.ready.load(Ordering::Acquire)
     }
 
-    /// The certificate with its key, for a handshake.
+    /// Returns the certificate with its key, for a handshake.
     pub fn certified(&self) -> Option<Arc<CertifiedKey>> {
         self.held.read().as_ref().map(|held| Arc::clone(&held.certified))
     }
 
-    /// What the certificate says of itself.
+    /// Returns the properties of the certificate.
     pub fn facts(&self) -> Option<Arc<Facts>> {
         self.held.read().as_ref().map(|held| Arc::clone(&held.facts))
     }
 
-    /// Takes over a chain and its key, both in one PEM text, if they belong together and are for these names.
+    /// Replaces the chain and its key, both in one PEM text. Fails if they do not match or do not contain the names of
+    /// the order.
     pub fn fill(&self, text: &[u8]) -> Result<Arc<Facts>, Error> {
         let refuse = |why: &str| Error::Protocol(format!("the certificate {why}"));
         let chain: Vec<_> = pem::certificates(text).flatten().map(CertificateDer::from).collect();

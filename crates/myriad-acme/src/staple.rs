@@ -1,14 +1,14 @@
-//! OCSP answers that are shown with certificates (`ssl_stapling`), asked for ahead and kept fresh by a thread of their own.
+//! OCSP responses stapled to certificates (`ssl_stapling`), queried in advance and refreshed by a separate thread.
 //!
 //! ```text
-//! asked --good--> shown, asked again before it is old
+//! query --good--> stapled, queried again before it expires
 //!   |  ^            |
-//!   |  '--pause-----+--no answer, a wrong one: what is shown stays until it is old
-//!   '---------------+--revoked: nothing is shown
+//!   |  '--pause-----+--no response, an invalid one: the stapled response is used until it expires
+//!   '---------------+--revoked: no response is stapled
 //! ```
 //!
-//! A handshake never waits for an answer: it shows what is there. Nor does a certificate wait for more than one responder that
-//! says nothing: one question at a time finds out whether it does again, and those for others come first.
+//! A handshake never waits for a response: it uses the current one. A silent responder does not delay other
+//! certificates: one query at a time checks whether it responds again, and queries to other responders take precedence.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -27,7 +27,7 @@ use crate::agent::Log;
 use crate::https::{Resolve, plain_host};
 use crate::responder::{self, Unanswered};
 
-/// Pauses after failures: a responder that starts together with this server is there in a moment; later as in nginx.
+/// Pauses after failures: short at first, because a responder may start together with this server; later as in nginx.
 const PAUSES: [Duration; 5] = [
     Duration::from_millis(200),
     Duration::from_secs(1),
@@ -35,46 +35,47 @@ const PAUSES: [Duration; 5] = [
     Duration::from_secs(30),
     Duration::from_mins(5),
 ];
-/// The longest of them that holds for all questions to a responder: one certificate's may be what it does not answer.
+/// Index of the longest pause that applies to all queries of a responder: the failure may concern only one certificate.
 const LONGEST_FOR_ALL: usize = 3;
-/// Seconds after which a good answer is asked for again, and how long before its end, at the latest; as in nginx.
+/// Minimum and maximum seconds after which a good response is refreshed, as in nginx.
 const REFRESH_S: (i64, i64) = (300, 3600);
-/// An answer is asked for again before it ends, seconds.
+/// Seconds before its expiry at which a response is refreshed.
 const AHEAD_S: i64 = 300;
-/// One that has not twice as long is asked for when half of its time is over, and no sooner than after so long, seconds.
+/// Minimum seconds before a refresh. A response that expires in less than twice [`AHEAD_S`] is refreshed after half of
+/// its time.
 const SOONEST_S: i64 = 5;
 
-/// What is asked, and of whom.
+/// Query and its responder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// What the certificate is called in messages: its file.
+    /// Name of the certificate in messages: its file.
     pub name: String,
-    /// The certificate in DER.
+    /// Certificate in DER.
     pub certificate: Vec<u8>,
-    /// The certificate of its issuer.
+    /// Certificate of its issuer.
     pub issuer: Vec<u8>,
-    /// The responder: a URL of plain HTTP.
+    /// http URL of the responder.
     pub url: String,
-    /// `ssl_stapling_verify`: only the issuer, or whom it has made a responder, is believed.
+    /// `ssl_stapling_verify`: accepts only responses signed by the issuer or a delegated responder.
     pub verify: bool,
 }
 
-/// The answer to a question, as it is now.
+/// Query and its current response.
 pub struct Staple {
-    /// What is asked.
+    /// The query.
     pub question: Question,
-    /// Another one with each answer.
+    /// Number that changes with each response.
     number: AtomicU64,
-    /// Up to when what is shown counts, seconds since the epoch.
+    /// Expiry of the stapled response, in seconds since the epoch.
     until_s: AtomicI64,
     shown: Mutex<Option<Arc<[u8]>>>,
-    /// The address of the responder that answered last.
+    /// Address of the responder that responded last.
     worked: Mutex<Option<IpAddr>>,
 }
 
 struct Shown {
     der: Arc<[u8]>,
-    /// Seconds since the epoch.
+    /// Expiry in seconds since the epoch.
     until_s: Option<i64>,
 }
 
@@ -85,7 +86,7 @@ impl fmt::Debug for Staple {
 }
 
 impl Staple {
-    /// A question that was not answered yet.
+    /// Creates a staple without a response.
     pub fn new(question: Question) -> Arc<Self> {
         Arc::new(Self {
             question,
@@ -96,13 +97,13 @@ impl Staple {
         })
     }
 
-    /// Changes whenever the answer does, be it that its time is over.
+    /// Returns a number that changes with the response, including its expiry.
     pub fn number(&self) -> u64 {
         self.expire(now_s());
         self.number.load(Ordering::Acquire)
     }
 
-    /// What is to be shown, in DER.
+    /// Returns the response to staple, in DER.
     pub fn answer(&self) -> Option<Arc<[u8]>> {
         self.shown.lock().clone()
     }
@@ -117,21 +118,21 @@ impl Staple {
         }
     }
 
-    /// Takes away what is too old to be shown.
+    /// Removes an expired response.
     fn expire(&self, now_s: i64) {
         let is_old = || self.until_s.load(Ordering::Acquire) < now_s;
         if !is_old() {
             return;
         }
         let mut place = self.shown.lock();
-        // Another one may have come meanwhile.
+        // Another response may have arrived meanwhile.
         if is_old() && place.take().is_some() {
             self.until_s.store(i64::MAX, Ordering::Release);
             self.number.fetch_add(1, Ordering::Release);
         }
     }
 
-    /// Asks once.
+    /// Queries the responder once.
     fn ask(&self, resolve: &Resolve, now_s: i64) -> Result<OcspAnswer, Failure> {
         let Question { certificate, issuer, url, verify, .. } = &self.question;
         let malformed = |_| Failure::Answer(OcspError::Malformed);
@@ -149,14 +150,14 @@ impl Staple {
     }
 }
 
-/// Why there is no answer.
+/// Reason for a missing response.
 enum Failure {
     Unanswered(Unanswered),
     Answer(OcspError),
 }
 
 impl Failure {
-    /// The line of the log.
+    /// Returns the line for the log.
     fn told(&self, Question { name, url, .. }: &Question) -> String {
         let why = match self {
             Self::Unanswered(Unanswered::Connection(why) | Unanswered::Reply(why)) => {
@@ -168,16 +169,16 @@ impl Failure {
     }
 }
 
-/// A staple, and how the name of its responder is looked up.
+/// Staple with the name resolution for its responder.
 #[derive(Clone)]
 pub struct Stapled {
-    /// What is asked.
+    /// The staple.
     pub staple: Arc<Staple>,
     /// `resolver` of its server.
     pub resolve: Resolve,
 }
 
-/// The thread that asks. Dropped, it stops after the question that is under way.
+/// Query thread. When dropped, it stops after the query in progress.
 pub struct Stapler(Arc<Shared>);
 
 struct Shared {
@@ -187,7 +188,7 @@ struct Shared {
 
 struct State {
     entries: Vec<Entry>,
-    /// Responders that did not answer last, by host and port.
+    /// Responders whose last query failed, by host and port.
     silent: HashMap<Host, Silence>,
     log: Log,
     stopped: bool,
@@ -202,10 +203,10 @@ struct Entry {
     due: Instant,
 }
 
-/// The silence of a responder, whatever it is asked.
+/// Failure state of a responder for all queries.
 struct Silence {
     failures: usize,
-    /// Nothing is asked before.
+    /// Time of the next query.
     due: Instant,
     told: Option<Instant>,
 }
@@ -220,7 +221,7 @@ impl Stapler {
         Ok(Self(shared))
     }
 
-    /// Takes over another list. What was going well goes on; what had failed is tried again at once.
+    /// Replaces the list. Entries without failures retain their schedule; failed entries are retried immediately.
     pub fn set(&self, all: Vec<Stapled>, log: Log) {
         let mut state = self.0.state.lock();
         let before = std::mem::take(&mut state.entries);
@@ -266,7 +267,7 @@ impl Shared {
         }
     }
 
-    /// What is due, when its time has come; none when it is over.
+    /// Waits for the next query that is due; returns `None` when the thread is stopped.
     fn next(&self) -> Option<Stapled> {
         let mut state = self.state.lock();
         loop {
@@ -281,7 +282,7 @@ impl Shared {
         }
     }
 
-    /// Says when it is asked again, and in the log what went wrong.
+    /// Schedules the next query and logs a failure.
     fn settle(&self, staple: &Arc<Staple>, outcome: &Result<OcspAnswer, Failure>) {
         let mut state = self.state.lock();
         let log = Arc::clone(&state.log);
@@ -295,7 +296,7 @@ impl Shared {
     }
 }
 
-/// What is to be asked, or when.
+/// Next query, or its time.
 enum Next {
     Now(Stapled),
     At(Instant),
@@ -307,7 +308,8 @@ impl State {
         self.silent.get(entry.host.as_ref()?)
     }
 
-    /// The next certificate to ask for: of those due first, one whose responder answers; then the one that waits longest.
+    /// Returns the next certificate to query: of those due, first a certificate whose responder responds, then the
+    /// certificate that has waited longest.
     fn next(&self, now: Instant) -> Next {
         let due = |entry: &Entry| self.silence(entry).map_or(entry.due, |silence| silence.due.max(entry.due));
         let are_due = self.entries.iter().filter(|entry| due(entry) <= now);
@@ -317,9 +319,10 @@ impl State {
         }
     }
 
-    /// Whether a failure is to be told: the first of a row, and those that are minutes apart.
+    /// Records the result. Returns whether a failure must be logged: the first of a row, and those that are minutes
+    /// later.
     fn settle(&mut self, staple: &Arc<Staple>, outcome: &Result<OcspAnswer, Failure>, now: Instant) -> bool {
-        // Nobody shows any more what a reload has taken off the list meanwhile.
+        // A certificate removed by a reload in the meantime is ignored.
         let Some(entry) = self.entries.iter_mut().find(|entry| Arc::ptr_eq(&entry.stapled.staple, staple))
         else {
             return false;
@@ -340,7 +343,7 @@ impl State {
             self.silent.entry(host.clone()).or_insert(Silence { failures: 0, due: now, told: None });
         silence.due = now + with_jitter(PAUSES[silence.failures.min(LONGEST_FOR_ALL)]);
         silence.failures = silence.failures.saturating_add(1);
-        // Once for all its questions.
+        // Logged once for all queries of the responder.
         let is_told = is_told && silence.told.is_none_or(|told| now - told >= PAUSES[PAUSES.len() - 1] / 2);
         if is_told {
             silence.told = Some(now);
@@ -349,7 +352,7 @@ impl State {
     }
 }
 
-/// How long a good answer is left alone.
+/// Returns the time until a good response is refreshed.
 fn refresh(answer: &OcspAnswer, now_s: i64) -> Duration {
     let pause = match answer.next_update.map(|next| next.saturating_sub(now_s)) {
         None => REFRESH_S.1,
@@ -359,10 +362,10 @@ fn refresh(answer: &OcspAnswer, now_s: i64) -> Duration {
     Duration::from_secs(pause.unsigned_abs())
 }
 
-/// Up to a tenth less, so that not all servers of the world come at once.
+/// Reduces a pause by up to a tenth at random, so that not all servers query at once.
 fn with_jitter(pause: Duration) -> Duration {
     let mut byte = [0];
-    // Without chance all the same.
+    // Without randomness the pause is not reduced.
     let _ = SystemRandom::new().fill(&mut byte);
     pause.mul_f64(1.0 - f64::from(byte[0]) / 2550.0)
 }

@@ -1,13 +1,13 @@
-//! What authorities say of certificates that clients show, asked while a client waits (`ssl_ocsp`).
+//! OCSP queries for client certificates, while the client waits (`ssl_ocsp`).
 //!
 //! ```text
-//! ask -- somebody asks the same now? --yes--> both are told
-//!    '-- as many wait as may? --yes--> an error
-//!    '-- waits --> a thread: no more than a few for one responder --> told
+//! query -- the same query in progress? --yes--> both get its result
+//!    '-- queue full? --yes--> an error
+//!    '-- queued --> a thread: only a few per responder --> result
 //! ```
 //!
-//! Threads come when there are questions and go when there are none. One question takes ten seconds at most, so that what waits
-//! longer than that is not asked any more: whoever wanted to know has gone.
+//! Threads are started when queries arrive and exit when idle. One query takes at most ten seconds, so queries that
+//! have waited longer are not sent: their client has given up.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::LazyLock;
@@ -20,35 +20,35 @@ use rustls::crypto::aws_lc_rs::default_provider;
 use crate::https::{Resolve, plain_host};
 use crate::responder::{self, Unanswered};
 
-/// Questions that are asked at once.
+/// Maximum number of concurrent queries.
 const MOST_AT_ONCE: usize = 8;
-/// Those among them to one responder: one that says nothing leaves room for the others.
+/// Maximum number of concurrent queries to one responder, so that a silent responder does not block the others.
 const MOST_OF_ONE: usize = 4;
-/// Questions that wait.
+/// Maximum number of queued queries.
 const MOST_WAITING: usize = 256;
-/// Who wait for the answer to one question.
+/// Maximum number of callbacks waiting for the same query.
 const MOST_FOR_ONE: usize = 1024;
-/// The longest that a question waits before it is asked.
+/// Maximum waiting time of a query before it is sent.
 const LATE: Duration = Duration::from_secs(10);
-/// How long a thread stays that has nothing to do.
+/// Time after which an idle thread exits.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// What is asked, and of whom.
+/// Query and its responder.
 pub struct StatusQuestion {
-    /// The certificate in DER.
+    /// Certificate in DER.
     pub certificate: Vec<u8>,
-    /// That of its issuer.
+    /// Certificate of its issuer.
     pub issuer: Vec<u8>,
-    /// The responder: a URL of plain HTTP.
+    /// http URL of the responder.
     pub url: String,
-    /// How the responder's name is looked up.
+    /// Resolution of the responder's name.
     pub resolve: Resolve,
 }
 
-/// What the authority has said of a certificate, by an answer that has proved itself; an error is a sentence.
+/// Status of a certificate and the verified response; the error is a sentence.
 pub type Said = Result<(OcspStatus, OcspAnswer), String>;
 
-/// Whom to tell.
+/// Callback for the result.
 pub type Tell = Box<dyn FnOnce(Said) + Send>;
 
 type Host = (String, u16);
@@ -65,7 +65,7 @@ struct Job {
 struct State {
     waiting: VecDeque<Job>,
     tells: HashMap<Key, Vec<Tell>>,
-    /// Questions under way, by responder.
+    /// Number of queries in progress, by responder.
     asked: HashMap<Host, usize>,
     threads: usize,
     idle: usize,
@@ -79,7 +79,8 @@ struct Askers {
 
 static ASKERS: LazyLock<Askers> = LazyLock::new(Askers::default);
 
-/// Asks a responder, on a thread of its own, and tells what it says; at once where nobody can be asked.
+/// Queries a responder on a separate thread and passes the result to `tell`; calls it immediately if the query is
+/// impossible.
 pub fn ask(question: StatusQuestion, tell: Tell) {
     let (Ok(certificate), Ok(issuer)) =
         (Certificate::parse(&question.certificate), Certificate::parse(&question.issuer))
@@ -115,7 +116,7 @@ impl Askers {
                 state.threads -= 1;
             }
             if state.threads == 0 {
-                // Nobody will come for it.
+                // No thread exists to process it.
                 let told = state.waiting.pop_back().and_then(|job| state.tells.remove(&job.key));
                 drop(state);
                 return settle(told, &Err("there is no thread to ask".to_owned()));
@@ -127,7 +128,7 @@ impl Askers {
 
     fn run(&self) {
         while let Some(job) = self.next() {
-            // Whatever happens, who waits is told.
+            // Ensures that the callbacks are called in all cases.
             let mut under_way = UnderWay { askers: self, key: Some(job.key.clone()), host: job.host.clone() };
             let said = if job.since.elapsed() > LATE {
                 Err("other questions took too long".to_owned())
@@ -138,7 +139,7 @@ impl Askers {
         }
     }
 
-    /// The next question whose responder may be asked; none after a while without one.
+    /// Returns the next query that may be sent to its responder; `None` after an idle time.
     fn next(&self) -> Option<Job> {
         let mut state = self.state.lock();
         loop {
@@ -159,7 +160,7 @@ impl Askers {
     }
 }
 
-/// A question that a thread asks.
+/// Query processed by a thread.
 struct UnderWay<'a> {
     askers: &'a Askers,
     key: Option<Key>,
@@ -178,7 +179,7 @@ impl UnderWay<'_> {
         }
         let tells = state.tells.remove(&key);
         drop(state);
-        // Another question may have waited for this responder.
+        // Another query may have waited for this responder.
         self.askers.changed.notify_one();
         settle(tells, said);
     }
@@ -187,7 +188,7 @@ impl UnderWay<'_> {
 impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
         if self.key.is_some() {
-            // The thread ends without having said anything.
+            // The thread panics without a result.
             self.askers.state.lock().threads -= 1;
             self.end(&Err("the question has broken off".to_owned()));
         }
@@ -200,7 +201,7 @@ fn settle(tells: Option<Vec<Tell>>, said: &Said) {
     }
 }
 
-/// Asks, and has the answer prove itself.
+/// Sends the query and verifies the response.
 fn said(question: &StatusQuestion) -> Said {
     let StatusQuestion { certificate, issuer, url, resolve } = question;
     let (Ok(certificate), Ok(issuer)) = (Certificate::parse(certificate), Certificate::parse(issuer)) else {

@@ -1,9 +1,9 @@
-//! Bytes that may be anything, as text for people and JSON.
+//! Conversion of arbitrary bytes to text for terminals and JSON, and back.
 
 use std::fmt::Write;
 
-/// Shows bytes as text: what is UTF-8 and no control character stands for itself, every other byte as `\xNN`. So what a
-/// visitor put into a URL can neither break a line nor steer a terminal.
+/// Returns bytes as text: UTF-8 without control characters is unchanged, every other byte becomes `\xNN`. Therefore
+/// client input in a URL can neither break a line nor control a terminal.
 pub fn shown(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -20,7 +20,7 @@ pub fn shown(bytes: &[u8]) -> String {
     text
 }
 
-/// The bytes that [`shown`] shows so.
+/// Returns the bytes of a text of [`shown`].
 pub fn from_shown(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -40,13 +40,13 @@ pub fn from_shown(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// Marks of direction and of nothing: they make one name look like another.
+/// Returns whether a character is invisible or changes the direction of text, so that a name may look like another.
 fn is_invisible(letter: char) -> bool {
     matches!(letter, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
 fn push_escape(text: &mut String, byte: u8) {
-    // Writing to a String cannot fail.
+    // Writing to a string does not fail.
     let _ = write!(text, "\\x{byte:02x}");
 }
 

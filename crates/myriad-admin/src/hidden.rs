@@ -1,13 +1,15 @@
-//! Values of arguments, hidden from readers who have not shown a secret: keys that reset a password and secrets of APIs stand in URLs.
+//! Hiding of argument values from clients without a valid secret: URLs may contain keys that reset a password and
+//! secrets of APIs.
 
 use crate::sight::{InspectReport, TopsReport};
 use crate::{PageReport, Reply};
 
-/// Stands for a value.
+/// Replacement of a value.
 const HIDDEN: char = '*';
 
-/// Returns a URL, a key or a pattern with `*` in place of each value: `/x?key=*&id=*`. A value is what follows `=`, up to `&`, `;`, a
-/// space or the end, wherever it stands: keys of a cache may hold arguments without the `?` before them.
+/// Returns a URL, a key or a pattern with `*` instead of each value: `/x?key=*&id=*`. A value starts after any `=` and
+/// extends to the next `&`, `;`, a space or the last byte, since cache keys may contain arguments without a preceding
+/// `?`.
 pub fn without_values(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
@@ -63,7 +65,7 @@ impl PageReport {
 }
 
 impl InspectReport {
-    /// Hides the values of arguments in the pages that are stored.
+    /// Hides the values of arguments in the stored pages.
     pub fn hide_values(&mut self) {
         self.stored.iter_mut().for_each(PageReport::hide_values);
     }

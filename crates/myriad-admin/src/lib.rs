@@ -1,19 +1,19 @@
-//! What administrators ask of a running server and are told: one language for the control socket, the HTTP API and the
-//! command line.
+//! Messages of the administration interfaces: a common language of the control socket, the HTTP API and the command
+//! line.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `request` | what is asked: one line of JSON on the socket, a body of the API |
-//! | `reply` | what is told: one line of JSON each |
-//! | `report` | the facts: of a zone, of a page, of a purge, of a server of a group |
-//! | `process_memory` | the memory of the process, its limit, what was done for want of it |
-//! | `sight/` | what is seen of the running server: ticks, ranked pages, history, purges, tags |
-//! | `pattern` | `--match`: a wildcard over URLs and keys |
-//! | `hidden` | values of arguments, hidden from readers without a secret |
-//! | `bytes` | keys and URLs, which may hold any byte, as text and back |
+//! | `request` | requests: one line of JSON on the socket, a body of the API |
+//! | `reply` | replies: one line of JSON each |
+//! | `report` | reports: about a zone, a page, a purge, a server of a group |
+//! | `process_memory` | memory of the process, its limit, and actions on low memory |
+//! | `sight/` | monitoring of the running server: ticks, ranked pages, history, purges, tags |
+//! | `pattern` | `--match`: a wildcard for URLs and keys |
+//! | `hidden` | hiding of argument values from clients without a secret |
+//! | `bytes` | keys and URLs, which may contain any byte, as text and back |
 //! | `render/` | reports as lines for a terminal |
 //!
-//! Nothing here has a socket, a file or a clock: who answers has zones, who asks has a terminal.
+//! The crate uses no sockets, files or clocks: the server supplies zones, the command line a terminal.
 
 #![forbid(unsafe_code)]
 

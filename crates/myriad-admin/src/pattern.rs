@@ -1,12 +1,12 @@
-//! `--match`: which pages are meant.
+//! `--match`: selection of pages.
 
-/// A pattern over a URL or a key. With `*` it must fit the whole text, each `*` standing for any run of bytes; without, it
-/// need only be a part of it.
+/// Pattern for a URL or a key. With `*` it must match the whole text, and each `*` matches any sequence of bytes;
+/// without, it matches any part of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern(Vec<u8>);
 
 impl Pattern {
-    /// Reads a pattern; every text is one.
+    /// Creates a pattern; every text is valid.
     pub fn new(text: &str) -> Self {
         if text.contains('*') {
             return Self(text.as_bytes().to_vec());
@@ -14,11 +14,11 @@ impl Pattern {
         Self([b"*", text.as_bytes(), b"*"].concat())
     }
 
-    /// Whether the pattern fits. Takes time in the order of both lengths multiplied, at worst.
+    /// Returns whether the pattern matches. The worst-case time is proportional to the product of both lengths.
     pub fn fits(&self, text: &[u8]) -> bool {
         let pattern = &self.0;
         let (mut at, mut in_text) = (0, 0);
-        // Where to go back to: behind the last `*`, and where in the text that star ends.
+        // Backtracking position: after the last `*` of the pattern, and after the text that it matches.
         let mut star: Option<(usize, usize)> = None;
         while in_text < text.len() {
             match pattern.get(at) {
@@ -28,7 +28,7 @@ impl Pattern {
                 }
                 Some(byte) if *byte == text[in_text] => (at, in_text) = (at + 1, in_text + 1),
                 _ => match star {
-                    // The star takes one byte more.
+                    // The `*` matches another byte.
                     Some((behind, end)) => {
                         star = Some((behind, end + 1));
                         (at, in_text) = (behind, end + 1);

@@ -1,67 +1,67 @@
-//! The memory of the process: what holds it, its limit, what was done for want of it.
+//! Memory of the process: its parts, its limit, and actions on low memory.
 
 use serde::{Deserialize, Serialize};
 
-/// The memory of the worker process at one moment; counts since it began.
+/// Memory of the worker process at one moment; counts since its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ProcessMemoryReport {
-    /// Bytes in memory, as `ps` shows them (`RSS`).
+    /// Resident memory in bytes, as in `ps` (`RSS`).
     pub resident_bytes: u64,
-    /// `memory_limit`, bytes; none where there is none.
+    /// `memory_limit`, in bytes, if any.
     pub limit_bytes: Option<u64>,
-    /// What is done for want of memory now: `normal` for nothing, `shrinking`, `closing`, `refusing`.
+    /// Current action on low memory: `normal` for none, `shrinking`, `closing`, `refusing`.
     pub stage: String,
-    /// How often each stage was begun.
+    /// Number of starts of each stage.
     pub begun: BegunStages,
-    /// Pages that zones have given up; those on disk are there still.
+    /// Pages that zones have evicted; they remain on disk.
     pub evicted_pages: u64,
-    /// Connections that were closed on which nothing was under way.
+    /// Idle connections that were closed.
     pub closed_idle: u64,
-    /// Connections that were closed whose clients stalled.
+    /// Connections that were closed because their clients stalled.
     pub closed_stalled: u64,
-    /// Requests for origins that got 503.
+    /// Requests for origins that were rejected with 503.
     pub refused_requests: u64,
-    /// What holds the memory; the last part is what none of the others accounts for.
+    /// Parts of the memory; the last part is the remainder.
     pub parts: Vec<MemoryPart>,
 }
 
-/// How often each stage was begun.
+/// Number of starts of each stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BegunStages {
-    /// Zones shrink.
+    /// Zones are reduced.
     pub shrinking: u64,
     /// Idle connections are closed.
     pub closing: u64,
-    /// Requests for origins are refused.
+    /// Requests for origins are rejected.
     pub refusing: u64,
 }
 
-/// A part of the memory.
+/// Part of the memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MemoryPart {
     /// `zone`, `connections`, `buffers`, `bodies`, `files`, `disk_writes`, `tls_sessions`, `other`.
     pub part: String,
-    /// Which zone; none for other parts.
+    /// Name of the zone; `None` for other parts.
     pub zone: Option<String>,
-    /// Bytes that it holds.
+    /// Size of the part, in bytes.
     pub bytes: u64,
-    /// Bytes that it may hold now; none where it has no bound of its own.
+    /// Current limit in bytes; `None` without a separate limit.
     pub limit_bytes: Option<u64>,
-    /// Bytes that the configuration lets it hold; the two differ where a zone has given way.
+    /// Configured limit in bytes; it differs from the current limit if a zone was reduced.
     pub configured_bytes: Option<u64>,
 }
 
-/// The memory of the process in a tick.
+/// Memory of the process in a tick.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MemoryTick {
-    /// Bytes in memory.
+    /// Resident memory, in bytes.
     pub resident_bytes: u64,
-    /// `memory_limit`, bytes; none where there is none.
+    /// `memory_limit`, in bytes, if any.
     pub limit_bytes: Option<u64>,
-    /// What is done for want of memory, as in [`ProcessMemoryReport::stage`].
+    /// Current action on low memory, as in [`ProcessMemoryReport::stage`].
     pub stage: String,
 }

@@ -1,64 +1,64 @@
-//! What is told: a line of JSON each, the last of which says that it is the last.
+//! Replies: lines of JSON, the last of which is marked as such.
 
 use serde::{Deserialize, Serialize};
 
 use crate::sight::{HistoryReport, PurgeEvent, SendersReport, TagsReport, Tick, TopsReport};
 use crate::{PageReport, PeerReport, ProcessMemoryReport, PurgeReport, ZoneReport};
 
-/// One line of an answer over the control socket.
+/// Line of a response over the control socket.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reply {
-    /// The figures of a zone.
+    /// Statistics of a zone.
     Zone(Box<ZoneReport>),
-    /// What holds the memory of the process.
+    /// Memory of the process by part.
     Memory(Box<ProcessMemoryReport>),
-    /// A page.
+    /// Stored page.
     Page(Box<PageReport>),
-    /// What became of one purge.
+    /// Result of a purge.
     Purge(Box<PurgeReport>),
-    /// How a server of a group is doing.
+    /// Status of a server of a group.
     Peer(Box<PeerReport>),
-    /// What happened in a second.
+    /// Events of a second.
     Tick(Box<Tick>),
-    /// A purge that was made, at whatever time.
+    /// Executed purge, at any time.
     PurgeEvent(Box<PurgeEvent>),
-    /// Pages by what they cost.
+    /// Pages ranked by cost.
     Tops(Box<TopsReport>),
-    /// Figures of the past.
+    /// History of figures.
     History(Box<HistoryReport>),
-    /// The tags of stored pages.
+    /// Tags of stored pages.
     Tags(Box<TagsReport>),
-    /// Senders with `X-Forwarded-For` that are not trusted.
+    /// Untrusted senders of `X-Forwarded-For`.
     Senders(Box<SendersReport>),
-    /// All was told.
+    /// The response is complete.
     End(Ended),
-    /// It could not be done, or no more of it; the last line too.
+    /// The request failed or was aborted; also the last line.
     Error(String),
 }
 
-/// The end of an answer.
+/// Last line of a complete response.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Ended {
-    /// Where the next request goes on, where there may be more ([`crate::PagesRequest::after`]).
+    /// Position for the next request if further results may exist ([`crate::PagesRequest::after`]).
     pub next: Option<String>,
 }
 
 impl Reply {
-    /// Reads one line; the error is for people.
+    /// Parses a line; the error is a message for users.
     pub fn parse(line: &[u8]) -> Result<Self, String> {
         serde_json::from_slice(line).map_err(|error| error.to_string())
     }
 
-    /// Appends the line, its line feed included.
+    /// Appends the line with its line feed.
     pub fn write(&self, out: &mut Vec<u8>) {
-        // Writing to memory cannot fail, and strings, numbers and lists always have a JSON.
+        // Writing to memory does not fail, and strings, numbers and lists are always valid JSON.
         let _ = serde_json::to_writer(&mut *out, self);
         out.push(b'\n');
     }
 
-    /// The JSON of what is told alone, without the word that says what it is: for programs that know what they asked.
+    /// Returns the JSON of the content without its type name, for programs that already know the type.
     pub fn json(&self) -> String {
         let json = match self {
             Self::Zone(zone) => serde_json::to_string(zone),

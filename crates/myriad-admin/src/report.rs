@@ -1,76 +1,76 @@
-//! The facts: of a zone, of a page, of a purge, of a server of a group.
+//! Reports: about a zone, a page, a purge, a server of a group.
 
 use serde::{Deserialize, Serialize};
 
-/// The figures of one zone at one moment; counts since the worker process started unless stated otherwise.
+/// Statistics of a zone at one moment; counts since the start of the worker process unless stated otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ZoneReport {
-    /// Its name.
+    /// Name.
     pub zone: String,
-    /// The folder of its files.
+    /// Folder of its files.
     pub path: String,
-    /// What is in memory.
+    /// Memory tier.
     pub memory: MemoryReport,
-    /// What is on disk; none where the folder was not opened.
+    /// Disk tier; `None` if the folder was not opened.
     pub disk: Option<DiskReport>,
-    /// What its requests came to.
+    /// Requests by cache status.
     pub requests: RequestCounts,
-    /// Fetches under way now.
+    /// Fetches in progress.
     pub fetching: usize,
     /// Pages stored.
     pub stored: u64,
-    /// Pages that were too large or came when there was no room.
+    /// Pages that were too large or arrived when the zone was full.
     pub rejected: u64,
-    /// Pages that purges took out of memory.
+    /// Pages removed from memory by purges.
     pub purged: u64,
-    /// Purges by pattern whose pages are still being looked for.
+    /// Pattern purges in progress.
     pub running_purges: Vec<RunningPurgeReport>,
 }
 
-/// A tier in memory.
+/// Memory tier.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MemoryReport {
-    /// Pages now, each variant one.
+    /// Current number of pages; each variant counts as one.
     pub pages: usize,
-    /// Keys now.
+    /// Current number of keys.
     pub keys: usize,
-    /// Bytes now, overhead included.
+    /// Current size in bytes, including overhead.
     pub bytes: u64,
-    /// The cap, bytes (`memory=`).
+    /// Maximum size in bytes (`memory=`).
     pub limit_bytes: u64,
-    /// Keys removed to hold the cap.
+    /// Keys evicted to stay within the limit.
     pub evicted: u64,
-    /// Keys removed because nobody asked for them (`inactive=`).
+    /// Keys removed because they were not requested (`inactive=`).
     pub inactive: u64,
 }
 
-/// A tier on disk.
+/// Disk tier.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DiskReport {
-    /// Files now.
+    /// Current number of files.
     pub files: usize,
-    /// Bytes now, in blocks of 4 KB.
+    /// Current size in bytes, in blocks of 4 KB.
     pub bytes: u64,
-    /// The cap, bytes (`max_size=`); none where there is none.
+    /// Maximum size in bytes (`max_size=`), if any.
     pub limit_bytes: Option<u64>,
-    /// Whether every file of the folder is known: false while a start still walks it.
+    /// Set if every file of the folder is known; false while the folder is being scanned after a start.
     pub recovered: bool,
     /// Pages read.
     pub reads: u64,
     /// Pages written.
     pub writes: u64,
-    /// Pages not written: a full queue, no room, a failing disk.
+    /// Pages not written because of a full queue, a lack of space, or a disk error.
     pub dropped: u64,
-    /// Files removed to hold the cap.
+    /// Files evicted to stay within the limit.
     pub evicted: u64,
-    /// Files removed because nobody asked for them (`inactive=`).
+    /// Files removed because they were not requested (`inactive=`).
     pub inactive: u64,
-    /// Files that somebody else removed.
+    /// Files removed by other programs.
     pub vanished: u64,
-    /// Files removed because they were damaged, cut short, foreign or of another version.
+    /// Files removed because they were damaged, truncated, foreign or of another version.
     pub quarantined: u64,
 }
 
@@ -95,22 +95,22 @@ pub struct RequestCounts {
 }
 
 impl RequestCounts {
-    /// The part of requests to the cache that it answered without waiting for an origin; none where none asked.
+    /// Returns the share of cache requests answered without waiting for an origin; `None` without requests.
     pub fn hit_rate(&self) -> Option<f64> {
         (self.asked() > 0).then(|| self.served() as f64 / self.asked() as f64)
     }
 
-    /// Requests that the cache answered without waiting for an origin.
+    /// Returns the number of requests answered by the cache without waiting for an origin.
     pub fn served(&self) -> u64 {
         self.hit + self.stale + self.updating
     }
 
-    /// Requests that asked the cache.
+    /// Returns the number of requests to the cache.
     pub fn asked(&self) -> u64 {
         self.served() + self.miss + self.expired + self.revalidated
     }
 
-    /// The sum of two zones.
+    /// Returns the sum of two zones.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         Self {
@@ -125,187 +125,188 @@ impl RequestCounts {
     }
 }
 
-/// A purge by pattern that is not over.
+/// Pattern purge in progress.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunningPurgeReport {
-    /// Its place in the zone's sequence.
+    /// Sequence number in the zone.
     pub number: u64,
-    /// What it covers, for people.
+    /// Description of the purge.
     pub name: String,
     /// Pages found so far.
     pub count: usize,
 }
 
-/// The tiers that hold a page.
+/// Tiers that contain a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tier {
-    /// In memory alone.
+    /// In memory only.
     #[default]
     Memory,
     /// In memory and in a file.
     Both,
-    /// In a file alone.
+    /// In a file only.
     Disk,
 }
 
-/// One stored page: a variant of a key with its encodings. Times are milliseconds since the Unix epoch.
+/// Stored page: a variant of a key with its encodings. Times are milliseconds since the Unix epoch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PageReport {
-    /// Its zone.
+    /// Name of the zone.
     pub zone: String,
-    /// Its key.
+    /// Cache key.
     pub key: String,
-    /// What it was fetched for; none where that is not known.
+    /// URL that the page was fetched for, if known.
     pub url: Option<String>,
-    /// Which variant of the key it is: what the fields that `Vary` names said; none where there are none.
+    /// Values of the fields in `Vary`, which identify the variant of the key; `None` without `Vary`.
     pub variant: Option<String>,
-    /// The status.
+    /// Status code.
     pub status: u16,
-    /// The media type.
+    /// Media type.
     pub media_type: String,
-    /// When it was asked, for ages.
+    /// Time of the report, for ages.
     pub now_ms: u64,
-    /// When it was stored.
+    /// Time of storing.
     pub stored_ms: u64,
-    /// The time until which it is fresh; 0 after a soft purge.
+    /// Time until which the page is fresh; 0 after a soft purge.
     pub fresh_until_ms: u64,
-    /// The time until which it may be served while somebody fetches a newer one; [`u64::MAX`] for any time.
+    /// Time until which the stale page may be served during an update; [`u64::MAX`] for no limit.
     pub stale_updating_until_ms: u64,
-    /// The time until which it may be served in the place of an error; [`u64::MAX`] for any time.
+    /// Time until which the stale page may be served instead of an error; [`u64::MAX`] for no limit.
     pub stale_error_until_ms: u64,
-    /// Whether somebody fetches a newer one now.
+    /// Set if an update is in progress.
     pub updating: bool,
-    /// How often it was found since it came into memory.
+    /// Number of hits since the page is in memory.
     pub hits: u64,
-    /// Its tags.
+    /// Tags of the page.
     pub tags: Vec<String>,
-    /// The tiers that hold it.
+    /// Tiers that contain the page.
     pub tier: Tier,
-    /// Bytes of the body.
+    /// Size of the body in bytes.
     pub bytes: u64,
-    /// Bytes of memory that all of it takes.
+    /// Size of the page in memory, in bytes.
     pub memory_bytes: u64,
-    /// The body in other codings.
+    /// Body in other codings.
     pub encodings: Vec<EncodingReport>,
     /// `ETag`.
     pub etag: Option<String>,
     /// `Last-Modified`.
     pub last_modified: Option<String>,
-    /// Its file.
+    /// File of the page.
     pub file: Option<String>,
-    /// What its origin has said of its parts (`esi`); none where it has said nothing.
+    /// Fragments that the origin has declared (`esi`); `None` if it has declared none.
     pub esi: Option<EsiReport>,
 }
 
-/// Parts of a page that are not in it.
+/// Fragments of a page that are fetched separately.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EsiReport {
-    /// Whether known visitors may read the page; its parts are then private, else everybody's.
+    /// Set if known visitors may read the page; its fragments are then private, otherwise shared.
     pub known: bool,
-    /// Why they may not, as its origin says.
+    /// Reason of the origin why known visitors may not read the page.
     pub why: Option<String>,
-    /// The parts, in the order of the page.
+    /// Fragments in the order of the page.
     pub parts: Vec<PartReport>,
 }
 
-/// A part of a page.
+/// Fragment of a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PartReport {
-    /// Path and query that it is asked for.
+    /// Path and query of the fragment.
     pub src: String,
-    /// What is asked for where that fails.
+    /// Alternative path if the fragment cannot be fetched.
     pub alt: Option<String>,
-    /// Where it stands in the page, bytes from the beginning.
+    /// Position in the page, in bytes.
     pub at: u64,
-    /// Bytes of the page that stand for it where it is not filled in.
+    /// Number of bytes of the page that replace the fragment if it is not inserted.
     pub instead: u32,
-    /// Whether it is one visitor's, or everybody's.
+    /// Set if the fragment is private, otherwise it is shared.
     pub private: bool,
 }
 
 impl PageReport {
-    /// Milliseconds since it was stored.
+    /// Returns the age in milliseconds.
     pub fn age_ms(&self) -> u64 {
         self.now_ms.saturating_sub(self.stored_ms)
     }
 
-    /// Whether it is fresh.
+    /// Returns whether the page is fresh.
     pub fn is_fresh(&self) -> bool {
         self.now_ms < self.fresh_until_ms
     }
 
-    /// Bytes of the body in all its codings.
+    /// Returns the size of the body in all its codings, in bytes.
     pub fn all_bytes(&self) -> u64 {
         self.bytes + self.encodings.iter().map(|encoding| encoding.bytes).sum::<u64>()
     }
 }
 
-/// A body in another coding.
+/// Body in another coding.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EncodingReport {
     /// `gzip`, `br`, `zstd`.
     pub coding: String,
-    /// Its length.
+    /// Size in bytes.
     pub bytes: u64,
-    /// The level that made it.
+    /// Compression level.
     pub level: u8,
 }
 
-/// What became of one purge.
+/// Result of a purge.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PurgeReport {
     /// `url`, `tag`, `wildcard`, `regex`, `host` or `all`.
     pub kind: String,
-    /// The URL, tag, host or pattern; empty for `all`.
+    /// URL, tag, host or pattern; empty for `all`.
     pub what: String,
-    /// Pages that were purged; none where a pattern was accepted and its pages are still being looked for.
+    /// Number of purged pages; `None` if a pattern purge is in progress.
     pub purged: Option<u64>,
-    /// Whether there may have been more: files of a former start are still being found. They are covered.
+    /// Set if further pages may exist, because the files of a previous start are still being scanned. The purge covers
+    /// them too.
     pub at_least: bool,
 }
 
-/// A server of an `upstream` group at one moment, or one address of it; counts since the worker process started.
+/// Server of an `upstream` group, or one of its addresses, at one moment; counts since the start of the worker process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PeerReport {
-    /// The block that its group stands in: `http` or `stream`.
+    /// Configuration block of its group: `http` or `stream`.
     pub block: String,
-    /// Its group.
+    /// Name of the group.
     pub group: String,
-    /// What the configuration calls it.
+    /// Name in the configuration.
     pub server: String,
-    /// Where it listens.
+    /// Address of the server.
     pub address: String,
-    /// `up`, `draining`, `down`, `unavail` where it has failed too often, `checking` and `unhealthy` by its checks.
+    /// `up`, `draining`, `down`, `unavail` after too many failures, `checking` and `unhealthy` by health checks.
     pub state: String,
-    /// Whether an administrator has said so, and not the configuration.
+    /// Set if an administrator has set the state, not the configuration.
     pub ordered: bool,
-    /// Its share of the requests.
+    /// Weight in load balancing.
     pub weight: u32,
-    /// Whether it is used only when the others are unavailable.
+    /// Set if the server is used only when the others are unavailable.
     pub backup: bool,
-    /// Most requests at once (`max_conns`), 0 for no limit.
+    /// Maximum number of concurrent requests (`max_conns`), 0 for no limit.
     pub max_conns: u32,
-    /// Requests, or connections, that it is working on.
+    /// Requests or connections in progress.
     pub active: u32,
-    /// Those that it was given.
+    /// Number of requests or connections sent to it.
     pub requests: u64,
-    /// Those that failed.
+    /// Number of failed requests or connections.
     pub failures: u64,
-    /// Children of its pool of PHP, as the pool said last; none where it is not asked (`origin_queue ... status=`).
+    /// Children of its PHP pool at the last poll; `None` if it is not polled (`origin_queue ... status=`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub children: Option<u32>,
-    /// Those of them that were idle.
+    /// Idle children.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub children_idle: Option<u32>,
-    /// Connections that none of them had accepted.
+    /// Connections that no child had accepted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub listen_queue: Option<u32>,
 }

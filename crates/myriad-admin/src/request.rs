@@ -1,4 +1,4 @@
-//! What is asked.
+//! Requests.
 
 use std::fmt;
 
@@ -6,83 +6,83 @@ use serde::{Deserialize, Serialize};
 
 use crate::sight::{HistoryRequest, LiveRequest, PurgesRequest, SendersRequest, TagsRequest, TopsRequest};
 
-/// Bytes of the longest request, its line feed included: a thousand long URLs fit.
+/// Maximum length of a request, including its line feed, in bytes: enough for a thousand long URLs.
 pub const MOST_REQUEST_BYTES: usize = 1 << 20;
-/// URLs, tags and patterns that one request may purge.
+/// Maximum number of URLs, tags and patterns in a purge request.
 pub const MOST_PURGES: usize = 10_000;
 
-/// Bytes of the longest `match`.
+/// Maximum length of `match`, in bytes.
 const MOST_PATTERN_BYTES: usize = 1024;
 
-/// A request over the control socket: one line of JSON such as `{"pages":{"zone":"pages"}}`.
+/// Request over the control socket: a line of JSON such as `{"pages":{"zone":"pages"}}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Request {
-    /// The figures of all zones.
+    /// Statistics of zones.
     Stats(StatsRequest),
-    /// What holds the memory of the process.
+    /// Memory of the process by part.
     Memory(MemoryRequest),
-    /// What is stored.
+    /// List of stored pages.
     Pages(PagesRequest),
-    /// All that is known of one page.
+    /// Details of a page.
     Page(PageRequest),
-    /// Take pages out.
+    /// Purge of pages.
     Purge(PurgeRequest),
-    /// How servers of `upstream` groups are doing.
+    /// Status of servers of `upstream` groups.
     Upstreams(UpstreamsRequest),
-    /// Put servers of a group into service, or take them out of it.
+    /// Change of the state of servers.
     ChangeUpstream(UpstreamChange),
-    /// What happens, each second.
+    /// Events, each second.
     Live(LiveRequest),
-    /// Pages by what they cost.
+    /// Pages ranked by cost.
     Tops(TopsRequest),
-    /// Figures of the past.
+    /// History of figures.
     History(HistoryRequest),
-    /// The last purges.
+    /// Last purges.
     Purges(PurgesRequest),
-    /// The tags of stored pages.
+    /// Tags of stored pages.
     Tags(TagsRequest),
-    /// Senders with `X-Forwarded-For` that are not trusted.
+    /// Untrusted senders of `X-Forwarded-For`.
     Senders(SendersRequest),
 }
 
-/// Which servers of groups are asked for.
+/// Selection of servers of groups.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct UpstreamsRequest {
-    /// One group; all where it is not named.
+    /// Name of the group; `None` for all.
     pub group: Option<String>,
-    /// One server, by its name in the configuration or by its address; all where it is not named.
+    /// Name of the server in the configuration, or its address; `None` for all.
     pub server: Option<String>,
 }
 
-/// What is to become of servers.
+/// Change of the state of servers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UpstreamChange {
-    /// Their group.
+    /// Name of the group.
     pub group: String,
-    /// One server, by its name in the configuration or by its address; all of the group where it is not named.
+    /// Name of the server in the configuration, or its address; `None` for all of the group.
     #[serde(default)]
     pub server: Option<String>,
-    /// What they are to be.
+    /// New state.
     pub state: WantedState,
 }
 
-/// What a server is to be, whatever the configuration says.
+/// State of a server that overrides the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WantedState {
     /// In service.
     Up,
-    /// Only for visitors who are its own (`sticky`).
+    /// Only for clients bound to the server (`sticky`).
     Drain,
     /// Out of service.
     Down,
 }
 
 impl WantedState {
-    /// Its word.
+    /// Returns the keyword.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Up => "up",
@@ -92,51 +92,51 @@ impl WantedState {
     }
 }
 
-/// Which zones' figures are asked for.
+/// Selection of zones for statistics.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StatsRequest {
-    /// One zone; all where it is not named.
+    /// Name of the zone; `None` for all.
     pub zone: Option<String>,
 }
 
-/// What holds the memory of the process: there is nothing to choose.
+/// Memory request, without parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MemoryRequest {}
 
-/// Which pages are asked for.
+/// Selection of pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PagesRequest {
-    /// One zone; all where it is not named.
+    /// Name of the zone; `None` for all.
     pub zone: Option<String>,
-    /// Pages of this host.
+    /// Host of the pages.
     pub host: Option<String>,
-    /// Pages whose URL or key this fits ([`crate::Pattern`]).
+    /// Pattern for the URL or key of the pages ([`crate::Pattern`]).
     #[serde(rename = "match")]
     pub matching: Option<String>,
-    /// Most pages that are told.
+    /// Maximum number of pages.
     pub limit: Option<u64>,
-    /// The place where an earlier answer ended ([`crate::Ended::next`]).
+    /// Continuation position of an earlier response ([`crate::Ended::next`]).
     pub after: Option<String>,
 }
 
-/// Which page is asked for.
+/// Selection of a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PageRequest {
-    /// Its URL, or its key as it is shown.
+    /// URL, or key in its text form.
     pub page: String,
-    /// One zone; all where it is not named.
+    /// Name of the zone; `None` for all.
     pub zone: Option<String>,
 }
 
-/// What is to be purged: the union of all that is named.
+/// Purge: the union of all selected pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PurgeRequest {
-    /// URLs, `http://host/path?query`; all their variants go.
+    /// URLs, `http://host/path?query`, with all variants.
     pub urls: Vec<String>,
     /// Tags.
     pub tags: Vec<String>,
@@ -144,21 +144,22 @@ pub struct PurgeRequest {
     pub wildcards: Vec<String>,
     /// Regular expressions over URLs.
     pub regexes: Vec<String>,
-    /// Everything of these hosts.
+    /// Hosts whose pages are purged.
     pub hosts: Vec<String>,
-    /// Everything.
+    /// Set if all pages are purged.
     pub all: bool,
-    /// Leave the pages, stale from now on: the next visitor has them refreshed.
+    /// Set if the pages are retained and become stale; the next request refreshes them.
     pub soft: bool,
-    /// Leave the pages for when their origin fails; until then they are fetched before anybody sees them again.
+    /// Set if the pages are retained for use when their origin fails; otherwise they are fetched before they are used
+    /// again.
     pub invalidate: bool,
-    /// One zone; all where it is not named.
+    /// Name of the zone; `None` for all.
     pub zone: Option<String>,
-    /// Answer only once what a pattern covers has been found and counted.
+    /// Set if the response waits until the pages of a pattern have been found and counted.
     pub wait: bool,
 }
 
-/// Why a request was not understood; the text is for whoever sent it.
+/// Error of an invalid request; the text is for the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestError(String);
 
@@ -171,7 +172,7 @@ impl fmt::Display for RequestError {
 impl std::error::Error for RequestError {}
 
 impl Request {
-    /// Reads one line.
+    /// Parses a line.
     pub fn parse(line: &[u8]) -> Result<Self, RequestError> {
         let request: Self = read(line)?;
         match &request {
@@ -184,23 +185,23 @@ impl Request {
         Ok(request)
     }
 
-    /// The line, its line feed included.
+    /// Returns the line with its line feed.
     pub fn line(&self) -> String {
-        // Strings, numbers and lists always have a JSON.
+        // Strings, numbers and lists are always valid JSON.
         let mut line = serde_json::to_string(self).unwrap_or_default();
         line.push('\n');
         line
     }
 }
 
-/// Reads what the HTTP API is sent.
+/// Parses a purge of the HTTP API.
 pub fn parse_purge(body: &[u8]) -> Result<PurgeRequest, RequestError> {
     let purge: PurgeRequest = read(body)?;
     purge.check()?;
     Ok(purge)
 }
 
-/// Reads what the HTTP API is sent of a group.
+/// Parses a change of a group of the HTTP API.
 pub fn parse_upstream_change(body: &[u8]) -> Result<UpstreamChange, RequestError> {
     let change: UpstreamChange = read(body)?;
     change.check()?;
@@ -217,7 +218,7 @@ impl UpstreamChange {
 }
 
 impl PagesRequest {
-    /// Whether it can be answered.
+    /// Validates the request.
     pub fn check(&self) -> Result<(), RequestError> {
         match &self.matching {
             Some(pattern) if pattern.len() > MOST_PATTERN_BYTES => {
@@ -229,13 +230,13 @@ impl PagesRequest {
 }
 
 impl PurgeRequest {
-    /// How many purges it asks for.
+    /// Returns the number of purges.
     pub fn len(&self) -> usize {
         let lists = [&self.urls, &self.tags, &self.wildcards, &self.regexes, &self.hosts];
         lists.iter().map(|list| list.len()).sum::<usize>() + usize::from(self.all)
     }
 
-    /// Whether it asks for none.
+    /// Returns whether the request contains no purges.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -364,7 +365,7 @@ mod tests {
                     _ => line.insert(at, b"{}[]\",:\\0e"[rng.usize(..10)]),
                 }
             }
-            // What was understood is understood again when it is said back.
+            // The serialization of a parsed request is parsed to the same request.
             if let Ok(request) = Request::parse(&line) {
                 assert_eq!(Request::parse(request.line().as_bytes()), Ok(request));
             }

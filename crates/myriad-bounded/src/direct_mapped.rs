@@ -1,20 +1,20 @@
-//! A map of fixed size in which the hash of a key says its slot.
+//! Map of fixed size in which the hash of a key determines its slot.
 
-/// Slots of a map; a power of two.
+/// Number of slots of a map; a power of two.
 const SLOTS: usize = 1024;
 
-/// Values by the hashes of their keys, each in the one slot that its hash says.
+/// Map of values by the hashes of their keys, with one possible slot for each hash.
 ///
-/// Bound: 1024 values, which are made when the first comes and reused from then on, with the memory that they own. Displaced: what
-/// lies in a slot, by a hash that asks for the slot a second time while no other has; so those who go through a million keys once
-/// neither push out what others come for again, nor write anything down. Cost: the hashes lie apart from the values, so that
-/// whoever finds nothing has looked at eight bytes. The map knows no keys: that a value is of the key that was meant, and not of
-/// another with the same hash, is for its owner to see.
+/// Bound: 1024 values. They are created on the first insertion and reused from then on, including the memory that they
+/// own. Eviction: a slot is overwritten by a hash that claims it a second time without another claim in between. A scan
+/// over a million keys therefore neither evicts frequently used keys nor writes values. Cost: the hashes are stored
+/// separately from the values, so that an unsuccessful lookup reads only eight bytes. The map does not store keys: its
+/// owner must check that a value belongs to the key and not to another key with the same hash.
 #[derive(Debug)]
 pub struct DirectMapped<T> {
-    /// Zero where nothing is kept; none before the first.
+    /// Hashes of the slots; zero for an empty slot. Empty before the first insertion.
     kept: Vec<u64>,
-    /// The hash that asked last for each slot and did not get it.
+    /// Last hash that claimed each slot without success.
     refused: Vec<u64>,
     values: Vec<T>,
 }
@@ -26,15 +26,15 @@ impl<T> Default for DirectMapped<T> {
 }
 
 impl<T: Default> DirectMapped<T> {
-    /// The value that is kept for this hash.
+    /// Returns the value stored for this hash.
     #[inline]
     pub fn find(&self, hash: u64) -> Option<&T> {
         let at = hash as usize & (SLOTS - 1);
         if self.kept.get(at) == Some(&hash.max(1)) { self.values.get(at) } else { None }
     }
 
-    /// The value in the slot of this hash, which it keeps from now on, if it may; it holds what lay there before, and is to be
-    /// overwritten. `is_over` tells of a value that nobody believes any more: its slot is free.
+    /// Claims the slot of this hash. Returns its value, which contains the previous contents and must be overwritten,
+    /// if the claim succeeds. `is_over` returns whether a value is no longer valid, so that its slot is free.
     pub fn claim(&mut self, hash: u64, is_over: impl Fn(&T) -> bool) -> Option<&mut T> {
         if self.values.is_empty() {
             self.kept.resize(SLOTS, 0);

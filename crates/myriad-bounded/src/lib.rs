@@ -1,11 +1,12 @@
-//! Maps of bounded size, for what clients have a say in: a flood of keys displaces others, and never fills the memory.
+//! Maps of bounded size for keys that clients can influence: a flood of keys evicts entries, but cannot exhaust the
+//! memory.
 //!
-//! | map | bound | displaced | cost |
+//! | map | bound | eviction | cost |
 //! |---|---|---|---|
-//! | [`Lru`] | the weight of all entries | what was used longest ago | a look-up, an entry moved in a list; memory as entries come |
-//! | [`DirectMapped`] | 1024 slots | what a key finds in its slot when it comes for the second time | eight bytes looked at where nothing is found |
+//! | [`Lru`] | weight of all entries | least recently used entry | a lookup, an entry moved in a list; memory grows with the entries |
+//! | [`DirectMapped`] | 1024 slots | entry in the slot of a key that is claimed twice | eight bytes read for an unsuccessful lookup |
 //!
-//! Pages, small files and what else has other bounds than these have their own structures, where they are.
+//! Pages, small files and other data with different bounds have separate structures in their crates.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! A map of bounded weight: what was used longest ago goes first.
+//! Map of bounded weight that evicts the least recently used entries.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -11,11 +11,12 @@ const NONE: u32 = u32::MAX;
 
 /// Entries by key, in the order of their last use.
 ///
-/// Bound: the entries weigh no more than `most` together; what an entry weighs, its owner says: bytes, or 1 where entries are
-/// counted. Displaced: the oldest, which was inserted or asked for by [`Self::get_mut`] longest ago. Cost: one look-up, and a
-/// constant number of links in a list for each use. Hashes are seeded: nobody outside can choose keys that collide.
+/// Bound: the total weight of the entries is at most `most`. The owner defines the weight of an entry: bytes, or 1 to
+/// count entries. Eviction: the entry that was least recently inserted or accessed by [`Self::get_mut`]. Cost: one
+/// lookup, and a constant number of link updates per use. Hashes are seeded, so that clients cannot choose colliding
+/// keys.
 pub struct Lru<K, V> {
-    /// Places in `slots`.
+    /// Indexes in `slots`.
     index: HashTable<u32>,
     hasher: RandomState,
     slots: Vec<Slot<K, V>>,
@@ -36,7 +37,7 @@ struct Slot<K, V> {
 }
 
 impl<K: Hash + Eq, V> Lru<K, V> {
-    /// A map of entries that weigh at most `most` together.
+    /// Creates a map with a maximum total weight of `most`.
     pub fn new(most: u64) -> Self {
         Self {
             index: HashTable::new(),
@@ -50,13 +51,13 @@ impl<K: Hash + Eq, V> Lru<K, V> {
         }
     }
 
-    /// Changes the bound; the oldest entries beyond it go.
+    /// Changes the bound, and evicts the oldest entries beyond it.
     pub fn set_most(&mut self, most: u64) {
         self.most = most;
         self.make_room(0);
     }
 
-    /// The entry of a key, which stays as old as it is.
+    /// Returns the entry of a key without changing its age.
     pub fn get<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> Option<&V>
     where
         K: Borrow<Q>,
@@ -64,7 +65,7 @@ impl<K: Hash + Eq, V> Lru<K, V> {
         self.value(self.find(self.hasher.hash_one(key), key)?)
     }
 
-    /// The entry of a key, which becomes the newest.
+    /// Returns the entry of a key and makes it the newest.
     pub fn get_mut<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
     where
         K: Borrow<Q>,
@@ -77,8 +78,8 @@ impl<K: Hash + Eq, V> Lru<K, V> {
         self.slots[at as usize].entry.as_mut().map(|(_, value)| value)
     }
 
-    /// Adds an entry, the newest, in place of the one that its key has, and at the cost of the oldest. False, with the map as it
-    /// was but for the entry of the key, where there is no room for it at all.
+    /// Inserts an entry as the newest, replacing that of its key and evicting the oldest entries. Returns false if the
+    /// entry exceeds the bound; only the previous entry of the key is removed then.
     pub fn insert(&mut self, key: K, value: V, weight: u32) -> bool {
         let hash = self.hasher.hash_one(&key);
         if let Some(at) = self.find(hash, &key) {
@@ -103,12 +104,12 @@ impl<K: Hash + Eq, V> Lru<K, V> {
         true
     }
 
-    /// Whether an entry of this weight would displace nothing.
+    /// Returns whether an entry of this weight would fit without eviction.
     pub fn has_room(&self, weight: u32) -> bool {
         self.weight + u64::from(weight) <= self.most
     }
 
-    /// Takes the entry of a key out.
+    /// Removes and returns the entry of a key.
     pub fn remove<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
@@ -117,7 +118,7 @@ impl<K: Hash + Eq, V> Lru<K, V> {
         self.take(at).map(|(_, value)| value)
     }
 
-    /// Takes the oldest entry out, if it is one that `may_go`. Whether one went.
+    /// Removes the oldest entry if `may_go` returns true for it. Returns whether an entry was removed.
     pub fn remove_oldest_if(&mut self, may_go: impl FnOnce(&V) -> bool) -> bool {
         let goes = self.value(self.oldest).is_some_and(may_go);
         if goes {
@@ -126,27 +127,27 @@ impl<K: Hash + Eq, V> Lru<K, V> {
         goes
     }
 
-    /// Takes all entries out.
+    /// Removes all entries.
     pub fn clear(&mut self) {
         *self = Self { hasher: self.hasher.clone(), ..Self::new(self.most) };
     }
 
-    /// How many entries there are.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.index.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether the map is empty.
     pub fn is_empty(&self) -> bool {
         self.index.is_empty()
     }
 
-    /// What the entries weigh together.
+    /// Returns the total weight of the entries.
     pub fn weight(&self) -> u64 {
         self.weight
     }
 
-    /// The values, in no order.
+    /// Returns the values, in no order.
     pub fn values(&self) -> impl Iterator<Item = &V> {
         self.slots.iter().filter_map(|slot| slot.entry.as_ref()).map(|(_, value)| value)
     }
@@ -170,7 +171,7 @@ impl<K: Hash + Eq, V> Lru<K, V> {
         self.index.find(hash, is_it).copied()
     }
 
-    /// Takes the entry of a slot out.
+    /// Removes the entry of a slot.
     fn take(&mut self, at: u32) -> Option<(K, V)> {
         self.unlink(at);
         let slot = &mut self.slots[at as usize];
@@ -278,7 +279,7 @@ mod tests {
         for seed in 0..300 {
             let mut random = fastrand::Rng::with_seed(seed);
             let mut map: Lru<u8, u32> = Lru::new(MOST);
-            // The oldest first: key, value, weight.
+            // Oldest first: key, value, weight.
             let mut model: Vec<(u8, u32, u32)> = Vec::new();
             for step in 0..400u32 {
                 let key = random.u8(0..32);

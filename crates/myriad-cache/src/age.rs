@@ -6,8 +6,10 @@ use myriad_policy::CacheStatus;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::OriginPlace;
 
-/// `Age` in seconds of a page that was made at `born`, ms since the epoch: where it was not fetched or confirmed for this very
-/// request, or came with an age of its own.
+/// Returns the value of `Age`, in seconds, for a page generated at `born` (ms since the epoch).
+///
+/// `None` if the page was revalidated for this request, if it was fetched for this request and the origin sent no
+/// `Age`, or if the configuration hides the field.
 pub(crate) fn age_s(exchange: &Exchange, origin: &OriginPlace, born: u64) -> Option<u64> {
     let request = &exchange.request;
     if request.cache.shown.status == Some(CacheStatus::Revalidated)

@@ -1,4 +1,4 @@
-//! The right to fetch a page is claimed: the first request leads, those that come meanwhile wait for it (`*_cache_lock`).
+//! Claims the right to fetch a page: the first request leads, concurrent requests wait for its result (`*_cache_lock`).
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::page;
 use myriad_exchange::exchange::Exchange;
 use myriad_page::{Page, write_variant};
 
-/// Leads the fetch, or waits for who does. Without a lock every request fetches for itself.
+/// Leads the fetch, or waits for the request that leads it. Without a lock every request fetches the page.
 pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, stale: Option<Page>) -> Next {
     let cache = cached.cache;
     let Some(lock) = cache.rules.lock else { return Next::Lead(stale) };
@@ -42,7 +42,7 @@ pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, stale: Option<Pag
             let stale = stale.or_else(|| exchange.request.cache.stale.clone());
             Next::Follow(Follow { reader, report: None, stale, patience })
         }
-        // What was for one visitor a moment ago is, most likely, for this one too.
+        // A recent response under this key was not shareable, so a response for this request probably is not either.
         Claim::Pass if cache.rules.shared_fetch.hides_cookies(fields) => Next::Pass(PassReason::NotShared),
         Claim::Pass => Next::Lead(stale),
     }
@@ -62,7 +62,7 @@ mod tests {
         words(&run(&mut exchange, held.get(), None))
     }
 
-    /// The fetch of another request, under way.
+    /// Starts the fetch of another request.
     fn lead(site: &TestSite) -> myriad_store::FlightWriter<myriad_page::PageMeta> {
         let exchange = keyed(site, &[]);
         let options = ClaimOptions { now: exchange.request.received.at_ms, lock_age_ms: 5000, address: None };

@@ -1,4 +1,4 @@
-//! The companion of a page's key: a page for other codings has everybody's ([`crate::other_codings`]), and the other way round.
+//! Companion of a page's key: the shared key for a page of other codings ([`crate::other_codings`]), and vice versa.
 
 use std::sync::Arc;
 
@@ -13,17 +13,19 @@ use myriad_exchange::runtime::CachePlace;
 use myriad_page::PageMeta;
 use myriad_page::key::{CODINGS, of_other_codings};
 
-/// The other of the two keys, should the answer turn out to belong under that too: everybody's, where it does not vary by
-/// coding, and that for other codings, where it does.
+/// Fetch under the other of the two keys, for a response that belongs under both: the shared key if the response does
+/// not vary by coding, the key for other codings if it does.
 pub(crate) struct Companion {
     writer: FlightWriter<PageMeta>,
-    /// Whether it is that for other codings.
+    /// Set if this is the key for other codings.
     apart: bool,
 }
 
 impl Companion {
-    /// Begins with the fetch, so that a purge which comes meanwhile covers this as well. Everybody's page stays as long as it
-    /// is fresh: what is fetched for one client, with all the fields of its request, must not take its place before its time.
+    /// Begins together with the fetch, so that a purge during the fetch covers this entry too.
+    ///
+    /// Returns `None` while the shared page is fresh: a response fetched with all header fields of one client must not
+    /// replace it before it expires.
     pub(crate) fn begin(request: &Request, cache: &CachePlace) -> Option<Self> {
         let codings = request.cache.codings.as_ref()?;
         let now = myriad_net::clock::now_ms();
@@ -36,8 +38,10 @@ impl Companion {
         Some(Self { writer, apart: !codings.apart })
     }
 
-    /// Goes on where an answer with these fields belongs here. What came in a coding that cannot be undone came so because
-    /// this client named it, whatever `Vary` says: it is no page for everybody.
+    /// Continues if a response with these header fields belongs under this key.
+    ///
+    /// A response in a coding that cannot be decoded was selected by this client's `Accept-Encoding`, regardless of
+    /// `Vary`. It is never stored under the shared key.
     pub(crate) fn admit(
         self,
         exchange: &Exchange,
@@ -54,14 +58,14 @@ impl Companion {
     }
 }
 
-/// An answer that belongs under the other key too.
+/// Response that belongs under the other key too.
 pub(crate) struct CompanionPage {
     writer: FlightWriter<PageMeta>,
     selection: Option<Selection>,
 }
 
 impl CompanionPage {
-    /// Stores the whole page.
+    /// Stores the complete page.
     pub(crate) fn store(self, exchange: &Exchange, cache: &CachePlace, meta: PageMeta, body: &Body) {
         let admission =
             Admission { head: Arc::new(meta.clone()), selection: self.selection, length: Some(body.len()) };

@@ -1,4 +1,4 @@
-//! A page is whole: it goes into the store with its tag and its first encoding.
+//! Completion of a page: it is stored with its entity tag and its first encoding.
 
 use myriad_policy::{CacheStatus, EntityTag};
 use myriad_store::{BodyWriter, Completed, Completion};
@@ -7,7 +7,7 @@ use crate::page;
 use myriad_exchange::exchange::Exchange;
 use myriad_page::{PageMeta, PageZone};
 
-/// Completes the page that was written to the zone, and counts it there. One that memory does not hold gets no encodings.
+/// Completes the page written to the zone, and counts it there. A page whose body is not in memory gets no encodings.
 pub(crate) fn complete(
     exchange: &Exchange,
     zone: &PageZone,

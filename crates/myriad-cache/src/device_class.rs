@@ -13,13 +13,13 @@ use myriad_exchange::runtime::Value::Ready;
 /// `cache_device_class` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeviceClass {
-    /// Whether what varies by `User-Agent` has one variant for each class of device.
+    /// Set if responses that vary by `User-Agent` have one variant per class of device.
     pub on: bool,
 }
 
 feature_settings!(DeviceClass);
 
-/// The feature, for the list of them.
+/// Feature for the feature list.
 pub const FEATURE: Feature = Feature::new("cache", ROWS).with_variables(VARIABLES);
 
 static ROWS: &[Directive] = &[Directive::new(

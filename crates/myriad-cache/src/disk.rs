@@ -1,5 +1,4 @@
-//! Pages that come from the disk: read into memory when somebody asks for them, or sent piece by piece where they are
-//! too long for that.
+//! Pages on disk: loaded into memory on request, or streamed if they are too long for memory.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -18,23 +17,23 @@ use myriad_exchange::exchange::{Exchange, Request};
 use myriad_page::write_variant;
 use myriad_page::{Page, PageMeta};
 
-/// How long a disk may keep those who read a page waiting before the page is no longer written to it.
+/// Maximum time that a slow disk may delay the readers of a page. After it, the page is no longer written to disk.
 const DISK_PATIENCE: Duration = Duration::from_secs(1);
 
-/// Finds the file that the page may be in, where memory has no page.
+/// Finds the file that may contain the page, if memory has no page.
 pub(crate) fn seek(exchange: &Exchange, cached: Cached<'_>) -> Next {
     let request = &exchange.request;
     let fields = request.received.head.fields();
     let key = KeyRef::new(&request.cache.key);
     let zone = &cached.cache.zone.zone;
     match zone.seek(key, |selector, variant| write_variant(selector, fields, variant)) {
-        // A file that was read gave the page, or had none for this request.
+        // A file already read for this request either provided the page or did not match.
         Some(file) if request.cache.journey.sought != Some(file) => Next::Load(file),
         _ => Next::Stale(None),
     }
 }
 
-/// Begins to read the file.
+/// Starts to read the file.
 pub(crate) fn load(exchange: &mut Exchange, cached: Cached<'_>, file: PageFile) -> Next {
     let request = &mut exchange.request;
     let key = KeyRef::new(&request.cache.key);
@@ -45,13 +44,14 @@ pub(crate) fn load(exchange: &mut Exchange, cached: Cached<'_>, file: PageFile) 
     Next::Read(reader)
 }
 
-/// Waits until the file is read. Whatever the end: what there is is in memory now.
+/// Waits until the file is read. Regardless of the result, the next look-up uses memory.
 pub(crate) async fn read(mut reader: FlightReader<PageMeta>) -> Next {
     poll_fn(|cx| reader.poll_end(cx, |_, _| {}).map(drop)).await;
     Next::LookUp
 }
 
-/// Opens the body of a page, which is too long for memory. Where the file is gone or damaged, the page is not there.
+/// Opens the body of a page that is too long for memory. If the file is missing or damaged, the page is removed from
+/// the index and the request continues without a stored page.
 pub(crate) async fn open(
     exchange: &mut Exchange,
     cached: Cached<'_>,
@@ -68,14 +68,14 @@ pub(crate) async fn open(
     }
 }
 
-/// Whether a page's body has to be opened before the page can be served.
+/// Returns whether the page's body must be opened before the page can be served.
 pub(crate) fn must_open(request: &Request, page: &Page) -> bool {
     page.stored_body().is_some()
         && request.cache.journey.opened.is_none()
         && request.received.head.method() != Method::Head
 }
 
-/// The body of a page that lies on disk.
+/// Returns the body of a page on disk; `None` if the page's body is in memory.
 pub(crate) fn body(request: &mut Request, page: &Page) -> Option<ResponseBody> {
     page.stored_body()?;
     let length = page.body_len();
@@ -83,7 +83,7 @@ pub(crate) fn body(request: &mut Request, page: &Page) -> Option<ResponseBody> {
     Some(ResponseBody::Stream(Box::pin(body), Some(length)))
 }
 
-/// A body read from disk as the client takes it; without a reader for HEAD, which wants its length alone.
+/// Body streamed from disk to the client. It has no reader for HEAD, which needs only the length.
 struct StoredPage {
     reader: Option<BodyReader>,
     length: u64,
@@ -108,8 +108,10 @@ impl Body for StoredPage {
     }
 }
 
-/// Waits until the next piece of a page that is being fetched is wanted. A disk that does not keep up is given up, so
-/// that it holds no visitor.
+/// Waits until the writer accepts the next piece of a page in flight.
+///
+/// If the disk is the cause of the wait for longer than [`DISK_PATIENCE`], the page is no longer written to disk, so
+/// that clients do not stall.
 pub(crate) async fn capacity(writer: &mut BodyWriter<PageMeta>) -> Capacity {
     loop {
         if !writer.is_spilling() {

@@ -1,4 +1,5 @@
-//! Hot pages refreshed before they expire, within a budget: one at a time on each worker, and a pause between them.
+//! Refresh of hot pages before they expire, within a budget: one refresh at a time on each worker, with a pause between
+//! them.
 
 use std::rc::Rc;
 
@@ -9,10 +10,10 @@ use myriad_exchange::runtime::CachePlace;
 use myriad_exchange::worker::Generation;
 use myriad_page::Page;
 
-/// Least time between two early refreshes on a worker, ms: an origin that fails is not asked without end.
+/// Minimum time between two early refreshes on a worker, in milliseconds. It limits the requests to a failing origin.
 const PAUSE_MS: u64 = 250;
 
-/// The early refresh under way; gives the budget back when it is over.
+/// Early refresh in progress. Returns the budget on drop.
 pub(crate) struct Spent(Rc<Generation>);
 
 impl Drop for Spent {
@@ -21,7 +22,7 @@ impl Drop for Spent {
     }
 }
 
-/// Whether a fresh page is to be refreshed, and may be now.
+/// Returns whether a fresh page is due for an early refresh and the budget admits one now.
 pub(crate) fn is_due(exchange: &Exchange, cache: &CachePlace, page: &Page) -> bool {
     let request = &exchange.request;
     let now = request.received.at_ms;
@@ -33,7 +34,7 @@ pub(crate) fn is_due(exchange: &Exchange, cache: &CachePlace, page: &Page) -> bo
         && now >= budget.next_ms.get()
 }
 
-/// Takes the budget for a refresh that begins at `now`, ms since the epoch.
+/// Takes the budget for a refresh that begins at `now`, in ms since the epoch.
 pub(crate) fn spend(site: Rc<Generation>, now: u64) -> Spent {
     site.early.busy.set(true);
     site.early.next_ms.set(now.saturating_add(PAUSE_MS));

@@ -1,5 +1,6 @@
-//! `early_hints_stored`: whoever waits for an origin is told meanwhile, by 103 (Early Hints, RFC 8297), what the last stored page of the
-//! address has a browser load. It is everybody's page that is read, so that nobody is told of another.
+//! `early_hints_stored`: a client that waits for an origin receives 103 (Early Hints, RFC 8297) with the resources that
+//! the last stored page of the address loads. Only the shared page is read, so that no hints of a private page are
+//! sent.
 
 use myriad_conf::feature_settings;
 use myriad_conf::registry::{Contexts, Directive, FLAG};
@@ -18,10 +19,10 @@ use myriad_store::KeyRef;
 use crate::next::Cached;
 
 const EARLY_HINTS: u16 = 103;
-/// Longest field section of such an answer, in bytes.
+/// Maximum length of the field section of a 103 response, in bytes.
 const LONGEST: usize = 4 << 10;
 
-/// `early_hints_stored`.
+/// Settings of `early_hints_stored`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct StoredHintSettings {
     on: bool,
@@ -29,7 +30,7 @@ struct StoredHintSettings {
 
 feature_settings!(StoredHintSettings);
 
-/// The directive.
+/// Row of the directive.
 pub static ROWS: &[Directive] = &[Directive::new(
     "early_hints_stored",
     Contexts::HSL,
@@ -40,7 +41,7 @@ pub static ROWS: &[Directive] = &[Directive::new(
 .default("off")
 .own()];
 
-/// That the directive is on at a place.
+/// Marker for a place where the directive is on.
 struct StoredHints;
 
 /// Compiles `early_hints_stored`.
@@ -50,14 +51,15 @@ pub fn compile(_: &mut dyn SettingsCompiler, settings: &Settings, features: &mut
     }
 }
 
-/// Tells the visitor who will wait for an origin what `stale` loads, the page that is fetched anew.
+/// Sends hints from `stale`, the page that is fetched again, to a client that waits for the origin.
 pub(crate) fn of_page(request: &Request, stale: Option<&Page>) {
     if let Some(page) = stale.filter(|_| is_wanted(request)) {
         tell(request, page);
     }
 }
 
-/// Tells the visitor who bypasses the cache what everybody's page loads, where there is one in memory. The key is made for this alone.
+/// Sends hints from the shared page, if memory has it, to a client that bypasses the cache. The key is written only for
+/// this look-up.
 pub(crate) fn of_shared_page(exchange: &mut Exchange, cached: Cached<'_>) {
     if !is_wanted(&exchange.request) {
         return;
@@ -75,8 +77,9 @@ pub(crate) fn of_shared_page(exchange: &mut Exchange, cached: Cached<'_>) {
     request.cache.key = own;
 }
 
-/// Whether a browser asks, which waits for a page to show. Over HTTP/1 too much breaks where an answer comes before the answer, and
-/// browsers do not listen.
+/// Returns whether the request is a browser's navigation over HTTP/2 or HTTP/3 where the directive is on.
+///
+/// HTTP/1 is excluded: interim responses cause too many failures there, and browsers ignore them.
 fn is_wanted(request: &Request) -> bool {
     let head = &request.received.head;
     request.place().features.get::<StoredHints>().is_some()
@@ -105,7 +108,7 @@ fn tell(request: &Request, page: &Page) {
     for value in lines_named(meta.lines(), b"link").filter(|value| loads_early(value)) {
         add(value);
     }
-    // The first segment is longer than what is read of a page.
+    // The first segment is longer than the part of a page that is scanned.
     let body = page.body();
     for link in body.segments().first().map(|html| early_links(html)).unwrap_or_default() {
         add(link.as_bytes());

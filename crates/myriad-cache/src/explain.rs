@@ -1,5 +1,5 @@
-//! What the steps of a page's journey tell of a request that is only explained: what the origin would be asked, how the cache
-//! decides, and where the journey stops, since the next step would have an effect.
+//! Explanation of a request by the steps of a page's journey: the request that the origin would receive, the decisions
+//! of the cache, and the step at which the journey stops because it would have an effect.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -14,7 +14,7 @@ use myriad_exchange::exchange::Step;
 use myriad_exchange::exchange::{Exchange, Line, Request, Sink};
 use myriad_exchange::runtime::{CachePlace, OriginLabel, OriginPlace, Target};
 
-/// Tells what the origin of the place would be asked.
+/// Reports the request that the origin of the place would receive.
 pub(crate) fn content(exchange: &mut Exchange, origin: &OriginPlace) {
     let Some(sink) = exchange.request.received.sink.clone() else { return };
     let handler = label(&exchange.request).map_or("", |label| label.handler.as_str()).to_owned();
@@ -30,7 +30,7 @@ pub(crate) fn content(exchange: &mut Exchange, origin: &OriginPlace) {
     }
 }
 
-/// Tells that the request may read the cache, and by which key.
+/// Reports that the request may read the cache, and its key.
 #[inline]
 pub(crate) fn read(request: &Request, cache: &CachePlace) {
     if let Some(sink) = &request.received.sink {
@@ -40,7 +40,7 @@ pub(crate) fn read(request: &Request, cache: &CachePlace) {
     }
 }
 
-/// Tells why the request may not read the cache. Only one whose answer may be stored has a key then.
+/// Reports why the request may not read the cache. The key is reported only if the response may be stored.
 pub(crate) fn unread(exchange: &mut Exchange, cache: &CachePlace, reason: BypassReason) {
     let Some(sink) = exchange.request.received.sink.clone() else { return };
     zone(&*sink, cache);
@@ -51,7 +51,8 @@ pub(crate) fn unread(exchange: &mut Exchange, cache: &CachePlace, reason: Bypass
     sink.note("cache", "read", format!("no: {why}"), None);
 }
 
-/// Explains a known visitor's request (`esi_known_cookies`), which reads the cache as an anonymous visitor's request for the same page.
+/// Explains a known visitor's request (`esi_known_cookies`), which reads the cache as an anonymous visitor's request
+/// for the same page would.
 pub(crate) fn known(exchange: &mut Exchange, cached: Cached<'_>) -> Step {
     let Some(sink) = exchange.request.received.sink.clone() else { return stopped(exchange) };
     let lines = Rc::new(CacheLines::default());
@@ -80,7 +81,7 @@ pub(crate) fn known(exchange: &mut Exchange, cached: Cached<'_>) -> Step {
     stopped(exchange)
 }
 
-/// The lines about the cache of a request that is part of an explained one.
+/// Lines about the cache of a request that is part of an explained request.
 #[derive(Default)]
 struct CacheLines(RefCell<Vec<Line>>);
 
@@ -101,7 +102,7 @@ fn key(sink: &dyn Sink, request: &Request) {
     sink.note("cache", "key", key, None);
 }
 
-/// Ends the explanation of a request whose place has no cache.
+/// Stops the explanation of a request whose place has no cache.
 pub(crate) fn uncached(exchange: &Exchange) -> Step {
     if let Some(sink) = &exchange.request.received.sink {
         sink.note("cache", "none here: every request reaches the origin", "", None);
@@ -109,7 +110,7 @@ pub(crate) fn uncached(exchange: &Exchange) -> Step {
     stopped(exchange)
 }
 
-/// Ends the explanation before a step that has an effect, and tells what that step would do.
+/// Stops the explanation of a request whose place has no cache.
 pub(crate) fn stop(exchange: &mut Exchange, cached: Cached<'_>, next: &Next) -> Step {
     let Some(sink) = exchange.request.received.sink.clone() else { return stopped(exchange) };
     if let Next::Open(page, _) = next
@@ -144,14 +145,14 @@ pub(crate) fn stop(exchange: &mut Exchange, cached: Cached<'_>, next: &Next) -> 
     stopped(exchange)
 }
 
-/// Tells the codings of a page, which is what most origins answer, and stops.
+/// Stops the explanation before a step that has an effect, and reports the effect of that step.
 fn stopped(exchange: &Exchange) -> Step {
     myriad_output::explain(exchange, Some(b"text/html"));
-    // An explanation ends with its first wait: this one is never waited for.
+    // Reports the content codings for an HTML page, the most common media type, and stops.
     Step::wait(async |_: &mut Exchange| Step::Error(500))
 }
 
-/// What the steps that wait for the disk, or refresh a page, would do.
+/// Describes the effect of a step that waits for the disk or refreshes a page.
 fn effect(next: &Next) -> &'static str {
     match next {
         Next::Gather => "looked up once the body is there, for the key may hold it",
@@ -164,15 +165,15 @@ fn effect(next: &Next) -> &'static str {
     }
 }
 
-/// `*_no_cache`, where it keeps the answer out.
+/// Returns the reason if `*_no_cache` prevents the response from being stored.
 fn kept_out(exchange: &mut Exchange, cache: &CachePlace) -> Option<String> {
     let Exchange { request, frame } = &mut *exchange;
-    // What cannot be judged is not stored.
+    // A text that cannot be evaluated prevents storing.
     let is_kept_out = cache.no_cache.any_true(request, frame).unwrap_or(true);
     is_kept_out.then(|| format!("*_no_cache: {}", holding(exchange, |label| &label.no_cache)))
 }
 
-/// Why the answer to a request that is passed to the origin is not stored.
+/// Returns why the response to a request passed to the origin is not stored.
 fn not_stored(exchange: &mut Exchange, cache: &CachePlace, reason: PassReason) -> String {
     let text = match reason {
         PassReason::Bypass(reason) => return why(exchange, cache, reason),
@@ -194,7 +195,7 @@ fn label(request: &Request) -> Option<&OriginLabel> {
     request.runtime().atlas.places.get(request.route.place as usize)?.origin.as_deref()
 }
 
-/// The first text of a directive that is neither empty nor `0`, for people.
+/// Returns the first text of a directive whose value is neither empty nor `0`, in readable form.
 fn holding(exchange: &mut Exchange, texts: fn(&OriginLabel) -> &Vec<(String, Template)>) -> String {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let label = site.runtime.atlas.places.get(exchange.request.route.place as usize);
@@ -217,7 +218,7 @@ fn value(exchange: &mut Exchange, template: &Template) -> String {
     }
 }
 
-/// A reason for people: which cookie, which condition.
+/// Returns the reason in readable form, with the cookie or the condition that caused it.
 fn why(exchange: &mut Exchange, cache: &CachePlace, reason: BypassReason) -> String {
     if reason == BypassReason::Condition {
         return format!("*_cache_bypass: {}", holding(exchange, |label| &label.bypass));
@@ -244,7 +245,7 @@ fn why(exchange: &mut Exchange, cache: &CachePlace, reason: BypassReason) -> Str
     }
 }
 
-/// For how long which answers are stored.
+/// Lists the stored statuses with their lifetimes.
 fn stores(cache: &CachePlace) -> String {
     let rules = &cache.rules;
     let told = |at: usize| cache.valid_texts.as_ref().is_some_and(|texts| texts[at].is_some());
@@ -290,7 +291,7 @@ mod tests {
         }
     }
 
-    /// What is told of a request's cache.
+    /// Returns the explained lines about a request's cache.
     fn explained(site: &TestSite, target: &str, method: &str, fields: &[(&str, &str)]) -> Vec<String> {
         let mut exchange = site.exchange(target, fields);
         set_method(&mut exchange, method);

@@ -1,4 +1,4 @@
-//! A page that is being fetched is waited for, by the visitor who caused the fetch and by those who came meanwhile.
+//! Wait for a page in flight, by the request that started the fetch and by concurrent requests.
 
 use std::future::poll_fn;
 use std::task::Poll;
@@ -25,11 +25,13 @@ use myriad_origin::respond;
 use myriad_origin::rewrite;
 use myriad_page::{Page, PageMeta, PageView, write_variant};
 
-/// How long a reader that has the head waits for the whole page, so that it can be sent compressed and with its tag.
-/// An application that sends its page in one burst is done by then; one that streams is streamed on.
+/// Maximum time that a reader with the head waits for the complete page, so that the page can be sent compressed and
+/// with its tag.
+///
+/// An application that sends its page in one burst finishes within this time. A page that takes longer is streamed.
 const WHOLE_PAGE: Duration = Duration::from_millis(20);
 
-/// How often a request claims the page again, where what it has waited for was of no use to it.
+/// Maximum number of times that a request claims the page again after an unusable result.
 const RETRIES: u8 = 3;
 
 /// Waits for the page.
@@ -43,7 +45,7 @@ pub(crate) async fn run(exchange: &mut Exchange, cached: Cached<'_>, follow: Fol
     wait(exchange, cached, reader, stale, patience).await
 }
 
-/// Waits as the visitor who caused the fetch.
+/// Waits as the request that started the fetch.
 async fn lead(
     exchange: &mut Exchange,
     cached: Cached<'_>,
@@ -82,12 +84,12 @@ async fn lead(
             Next::Done(esi::respond(exchange, cached.origin, response))
         }
         Ok(Report::Failed(why)) => failed(exchange, cached, stale, why),
-        // The fetch did not begin, since a name has no address, or was abandoned, as when the worker ends.
+        // The fetch did not begin because a name has no address, or it was aborted because the worker shuts down.
         Err(_) => failed(exchange, cached, stale, NoAnswer { status: 502, failure: Failure::Error }),
     }
 }
 
-/// Waits as any visitor does.
+/// Waits for the head of the page, and then for the page.
 async fn wait(
     exchange: &mut Exchange,
     cached: Cached<'_>,
@@ -97,14 +99,14 @@ async fn wait(
 ) -> Next {
     let status = exchange.request.cache.shown.status.unwrap_or(CacheStatus::Miss);
     let Some(head) = head(exchange, &mut reader, patience).await else {
-        // Asked for by the configuration; the answer is not stored.
+        // The lock timed out, as configured; the response is not stored.
         return Next::Pass(PassReason::LockTimeout);
     };
     match head {
         FlightHead::Object(page) => Next::Serve(page, status),
         FlightHead::Head(meta) => match whole(exchange, meta.view(), &mut reader).await {
             Some(page) => Next::Serve(page, status),
-            // Only all of a page can be filled.
+            // Only a complete page can be filled.
             None if needs_whole(exchange, meta.view()) => Next::Pass(PassReason::NotShared),
             None => Next::Done(Step::Answer(streaming(exchange, cached, meta.view(), reader))),
         },
@@ -119,7 +121,7 @@ async fn wait(
     }
 }
 
-/// There is no answer: a stale page, or the status that says so.
+/// Serves a stale page or an error status after a fetch without a response.
 fn failed(exchange: &mut Exchange, cached: Cached<'_>, stale: Option<Page>, why: NoAnswer) -> Next {
     if let Some(next) = stale_instead(&exchange.request, cached, stale, why.failure) {
         return next;
@@ -144,12 +146,12 @@ async fn head(
     }
 }
 
-/// Whether a page on its way is of no use before all of it is there.
+/// Returns whether the page can only be used once it is complete.
 fn needs_whole(exchange: &Exchange, meta: PageView<'_>) -> bool {
     exchange.request.cache.journey.stored_only || esi::is_filled(meta.cut())
 }
 
-/// The whole page, if it is there soon, or once it is where nothing less is of use.
+/// Returns the complete page if it arrives soon. Waits without limit if the page can only be used once it is complete.
 async fn whole(exchange: &Exchange, meta: PageView<'_>, reader: &mut FlightReader<PageMeta>) -> Option<Page> {
     let fields = exchange.request.received.head.fields();
     let mut end = None;
@@ -172,7 +174,7 @@ async fn whole(exchange: &Exchange, meta: PageView<'_>, reader: &mut FlightReade
     }
 }
 
-/// An answer whose body follows the fetch.
+/// Returns a response whose body streams from the fetch.
 fn streaming(
     exchange: &mut Exchange,
     cached: Cached<'_>,
@@ -186,7 +188,7 @@ fn streaming(
     answer.own_head = origin.answer.passes_head;
     let length = reader.announced();
     answer.ranges = length.is_some() && meta.status == 200;
-    // A HEAD gets the head of this body, which says no length where none is known yet; the driver sends nothing of it.
+    // For HEAD the driver sends only the head of this body, without a length if the length is not known yet.
     let ahead =
         respond::ahead(&origin.ahead).filter(|_| exchange.request.received.head.method() != Method::Head);
     answer.body = ResponseBody::Stream(Box::pin(FlightBody::new(reader, ahead)), length);

@@ -1,4 +1,4 @@
-//! The request's body is read into memory before the page is looked up: the key may hold it (`$request_body`).
+//! Reads the request's body into memory before the look-up, because the key may contain it (`$request_body`).
 
 use myriad_upstream::RequestPayload;
 
@@ -6,7 +6,7 @@ use crate::next::{Cached, Next};
 use myriad_exchange::exchange::{Exchange, Step};
 use myriad_origin::upload;
 
-/// Reads the body. One that is too long for memory is passed on.
+/// Reads the body. A body that is too long for memory is passed to the origin.
 pub(crate) async fn run(exchange: &mut Exchange, cached: Cached<'_>) -> Next {
     match upload::payload(exchange, cached.origin).await {
         Ok(RequestPayload::Bytes(_) | RequestPayload::Empty) => Next::LookUp,

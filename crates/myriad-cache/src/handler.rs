@@ -1,4 +1,4 @@
-//! Places that ask an origin, with a cache before it or without.
+//! Handler of places with an origin, with or without a cache.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use myriad_exchange::exchange::Step;
 use myriad_exchange::exchange::{Exchange, Handler};
 use myriad_exchange::runtime::{CachePlace, OriginPlace, PurgeWhen};
 
-/// An origin, and the cache in front of it.
+/// Origin with an optional cache in front of it.
 pub struct OriginHandler(pub Arc<OriginPlace>);
 
 impl Handler for OriginHandler {
@@ -27,7 +27,7 @@ impl Handler for OriginHandler {
 
     fn may_shorten(&self) -> bool {
         let origin = &self.0;
-        // What purges by other means than a method of its own must be seen.
+        // The shortcut skips purge handling, so it is excluded if a condition, GET or HEAD can purge.
         let is_seen = |cache: &CachePlace| {
             cache.purge.as_ref().is_some_and(|rules| match &rules.when {
                 PurgeWhen::Conditions(_) => true,
@@ -38,7 +38,7 @@ impl Handler for OriginHandler {
         };
         origin.cache.fixed().is_some_and(|cache| !is_seen(cache))
             && !origin.answer.intercept_errors
-            // What variables make of the URL is not made on the short way.
+            // The shortcut does not evaluate variables of the upstream URL.
             && origin.protocol.is_prepared()
     }
 

@@ -1,10 +1,12 @@
-//! Fields of a request that its origin is not told, since `Connection` names them.
+//! Request header fields that are not forwarded to the origin because `Connection` names them.
 
 use myriad_exchange::exchange::Request;
 use myriad_exchange::runtime::OriginPlace;
 
-/// Whether the origin is not told something that the visitor said: the key and the variant may hold what the page does not
-/// follow from, so that it would be the wrong page for those who say the same and hide nothing.
+/// Returns whether a header field of the client is not forwarded to the origin.
+///
+/// The key and the variant may contain such a field although the response does not depend on it. The stored page would
+/// then be wrong for clients that send the same value without hiding it.
 pub(crate) fn hides_fields(request: &Request, origin: &OriginPlace) -> bool {
     origin.request.pass_fields && origin.protocol.hides_nominated(request)
 }

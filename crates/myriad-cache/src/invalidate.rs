@@ -1,4 +1,4 @@
-//! What a change makes of stored pages (RFC 9111 section 4.4): `*_cache_invalidate`, `cache_rfc9111`.
+//! Invalidation of stored pages after a change (RFC 9111 section 4.4): `*_cache_invalidate`, `cache_rfc9111`.
 
 use myriad_http::head::Version;
 use myriad_http::uri::{normalize_path, split_target};
@@ -13,9 +13,10 @@ use myriad_exchange::keys::page_key;
 use myriad_exchange::runtime::CachePlace;
 use myriad_page::key::of_other_codings;
 
-/// After an answer to a request that may have changed something: what is stored for its URI, and for those that the
-/// answer names on this host, is of no more use, also what is being fetched at this moment. It holds before anybody sees the
-/// answer.
+/// Invalidates pages after the response to a request with an unsafe method.
+///
+/// Covers the request's URI and the URIs that the response names on this host, including fetches in flight.
+/// Invalidation completes before the client receives the response.
 pub(crate) async fn after(exchange: &Exchange, cache: &CachePlace, head: &ResponseHead) {
     let request = &exchange.request;
     let Some(invalidated) = invalidates(request.received.head.method(), head.status, &cache.rules) else {
@@ -31,8 +32,10 @@ pub(crate) async fn after(exchange: &Exchange, cache: &CachePlace, head: &Respon
     }
 }
 
-/// Has the pages of these URLs fetched before they are shown again. The visitor who follows a redirect to one of them is to see
-/// what the request has changed: a comment, say. The pages stay for when their fetch fails, since any visitor may cause this.
+/// Invalidates the pages of these URLs, so that each is fetched before it is served again.
+///
+/// A client that follows a redirect to one of them must see the change that its request made, such as a new comment.
+/// The pages are retained in case their fetch fails, because any client can cause this invalidation.
 async fn mark(request: &Request, cache: &CachePlace, targets: impl Iterator<Item = Vec<u8>>) {
     let url =
         |target: Vec<u8>| What::Url { host: request.route.host.as_slice().into(), target: target.into() };
@@ -57,7 +60,7 @@ fn remove(exchange: &Exchange, cache: &CachePlace, targets: impl Iterator<Item =
     }
 }
 
-/// Makes the request one that reads `target`; false where that is no URI of this server.
+/// Turns the request into a GET for `target`. Returns false if `target` is not a URI of this server.
 fn asks_for(request: &mut Request, target: &[u8]) -> bool {
     let Ok(split) = split_target(target) else { return false };
     let merge = request.site.runtime.server(request.route.server).merge_slashes;
@@ -65,7 +68,7 @@ fn asks_for(request: &mut Request, target: &[u8]) -> bool {
     if normalize_path(split.path, merge, &mut uri).is_err() {
         return false;
     }
-    // Rules may have made another URI of the request's own; what they made counts.
+    // For the request's own target, the URI rewritten by the rules applies.
     if target != request.received.head.target() {
         request.route.uri = uri;
         request.route.args = split.query.unwrap_or_default().to_vec();
@@ -75,8 +78,10 @@ fn asks_for(request: &mut Request, target: &[u8]) -> bool {
     true
 }
 
-/// The target that a reference in an answer comes to, where it is on the host that was asked (RFC 9111 section 4.4 leaves
-/// other hosts alone: a site must not be able to empty another's cache).
+/// Resolves a reference in a response to a target on the requested host.
+///
+/// `None` for other hosts: RFC 9111 section 4.4 excludes them, because a site must not be able to empty the cache of
+/// another site.
 pub(crate) fn target_here(request: &Request, reference: &[u8]) -> Option<Vec<u8>> {
     let reference = reference.split(|byte| *byte == b'#').next().unwrap_or_default().trim_ascii();
     let authority_at = ["http://", "https://", "//"].iter().find_map(|scheme| {
@@ -94,7 +99,7 @@ pub(crate) fn target_here(request: &Request, reference: &[u8]) -> Option<Vec<u8>
     if reference.starts_with(b"/") {
         return Some(reference.to_vec());
     }
-    // A scheme that is not HTTP's, or a path beside the one that was asked for (RFC 3986 section 5.2).
+    // Either another scheme than HTTP, or a path relative to the requested path (RFC 3986 section 5.2).
     let path_end = reference.iter().position(|byte| matches!(byte, b'/' | b'?')).unwrap_or(reference.len());
     if reference[..path_end].contains(&b':') {
         return None;

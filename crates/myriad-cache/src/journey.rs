@@ -1,4 +1,4 @@
-//! Runs the steps of a page's journey, each of which says which is next.
+//! Runs the steps of a page's journey. Each step returns the next step.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use myriad_exchange::exchange::{Exchange, Step};
 use myriad_exchange::runtime::{Caches, OriginPlace};
 use myriad_page::write_variant;
 
-/// Begins with the cache of the request, which a variable may choose; without one the origin is asked.
+/// Begins with the request's cache, which a variable may select. Without a cache the request goes to the origin.
 pub(crate) fn begin(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Step {
     let named = match &origin.cache {
         Caches::One(cache) => return run(exchange, Cached { origin, cache }, Next::LookUp),
@@ -40,7 +40,7 @@ pub(crate) fn begin(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Step 
     }
 }
 
-/// Asks an origin that has no cache before it.
+/// Sends the request to an origin that has no cache.
 fn uncached(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Step {
     if exchange.request.received.sink.is_some() {
         return explain::uncached(exchange);
@@ -52,7 +52,7 @@ fn uncached(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Step {
     Step::wait(async move |exchange| pass::uncached(exchange, &origin).await)
 }
 
-/// Takes the journey from a step to its end, or to what has to be waited for. A request that is only explained stops before the
+/// Runs the journey from a step until it finishes or has to wait. A request that is only explained stops before the
 /// first step that has an effect.
 pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, mut next: Next) -> Step {
     loop {
@@ -105,7 +105,7 @@ pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, mut next: Next) -
                 if matches!(reason, PassReason::Bypass(_) | PassReason::NotCut | PassReason::Unstored) {
                     early_hints_stored::of_shared_page(exchange, cached);
                 }
-                // What the fetch has found out says more.
+                // A reason set by the fetch is more specific.
                 exchange.request.cache.shown.reason.get_or_insert(reason.as_str());
                 return wait(cached, async |exchange, cached| pass::run(exchange, cached, None).await);
             }
@@ -116,7 +116,7 @@ pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, mut next: Next) -
     }
 }
 
-/// A step that waits, behind which the journey goes on.
+/// Step that waits and then continues the journey.
 fn wait(cached: Cached<'_>, work: impl AsyncFnOnce(&mut Exchange, Cached<'_>) -> Next + 'static) -> Step {
     let held = cached.hold();
     Step::wait(async move |exchange| {
@@ -125,8 +125,9 @@ fn wait(cached: Cached<'_>, work: impl AsyncFnOnce(&mut Exchange, Cached<'_>) ->
     })
 }
 
-/// Serves the page under the key that the rules came to for an earlier request like this one. None where there is no
-/// fresh page, or the policy wants the long way.
+/// Serves the page under the key that the rules produced for an earlier request of the same form.
+///
+/// `None` if no fresh page is stored, or if the request must take the full path.
 pub(crate) fn shortcut(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Option<Step> {
     let cache = origin.cache.fixed()?;
     let request = &mut exchange.request;
@@ -146,11 +147,11 @@ pub(crate) fn shortcut(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Op
         |selector, variant| write_variant(selector, fields, variant),
         now,
     )?;
-    // What is made of its `Location` may hold what the rules have set.
+    // The rewritten `Location` may contain variables that the rules have set.
     if page.meta().redirects && !origin.protocol.has_plain_redirects() {
         return None;
     }
-    // What lies on disk alone takes the long way.
+    // Bodies on disk take the full path.
     if !page.is_fresh(now) || page.stored_body().is_some() || early::is_due(exchange, cache, &page) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! A fetch that nobody else waits for; its answer may still be stored.
+//! Fetch without a lock: no other request waits for it, but its response may be stored.
 
 use myriad_store::KeyRef;
 use tokio::sync::oneshot;
@@ -8,12 +8,12 @@ use crate::next::{Cached, Follow, Next};
 use myriad_exchange::exchange::Exchange;
 use myriad_page::Page;
 
-/// Starts the fetch, which replaces `stale` where that is a page of this key.
+/// Starts the fetch. It replaces `stale` if that page has the request's key.
 pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, stale: Option<&Page>) -> Next {
     exchange.request.site.worker.counters.misses.add(1);
     let zone = &cached.cache.zone.zone;
     let now = myriad_net::clock::now_ms();
-    // What would only stand in for a failure is of another key.
+    // A page under another key only serves as the fallback for a failure.
     let writer = match stale.filter(|page| *page.key() == *exchange.request.cache.key) {
         Some(page) => zone.refresh_alone(page, now, cached.lease_ms()),
         None => zone.fetch_alone(KeyRef::new(&exchange.request.cache.key), now),

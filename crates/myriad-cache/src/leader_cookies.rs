@@ -1,4 +1,4 @@
-//! Cookies that came with a page: they go to the visitor alone who caused its fetch.
+//! Cookies that arrived with a page. Only the client whose request fetched the page receives them.
 
 use myriad_http::Known;
 use myriad_net::ResponseBody;
@@ -9,8 +9,9 @@ use myriad_policy::keeps_own_cookie;
 
 use crate::next::Cached;
 
-/// Appends the cookies of the origin's head to the answer, where this request has fetched the page. What another place answered
-/// before an `X-Accel-Redirect` is not meant: its cookies are carried along as lines.
+/// Appends the cookies of the origin's head to the response if this request fetched the page.
+///
+/// Cookies of a response that preceded an `X-Accel-Redirect` are not included; they are carried along as field lines.
 pub(crate) fn append(exchange: &mut Exchange, cached: Cached<'_>, answer: &mut Answer) {
     let Cached { origin, cache } = cached;
     if !exchange.request.cache.journey.fetched {

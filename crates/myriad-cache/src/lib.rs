@@ -1,7 +1,7 @@
-//! The journey of a page: looked up, waited for, fetched, stored, served. [`next`] shows its steps.
+//! Journey of a page: look-up, wait, fetch, store, serve. [`next`] shows its steps.
 //!
-//! `directives` and `settings` hold what a configuration says of it, `shared_fetch` what it says of a fetch for everybody; `examine`
-//! finds what only several of these directives together show.
+//! `directives` and `settings` contain the configuration of the cache, `shared_fetch` that of shared fetches. `examine`
+//! finds configuration errors that involve several of these directives.
 
 mod age;
 mod arrival;
@@ -51,7 +51,7 @@ mod variables;
 
 use myriad_exchange::feature::Feature;
 
-/// The feature, for the list of them.
+/// Feature for the feature list.
 pub const FEATURE: Feature = Feature::new("cache", directives::ROWS)
     .and_of_origins(directives::OF_ORIGINS)
     .examining_blocks(examine::block)

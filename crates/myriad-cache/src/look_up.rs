@@ -1,4 +1,5 @@
-//! The page is looked up in memory: the key is made, and the policy asked whether this request may read the cache.
+//! Look-up of the page in memory: writes the key and applies the policy that decides whether this request may read the
+//! cache.
 
 use myriad_http::Method;
 use myriad_log::Level;
@@ -20,7 +21,7 @@ use myriad_exchange::exchange::{Exchange, Step, shortcut};
 use myriad_exchange::keys::page_key;
 use myriad_page::write_variant;
 
-/// Looks the page up. A text of the configuration that cannot be made is answered with 500.
+/// Looks the page up. Responds with 500 if a text of the configuration cannot be evaluated.
 pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>) -> Next {
     match look_up(exchange, cached) {
         Ok(next) => next,
@@ -36,7 +37,7 @@ fn look_up(exchange: &mut Exchange, cached: Cached<'_>) -> Result<Next, EvalErro
     let Exchange { request, frame } = exchange;
     request.cache.journey.fetched = false;
     request.cache.origin_fields = None;
-    // What another place found out before it sent the request on here belongs to the key of that place.
+    // Results of another place that redirected the request to this place apply only to the key of that place.
     request.cache.codings = None;
     request.cache.shown.zone = cache.zone_number;
     if let Some(rules) = &cache.purge
@@ -58,14 +59,14 @@ fn look_up(exchange: &mut Exchange, cached: Cached<'_>) -> Result<Next, EvalErro
     if reason.is_some() && request.cache.journey.stored_only {
         return Ok(Next::Done(Step::Error(esi::IN_VAIN)));
     }
-    // A request that bypasses the cache is certain to go to the origin; for others the page is looked up first.
+    // A request that bypasses the cache always goes to the origin; other requests are limited after the look-up.
     if reason.is_some()
         && let Some(limited) = shield::judge(exchange, Sought::Bypassing)
     {
         return Ok(limited.into());
     }
     let Exchange { request, frame } = exchange;
-    // The key may hold the body (`$request_body`), so it is read before the key is made.
+    // The key may contain the body (`$request_body`), so the body is read before the key is written.
     if reason.is_none_or(BypassReason::may_store) && !request.upload.body.is_empty() {
         return Ok(Next::Gather);
     }

@@ -1,7 +1,7 @@
-//! A site that its application has closed for maintenance: the response with status 503 is shown at once on every URL.
+//! Site that its application has closed for maintenance: the response with status 503 is sent at once on every URL.
 //!
-//! The application reports it by `X-Myriad-State: maintenance`, or a file of `cache_maintenance` exists. Any other 503 is a failure,
-//! which stale pages bridge (`*_cache_use_stale http_503`).
+//! The application reports it by `X-Myriad-State: maintenance`, or a file of `cache_maintenance` exists. Any other 503
+//! is a failure, for which stale pages are served (`*_cache_use_stale http_503`).
 
 use std::ffi::OsStr;
 use std::hash::{BuildHasher, RandomState};
@@ -26,7 +26,8 @@ use myriad_exchange::feature::Feature;
 use myriad_exchange::runtime::{CachePlace, PlaceFeatures, SettingsCompiler};
 use myriad_page::PurgedBy;
 
-/// Minimum time between two invalidations of a host for one cause, in milliseconds: a client may be able to cause the response.
+/// Minimum time between two invalidations of a host for one cause, in milliseconds. A client may be able to cause the
+/// response.
 const PAUSE_MS: u64 = 60_000;
 /// Maximum number of hosts whose last invalidation is remembered.
 const HOSTS: u64 = 4_096;
@@ -36,7 +37,7 @@ const HOSTS: u64 = 4_096;
 pub(crate) enum Cause {
     /// `X-Myriad-State: maintenance`.
     Field,
-    /// A file of `cache_maintenance`: its inode, and when it was changed.
+    /// A file of `cache_maintenance`: its inode and its modification time.
     File(u64, i64, i64),
 }
 
@@ -50,7 +51,7 @@ static INVALIDATED: LazyLock<(RandomState, Invalidations)> =
 /// `cache_maintenance` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct MaintenanceSettings {
-    /// Files, with variables.
+    /// File names, with variables.
     files: Vec<Text>,
 }
 
@@ -59,7 +60,7 @@ feature_settings!(MaintenanceSettings);
 /// `cache_maintenance` at a place, compiled.
 struct MaintenanceFiles(Vec<Template>);
 
-/// The feature, for the list of them.
+/// Feature for the feature list.
 pub const FEATURE: Feature = Feature::new("cache", ROWS).compiled_by(compile);
 
 static ROWS: &[Directive] = &[Directive::new(
@@ -93,7 +94,7 @@ fn compile(compiler: &mut dyn SettingsCompiler, settings: &Settings, features: &
     }
 }
 
-/// Returns why a response shows that the application has closed the site; `None` where it does not.
+/// Returns the cause if a response shows that the application has closed the site.
 pub(crate) fn closed(exchange: &mut Exchange, head: &ResponseHead) -> Option<Cause> {
     if head.status != 503 {
         return None;
@@ -110,13 +111,14 @@ fn file(exchange: &mut Exchange) -> Option<Cause> {
             request.log(Level::Error, format_args!("{error}"));
             return None;
         }
-        // Not through `open_file_cache`, which may report the absence of a file for a while after its creation.
+        // Bypasses `open_file_cache`, which may report the absence of a file for a while after its creation.
         let found = Path::new(OsStr::from_bytes(&path)).symlink_metadata().ok()?;
         Some(Cause::File(found.ino(), found.mtime(), found.mtime_nsec()))
     })
 }
 
-/// Invalidates all stored pages of the host of a request, at most once a minute for one cause: each is fetched before it is shown again.
+/// Invalidates all stored pages of a request's host, at most once a minute for each cause. Each page is fetched before
+/// it is served again.
 pub(crate) async fn invalidate(request: &Request, cache: &CachePlace, cause: Cause) {
     let host = &request.route.host;
     let now = myriad_net::clock::now_ms();
@@ -136,7 +138,7 @@ pub(crate) async fn invalidate(request: &Request, cache: &CachePlace, cause: Cau
     }
 }
 
-/// Whether a host is to be invalidated. A new file is a cause of its own: no client can create one.
+/// Returns whether a host is due for invalidation. A new file is a separate cause, because no client can create a file.
 fn is_due(host: (&str, &[u8]), cause: Cause, now: u64) -> bool {
     let host = INVALIDATED.0.hash_one(host);
     let mut invalidated = INVALIDATED.1.lock();

@@ -1,19 +1,19 @@
-//! The journey of a page: which step comes next, and what every step is given.
+//! Journey of a page: the order of its steps, and the arguments of each step.
 //!
 //! ```text
 //!             .--- no body yet: Gather
 //!             v
 //! begin -> LookUp -- fresh --------------> Serve -- body on disk -> Open -> Serve -> Done
 //!             |   \-- not in memory -> Seek -> Load -> Read -> LookUp
-//!             |   \-- policy says no ----> Pass -> Done
-//!             |   \-- visitor is known --> Known -> Done, or Pass
-//!             |   \-- due soon ----------> Refresh -> Serve
+//!             |   \-- policy: bypass ----> Pass -> Done
+//!             |   \-- known visitor -----> Known -> Done, or Pass
+//!             |   \-- expires soon ------> Refresh -> Serve
 //!             v
 //!           Stale -- may be served ------> Serve, or Refresh -> Serve
-//!             |   \-- is for one visitor -> Lead or Pass
-//!             |   \-- too many queries ---> Wait -> LookUp
+//!             |   \-- not shareable -----> Lead or Pass
+//!             |   \-- too many queries --> Wait -> LookUp
 //!             v
-//!           Claim -- found meanwhile ----> Serve
+//!           Claim -- stored meanwhile ---> Serve
 //!             |   \-- hit-for-miss ------> Lead or Pass
 //!             v
 //!           Follow -> Serve, Claim again, Pass, or Done
@@ -32,7 +32,7 @@ use myriad_exchange::exchange::Step;
 use myriad_exchange::runtime::{CachePlace, OriginPlace};
 use myriad_page::{Page, PageMeta};
 
-/// An origin and the cache before it, as a step is given them.
+/// Borrowed origin and cache, as a step receives them.
 #[derive(Clone, Copy)]
 pub(crate) struct Cached<'a> {
     /// The origin.
@@ -42,18 +42,19 @@ pub(crate) struct Cached<'a> {
 }
 
 impl Cached<'_> {
-    /// The same, to be held while something is waited for.
+    /// Clones both references, so that they can be used across a wait.
     pub(crate) fn hold(self) -> Held {
         Held { origin: Arc::clone(self.origin), cache: Arc::clone(self.cache) }
     }
 
-    /// How long a page counts as updating, ms: as long as a fetch may take before its head is there.
+    /// Returns how long a page counts as updating, in milliseconds: the connect timeout plus the read timeout of a
+    /// fetch.
     pub(crate) fn lease_ms(self) -> u64 {
         self.origin.fetch.timeouts.read_ms.saturating_add(self.origin.fetch.timeouts.connect_ms)
     }
 }
 
-/// An origin and the cache before it, held over a wait or by a fetch.
+/// Owned references to an origin and its cache, for use across a wait or by a fetch.
 pub(crate) struct Held {
     /// The origin.
     pub origin: Arc<OriginPlace>,
@@ -62,25 +63,25 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// As steps are given it.
+    /// Borrows both for a step.
     pub(crate) fn get(&self) -> Cached<'_> {
         Cached { origin: &self.origin, cache: &self.cache }
     }
 }
 
-/// What a step of the journey came to: the step that follows, with what it needs.
+/// Result of a step of the journey: the next step with its arguments.
 pub(crate) enum Next {
-    /// The journey is over.
+    /// The journey is complete.
     Done(Step),
     /// The page is looked up in memory.
     LookUp,
-    /// A known visitor asks, who may read a page that its origin has cut ([`crate::esi`]).
+    /// The request of a known visitor, which may read a page that its origin has cut ([`crate::esi`]).
     Known,
-    /// The request waits for its turn, milliseconds (`origin_query_limit`); then the page is looked up again.
+    /// The request waits for this number of milliseconds (`origin_query_limit`); then the page is looked up again.
     Wait(u64),
-    /// The request's body is read first: the key may hold it.
+    /// The request's body is read first, because the key may contain it.
     Gather,
-    /// Memory has no page: it is asked whether the disk may have it.
+    /// Memory has no page: the index of the disk is queried.
     Seek,
     /// The page may be in this file.
     Load(PageFile),
@@ -90,56 +91,57 @@ pub(crate) enum Next {
     Serve(Page, CacheStatus),
     /// The page's body is too long for memory: its file is opened, then the page is served.
     Open(Page, CacheStatus),
-    /// The page is refreshed behind the visitor, who gets it as it is.
+    /// The page is served as it is and refreshed in the background.
     Refresh(Page, Occasion),
-    /// There is no fresh page; there may be a stale one.
+    /// No fresh page is stored; a stale page may be.
     Stale(Option<Page>),
-    /// The page is fetched for everybody, by this request or by one that was first; a stale page may stand in.
+    /// The page is fetched for all clients, by this request or by an earlier request; a stale page may replace a failed
+    /// response.
     Claim(Option<Page>),
-    /// The page is fetched and nobody waits for it; the answer may replace the stale page.
+    /// The page is fetched without a lock; the response may replace the stale page.
     Lead(Option<Page>),
-    /// A page that is being fetched is waited for.
+    /// The request waits for a page in flight.
     Follow(Follow),
-    /// The origin is asked for this visitor alone.
+    /// The request goes to the origin, and its response is for this client alone.
     Pass(PassReason),
-    /// As [`Next::Pass`], with a body that was too long to be gathered for the key.
+    /// Like [`Next::Pass`], with a body that was too long to be read for the key.
     PassBody(RequestPayload),
 }
 
-/// Why a page is refreshed though the visitor gets it as it is.
+/// Reason for a refresh in the background.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Occasion {
-    /// It is fresh, and asked for often: [`crate::early`].
+    /// The page is fresh and requested often: [`crate::early`].
     Early,
-    /// It is stale (`*_cache_background_update`).
+    /// The page is stale (`*_cache_background_update`).
     Stale,
 }
 
-/// Why the origin is asked for one visitor alone.
+/// Reason why the response is for one client alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PassReason {
-    /// The policy lets the request neither read the cache nor fill it.
+    /// The policy permits the request neither to read the cache nor to fill it.
     Bypass(BypassReason),
-    /// `Connection` names fields that the key or the variant may hold: [`crate::hidden_fields`].
+    /// `Connection` names header fields that the key or the variant may contain: [`crate::hidden_fields`].
     HiddenFields,
-    /// The answer will not be stored: [`crate::told::is_asked_alone`].
+    /// The response will not be stored: [`crate::told::is_asked_alone`].
     Unstored,
     /// `*_cache_max_range_offset`.
     FarRange,
     /// `*_cache_min_uses`.
     Seldom,
-    /// The page under the key is a piece of an answer, which nothing here asked for.
+    /// The page under the key is a slice of a response, and this request does not use slices.
     Piece,
     /// `*_cache_lock_timeout`.
     LockTimeout,
-    /// The visitor is known, and there is no page that its origin has cut for such ([`crate::esi`]).
+    /// The visitor is known, and the cache has no page that its origin has cut for known visitors ([`crate::esi`]).
     NotCut,
-    /// The answer that was waited for is of no use to this visitor, or is for another alone.
+    /// The awaited response is unusable for this client, or is private to another client.
     NotShared,
 }
 
 impl PassReason {
-    /// A few words for logs and fields.
+    /// Returns a short description for logs and header fields.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Bypass(reason) => reason.as_str(),
@@ -155,14 +157,14 @@ impl PassReason {
     }
 }
 
-/// A page that is being fetched, and what the visitor knows who waits for it.
+/// Page in flight, and the state of the request that waits for it.
 pub(crate) struct Follow {
-    /// What arrives.
+    /// Reader of the flight.
     pub reader: FlightReader<PageMeta>,
-    /// What the fetch reports to the visitor who caused it; none for other waiters.
+    /// Report of the fetch to the request that started it; `None` for other requests.
     pub report: Option<oneshot::Receiver<Report>>,
-    /// The page that may stand in for a failure.
+    /// Stale page for the case of a failure.
     pub stale: Option<Page>,
-    /// `*_cache_lock_timeout`, where it counts.
+    /// `*_cache_lock_timeout`; `None` if this request may wait without limit.
     pub patience: Option<Duration>,
 }

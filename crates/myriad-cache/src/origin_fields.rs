@@ -1,4 +1,4 @@
-//! `$upstream_http_*` of a stored page: the fields that its origin has sent, also those that are kept from visitors.
+//! `$upstream_http_*` of a stored page: the header fields of its origin, including those hidden from clients.
 
 use myriad_http::Fields;
 use myriad_http::lines::{line_named, lines_named};
@@ -6,8 +6,9 @@ use myriad_http::lines::{line_named, lines_named};
 use myriad_exchange::exchange::{Request, StoredFields, of_page};
 use myriad_page::{Page, PageMeta, PageView};
 
-/// Keeps with a page what the configuration reads of its origin's fields and no visitor is sent; what `fields` has not stays as
-/// it was in the `older` lines. Never cookies, which are one visitor's.
+/// Stores with a page the origin's header fields that the configuration reads and that are not sent to clients.
+///
+/// A field that `fields` lacks is taken from the `older` lines. Cookies are never stored, because they are private.
 pub(crate) fn keep(request: &Request, meta: PageMeta, fields: &Fields, older: &[u8]) -> PageMeta {
     let mut unsent = Vec::new();
     for name in &request.runtime().origin_fields {
@@ -30,20 +31,20 @@ fn write_line(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Has `$upstream_http_*` show the fields of a stored page.
+/// Makes `$upstream_http_*` evaluate to the header fields of a stored page.
 pub(crate) fn show(request: &mut Request, page: &Page) {
     if is_shown(request) {
         request.cache.origin_fields = Some(StoredFields::Page(page.clone()));
     }
 }
 
-/// Whether it does: not where nothing in the configuration reads them, nor for whom the page was just fetched, as the whole head of
-/// the origin is at hand then.
+/// Returns whether the stored fields are used: the configuration must read some of them, and the request must not have
+/// fetched the page, because it then has the origin's complete head.
 fn is_shown(request: &Request) -> bool {
     !request.runtime().origin_fields.is_empty() && !request.cache.journey.fetched
 }
 
-/// The same of a page that still arrives.
+/// Like [`show`], for a page in flight.
 pub(crate) fn show_head(request: &mut Request, page: PageView<'_>) {
     if !is_shown(request) {
         return;
@@ -61,7 +62,7 @@ mod tests {
     use super::*;
     use crate::testing::{head, keyed, site, store};
 
-    /// What is shown of a page of these fields, of which one is hidden and some are read.
+    /// Returns the fields shown for a page of which one field is hidden and some are read.
     fn shown(fetched: bool) -> Option<Vec<(String, String)>> {
         let read =
             "add_header X-Seen \"$upstream_http_x_a $upstream_http_x_gone $upstream_http_set_cookie\";";

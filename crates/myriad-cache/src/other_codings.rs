@@ -1,11 +1,12 @@
-//! Pages of clients that take only codings which are not made here ([`myriad_policy::other_codings`]).
+//! Pages for clients that accept only content codings which Myriad does not produce ([`myriad_policy::other_codings`]).
 //!
-//! Where everybody's page says `Vary: Accept-Encoding`, the pages of such clients are the variants of another key beside it,
-//! so that they are as many as variants may be, and their origin is asked with the codings that the client named. All
-//! other requests pay a look at the field.
+//! If the shared page has `Vary: Accept-Encoding`, the pages of such clients are variants of a separate key. The limit
+//! of variants applies to them, and their origin receives the codings that the client named. All other requests pay
+//! only for one check of the header field.
 //!
-//! What removes everybody's page (a file that somebody removes, a refresh) must end the others too, though nothing leads from
-//! one to the others: so these count only as long as they are younger than everybody's. A purge of the key names both keys.
+//! A removal of the shared page (a deleted file, a refresh) must also invalidate the other pages, although no reference
+//! leads from the shared page to them. Therefore they are only valid while they are newer than the shared page. A purge
+//! of the key covers both keys.
 
 use myriad_http::Known;
 use myriad_http::lines::lines_named;
@@ -18,8 +19,10 @@ use myriad_page::Page;
 use myriad_page::key::{CODINGS, of_other_codings};
 use myriad_page::write_variant;
 
-/// The keys of all that is stored of a request's page, which its origin takes back: that for other codings as well. Everybody's
-/// page stays while it is fresh, where the request was for the other one.
+/// Returns the keys of all stored entries of a request's page that its origin takes back, including the key for other
+/// codings.
+///
+/// If the request used the key for other codings, the shared page is excluded while it is fresh.
 pub(crate) fn keys_of_page(request: &Request) -> Vec<Vec<u8>> {
     let own = request.cache.key.clone();
     let Some(everybodys) = own.strip_suffix(CODINGS) else { return vec![of_other_codings(&own), own] };
@@ -30,12 +33,12 @@ pub(crate) fn keys_of_page(request: &Request) -> Vec<Vec<u8>> {
     if is_fresh { vec![own] } else { vec![everybodys.to_vec(), own] }
 }
 
-/// Whether the request may not get everybody's page for its codings.
+/// Returns whether the request may be unable to use the shared page because of its codings.
 pub(crate) fn are_asked(request: &Request) -> bool {
     other_codings(request.received.head.fields()).is_some()
 }
 
-/// Finds out whether the page of this request is one of its own, and makes its key that page's then.
+/// Determines whether this request needs a page for other codings, and extends its key in that case.
 pub(crate) fn choose(request: &mut Request, origin: &OriginPlace, cache: &CachePlace) {
     let Some(names) = other_codings(request.received.head.fields()) else { return };
     if !reach_origin(request, origin, cache) {
@@ -43,7 +46,7 @@ pub(crate) fn choose(request: &mut Request, origin: &OriginPlace, cache: &CacheP
     }
     let mut codings = Box::new(OtherCodings { names, younger_than: 0, everybodys: None, apart: false });
     let fields = request.received.head.fields();
-    // No use of it: what is asked for often, or was not there, is found out by who is answered with it.
+    // Not counted as a use: uses and misses are counted by the look-up of the page that is served.
     let page = cache.zone.zone.glance(KeyRef::new(&request.cache.key), |selector, variant| {
         write_variant(selector, fields, variant);
     });
@@ -61,8 +64,10 @@ pub(crate) fn choose(request: &mut Request, origin: &OriginPlace, cache: &CacheP
     request.cache.codings = Some(codings);
 }
 
-/// Whether there is a page for the codings of this request, or may be one more: whoever thinks of ever new codings gets everybody's
-/// page, which names no coding that they do not take, and makes the origin work no more often than there may be variants.
+/// Returns whether a page for the codings of this request exists or may be added within the limit of variants.
+///
+/// A client that names ever new codings gets the shared page, which uses no coding that the client rejects. It
+/// therefore cannot cause more fetches than the limit of variants.
 fn has_room(request: &Request, cache: &CachePlace, younger_than: u64) -> bool {
     let (zone, key, fields) =
         (&cache.zone.zone, KeyRef::new(&request.cache.key), request.received.head.fields());
@@ -74,12 +79,12 @@ fn has_room(request: &Request, cache: &CachePlace, younger_than: u64) -> bool {
             .is_some_and(|page| is_counted(&page))
 }
 
-/// Everybody's page, where the fetch of one of this request's own comes to nothing.
+/// Returns the shared page, as the fallback if the fetch for this request's codings fails.
 pub(crate) fn stand_in(request: &Request) -> Option<Page> {
     request.cache.codings.as_ref()?.everybodys.clone()
 }
 
-/// Whether an origin could look at the codings: it is told of them, and its answer is sent as it is.
+/// Returns whether an origin can evaluate the codings: they are forwarded to it, and its response is sent unchanged.
 fn reach_origin(request: &Request, origin: &OriginPlace, cache: &CachePlace) -> bool {
     origin.request.pass_fields
         && !origin.protocol.replaces(Known::AcceptEncoding)
@@ -93,12 +98,12 @@ fn varies(page: &Page) -> bool {
     varies_by_coding(lines_named(page.meta().lines(), b"vary"))
 }
 
-/// Whether a page under this request's key is older than everybody's.
+/// Returns whether a page under this request's key is older than the shared page.
 pub(crate) fn is_outlived(request: &Request, page: &Page) -> bool {
     request.cache.codings.as_ref().is_some_and(|codings| page.generation() < codings.younger_than)
 }
 
-/// Whether the request's key is that for other codings.
+/// Returns whether the request's key is the key for other codings.
 pub(crate) fn is_apart(request: &Request) -> bool {
     request.cache.codings.as_ref().is_some_and(|codings| codings.apart)
 }

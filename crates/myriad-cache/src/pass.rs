@@ -1,4 +1,4 @@
-//! An origin asked for one visitor: nothing is stored, the body streams through.
+//! Request to an origin for one client: nothing is stored, the body streams through.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use myriad_origin::group;
 use myriad_origin::make;
 use myriad_origin::upload;
 
-/// Asks an origin that has no cache before it, and passes its answer on.
+/// Sends the request to an origin that has no cache, and forwards its response.
 pub(crate) async fn uncached(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Step {
     match shield::judge(exchange, Sought::Target) {
         Some(Limited::Answer(step)) => return step,
@@ -36,8 +36,9 @@ pub(crate) async fn uncached(exchange: &mut Exchange, origin: &Arc<OriginPlace>)
     }
 }
 
-/// Asks the origin past its cache, and passes its answer on. A failure may be answered with the stale page. `payload` is the
-/// request's body where it was read already.
+/// Sends the request to the origin past its cache, and forwards its response.
+///
+/// A stale page may be served after a failure. `payload` is the request's body if it has already been read.
 pub(crate) async fn run(
     exchange: &mut Exchange,
     cached: Cached<'_>,
@@ -74,9 +75,12 @@ pub(crate) async fn run(
     }
 }
 
-/// Notes what came of asking for a page that was looked up: what bypassed the cache says nothing of a page. The origin was told all that
-/// the visitor sent, so that an error which it answers, or breaks off with, may be of the visitor's making: that keeps nobody else from
-/// the page. That it could not be reached is not.
+/// Records the result of a request whose page was looked up. A request that bypassed the cache gives no information
+/// about a page.
+///
+/// The origin received all header fields of the client, so the client may have caused an error status or an aborted
+/// response. Such an error does not block the page for other clients. A failure to connect does, because no client can
+/// cause it.
 fn note(request: &Request, cached: Cached<'_>, asked: &Asked) {
     if !matches!(request.cache.shown.status, Some(CacheStatus::Miss | CacheStatus::Expired)) {
         return;
@@ -93,13 +97,13 @@ fn note(request: &Request, cached: Cached<'_>, asked: &Asked) {
     }
 }
 
-/// What came of asking.
+/// Result of the request to the origin.
 enum Asked {
-    /// An answer.
+    /// The origin responded.
     Answered(Box<OriginResponse>),
-    /// None.
+    /// The origin did not respond.
     Failed(OriginError),
-    /// The origin could not be asked; the status that says so.
+    /// The request could not be sent; the status for the client.
     Not(u16),
 }
 

@@ -1,4 +1,4 @@
-//! A page on its way into the cache, read as a body.
+//! Page in flight as a response body.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -14,30 +14,31 @@ use tokio::task::JoinHandle;
 use myriad_origin::read_ahead::{Ahead, ahead_of};
 use myriad_page::PageMeta;
 
-/// One reader of a flight.
+/// Reader of a flight.
 ///
-/// A page that is too long for memory is fetched no faster than the slowest of its readers takes it. So from then on it is read
-/// ahead of the client, where the configuration reads ahead: a slow client does not hold a php-fpm child. A client that takes
-/// nothing asks for nothing either; so a task of its own sees when the page has become too long.
+/// A page that is too long for memory is fetched no faster than its slowest reader consumes it. From that moment the
+/// page is read ahead of the client if the configuration permits it, so that a slow client does not occupy a php-fpm
+/// child. A client that reads nothing does not poll the body either; therefore a separate task detects when the page
+/// becomes too long.
 pub(crate) struct FlightBody {
     source: Rc<RefCell<Source>>,
     watch: Option<JoinHandle<()>>,
 }
 
-/// Where the next piece comes from.
+/// Source of the next piece.
 enum Source {
-    /// The flight, as the client takes it; who waits for it.
+    /// The flight at the client's speed, with the waker of the pending poll.
     Flight(Flight, Option<Waker>),
-    /// What is read ahead of the client.
+    /// Data read ahead of the client.
     Ahead(BoxBody),
-    /// Between the two.
+    /// State between the other two, and after the drop.
     Nothing,
 }
 
 struct Flight(FlightReader<PageMeta>);
 
 impl FlightBody {
-    /// A reader that may be read so far ahead of its client; none for not at all.
+    /// Creates a reader that reads ahead of its client up to the limit of `ahead`; `None` disables reading ahead.
     pub(crate) fn new(reader: FlightReader<PageMeta>, ahead: Option<Ahead>) -> Self {
         let mut twin = ahead.is_some().then(|| reader.another());
         let source = Rc::new(RefCell::new(Source::Flight(Flight(reader), None)));
@@ -97,7 +98,7 @@ impl Body for FlightBody {
 
 impl Drop for FlightBody {
     fn drop(&mut self) {
-        // The flight sees at once that nobody reads it.
+        // Drops the reader of the flight at once.
         *self.source.borrow_mut() = Source::Nothing;
         if let Some(watch) = &self.watch {
             watch.abort();

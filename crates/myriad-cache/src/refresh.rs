@@ -1,4 +1,4 @@
-//! A page is refreshed behind a visitor, who gets it as it is.
+//! Background refresh of a page that is served as it is.
 
 use std::rc::Rc;
 
@@ -12,7 +12,7 @@ use crate::shield;
 use myriad_exchange::exchange::Exchange;
 use myriad_page::Page;
 
-/// Starts the refresh, unless too many fetches fill the zone: then the page stays as it is until a later visitor comes.
+/// Starts the refresh, unless too many fetches fill the zone. In that case a later request refreshes the page.
 pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, page: Page, occasion: Occasion) -> Next {
     if shield::holds_refresh_off(&exchange.request, cached) {
         let status = if occasion == Occasion::Early { CacheStatus::Hit } else { CacheStatus::Stale };

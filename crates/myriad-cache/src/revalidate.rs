@@ -1,4 +1,4 @@
-//! Asking an origin to confirm a stored page instead of sending it again (`*_cache_revalidate`, RFC 9111 section 4.3).
+//! Revalidation of a stored page by its origin (`*_cache_revalidate`, RFC 9111 section 4.3).
 
 use myriad_http::{Fields, Known, Method, ResponseHead};
 use myriad_policy::{
@@ -14,17 +14,17 @@ use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::OriginPlace;
 use myriad_page::{Marks, Page, PageMeta, PageView};
 
-/// What a 304 came to.
+/// Result of a 304.
 pub(crate) enum Confirmed {
-    /// The page is served, fresh again or as stale as it was.
+    /// The page is served, either fresh again or still stale.
     Page,
-    /// What came with the 304 is for one visitor alone, and why: they ask for themselves.
+    /// The fields of the 304 are private to one client, with the reason. Each client sends its own request.
     Personal(Option<Refusal>),
 }
 
-/// The origin has confirmed the page that the fetch was to replace.
+/// Applies the 304 by which the origin confirmed the page that the fetch was to replace.
 ///
-/// nginx sends the stored fields as they were; RFC 9111 section 3.2 wants them brought up to date with those of the 304.
+/// nginx sends the stored fields unchanged; RFC 9111 section 3.2 requires an update from those of the 304.
 pub(crate) fn confirm(
     exchange: &Exchange,
     place: &OriginPlace,
@@ -60,7 +60,7 @@ pub(crate) fn confirm(
         Admission::Store(lifetime) => {
             let mut meta = if let Some(updated) = &updated {
                 let marks = marks_of(stored.meta(), &tags);
-                // The stored body is as it was stored, whatever the place may compress by now.
+                // The stored body is unchanged, even if the place compresses other media types by now.
                 let meta = page::meta_of(updated, place, rules, lifetime, arrival.now, &marks, None);
                 let meta = renewed(stored.meta(), meta);
                 origin_fields::keep(&exchange.request, meta, &head.fields, stored.meta().unsent())
@@ -86,7 +86,7 @@ pub(crate) fn confirm(
     }
 }
 
-/// The stored head with the fields of a 304 in the place of its own.
+/// Returns the stored head, with its fields replaced by those of a 304.
 fn updated(stored: PageView<'_>, head: &ResponseHead, rules: &Rules) -> ResponseHead {
     let mut fields = stored_fields(stored);
     let kept = StoredFields::new(&head.fields, rules);
@@ -94,7 +94,7 @@ fn updated(stored: PageView<'_>, head: &ResponseHead, rules: &Rules) -> Response
     for (_, name, _) in news() {
         fields.remove(name);
     }
-    // Personal cookies are judged, and go no further.
+    // Cookies are only passed to the policy; they are not stored.
     for cookie in head.fields.known_all(Known::SetCookie) {
         fields.push_known(Known::SetCookie, cookie);
     }
@@ -105,7 +105,7 @@ fn updated(stored: PageView<'_>, head: &ResponseHead, rules: &Rules) -> Response
     ResponseHead { reason, fields, ..ResponseHead::new(stored.status) }
 }
 
-/// The fields that a stored page has kept.
+/// Returns the header fields of a stored page.
 fn stored_fields(stored: PageView<'_>) -> Fields {
     let mut fields = Fields::new();
     for line in stored.lines().split(|byte| *byte == b'\n') {
@@ -122,12 +122,12 @@ fn stored_fields(stored: PageView<'_>) -> Fields {
     fields
 }
 
-/// What purges find the page by: the tags of its 304 take the place of its own, if it has any.
+/// Returns the marks by which purges find the page. The tags of a 304, if any, replace the tags of the page.
 fn marks_of(stored: PageView<'_>, tags: &Tags) -> Marks {
     if tags.is_empty() { stored.marks().to_owned() } else { stored.marks().with_tags(tags) }
 }
 
-/// What is known of the body stays: a 304 brings none.
+/// Copies the facts about the body from the stored page, because a 304 has no body.
 fn renewed(stored: PageView<'_>, mut meta: PageMeta) -> PageMeta {
     let for_origin = |tag: &Option<EntityTag>| tag.as_ref().and_then(EntityTag::for_origin);
     if for_origin(&stored.tag) == for_origin(&meta.facts.tag) {
@@ -137,7 +137,7 @@ fn renewed(stored: PageView<'_>, mut meta: PageMeta) -> PageMeta {
     if stored.cut().is_empty() { meta } else { meta.with_cut(stored.cut()) }
 }
 
-/// Whether a 304 says that the answer varies by other fields than the stored page: its variant is in doubt then.
+/// Returns whether a 304 names other `Vary` fields than the stored page, so that the variant is uncertain.
 fn varies_otherwise(stored: &Page, head: &ResponseHead, rules: &Rules) -> bool {
     if rules.ignore.vary || !head.fields.has(Known::Vary) {
         return false;

@@ -1,4 +1,4 @@
-//! A stored page is served.
+//! Serves a stored page.
 
 use myriad_encode::Coding;
 use myriad_policy::CacheStatus;
@@ -15,7 +15,7 @@ use myriad_exchange::exchange::{Exchange, Step};
 use myriad_origin::rewrite;
 use myriad_page::Page;
 
-/// Makes the answer of a page.
+/// Builds the response from a page.
 pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, page: Page, status: CacheStatus) -> Next {
     if disk::must_open(&exchange.request, &page) {
         return Next::Open(page, status);

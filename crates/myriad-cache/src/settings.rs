@@ -1,4 +1,4 @@
-//! What the directives of the cache say.
+//! Settings of the cache directives.
 
 use std::borrow::Cow;
 
@@ -12,25 +12,25 @@ pub enum CacheZone {
     /// No caching.
     #[default]
     Off,
-    /// Name of a zone; checked to exist unless it holds variables.
+    /// Name of a zone. Its existence is checked unless it contains variables.
     Zone(Text),
 }
 
-/// One status of a `*_cache_valid`; the first that matches decides, an exact code or `any` alike, in source order.
+/// Status of a `*_cache_valid`. The first match decides, in source order, for an exact code as for `any`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheValid {
-    /// The status, and for how long; not at all where the time holds variables.
+    /// Status and lifetime; the lifetime is 0 if the time contains variables.
     pub valid: ValidFor,
-    /// What comes to the time for each answer, where it holds variables.
+    /// Time evaluated for each response, if it contains variables.
     pub text: Option<Text>,
 }
 
-/// `*_cache*`. Times in ms.
+/// Settings of `*_cache*`. Times are in milliseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CacheSettings {
     /// `*_cache`.
     pub zone: CacheZone,
-    /// `*_cache_key`; `None` where it is not written. What holds then, [`cache_key`] says.
+    /// `*_cache_key`; `None` if it is not set. [`cache_key`] returns the effective key.
     pub key: Option<Text>,
     /// `*_cache_valid`, in source order.
     pub valid: Vec<CacheValid>,
@@ -38,13 +38,13 @@ pub struct CacheSettings {
     pub methods: Methods,
     /// `*_cache_min_uses`.
     pub min_uses: u64,
-    /// `*_cache_bypass`: not served from the cache where one is neither empty nor `0`.
+    /// `*_cache_bypass`: the cache is not read if a value is neither empty nor `0`.
     pub bypass: Vec<Text>,
-    /// `*_no_cache`: not stored where one is neither empty nor `0`.
+    /// `*_no_cache`: the response is not stored if a value is neither empty nor `0`.
     pub no_cache: Vec<Text>,
     /// `*_cache_lock`.
     pub lock: bool,
-    /// `*_cache_lock_timeout`, `*_cache_lock_age`: what holds where the lock is on.
+    /// `*_cache_lock_timeout` and `*_cache_lock_age`, which apply if the lock is on.
     pub lock_rules: LockRules,
     /// `*_cache_use_stale`.
     pub use_stale: UseStale,
@@ -52,54 +52,56 @@ pub struct CacheSettings {
     pub stale: Grace,
     /// `*_cache_invalidate`.
     pub invalidate: Invalidate,
-    /// `*_cache_negative`: statuses, and for how many ms each is stored though its answer says no.
+    /// `*_cache_negative`: statuses, and the number of milliseconds that each is stored even if its response forbids
+    /// storing.
     pub negative: Vec<(u16, u64)>,
     /// `*_cache_background_update`.
     pub background_update: bool,
     /// `*_cache_revalidate`.
     pub revalidate: bool,
-    /// `proxy_cache_convert_head`; `None` for protocols that lack the directive: HEAD becomes GET there.
+    /// `proxy_cache_convert_head`; `None` for protocols without the directive, which convert HEAD to GET.
     pub convert_head: Option<bool>,
-    /// `*_cache_max_range_offset`, bytes; `None` means no limit.
+    /// `*_cache_max_range_offset`, in bytes; `None` for no limit.
     pub max_range_offset: Option<u64>,
 }
 
 feature_settings!(CacheSettings);
 
-/// What a page of these origins is kept under: `*_cache_key`, else the key of the protocol.
+/// Returns the key of pages of these origins: `*_cache_key`, or else the default key of the protocol.
 pub fn cache_key(origin: &OriginSettings) -> Cow<'_, Text> {
     let default = || Cow::Owned(Text::builtin(origin.protocol.default_key().text));
     origin.own::<CacheSettings>().key.as_ref().map_or_else(default, Cow::Borrowed)
 }
 
-/// `personal_cookies`: cookies whose bearer neither reads nor fills a shared page.
+/// `personal_cookies`: a request with such a cookie neither reads nor fills shared pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PersonalCookies {
-    /// Whether the built-in list counts; on unless the directive names a list without `default`, or says `off`.
+    /// Set if the built-in list applies: by default, unless the directive names a list without `default` or is `off`.
     pub builtin: bool,
-    /// Names; a trailing `*` stands for any rest.
+    /// Names; a trailing `*` matches any suffix.
     pub names: Vec<Text>,
 }
 
 impl PersonalCookies {
-    /// Whether no cookie is personal (`personal_cookies off`).
+    /// Returns whether no cookie is personal (`personal_cookies off`).
     pub fn is_off(&self) -> bool {
         !self.builtin && self.names.is_empty()
     }
 }
 
-/// Myriad's own cache directives, the same for every protocol.
+/// Cache directives specific to Myriad, which apply to every protocol.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CacheRules {
     /// `personal_cookies`.
     pub personal_cookies: PersonalCookies,
-    /// `impersonal_cookies`: names of cookies that a stored page leaves out; a trailing `*` stands for any rest.
+    /// `impersonal_cookies`: names of cookies that are removed from stored pages; a trailing `*` matches any suffix.
     pub impersonal_cookies: Vec<Text>,
-    /// `cache_rfc9111`: what RFC 9111 adds against nginx's behaviour.
+    /// `cache_rfc9111`: behaviour of RFC 9111 that nginx does not implement.
     pub rfc9111: bool,
-    /// `cache_no_vary_search`: whether keys leave out the arguments that origins say make no other page.
+    /// `cache_no_vary_search`: set if keys omit the arguments that, according to the origin, do not affect the
+    /// response.
     pub no_vary_search: bool,
-    /// The field's value for stored pages whose origin says nothing (`say=`).
+    /// Value of the field for stored pages whose origin does not send it (`say=`).
     pub no_vary_search_said: Option<Vec<u8>>,
 }
 

@@ -1,4 +1,4 @@
-//! What keeps a page from being fetched now, though a visitor asks for it: `origin_challenge`, `origin_query_limit`, `origin_backoff`.
+//! Limits that prevent the fetch of a page for a client: `origin_challenge`, `origin_query_limit`, `origin_backoff`.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::stale_instead::stale_instead;
 use myriad_exchange::exchange::{Exchange, Request, Step};
 use myriad_page::Page;
 
-/// Judges a request that no stored page answers. `None` lets it go to the origin.
+/// Applies the limits to a request that no stored page satisfies. `None` admits it to the origin.
 pub(crate) fn judge(exchange: &mut Exchange, sought: Sought) -> Option<Limited> {
     if exchange.request.received.sink.is_some() {
         return None;
@@ -34,24 +34,26 @@ impl From<Limited> for Next {
     }
 }
 
-/// Waits for the turn of a request beyond `origin_query_limit`.
+/// Delays a request beyond `origin_query_limit` until its turn.
 pub(crate) async fn wait(exchange: &Exchange, ms: u64) {
     let traced = exchange.request.waits_for("origin_query_limit");
     tokio::time::sleep(Duration::from_millis(ms)).await;
     drop(traced);
 }
 
-/// The bit of a failure's number, beside what [`NoAnswer::encode`] makes, that says: the application has a page of its own for it, 503 with
-/// `Retry-After`, as WordPress while it is updated. Where no stale page stands in, visitors get that page rather than ours.
+/// Bit of a failure's number, in addition to the bits of [`NoAnswer::encode`]. It marks a failure for which the
+/// application sends its error page: 503 with `Retry-After`, as WordPress does during an update. Without a stale page,
+/// clients get that page instead of a page of Myriad.
 const OWN_WORDS: u16 = 1 << 15;
 
-/// Says what a visitor gets whose page must not be fetched now; none where it may. `stale` is what is stored of the page.
+/// Returns the response for a client whose page must not be fetched now; `None` if it may be fetched. `stale` is the
+/// stored page.
 pub(crate) fn instead(exchange: &mut Exchange, cached: Cached<'_>, stale: Option<&Page>) -> Option<Next> {
     if exchange.request.received.sink.is_some() {
         return None;
     }
     let now = myriad_net::clock::now_ms();
-    // A page that was stored has been let through.
+    // The limits apply only to pages that are not stored.
     if stale.is_none()
         && let Some(limited) = judge(exchange, Sought::Page)
     {
@@ -72,13 +74,13 @@ pub(crate) fn instead(exchange: &mut Exchange, cached: Cached<'_>, stale: Option
     Some(Next::Done(Step::Error(503)))
 }
 
-/// Whether a page must not be refreshed behind a visitor now.
+/// Returns whether a page must not be refreshed in the background now.
 pub(crate) fn holds_refresh_off(request: &Request, cached: Cached<'_>) -> bool {
     let now = myriad_net::clock::now_ms();
     origin_backoff::held_off(request, cached.cache.zone.zone.name(), now).is_some()
 }
 
-/// Notes what came of asking for a page: the head of an answer, or a failure.
+/// Records the result of a fetch: the head of a response, or a failure.
 pub(crate) fn note(request: &Request, cached: Cached<'_>, came: Result<&ResponseHead, NoAnswer>) {
     let zone = cached.cache.zone.zone.name();
     let failure = match came {
@@ -99,11 +101,11 @@ mod tests {
     use super::*;
     use crate::testing::{head, held, keyed, site, store, words};
 
-    /// What the visitor gets behind a failure, and behind a success after it.
+    /// Returns the response after a failure, and the response after a subsequent success.
     fn behind(directives: &str, stored: bool, came: Result<u16, NoAnswer>) -> [Option<String>; 2] {
         let site = site(directives);
         let mut exchange = keyed(&site, &[]);
-        // Tests share the table: each has a page of its own.
+        // Tests share the table, so each uses its own page.
         exchange.request.cache.key = format!("{directives} {stored} {came:?}").into_bytes();
         exchange.request.cache.stale = stored.then(|| store(&mut exchange, &head(200, &[]), 0));
         let held = held(&exchange);

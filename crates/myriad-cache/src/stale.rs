@@ -1,4 +1,4 @@
-//! There is no fresh page: whether a stale one is served, and who asks the origin for a new one.
+//! Decides, without a fresh page, whether a stale page is served and which request fetches a new page.
 
 use myriad_http::Known;
 use myriad_policy::{CacheStatus, Reuse, reuse, wants_stored_only};
@@ -15,7 +15,7 @@ use myriad_exchange::exchange::{Exchange, Request, Step};
 use myriad_exchange::runtime::CachePlace;
 use myriad_page::Page;
 
-/// Judges the page that is no longer fresh, if there is one.
+/// Applies the policy to the expired page, if any.
 pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, stale: Option<Page>) -> Next {
     let Cached { origin, cache } = cached;
     let now = exchange.request.received.at_ms;
@@ -41,12 +41,12 @@ pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, stale: Option<Pag
     if hides_fields(&exchange.request, origin) {
         return Next::Pass(PassReason::HiddenFields);
     }
-    // A text of `*_no_cache` that cannot be made keeps the answer out.
+    // A text of `*_no_cache` that cannot be evaluated prevents storing.
     if told::is_asked_alone(exchange, cache).unwrap_or(true) {
         return Next::Pass(PassReason::Unstored);
     }
     let head = &exchange.request.received.head;
-    // What an origin answers to a name and a password may be for them alone: nobody waits for it.
+    // A response to a request with credentials may be private, so no other request waits for it.
     if head.fields().has(Known::Authorization) && !cache.rules.authorization_in_key {
         return Next::Lead(stale);
     }
@@ -59,8 +59,8 @@ pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, stale: Option<Pag
     Next::Claim(stale)
 }
 
-/// Whether the page was asked for less often than `*_cache_min_uses` wants: then the visitor gets what they ask the origin
-/// for, a part of it too, as in nginx.
+/// Returns whether the page was requested less often than `*_cache_min_uses`. The request is then passed to the origin
+/// unchanged, including its range, as in nginx.
 fn is_seldom(request: &Request, cache: &CachePlace) -> bool {
     let least = cache.rules.min_uses;
     let key = KeyRef::new(&request.cache.key);

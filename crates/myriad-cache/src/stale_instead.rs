@@ -1,4 +1,4 @@
-//! A stale page in the place of a failure (`*_cache_use_stale`, RFC 5861 section 4).
+//! Stale page as the replacement for a failed response (`*_cache_use_stale`, RFC 5861 section 4).
 
 use myriad_policy::{Failure, Reuse, StoredFacts, reuse};
 
@@ -6,16 +6,16 @@ use crate::next::{Cached, Next};
 use myriad_exchange::exchange::Request;
 use myriad_page::Page;
 
-/// What the policy asks of a stored page.
+/// Returns the facts about a stored page that the policy needs.
 pub(crate) fn facts_of(page: &Page) -> StoredFacts {
     let lifetime = page.meta().lifetime();
-    // A soft purge ends the freshness of the object, not that of its head.
+    // A soft purge only expires the stored object; the lifetime in its head is unchanged.
     let invalid = page.fresh_until() == 0;
     let ended = if invalid { u64::MAX } else { page.fresh_until() };
     StoredFacts { lifetime: lifetime.ended_by(ended), validators: false, invalid }
 }
 
-/// Serves the stale page in the place of a failure, where the rules allow it.
+/// Serves the stale page instead of a failed response if the rules permit it.
 pub(crate) fn stale_instead(
     request: &Request,
     cached: Cached<'_>,
@@ -26,7 +26,7 @@ pub(crate) fn stale_instead(
     let now = myriad_net::clock::now_ms();
     let mut facts = facts_of(&page);
     if *page.key() != *request.cache.key {
-        // It only stands in: fresh as it may be, it is none of this request's.
+        // A page under another key is treated as stale even if it is fresh.
         facts.lifetime.fresh_until = facts.lifetime.fresh_until.min(now);
     }
     match reuse(&facts, &cached.cache.rules, now, false, Some(failure)) {

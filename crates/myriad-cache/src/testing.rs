@@ -1,4 +1,4 @@
-//! A cache before an origin that nobody listens at, for tests of the journey's steps.
+//! Cache in front of an unreachable origin, for tests of the journey's steps.
 
 use std::sync::Arc;
 
@@ -15,26 +15,26 @@ use myriad_exchange::keys::page_key;
 use myriad_page::{Page, write_variant};
 use myriad_serve::testing::TestSite;
 
-/// A site whose only location has an origin and a cache, with these directives besides.
+/// Returns a site whose only location has an origin, a cache and these directives.
 pub(super) fn site(directives: &str) -> TestSite {
     site_of(&format!("fastcgi_pass unix:/nowhere/php.sock; fastcgi_cache ONE; {directives}"))
 }
 
-/// A site with a zone `ONE`, and a location with these directives.
+/// Returns a site with a zone `ONE` and a location with these directives.
 pub(super) fn site_of(directives: &str) -> TestSite {
     let http =
         "fastcgi_cache_path /nowhere/cache keys_zone=ONE:1m; fastcgi_cache_key $http_host$request_uri;";
     TestSite::new(http, &format!("location / {{ {directives} }}"))
 }
 
-/// The origin and the cache of the place where a request is.
+/// Returns the origin and the cache of the request's place.
 pub(super) fn held(exchange: &Exchange) -> Held {
     let origin = exchange.request.place().handler.origin().expect("an origin");
     let cache = origin.cache.fixed().expect("a cache");
     Held { origin: Arc::clone(origin), cache: Arc::clone(cache) }
 }
 
-/// A request for `/a` whose key has been made.
+/// Returns a request for `/a` whose key has been written.
 pub(super) fn keyed(site: &TestSite, fields: &[(&str, &str)]) -> Box<Exchange> {
     let mut exchange = site.exchange("/a", fields);
     let held = held(&exchange);
@@ -42,7 +42,7 @@ pub(super) fn keyed(site: &TestSite, fields: &[(&str, &str)]) -> Box<Exchange> {
     exchange
 }
 
-/// Gives a request another method.
+/// Replaces the method of a request.
 pub(super) fn set_method(exchange: &mut Exchange, method: &str) {
     let fields = exchange.request.received.head.fields().clone();
     let target = exchange.request.received.head.target().to_vec();
@@ -50,7 +50,7 @@ pub(super) fn set_method(exchange: &mut Exchange, method: &str) {
         RequestHead::from_parts(method.as_bytes(), &target, Version::Http11, fields.iter());
 }
 
-/// An origin's head.
+/// Returns a response head of an origin.
 pub(super) fn head(status: u16, fields: &[(&str, &str)]) -> ResponseHead {
     let mut head = ResponseHead::new(status);
     for (name, value) in fields {
@@ -59,7 +59,7 @@ pub(super) fn head(status: u16, fields: &[(&str, &str)]) -> ResponseHead {
     head
 }
 
-/// Stores what an origin has answered to a request: fresh for so many milliseconds, stale from the beginning with 0.
+/// Stores the response to a request. It is fresh for `fresh_ms` milliseconds; with 0 it is stale at once.
 pub(super) fn store(exchange: &mut Exchange, head: &ResponseHead, fresh_ms: u64) -> Page {
     let held = held(exchange);
     let key = page_key::of(exchange, &held.cache).expect("a key");
@@ -87,7 +87,7 @@ pub(super) fn store(exchange: &mut Exchange, head: &ResponseHead, fresh_ms: u64)
     found.expect("the page that was stored")
 }
 
-/// A step in words, for assertions.
+/// Describes a step, for assertions.
 pub(super) fn words(next: &Next) -> String {
     match next {
         Next::Done(Step::Answer(answer)) => format!("answer {}", answer.status),

@@ -1,14 +1,14 @@
-//! What the fetch of a page for everybody tells its origin of the visitor who caused it ([`myriad_policy::SharedFetch`]).
+//! Request header fields that a shared fetch sends to its origin ([`myriad_policy::SharedFetch`]).
 //!
-//! A page may vary by a field that its fetch did not send, which is known only when its head is there. Then what came is the
-//! page of those who do not send the field; a visitor who does asks again, and is told apart, since by then it is known what
-//! the page varies by:
+//! A page may vary by a field that its fetch did not send, which is known only after its head has arrived. The response
+//! is then the variant for requests without the field. A request that has the field claims again; its fetch then
+//! includes the field, because the `Vary` fields of the page are known:
 //!
 //! ```text
-//! look-up -> nothing known -> fetch tells listed fields -> Vary: Accept-Language -> stored for "no language"
+//! look-up -> nothing stored -> fetch sends listed fields -> Vary: Accept-Language -> stored for "no language"
 //!                                                          |
-//!            visitor said "de" <-----------------------------'
-//! claim   -> known to vary by language -> fetch tells "de" as well -> stored for "de"
+//!            request has "de" <------------------------------'
+//! claim   -> varies by language -> fetch sends "de" as well -> stored for "de"
 //! ```
 
 use std::cell::RefCell;
@@ -22,8 +22,8 @@ use myriad_exchange::runtime::CachePlace;
 use myriad_page::Page;
 use myriad_page::{NO_VARIANT, write_variant};
 
-/// What the fetch of a request's page tells its origin; none where that is the request as it came. `previous` is the page that
-/// it is to replace.
+/// Returns the header fields that the fetch of a request's page sends; `None` if it sends the request as received.
+/// `previous` is the page that the fetch replaces.
 pub(crate) fn of(request: &Request, cache: &CachePlace, previous: Option<&Page>) -> Option<Told> {
     let rules = &cache.rules;
     if rules.shared_fetch.is_everything_told(rules.device_class) {
@@ -34,7 +34,7 @@ pub(crate) fn of(request: &Request, cache: &CachePlace, previous: Option<&Page>)
     rules.shared_fetch.told(request.received.head.fields(), has_body, &varies, rules.device_class)
 }
 
-/// By which fields the page of a request is known to vary.
+/// Returns the fields by which the page of a request is known to vary.
 fn known_rule(request: &Request, cache: &CachePlace, previous: Option<&Page>) -> VaryRule {
     if cache.rules.ignore.vary {
         return VaryRule::default();
@@ -44,7 +44,7 @@ fn known_rule(request: &Request, cache: &CachePlace, previous: Option<&Page>) ->
     selector.and_then(|selector| VaryRule::parse([&selector[..]]).ok()).unwrap_or_default()
 }
 
-/// The fields by which what is stored under the request's key varies.
+/// Returns the fields by which the pages stored under the request's key vary.
 fn stored(request: &Request, cache: &CachePlace) -> Option<Vec<u8>> {
     let seen = RefCell::new(None);
     cache.zone.zone.glance(KeyRef::new(&request.cache.key), |selector, variant| {
@@ -54,7 +54,8 @@ fn stored(request: &Request, cache: &CachePlace) -> Option<Vec<u8>> {
     seen.into_inner()
 }
 
-/// Whether an answer that was made without what the visitor said is of no use to them: it is another variant than theirs.
+/// Returns whether a response is another variant than the request's, because the fetch omitted header fields of the
+/// request.
 pub(crate) fn is_of_others(request: &Request, selection: Option<&Selection>) -> bool {
     let Some(selection) = selection.filter(|_| is_repeatable(request)) else { return false };
     let mut own = Vec::new();
@@ -62,8 +63,10 @@ pub(crate) fn is_of_others(request: &Request, selection: Option<&Selection>) -> 
     *own != *NO_VARIANT && *own != *selection.variant
 }
 
-/// Whether an answer that is not for everybody was made without what makes it this visitor's: their cookies, or a field that
-/// it varies by. A failure is no answer to begin with.
+/// Returns whether a response that cannot be shared was made without the request's cookies, or without a field by which
+/// it varies.
+///
+/// False for a 5xx or 429 status, and for a request that must not be sent again.
 pub(crate) fn hides_own(
     request: &Request,
     cache: &CachePlace,
@@ -87,13 +90,13 @@ pub(crate) fn hides_own(
     }
 }
 
-/// Whether it may be asked again what was asked already.
+/// Returns whether the request may be sent to the origin a second time.
 fn is_repeatable(request: &Request) -> bool {
     request.route.as_get || matches!(request.received.head.method(), Method::Get | Method::Head)
 }
 
-/// Whether the request is asked of the origin by itself, with everything that it says: its answer will not be stored, or what
-/// it says must not be asked twice.
+/// Returns whether the request is sent to the origin separately and with all its fields, because its response will not
+/// be stored or because it must not be sent twice.
 pub(crate) fn is_asked_alone(
     exchange: &mut Exchange,
     cache: &CachePlace,

@@ -1,4 +1,4 @@
-//! `*_cache_valid` with variables: the time is told once the answer is there.
+//! `*_cache_valid` with variables: the time is evaluated when the response arrives.
 
 use std::borrow::Cow;
 
@@ -10,8 +10,8 @@ use myriad_policy::Rules;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::CachePlace;
 
-/// The rules of a place for an answer with that head, its page having `status`: what holds variables is evaluated. What comes
-/// to no time stores nothing.
+/// Returns the rules of a place for a response with that head, whose page has `status`, with times that contain
+/// variables evaluated. An empty, invalid or failed time is 0, which stores nothing.
 pub(crate) fn rules<'a>(
     exchange: &mut Exchange,
     cache: &'a CachePlace,
@@ -22,7 +22,7 @@ pub(crate) fn rules<'a>(
     let Some((at, text)) = found.and_then(|(texts, at)| Some((at, texts[at].as_ref()?))) else {
         return Cow::Borrowed(&cache.rules);
     };
-    // It may follow from what the origin says.
+    // The time may depend on the origin's response.
     exchange.request.origin_mut().head = Some(head.clone());
     let Exchange { request, frame } = exchange;
     let mut time = Vec::new();

@@ -9,7 +9,7 @@ use myriad_exchange::exchange::variables::write::show;
 use myriad_exchange::runtime::Reads::Cache;
 use myriad_exchange::runtime::Value::{Made, Ready};
 
-/// What the cache did, and what it had.
+/// Variables for the cache's result and the stored page.
 pub(crate) const VARIABLES: &[Row] = &[
     Row::new(
         "upstream",
@@ -57,7 +57,7 @@ pub(crate) const VARIABLES: &[Row] = &[
     .fares(Status::Own),
 ];
 
-/// What the origin is asked to confirm of an expired page.
+/// Writes the value of the conditional field by which the origin revalidates an expired page.
 fn confirmable(request: &Request, wanted: Condition, out: &mut Vec<u8>) -> bool {
     let Some(stale) = &request.cache.stale else { return false };
     let asked = conditions(stale).into_iter().find(|(condition, _)| *condition == wanted);

@@ -1,4 +1,4 @@
-//! What the directives of the cache say, at the level where they stand and within it.
+//! Settings of the cache directives, at their own level and at nested levels.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ fn http(inside: &str) -> HttpConf {
     build(&parsed, registry()).expect("a sound configuration").http.expect("a block")
 }
 
-/// The settings of a location that says this.
+/// Returns the settings of a location with these directives.
 #[track_caller]
 fn settings(inside: &str) -> Settings {
     http(&format!("server {{ location / {{ {inside} }} }}")).servers.remove(0).locations.remove(0).settings

@@ -1,12 +1,12 @@
-//! Seconds since the epoch as a date of the Gregorian calendar, in UTC, and back.
+//! Conversion between seconds since the epoch and dates of the Gregorian calendar, in UTC.
 
 pub(crate) const DAY_S: i64 = 86_400;
-/// The calendar repeats itself after 400 years, days of the week included.
+/// Number of days after which the calendar repeats, including the days of the week: 400 years.
 const CYCLE_DAYS: i64 = 146_097;
 pub(crate) const CYCLE_S: i64 = CYCLE_DAYS * DAY_S;
-/// Days from the first of March of the year 0 to the epoch.
+/// Days from 1 March of the year 0 to the epoch.
 const EPOCH: i64 = 719_468;
-/// The first second of the year 0 and the last of the year 9999.
+/// First second of the year 0. `LAST` is the last second of the year 9999.
 const FIRST: i64 = -62_167_219_200;
 const LAST: i64 = 253_402_300_799;
 
@@ -14,7 +14,7 @@ pub(crate) const DAYS: [&[u8; 3]; 7] = [b"Sun", b"Mon", b"Tue", b"Wed", b"Thu", 
 pub(crate) const MONTHS: [&[u8; 3]; 12] =
     [b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec"];
 
-/// A second of the Gregorian calendar, year 0 to 9999.
+/// Second of the Gregorian calendar, in the years 0 to 9999.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Civil {
     /// 0 to 9999.
@@ -34,20 +34,21 @@ pub struct Civil {
 }
 
 impl Civil {
-    /// The date of `seconds` since the epoch; what lies before the year 0 or after 9999 reads as its first or last second.
+    /// Returns the date of `seconds` since the epoch. Times before the year 0 or after 9999 become its first or last
+    /// second.
     ///
-    /// Years are counted from the first of March, so that the leap day is the last of its year, and in cycles of 400 years.
+    /// Years are counted from 1 March, so that the leap day is the last day of a year, and in cycles of 400 years.
     pub fn of(seconds: i64) -> Self {
         let seconds = seconds.clamp(FIRST, LAST);
         let (days, rest) = (seconds.div_euclid(DAY_S), seconds.rem_euclid(DAY_S) as usize);
-        // One cycle more, so that January and February of the year 0 are no negative number.
+        // One additional cycle, so that January and February of the year 0 are not negative.
         let since_march_zero = (days + EPOCH + CYCLE_DAYS) as usize;
         let cycle_days = CYCLE_DAYS as usize;
         let (cycle, day_of_cycle) = (since_march_zero / cycle_days, since_march_zero % cycle_days);
         let leap_days = day_of_cycle / 1460 + day_of_cycle / 146_096;
         let year_of_cycle = (day_of_cycle + day_of_cycle / 36_524 - leap_days) / 365;
         let day_of_year = day_of_cycle - (year_of_cycle * 365 + year_of_cycle / 4 - year_of_cycle / 100);
-        // Months from March have 153 days in each five.
+        // Starting with March, every five months have 153 days.
         let month_from_march = (day_of_year * 5 + 2) / 153;
         let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
         Self {
@@ -57,31 +58,32 @@ impl Civil {
             hour: rest / 3600,
             minute: rest / 60 % 60,
             second: rest % 60,
-            // The first of March of the year 0 was a Wednesday.
+            // 1 March of the year 0 was a Wednesday.
             weekday: (since_march_zero + 3) % 7,
         }
     }
 
-    /// [`Self::of`] seconds that are not before the epoch.
+    /// Converts like [`Self::of`] seconds that are not before the epoch.
     pub(crate) fn since_epoch(seconds: u64) -> Self {
         Self::of(seconds.min(LAST as u64) as i64)
     }
 }
 
-/// The days from the epoch to a date; `None` where the month has no such day, or after the year 9999.
+/// Returns the days from the epoch to a date; `None` if the month has no such day, or after the year 9999.
 #[inline]
 pub(crate) fn days_to(year: usize, month: usize, day: usize) -> Option<i64> {
     if year > 9999 || !(1..=12).contains(&month) || day == 0 || day > month_days(year, month) {
         return None;
     }
-    // One cycle more, as above.
+    // One additional cycle, as above.
     let march_year = year + 400 - usize::from(month <= 2);
     let month_from_march = if month > 2 { month - 3 } else { month + 9 };
     let days_of_years = march_year * 365 + march_year / 4 - march_year / 100 + march_year / 400;
     Some((days_of_years + (month_from_march * 153 + 2) / 5 + day - 1) as i64 - EPOCH - CYCLE_DAYS)
 }
 
-/// The seconds from the epoch to a time of that date in UTC; `None` where there is no such day or time. The second may be 60.
+/// Returns the seconds from the epoch to a time of that date in UTC; `None` if the date or the time is invalid. The
+/// second may be 60.
 #[inline]
 pub(crate) fn seconds_to([year, month, day]: [usize; 3], [hour, minute, second]: [usize; 3]) -> Option<i64> {
     let is_time = hour < 24 && minute < 60 && second <= 60;
@@ -102,7 +104,7 @@ pub(crate) fn month_days(year: usize, month: usize) -> usize {
     }
 }
 
-/// A number of at most four digits, which nothing but digits stands in.
+/// Parses a number of at most four digits; `None` if it contains anything but digits.
 #[inline]
 pub(crate) fn number(digits: &[u8]) -> Option<usize> {
     if digits.is_empty() || digits.len() > 4 {
@@ -112,12 +114,12 @@ pub(crate) fn number(digits: &[u8]) -> Option<usize> {
     digits.iter().try_fold(0, |number, next| Some(number * 10 + digit(next)?))
 }
 
-/// Writes `text` over what stands from `at` on.
+/// Overwrites the bytes from `at` with `text`.
 pub(crate) fn put(out: &mut [u8], at: usize, text: &[u8]) {
     out[at..at + text.len()].copy_from_slice(text);
 }
 
-/// The last two decimal digits of `number`.
+/// Returns the last two decimal digits of `number`.
 pub(crate) fn two(number: usize) -> [u8; 2] {
     [number / 10 % 10, number % 10].map(|digit| b'0' + digit as u8)
 }
@@ -127,7 +129,7 @@ pub(crate) fn four(number: usize) -> [u8; 4] {
     [a, b, c, d]
 }
 
-/// `08:49:37`.
+/// Returns the time as `08:49:37`.
 pub(crate) fn clock(time: Civil) -> [u8; 8] {
     let mut out = *b"08:49:37";
     put(&mut out, 0, &two(time.hour));

@@ -2,11 +2,11 @@
 
 use crate::civil::{Civil, DAYS, MONTHS, clock, four, number, put, seconds_to, two};
 
-/// The length of an HTTP date.
+/// Length of an HTTP date, in bytes.
 pub const HTTP_DATE_LEN: usize = 29;
 
-/// `Sun, 06 Nov 1994 08:49:37 GMT` of seconds since the epoch (RFC 9110 §5.6.7); times after the year 9999 read as
-/// its last second.
+/// Formats seconds since the epoch as `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7). Times after the year 9999
+/// become its last second.
 pub fn format_http_date(seconds: u64) -> [u8; HTTP_DATE_LEN] {
     let time = Civil::since_epoch(seconds);
     let mut out = *b"Sun, 06 Nov 1994 08:49:37 GMT";
@@ -18,12 +18,12 @@ pub fn format_http_date(seconds: u64) -> [u8; HTTP_DATE_LEN] {
     out
 }
 
-/// Appends [`format_http_date`].
+/// Appends the result of [`format_http_date`].
 pub fn write_http_date(seconds: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(&format_http_date(seconds));
 }
 
-/// A date as nginx writes it in cookies: `Thu, 31-Dec-37 23:55:55 GMT`, from 2038 on with all digits of the year.
+/// Formats a date like nginx in cookies: `Thu, 31-Dec-37 23:55:55 GMT`, from 2038 on with four digits of the year.
 pub fn format_cookie_date(seconds: u64) -> String {
     let http = format_http_date(seconds);
     let http = String::from_utf8_lossy(&http);
@@ -33,11 +33,12 @@ pub fn format_cookie_date(seconds: u64) -> String {
     format!("{weekday} {day}-{month}-{year} {time} {zone}")
 }
 
-/// Seconds since the epoch of an HTTP date in any of the three formats of RFC 9110 §5.6.7; a two-digit year that
-/// would be more than 50 years after `now_s` is of the century before. `None` if it is no date or before 1970.
+/// Parses an HTTP date in any of the three formats of RFC 9110 §5.6.7 and returns the seconds since the epoch. A
+/// two-digit year that would be more than 50 years after `now_s` is in the previous century. Returns `None` if it is
+/// not a date or is before 1970.
 ///
-/// Names of days and months are read in any case, the day of the week is not compared with the date, and a second of
-/// 60 is a leap second.
+/// Names of days and months are case-insensitive, the day of the week is not compared with the date, and a second of 60
+/// is a leap second.
 pub fn parse_http_date(value: &[u8], now_s: u64) -> Option<u64> {
     let value = value.trim_ascii();
     let (first, rest) = value.split_at_checked(3)?;
@@ -51,20 +52,20 @@ pub fn parse_http_date(value: &[u8], now_s: u64) -> Option<u64> {
     }
 }
 
-/// Takes ` GMT` off, in whatever case (RFC 9110 §5.6.7 wants recipients to be lenient).
+/// Removes ` GMT`, case-insensitively (RFC 9110 §5.6.7 recommends lenient parsing).
 fn without_zone(time: &[u8]) -> Option<&[u8]> {
     let (time, zone) = time.split_last_chunk::<4>()?;
     zone.eq_ignore_ascii_case(b" GMT").then_some(time)
 }
 
-/// `06 Nov 1994 08:49:37 GMT`, as all senders write now.
+/// Parses `06 Nov 1994 08:49:37 GMT`, the current format.
 fn imf_fixdate(date: &[u8]) -> Option<u64> {
     let &[d1, d2, b' ', m1, m2, m3, b' ', y1, y2, y3, y4, b' ', ref time @ ..] = date else { return None };
     let year = number(&[y1, y2, y3, y4])?;
     seconds(year, month(&[m1, m2, m3])?, number(&[d1, d2])?, without_zone(time)?)
 }
 
-/// `day, 06-Nov-94 08:49:37 GMT` behind the first three letters of the day, obsolete.
+/// Parses the obsolete format `day, 06-Nov-94 08:49:37 GMT`, after the first three letters of the day.
 fn rfc850(rest: &[u8], now_s: u64) -> Option<u64> {
     let comma = rest.iter().position(|&byte| byte == b',')?;
     if comma > 6 || !rest[..comma].iter().all(u8::is_ascii_alphabetic) {
@@ -78,13 +79,13 @@ fn rfc850(rest: &[u8], now_s: u64) -> Option<u64> {
     if year > this_year + 50 {
         year -= 100;
     } else if year + 50 <= this_year {
-        // A year far behind is the nearer one of the next century: "05" in 1998 is 2005.
+        // A year 50 or more years in the past is in the next century: "05" in 1998 is 2005.
         year += 100;
     }
     seconds(year, month(&[m1, m2, m3])?, number(&[d1, d2])?, without_zone(time)?)
 }
 
-/// `Nov  6 08:49:37 1994`, of C's `asctime()`, obsolete.
+/// Parses `Nov  6 08:49:37 1994`, the obsolete format of C's `asctime()`.
 fn asctime(date: &[u8]) -> Option<u64> {
     let &[m1, m2, m3, b' ', d1, d2, b' ', ref rest @ ..] = date else { return None };
     let (time, year) = rest.split_at_checked(8)?;

@@ -1,17 +1,18 @@
-//! The one calendar: seconds since the Unix epoch as dates and back, in every form that is written or read here.
+//! Calendar: conversion between seconds since the Unix epoch and dates, in every format that the server reads or
+//! writes.
 //!
-//! | module | what |
+//! | module | content |
 //! |---|---|
-//! | `civil` | a date of the Gregorian calendar, and the days from the epoch to one |
-//! | `http_date` | dates of HTTP fields (RFC 9110 §5.6.7): one form written, three read |
-//! | `log_time` | times in lines of logs: `$time_local`, `$time_iso8601`, the error log |
-//! | `strftime` | dates in a form that a page asks for (`strftime` of C) |
-//! | `rfc3339` | dates in what ACME authorities answer |
-//! | `x509_time` | dates in certificates, and as OpenSSL shows them |
-//! | `zone` | time zones: rules as POSIX writes them, TZif files (RFC 9636) |
+//! | `civil` | dates of the Gregorian calendar, and days since the epoch |
+//! | `http_date` | dates of HTTP fields (RFC 9110 §5.6.7): one format written, three parsed |
+//! | `log_time` | times in log lines: `$time_local`, `$time_iso8601`, the error log |
+//! | `strftime` | dates in a format chosen by a page (`strftime` of C) |
+//! | `rfc3339` | dates in responses of ACME authorities |
+//! | `x509_time` | dates in certificates, and in the format of OpenSSL |
+//! | `zone` | time zones: POSIX rules, TZif files (RFC 9636) |
 //!
-//! Everything here is a function of its arguments: no clock, no file, no environment. Nothing that is read makes it panic, and
-//! nothing takes longer for a date that is far away.
+//! All functions depend only on their arguments: no clock, no file, no environment. No input makes them panic, and the
+//! time that they take does not depend on the distance of a date.
 
 #![forbid(unsafe_code)]
 

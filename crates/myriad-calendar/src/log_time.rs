@@ -1,8 +1,8 @@
-//! Times as nginx writes them into lines of logs.
+//! Times in the formats of nginx's log lines.
 
 use crate::civil::{Civil, MONTHS, clock, four, put, two};
 
-/// `21/Nov/2026:01:02:03 +0000`, nginx's `$time_local`, at `offset_minutes` east of UTC.
+/// Formats `21/Nov/2026:01:02:03 +0000`, nginx's `$time_local`, at `offset_minutes` east of UTC.
 pub fn format_time_local(seconds: u64, offset_minutes: i32) -> [u8; 26] {
     let time = Civil::since_epoch(shifted(seconds, offset_minutes));
     let mut out = *b"21/Nov/2026:01:02:03 +0000";
@@ -17,7 +17,7 @@ pub fn format_time_local(seconds: u64, offset_minutes: i32) -> [u8; 26] {
     out
 }
 
-/// `2026-11-21T01:02:03+00:00`, nginx's `$time_iso8601`, at `offset_minutes` east of UTC.
+/// Formats `2026-11-21T01:02:03+00:00`, nginx's `$time_iso8601`, at `offset_minutes` east of UTC.
 pub fn format_time_iso8601(seconds: u64, offset_minutes: i32) -> [u8; 25] {
     let time = Civil::since_epoch(shifted(seconds, offset_minutes));
     let mut out = *b"2026-11-21T01:02:03+00:00";
@@ -32,7 +32,7 @@ pub fn format_time_iso8601(seconds: u64, offset_minutes: i32) -> [u8; 25] {
     out
 }
 
-/// `2026/11/21 01:02:03`, the time in nginx's error log, at `offset_minutes` east of UTC.
+/// Formats `2026/11/21 01:02:03`, the time in nginx's error log, at `offset_minutes` east of UTC.
 pub fn format_error_log_time(seconds: u64, offset_minutes: i32) -> [u8; 19] {
     let time = Civil::since_epoch(shifted(seconds, offset_minutes));
     let mut out = *b"2026/11/21 01:02:03";
@@ -43,12 +43,12 @@ pub fn format_error_log_time(seconds: u64, offset_minutes: i32) -> [u8; 19] {
     out
 }
 
-/// The second that a clock shows which is `offset_minutes` east of UTC; none before the epoch.
+/// Returns the local time at `offset_minutes` east of UTC, in seconds; times before the epoch become 0.
 pub(crate) fn shifted(seconds: u64, offset_minutes: i32) -> u64 {
     seconds.saturating_add_signed(i64::from(offset_minutes) * 60)
 }
 
-/// Sign, hours and minutes of an offset from UTC.
+/// Returns sign, hours and minutes of an offset from UTC.
 fn zone(offset_minutes: i32) -> (u8, [u8; 2], [u8; 2]) {
     let minutes = offset_minutes.unsigned_abs() as usize;
     (if offset_minutes < 0 { b'-' } else { b'+' }, two(minutes / 60), two(minutes % 60))

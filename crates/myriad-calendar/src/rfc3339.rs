@@ -1,9 +1,10 @@
-//! Dates by RFC 3339, as ACME authorities write them.
+//! Dates in the format of RFC 3339, which ACME authorities use.
 
 use crate::civil::{number, seconds_to};
 
-/// Seconds since the epoch of a time by RFC 3339, as in renewal information (RFC 9773): `2026-11-21T07:36:00Z`, with a fraction,
-/// which is cut off, or an offset too. `None` if it is no such time or before 1970.
+/// Parses a time in the format of RFC 3339, as in renewal information (RFC 9773), and returns the seconds since the
+/// epoch: `2026-11-21T07:36:00Z`, optionally with a fraction, which is ignored, or with an offset. Returns `None` if it
+/// is invalid or before 1970.
 pub fn parse_rfc3339(text: &str) -> Option<u64> {
     let bytes = text.as_bytes();
     let (head, rest) = bytes.split_at_checked(19)?;

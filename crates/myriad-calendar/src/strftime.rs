@@ -1,4 +1,4 @@
-//! Dates in a form of one's own: `strftime` of C, in the C locale.
+//! Dates in custom formats: `strftime` of C, in the C locale.
 
 use crate::civil::{Civil, DAYS, MONTHS, days_to};
 use crate::log_time::shifted;
@@ -19,16 +19,16 @@ const MONTH_NAMES: [&str; 12] = [
     "December",
 ];
 
-/// What a time zone comes to at one moment.
+/// Offset and name of a time zone at one moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Offset<'a> {
     /// Minutes east of UTC.
     pub minutes: i32,
-    /// What `%Z` writes.
+    /// Name for `%Z`.
     pub name: &'a str,
 }
 
-/// The name of an offset that has none of its own: `UTC`, `+0100`.
+/// Returns the name of an offset without a zone name: `UTC`, `+0100`.
 pub fn offset_name(minutes: i32) -> String {
     let sign = if minutes < 0 { '-' } else { '+' };
     match minutes.unsigned_abs() {
@@ -37,13 +37,13 @@ pub fn offset_name(minutes: i32) -> String {
     }
 }
 
-/// Appends `seconds` since the epoch as `format` says; what no conversion is, stays as it is.
+/// Appends `seconds` since the epoch in the given format. Text that is not a conversion is copied.
 pub fn write_time(format: &[u8], seconds: u64, offset: Offset<'_>, out: &mut Vec<u8>) {
     let moment = Moment { seconds, offset, time: Civil::since_epoch(shifted(seconds, offset.minutes)) };
     let mut rest = format;
     while let Some(at) = rest.iter().position(|byte| *byte == b'%') {
         out.extend_from_slice(&rest[..at]);
-        // `%E` and `%O` ask for another calendar or other digits, which the C locale has not.
+        // `%E` and `%O` select another calendar or other digits, which the C locale does not have.
         let modified = matches!(rest.get(at + 1), Some(b'E' | b'O')) && rest.len() > at + 2;
         let length = if modified { 3 } else { 2 };
         let Some(&conversion) = rest.get(at + length - 1) else {
@@ -101,7 +101,7 @@ impl Moment<'_> {
         true
     }
 
-    /// Conversions that stand for several others.
+    /// Appends conversions that consist of several others.
     fn convert_several(&self, conversion: u8, out: &mut Vec<u8>) -> bool {
         let format: &[u8] = match conversion {
             b'c' => b"%a %b %e %H:%M:%S %Y",
@@ -117,7 +117,7 @@ impl Moment<'_> {
         true
     }
 
-    /// Weeks, and the year that a week belongs to (ISO 8601).
+    /// Appends weeks, and the year to which a week belongs (ISO 8601).
     fn convert_week(&self, conversion: u8, out: &mut Vec<u8>) -> bool {
         let day = self.day_of_year() - 1;
         let text = match conversion {
@@ -139,14 +139,14 @@ impl Moment<'_> {
         }
     }
 
-    /// 1 to 366.
+    /// Returns the day of the year, 1 to 366.
     fn day_of_year(&self) -> usize {
         let first = days_to(self.time.year, 1, 1).unwrap_or(0);
         let today = days_to(self.time.year, self.time.month, self.time.day).unwrap_or(first);
         (today - first) as usize + 1
     }
 
-    /// Year and week: the week that holds the year's first Thursday is its first.
+    /// Returns year and week. The first week of a year contains its first Thursday.
     fn iso_week(&self) -> (usize, usize) {
         let from_monday = (self.time.weekday + 6) % 7;
         let week = (self.day_of_year() + 9 - from_monday) / 7;
@@ -158,7 +158,7 @@ impl Moment<'_> {
         }
     }
 
-    /// `+0130`.
+    /// Returns the offset as `+0130`.
     fn numeric_offset(&self) -> String {
         let minutes = self.offset.minutes;
         let sign = if minutes < 0 { '-' } else { '+' };
@@ -166,7 +166,7 @@ impl Moment<'_> {
     }
 }
 
-/// 53 weeks where the first of January or the last of December is a Thursday.
+/// Returns the number of weeks of a year: 53 if 1 January or 31 December is a Thursday.
 fn weeks_in(year: usize) -> usize {
     let weekday = |year: usize, month: usize, day: usize| {
         days_to(year, month, day).map_or(0, |days| (days as usize + 4) % 7)

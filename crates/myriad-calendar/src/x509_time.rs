@@ -3,17 +3,17 @@
 use crate::civil::{Civil, MONTHS, clock, number, seconds_to};
 use crate::log_time::format_time_iso8601;
 
-/// How many digits a year has, which the tag of a time tells.
+/// Number of digits of the year, determined by the tag of a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum YearDigits {
-    /// `UTCTime`: of the years 1950 to 2049.
+    /// `UTCTime`: years 1950 to 2049.
     Two,
     /// `GeneralizedTime`.
     Four,
 }
 
-/// Seconds since the epoch of what a time holds: `261121073600Z`. Seconds are always there, and the zone is `Z`. `None` if it is no
-/// such time.
+/// Parses the contents of a time, such as `261121073600Z`, and returns the seconds since the epoch. Seconds are
+/// required, and the zone must be `Z`. Returns `None` if it is invalid.
 pub fn parse_x509_time(text: &[u8], year: YearDigits) -> Option<i64> {
     let digits = text.strip_suffix(b"Z")?;
     let (year, rest) = match year {
@@ -32,7 +32,7 @@ pub fn parse_x509_time(text: &[u8], year: YearDigits) -> Option<i64> {
     seconds_to([year, pair(0)?, pair(1)?], [pair(2)?, pair(3)?, pair(4)?])
 }
 
-/// What a `GeneralizedTime` holds: `20261121073600Z`.
+/// Formats the contents of a `GeneralizedTime`: `20261121073600Z`.
 pub fn format_generalized_time(seconds: u64) -> Vec<u8> {
     // `YYYY-MM-DDTHH:MM:SS+00:00`
     let text = format_time_iso8601(seconds, 0);
@@ -41,7 +41,7 @@ pub fn format_generalized_time(seconds: u64) -> Vec<u8> {
     out
 }
 
-/// A time as OpenSSL shows it: `Jan  2 03:04:05 2026 GMT`.
+/// Formats a time like OpenSSL: `Jan  2 03:04:05 2026 GMT`.
 pub fn show_x509_time(seconds: i64) -> String {
     let time = Civil::of(seconds);
     let (month, clock) = (MONTHS[time.month - 1], clock(time));

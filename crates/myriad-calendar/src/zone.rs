@@ -1,4 +1,4 @@
-//! Time zones: which offset from UTC holds when.
+//! Time zones: offsets from UTC over time.
 
 mod rule;
 mod table;
@@ -6,28 +6,29 @@ mod table;
 use rule::Rule;
 use table::Table;
 
-/// A time zone; the default is UTC.
+/// Time zone; the default is UTC.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TimeZone {
     table: Table,
-    /// What holds after the last entry of the table.
+    /// Rule that applies after the last entry of the table.
     rule: Option<Rule>,
 }
 
 impl TimeZone {
-    /// Reads a TZif file of version 2 or above (RFC 9636). Its rule, where it is broken, is passed over. `None` if it is no such file.
+    /// Parses a TZif file of version 2 or later (RFC 9636). An invalid rule is ignored. Returns `None` if it is not
+    /// such a file.
     pub fn of_file(file: &[u8]) -> Option<Self> {
         let (table, footer) = Table::parse(file)?;
         let rule = std::str::from_utf8(footer).ok().and_then(Rule::parse);
         Some(Self { table, rule })
     }
 
-    /// Reads a rule as POSIX writes it: `CET-1CEST,M3.5.0,M10.5.0/3`. `None` if it is no such rule.
+    /// Parses a POSIX rule: `CET-1CEST,M3.5.0,M10.5.0/3`. Returns `None` if it is invalid.
     pub fn of_rule(text: &str) -> Option<Self> {
         Rule::parse(text).map(|rule| Self { rule: Some(rule), ..Self::default() })
     }
 
-    /// Seconds east of UTC at `now_s`, seconds since the epoch.
+    /// Returns the offset in seconds east of UTC at `now_s`, in seconds since the epoch.
     pub fn offset_s(&self, now_s: i64) -> i32 {
         match &self.rule {
             Some(rule) if self.table.ends_before(now_s) => rule.offset_s(now_s),
@@ -50,7 +51,7 @@ mod tests {
         assert_eq!(zone.offset_s(1_792_890_000), 3600);
     }
 
-    /// A zone in a file: UTC until `at`, an hour more from then on, then what the rule says.
+    /// Returns a zone file: UTC until `at`, one hour more afterwards, then the rule.
     fn zone_file(at: i64, rule: &str) -> TimeZone {
         let mut file = b"TZif2".to_vec();
         file.resize(44, 0);
@@ -70,7 +71,7 @@ mod tests {
     fn the_rule_of_a_file_holds_from_the_end_of_its_table_on() {
         let zone = zone_file(1_774_746_000, "<+05>-5");
         assert_eq!(zone.offset_s(1_774_745_999), 0);
-        // The last entry ends the table: the rule says what holds from it on.
+        // The last entry is reached; from then on the rule applies.
         assert_eq!(zone.offset_s(1_774_746_000), 18_000);
         assert_eq!(zone.offset_s(4_000_000_000), 18_000);
     }

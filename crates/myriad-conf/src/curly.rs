@@ -1,14 +1,14 @@
-//! Damage that pasting from a web page does to a configuration: typographic quotes, no-break spaces, HTML entities.
+//! Detection of errors that pasting from a web page causes: typographic quotes, no-break spaces, HTML entities.
 
 use crate::{diagnostic::Diagnostic, parsed::Word, span::Span};
 
-/// Typographic marks for `"`.
+/// Typographic variants of `"`.
 const DOUBLE: [&str; 8] =
     ["\u{201c}", "\u{201d}", "\u{201e}", "\u{201f}", "\u{2033}", "\u{ab}", "\u{bb}", "\u{ff02}"];
-/// Typographic marks for `'`.
+/// Typographic variants of `'`.
 const SINGLE: [&str; 7] = ["\u{2018}", "\u{2019}", "\u{201a}", "\u{201b}", "\u{2032}", "\u{b4}", "\u{ff07}"];
 const HARD_SPACE: &[u8] = "\u{a0}".as_bytes();
-/// Ends of words that are HTML entities; the `;` of an entity ends the directive.
+/// Word endings that are HTML entities. The `;` of an entity terminates the directive.
 const ENTITIES: [(&str, &str); 12] = [
     ("&quot", "\""),
     ("&#34", "\""),
@@ -23,13 +23,13 @@ const ENTITIES: [(&str, &str); 12] = [
     ("&gt", ">"),
     ("&nbsp", " "),
 ];
-/// Longest text, in characters, that a message repeats with straight quotes.
+/// Maximum length, in characters, of a text that a message repeats with straight quotes.
 const LONGEST_REMEDY: usize = 80;
 
-/// Cause of all errors about typographic quotes.
+/// Cause shared by all errors about typographic quotes.
 const QUOTES: &str = "typographic quotes";
 
-/// Returns the mark that `bytes` begins with, and its family.
+/// Returns the typographic quote at the start of `bytes`, and its family.
 fn mark(bytes: &[u8]) -> Option<(&'static str, &'static [&'static str])> {
     if bytes.first().is_none_or(u8::is_ascii) {
         return None;
@@ -40,8 +40,8 @@ fn mark(bytes: &[u8]) -> Option<(&'static str, &'static [&'static str])> {
     })
 }
 
-/// Returns the length of a word that begins with a typographic quote and ends with one of its family on the same line, and the
-/// lengths of the two marks; `None` if `bytes` do not begin with such a word.
+/// Returns the length of a word that starts with a typographic quote and closes with a quote of the same family on the
+/// same line, and the lengths of both quotes; `None` if `bytes` do not start with such a word.
 pub(crate) fn quoted(bytes: &[u8]) -> Option<(usize, usize, usize)> {
     let (opening, family) = mark(bytes)?;
     let mut at = opening.len();
@@ -58,20 +58,20 @@ pub(crate) fn quoted(bytes: &[u8]) -> Option<(usize, usize, usize)> {
     None
 }
 
-/// Returns true if a word may end before these bytes.
+/// Returns whether a word may stop before these bytes.
 fn ends_word(bytes: &[u8]) -> bool {
     matches!(bytes.first(), None | Some(b' ' | b'\t' | b'\r' | b'\n' | b';' | b'{' | b')'))
 }
 
-/// Returns the place, in a word that begins with a straight quote, of a typographic quote that was meant to close it: at the end of
-/// a word on the first line.
+/// Returns the position and length of the typographic quote that was meant to close a word with a straight opening
+/// quote. It must be the last character of a word on the first line.
 pub(crate) fn closing(bytes: &[u8]) -> Option<(usize, usize)> {
     let line = bytes.split(|byte| *byte == b'\n').next()?;
     let marks = (0..line.len()).filter_map(|at| Some((at, mark(&line[at..])?.0.len())));
     marks.into_iter().find(|(at, length)| ends_word(&line[at + length..]))
 }
 
-/// Returns the error about a word in typographic quotes.
+/// Returns the error for a word in typographic quotes.
 pub(crate) fn error(word: &Word) -> Diagnostic {
     let mut text = String::from_utf8_lossy(&word.text).into_owned();
     for (marks, straight) in [(&DOUBLE[..], "\""), (&SINGLE, "'")] {
@@ -92,12 +92,13 @@ fn quotes(span: Span, remedy: Option<String>) -> Diagnostic {
         .cause(QUOTES)
 }
 
-/// Returns the error about a straight quote that a typographic one was meant to close.
+/// Returns the error for a straight quote that a typographic quote was meant to close.
 pub(crate) fn unclosed(opening: Span, closing: Span) -> Diagnostic {
     quotes(closing, None).related(opening, "the straight quote that it does not close")
 }
 
-/// Finds typographic quotes in a bare word, HTML entities at its end and no-break spaces in it; inside quotes they are text.
+/// Checks an unquoted word for typographic quotes, a trailing HTML entity and no-break spaces. In quoted words they are
+/// plain text.
 pub(crate) fn check(word: &Word) -> Option<Diagnostic> {
     if word.quoted {
         return None;
@@ -121,7 +122,8 @@ pub(crate) fn check(word: &Word) -> Option<Diagnostic> {
     })
 }
 
-/// Returns true if a bare word has a mark for `"`, or one for `'` at its start or end: within a word that is an apostrophe.
+/// Returns whether an unquoted word contains a variant of `"`, or starts or closes with a variant of `'`. Within a
+/// word, a variant of `'` is an apostrophe.
 fn has_quote(text: &[u8]) -> bool {
     let inner = text.strip_prefix(b"(").unwrap_or(text);
     let tail = inner.strip_suffix(b")").unwrap_or(inner);

@@ -1,57 +1,57 @@
-//! What is wrong with a configuration, and where.
+//! Diagnostics: errors, warnings and hints with their positions.
 
 use crate::span::Span;
 
-/// How bad it is.
+/// Severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// The configuration is refused.
+    /// Error: the configuration is rejected.
     Error,
-    /// A line that works, but probably not as meant.
+    /// Warning: the line works, but probably not as intended.
     Warning,
-    /// It may well be meant, and is worth a thought when somebody tests the configuration (`-t`).
+    /// Hint: the line may be intended, but deserves a check when the configuration is tested (`-t`).
     Hint,
 }
 
-/// What may have led to an error, other than what its place says: an error before it.
+/// Earlier error that may be the actual cause of an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Doubt {
-    /// Nothing defines this name, unless a directive does that could not be read.
+    /// The name is undefined, unless it is defined by a directive that could not be read.
     Name(String),
-    /// The directive may not stand in this block, unless a brace is missing or too many.
+    /// The directive is not allowed in this block, unless a brace is missing or extra.
     Context,
 }
 
-/// One finding.
+/// Diagnostic of a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// How bad.
+    /// Severity.
     pub severity: Severity,
-    /// What, in one sentence without a full stop.
+    /// Message: one sentence without a full stop.
     pub message: String,
-    /// Where; the default span for what no file holds.
+    /// Position; the default span if the diagnostic has no source file.
     pub span: Span,
-    /// What to do about it, a line each.
+    /// Advice, one line per element.
     pub help: Vec<String>,
-    /// Other places that matter, such as the first of two duplicates.
+    /// Related positions, such as the first of two duplicates.
     pub related: Vec<(Span, String)>,
-    /// Which earlier error may have led to this one; boxed, since few have it.
+    /// Earlier error that may be the cause of this error. Boxed, because few diagnostics have it.
     pub doubt: Option<Box<Doubt>>,
-    /// What it shares with other findings; boxed, since few have it.
+    /// Data shared with other diagnostics of the same cause. Boxed, because few diagnostics have it.
     pub repeats: Option<Box<Repeats>>,
 }
 
-/// Findings of one cause, of which the first is reported.
+/// Diagnostics with the same cause, of which only the first is reported.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Repeats {
-    /// Cause of findings with different messages; else the message is the cause.
+    /// Cause shared by diagnostics with different messages. If `None`, the message is the cause.
     pub cause: Option<&'static str>,
-    /// Further places with the same cause.
+    /// Further positions with the same cause.
     pub also: Vec<Span>,
 }
 
 impl Diagnostic {
-    /// An error at `span`.
+    /// Creates an error at `span`.
     pub fn error(span: Span, message: impl Into<String>) -> Self {
         Self {
             severity: Severity::Error,
@@ -64,31 +64,31 @@ impl Diagnostic {
         }
     }
 
-    /// A warning at `span`.
+    /// Creates a warning at `span`.
     pub fn warning(span: Span, message: impl Into<String>) -> Self {
         Self { severity: Severity::Warning, ..Self::error(span, message) }
     }
 
-    /// A hint at `span`.
+    /// Creates a hint at `span`.
     pub fn hint(span: Span, message: impl Into<String>) -> Self {
         Self { severity: Severity::Hint, ..Self::error(span, message) }
     }
 
-    /// Says that the error is that nothing defines `name` (of a variable, an upstream, a zone, a format).
+    /// Marks the error as caused by the undefined `name` (of a variable, an upstream, a zone or a format).
     #[must_use]
     pub fn undefined(mut self, name: impl Into<String>) -> Self {
         self.doubt = Some(Box::new(Doubt::Name(name.into())));
         self
     }
 
-    /// Says that the error is that the directive may not stand in its block.
+    /// Marks the error as caused by a directive that is not allowed in its block.
     #[must_use]
     pub fn misplaced(mut self) -> Self {
         self.doubt = Some(Box::new(Doubt::Context));
         self
     }
 
-    /// Names the cause that the error shares with others.
+    /// Sets the cause that this error shares with others.
     #[must_use]
     pub fn cause(mut self, cause: &'static str) -> Self {
         self.repeats.get_or_insert_default().cause = Some(cause);
@@ -102,7 +102,7 @@ impl Diagnostic {
         self
     }
 
-    /// Adds another place that matters.
+    /// Adds a related position.
     #[must_use]
     pub fn related(mut self, span: Span, label: impl Into<String>) -> Self {
         self.related.push((span, label.into()));

@@ -1,4 +1,4 @@
-//! File name patterns of `include`: `*`, `?` and `[…]`, as glob(3) has them.
+//! File name patterns of `include`: `*`, `?` and `[…]`, with the semantics of glob(3).
 
 use std::{
     ffi::OsStr,
@@ -9,12 +9,12 @@ use std::{
 
 use crate::source::Loader;
 
-/// Whether a path holds a pattern, by nginx's test.
+/// Returns whether a path contains a pattern, by the same test as nginx.
 pub(crate) fn is_pattern(path: &[u8]) -> bool {
     path.iter().any(|byte| matches!(byte, b'*' | b'?' | b'['))
 }
 
-/// The paths that a pattern stands for, sorted; none if nothing matches.
+/// Returns the paths that match a pattern, sorted; empty if no path matches.
 pub(crate) fn expand(loader: &dyn Loader, pattern: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = vec![PathBuf::new()];
     for component in pattern.components() {
@@ -32,7 +32,7 @@ pub(crate) fn expand(loader: &dyn Loader, pattern: &Path) -> io::Result<Vec<Path
         found = next;
     }
     if !pattern.components().next_back().is_some_and(|last| is_pattern(last.as_os_str().as_bytes())) {
-        // The last part is a plain name below folders that matched: only those that hold it count.
+        // The last part is a plain name: only matched folders that contain this name remain.
         found.retain(|path| {
             let names = path.parent().and_then(|folder| loader.list(folder).ok()).unwrap_or_default();
             path.file_name().is_some_and(|name| names.iter().any(|listed| listed == name))
@@ -57,7 +57,8 @@ fn matching(loader: &dyn Loader, folder: &Path, pattern: &[u8]) -> io::Result<Ve
     Ok(names.iter().map(|name| folder.join(OsStr::new(name))).collect())
 }
 
-/// Whether one name matches; linear in the name for each `*`, so that no pattern can make it hang.
+/// Returns whether a name matches a pattern. The run time is linear in the name for each `*`, so that no pattern can
+/// stall the matcher.
 pub(crate) fn matches(pattern: &[u8], name: &[u8]) -> bool {
     let (mut p, mut n) = (0, 0);
     let mut retry: Option<(usize, usize)> = None;
@@ -79,7 +80,7 @@ pub(crate) fn matches(pattern: &[u8], name: &[u8]) -> bool {
     pattern[p..].iter().all(|&byte| byte == b'*')
 }
 
-/// How many bytes of the pattern match this one byte.
+/// Returns the number of pattern bytes that match this byte; `None` if it does not match.
 fn one(pattern: &[u8], byte: u8) -> Option<usize> {
     match *pattern.first()? {
         b'?' => Some(1),
@@ -92,11 +93,11 @@ fn one(pattern: &[u8], byte: u8) -> Option<usize> {
     }
 }
 
-/// `[…]` at the start of the pattern: its inside, whether it is negated, its width.
+/// Parses `[…]` at the start of the pattern. Returns the content, whether it is negated, and the length in bytes.
 fn class(pattern: &[u8]) -> Option<(&[u8], bool, usize)> {
     let negated = matches!(pattern.get(1), Some(b'!' | b'^'));
     let start = if negated { 2 } else { 1 };
-    // A `]` that comes first is a member.
+    // A leading `]` is a member of the class.
     let end = start + 1 + pattern.get(start + 1..)?.iter().position(|&byte| byte == b']')?;
     Some((&pattern[start..end], negated, end + 1))
 }

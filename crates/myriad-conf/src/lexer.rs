@@ -1,4 +1,4 @@
-//! Bytes to words, `;`, `{` and `}`, by the same rules as nginx's reader.
+//! Lexer: splits bytes into words, `;`, `{` and `}` by the rules of nginx's parser.
 
 use crate::{
     curly,
@@ -7,11 +7,11 @@ use crate::{
     span::{FileId, Span},
 };
 
-/// What the reader finds next.
+/// Token of the configuration language.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Token {
     Word(Word),
-    /// A word in typographic quotes, which is an error; read as if they were straight.
+    /// Word in typographic quotes. This is an error; the word is read as if the quotes were straight.
     Curly(Word),
     /// `;`
     End(Span),
@@ -19,21 +19,22 @@ pub(crate) enum Token {
     Open(Span),
     /// `}`
     Close(Span),
-    /// Something that cannot be read; the lexer goes on after it.
+    /// Bytes that cannot be tokenized. The lexer continues after them.
     Bad(Diagnostic),
     Eof(Span),
 }
 
-/// Reads one file.
+/// Lexer of one file.
 pub(crate) struct Lexer<'s> {
     bytes: &'s [u8],
     file: FileId,
     at: usize,
-    /// A quoted word has just ended: a space, `;`, `{` or `)` must follow.
+    /// Set after a quoted word: a space, `;`, `{` or `)` must follow.
     after_quote: bool,
-    /// What the end of the file broke off was reported; the blocks around it need no report each.
+    /// Set when an error at the end of the file has been reported, so that the enclosing blocks are not reported as
+    /// well.
     ended: bool,
-    /// Opening quote and the typographic one that was probably meant to close it, in the last quoted word.
+    /// Opening quote of the last quoted word and the typographic quote that was probably meant to close it.
     suspect: Option<(Span, Span)>,
 }
 
@@ -63,7 +64,7 @@ impl<'s> Lexer<'s> {
         self.ended = true;
     }
 
-    /// The next token. After [`Token::Eof`] it stays there.
+    /// Returns the next token. After the first [`Token::Eof`], every call returns [`Token::Eof`].
     pub(crate) fn next(&mut self) -> Token {
         if std::mem::take(&mut self.after_quote)
             && let Some(byte) = self.peek()
@@ -173,7 +174,8 @@ impl<'s> Lexer<'s> {
     }
 }
 
-/// `\"`, `\'`, `\\`, `\t`, `\r`, `\n`; every other backslash stays, so that a regex needs no doubling.
+/// Decodes `\"`, `\'`, `\\`, `\t`, `\r` and `\n`. All other backslashes are copied, so that a regex needs no doubled
+/// backslashes.
 fn unescape(raw: &[u8]) -> Vec<u8> {
     let mut text = Vec::with_capacity(raw.len());
     let mut bytes = raw.iter().copied();

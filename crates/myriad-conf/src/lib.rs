@@ -1,4 +1,4 @@
-//! The nginx configuration language: text to a typed, inherited model, with diagnostics.
+//! The nginx configuration language: parses text into a typed model with inheritance, and reports diagnostics.
 //!
 //! ```text
 //! bytes --lexer--> tokens --parser--> Parsed (syntax tree + sources) --build--> Model
@@ -6,7 +6,8 @@
 //!                                        +--------- Diagnostic ---------+
 //! ```
 //!
-//! The registry ([`registry`]) is the one list of directives: it drives parsing, checks, suggestions and docs.
+//! The registry ([`registry`]) is the single list of directives. Parsing, checks, suggestions and docs are driven by
+//! it.
 
 #![forbid(unsafe_code)]
 

@@ -1,13 +1,13 @@
-//! Sizes, times, counts, as nginx reads them.
+//! Parsers for sizes, times and counts, by nginx's rules.
 
 use std::{fmt, num::IntErrorKind};
 
-/// Why a number is none.
+/// Reason why a text is not a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NumberError {
-    /// Not of the form that is asked for.
+    /// The text does not have the required form.
     Invalid,
-    /// Beyond what can be held.
+    /// The number is larger than the type can represent.
     TooLarge,
 }
 
@@ -20,7 +20,7 @@ impl fmt::Display for NumberError {
     }
 }
 
-/// A plain decimal number.
+/// Parses a plain decimal number.
 pub fn parse_number(text: &[u8]) -> Result<u64, NumberError> {
     if text.is_empty() || !text.iter().all(u8::is_ascii_digit) {
         return Err(NumberError::Invalid);
@@ -34,7 +34,7 @@ pub fn parse_number(text: &[u8]) -> Result<u64, NumberError> {
     }
 }
 
-/// A size in bytes: a number with `k`, `m` or `g`.
+/// Parses a size in bytes: a number, optionally followed by `k`, `m` or `g`.
 pub fn parse_size(text: &[u8]) -> Result<u64, NumberError> {
     let shift = match text.last() {
         Some(b'k' | b'K') => 10,
@@ -50,7 +50,7 @@ pub fn parse_size(text: &[u8]) -> Result<u64, NumberError> {
 
 const SECOND: u64 = 1000;
 const DAY: u64 = 86_400 * SECOND;
-/// Units from the largest to the smallest, with milliseconds each.
+/// Units from the largest to the smallest, each with its length in milliseconds.
 const UNITS: [(&[u8], u64); 8] = [
     (b"y", 365 * DAY),
     (b"M", 30 * DAY),
@@ -62,7 +62,8 @@ const UNITS: [(&[u8], u64); 8] = [
     (b"ms", 1),
 ];
 
-/// A time in milliseconds: `30`, `1h30m`, `1h 30m`, `500ms`; units descend, and a bare number ends it as seconds.
+/// Parses a time and returns milliseconds: `30`, `1h30m`, `1h 30m`, `500ms`. Units must descend. A final number without
+/// a unit counts seconds.
 pub fn parse_millis(text: &[u8]) -> Result<u64, NumberError> {
     let mut rest = text;
     let mut total: u64 = 0;
@@ -78,7 +79,7 @@ pub fn parse_millis(text: &[u8]) -> Result<u64, NumberError> {
         if index < next_unit {
             return Err(NumberError::Invalid);
         }
-        // A number without a unit is the last.
+        // A number without a unit must be the last.
         next_unit = if unit == 0 { UNITS.len() } else { index + 1 };
         rest = rest[unit..].trim_ascii_start();
         total = value.checked_mul(scale).and_then(|ms| total.checked_add(ms)).ok_or(NumberError::TooLarge)?;
@@ -96,12 +97,13 @@ fn unit_of(name: &[u8]) -> Option<(usize, u64)> {
     Some((index, UNITS[index].1))
 }
 
-/// A time in milliseconds, as a directive takes it, for what a variable yields at run time: `None` if it is no time.
+/// Parses a time with the syntax of a directive from the value of a variable at run time, and returns milliseconds.
+/// Returns `None` if the text is not a time.
 pub fn parse_time_ms(text: &str) -> Option<u64> {
     parse_millis(text.as_bytes()).ok()
 }
 
-/// A time in whole seconds; as [`parse_millis`] without `ms`.
+/// Parses a time and returns whole seconds. The syntax is that of [`parse_millis`] without `ms`.
 pub fn parse_seconds(text: &[u8]) -> Result<u64, NumberError> {
     if text.windows(2).any(|pair| pair == b"ms") {
         return Err(NumberError::Invalid);

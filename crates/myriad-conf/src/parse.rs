@@ -1,4 +1,4 @@
-//! Bytes to [`Parsed`]: tokens to nodes, and `include`.
+//! Parser: turns the tokens of all files into a [`Parsed`] tree, and resolves `include`.
 
 use std::{
     collections::HashMap,
@@ -19,18 +19,18 @@ use crate::{
     span::{FileId, Span},
 };
 
-/// Blocks and includes within each other; deeper is taken for a mistake or an attack.
+/// Maximum nesting depth of blocks and includes. Deeper nesting is treated as a mistake or an attack.
 const MAX_DEPTH: usize = 64;
-/// Directives of all files together, so that includes that multiply end.
+/// Maximum number of directives in all files, as a bound for includes that multiply.
 const MAX_NODES: usize = 1_000_000;
-/// Bytes of one file; spans are 32 bits wide.
+/// Maximum size of a file, in bytes. Spans are 32 bits wide.
 const MAX_FILE: usize = 256 << 20;
-/// After so many errors the rest is noise.
+/// Maximum number of reported errors.
 const MAX_ERRORS: usize = 100;
 
-/// Reads a configuration and everything it includes. `path` is the file as it can be opened, and its folder is what
-/// relative includes are looked up in; `globals` are the directives of `-g`, or nothing. Never fails: what is wrong is
-/// in [`Parsed::errors`]. `files` stand in for those that the loader lacks.
+/// Parses a configuration and all files that it includes. Relative includes are resolved against the folder of `path`.
+/// `globals` contains the directives of `-g`, or is empty. `files` replace files that the loader does not find. Never
+/// fails: errors are in [`Parsed::errors`].
 pub(crate) fn parse(loader: &dyn Loader, path: &Path, globals: &[u8], files: &[BuiltinFile]) -> Parsed {
     let mut parser = Parser {
         loader,
@@ -45,7 +45,7 @@ pub(crate) fn parse(loader: &dyn Loader, path: &Path, globals: &[u8], files: &[B
     let mut nodes = Vec::new();
     if !globals.is_empty() {
         let file = parser.add_source(PathBuf::from("-g"), globals.into(), false);
-        // As nginx has it, the last directive of -g needs no `;`.
+        // As in nginx, the last directive of `-g` needs no `;`.
         let mut text = globals.to_vec();
         text.push(b';');
         nodes = parser.text(if globals.trim_ascii_end().ends_with(b";") { globals } else { &text }, file);
@@ -62,7 +62,7 @@ struct Parser<'l> {
     folder: PathBuf,
     parsed: Parsed,
     known: HashMap<PathBuf, FileId>,
-    /// The files being read, each included by the one before it.
+    /// Files being read, each included by the previous file.
     open: Vec<PathBuf>,
     depth: usize,
     nodes: usize,
@@ -82,7 +82,7 @@ impl Parser<'_> {
         file
     }
 
-    /// Reads a file once; absent files with a built-in table get that table.
+    /// Reads a file on first use. A missing file with a built-in table is replaced by the table.
     fn open_source(&mut self, path: &Path) -> io::Result<FileId> {
         if let Some(&file) = self.known.get(path) {
             return Ok(file);
@@ -135,11 +135,12 @@ impl Parser<'_> {
         self.block(&mut lexer, None)
     }
 
-    /// Directives up to `}` (where `opened` names what it closes) or to the end of the file.
+    /// Parses directives up to the `}` of the block that `opened` refers to, or up to the end of the file if it is
+    /// `None`.
     fn block(&mut self, lexer: &mut Lexer<'_>, opened: Option<Span>) -> Vec<Node> {
         let mut nodes = Vec::new();
         let mut words: Vec<Word> = Vec::new();
-        // A word of the directive being read is damaged: what follows from that is no error of its own.
+        // Set if a word of the current directive is damaged. Errors that follow from it are not reported.
         let mut damaged = false;
         loop {
             match lexer.next() {
@@ -160,7 +161,7 @@ impl Parser<'_> {
                 }
                 Token::End(span) => match self.ended(&mut words, &mut damaged) {
                     Some(node) => self.end(node, &mut nodes),
-                    // The `;` of an HTML entity has ended the directive before.
+                    // The `;` of an HTML entity has already terminated the directive.
                     None if self.parsed.damaged.last().is_some_and(|last| last.end + 1 == span.start) => {}
                     None => self.error(Diagnostic::error(span, "unexpected \";\"")),
                 },
@@ -221,7 +222,8 @@ impl Parser<'_> {
         inner
     }
 
-    /// Returns the directive that ends here; its errors follow from a damaged word if it has one.
+    /// Returns the directive made of `words`. If one of the words is damaged, the directive is listed in
+    /// `Parsed::damaged`, so that its further errors count as consequences.
     fn ended(&mut self, words: &mut Vec<Word>, damaged: &mut bool) -> Option<Node> {
         let node = Self::node(words)?;
         if std::mem::take(damaged) {
@@ -238,7 +240,8 @@ impl Parser<'_> {
         Some(Node { name, args, block: None, span })
     }
 
-    /// A directive that neither `;` nor `{` ends is read as if a `;` did: what follows from its absence is no error of its own.
+    /// Reports a directive without a terminating `;` or `{` and adds it as if a `;` followed. Errors that follow from
+    /// the missing character are not reported.
     fn unfinished(&mut self, node: Node, nodes: &mut Vec<Node>, (at, message): (Span, &str)) {
         let name = String::from_utf8_lossy(&node.name.text).into_owned();
         self.error(
@@ -250,7 +253,7 @@ impl Parser<'_> {
         self.end(node, nodes);
     }
 
-    /// A directive with its `;`.
+    /// Adds a directive terminated by `;`, or the content of an `include`.
     fn end(&mut self, node: Node, nodes: &mut Vec<Node>) {
         if is_include(&node) {
             self.include(&node, nodes);
@@ -303,7 +306,7 @@ fn is_include(node: &Node) -> bool {
     node.name.text == b"include" && !node.name.quoted
 }
 
-/// Skips to the `}` of a block that is not read.
+/// Skips to the `}` of a block that is not parsed.
 fn skip_block(lexer: &mut Lexer<'_>) {
     let mut depth = 1_usize;
     while depth > 0 {

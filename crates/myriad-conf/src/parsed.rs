@@ -1,4 +1,4 @@
-//! A configuration as written: syntax tree and sources.
+//! Parsed configuration: syntax tree and sources.
 
 use std::path::PathBuf;
 
@@ -13,62 +13,63 @@ use crate::{
 pub struct Word {
     /// The bytes, unescaped and unquoted.
     pub text: Vec<u8>,
-    /// Whether it stood in quotes.
+    /// True if the word was quoted.
     pub quoted: bool,
-    /// Where, with the quotes.
+    /// Position, including the quotes.
     pub span: Span,
 }
 
 impl Word {
-    /// The word as text to be compiled.
+    /// Converts the word to text that can be compiled.
     pub fn to_text(&self) -> Text {
         Text::new(self.text.clone(), self.span)
     }
 }
 
-/// One directive with its block, if it has one.
+/// Directive with its block, if any.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// The directive's name.
+    /// Name of the directive.
     pub name: Word,
-    /// Its arguments.
+    /// Arguments of the directive.
     pub args: Vec<Word>,
-    /// What stands between `{` and `}`; includes are already replaced by what they include.
+    /// Content between `{` and `}`. `include` directives are already replaced by the included directives.
     pub block: Option<Vec<Node>>,
-    /// The place from the name to the `;` or `{`, without it.
+    /// Position from the name up to the `;` or `{`, which is not included.
     pub span: Span,
 }
 
-/// One file that was read.
+/// Source file that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// Its path; `-g` for the command line's directives.
+    /// Path of the file; `-g` for directives of the command line.
     pub path: PathBuf,
-    /// Its bytes.
+    /// Content of the file.
     pub bytes: std::sync::Arc<[u8]>,
-    /// Whether it is a built-in table that stands in for an absent file.
+    /// True if this is a built-in table used in place of a missing file.
     pub builtin: bool,
 }
 
-/// A configuration as written.
+/// Parsed configuration.
 #[derive(Clone, Debug, Default)]
 pub struct Parsed {
     /// The main context.
     pub nodes: Vec<Node>,
-    /// Every file read, each once, in the order of first reading; `FileId` is an index into it.
+    /// All source files, each listed once, in the order of first reading. A `FileId` is an index into this list.
     pub sources: Vec<Source>,
-    /// What stopped the syntax from being understood; [`crate::build`] reports these with its own.
+    /// Syntax errors. [`crate::build`] reports them together with its own errors.
     pub errors: Vec<Diagnostic>,
-    /// Directives that nothing ends, each with its error; they are in the tree as if a `;` stood there.
+    /// Directives without a terminating `;` or `{`, each reported as an error. The syntax tree contains them as if a
+    /// `;` followed.
     pub unfinished: Vec<Span>,
-    /// Directives with a word that could not be read, or not as it was meant; what else is wrong with them follows from that.
+    /// Directives with a word that could not be read, or not as intended. Further errors in them are consequences.
     pub damaged: Vec<Span>,
-    /// The files in which a brace is missing or too many, so that blocks may not hold what they were meant to hold.
+    /// Files with a missing or extra brace, so that the contents of blocks may differ from the intended contents.
     pub unbalanced: Vec<FileId>,
 }
 
 impl Parsed {
-    /// The file a span lies in.
+    /// Returns the source file of a span.
     pub fn source(&self, file: FileId) -> Option<&Source> {
         self.sources.get(file.0 as usize)
     }

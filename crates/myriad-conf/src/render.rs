@@ -1,4 +1,4 @@
-//! Diagnostics as people read them, and `-T`.
+//! Text form of diagnostics, and the output of `-T`.
 
 use std::fmt::Write as _;
 
@@ -8,13 +8,14 @@ use crate::{
     span::Span,
 };
 
-/// Columns of a source line that are shown; the rest of a longer one is cut.
+/// Maximum number of columns shown of a source line. Longer lines are cut.
 const WIDTH: usize = 120;
 
-/// Maximum number of further places of one cause that are listed.
+/// Maximum number of further positions listed for one cause.
 const MAX_ALSO: usize = 20;
 
-/// Message, file, line, column, the line with carets, advice; ends with a newline.
+/// Renders a diagnostic: message, file, line, column, the source line with carets, and advice. The text closes with a
+/// newline.
 pub fn render(parsed: &Parsed, diagnostic: &Diagnostic) -> String {
     let kind = match diagnostic.severity {
         Severity::Error => "error",
@@ -35,7 +36,8 @@ pub fn render(parsed: &Parsed, diagnostic: &Diagnostic) -> String {
     out
 }
 
-/// Appends the lines of further places: of the first few, by their file, and how many more there are.
+/// Appends the further positions of a cause: the first [`MAX_ALSO`], grouped by file, and the number of the remaining
+/// positions.
 fn also(out: &mut String, parsed: &Parsed, repeats: &Repeats) {
     let places = &repeats.also;
     if places.is_empty() {
@@ -66,7 +68,7 @@ fn also(out: &mut String, parsed: &Parsed, repeats: &Repeats) {
     }
 }
 
-/// Returns the text of a span that is the name of a directive or a variable.
+/// Returns the text of a span if it is the name of a directive or variable.
 fn name_at(source: &Source, span: Span) -> Option<&str> {
     let text = std::str::from_utf8(source.bytes.get(span.start as usize..span.end as usize)?).ok()?;
     let name = text.strip_prefix('$').unwrap_or(text);
@@ -74,7 +76,8 @@ fn name_at(source: &Source, span: Span) -> Option<&str> {
     (is_name && text.len() <= WIDTH / 2).then_some(text)
 }
 
-/// A message as a terminal can show it. What a file holds may be a megabyte: of what is longer, the ends are shown.
+/// Returns a message in printable characters. Words from a file may be megabytes long, so only the start and the end of
+/// a long message are shown.
 fn shortened(message: &str) -> String {
     let text = printable(message.as_bytes());
     if text.len() <= 4 * WIDTH {
@@ -84,7 +87,7 @@ fn shortened(message: &str) -> String {
     head.iter().chain(&['…']).chain(tail).collect()
 }
 
-/// Line and column of a span's start, both from 1; columns count characters.
+/// Returns the line and column of an offset, both starting at 1. Columns count characters.
 pub fn line_and_column(source: &Source, offset: u32) -> (usize, usize) {
     let before = &source.bytes[..(offset as usize).min(source.bytes.len())];
     let line = before.split(|&byte| byte == b'\n').count();
@@ -107,7 +110,8 @@ fn place(out: &mut String, parsed: &Parsed, span: Span, label: &str) {
     let _ = writeln!(out, " {blank} | {}{}", " ".repeat(before), "^".repeat(width));
 }
 
-/// The line of a span, cut to a width around it; how many columns stand before the carets, and how many carets.
+/// Returns the source line of a span, cut to [`WIDTH`] around it, the number of columns before the carets, and the
+/// number of carets.
 fn excerpt(source: &Source, span: Span) -> (String, usize, usize) {
     let bytes = &source.bytes;
     let at = (span.start as usize).min(bytes.len());
@@ -129,13 +133,13 @@ fn excerpt(source: &Source, span: Span) -> (String, usize, usize) {
     (line.iter().collect::<String>().trim_end().to_owned(), before, width)
 }
 
-/// What a terminal can show, one column each.
+/// Converts bytes to characters that a terminal shows in one column each.
 fn printable(bytes: &[u8]) -> Vec<char> {
     let text = String::from_utf8_lossy(bytes);
     text.chars().map(|c| if c == '\t' { ' ' } else { c }).filter(|c| !c.is_control()).collect()
 }
 
-/// `-T`: every file that was read, once, after a line `# configuration file PATH:`.
+/// Returns the output of `-T`: every source file once, each after a line `# configuration file PATH:`.
 pub fn dump(parsed: &Parsed) -> Vec<u8> {
     let mut out = Vec::new();
     for source in parsed.sources.iter().filter(|source| source.path.as_os_str() != "-g") {

@@ -1,4 +1,4 @@
-//! Loading of configuration text: a trait, so that this crate opens no file itself.
+//! Trait for loading configuration text. This crate itself opens no files.
 
 use std::{
     collections::BTreeMap,
@@ -7,28 +7,28 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Gives the bytes of files and the names in folders; `include` needs nothing else.
+/// Loader of file contents and directory listings. `include` needs no other file access.
 pub trait Loader {
-    /// The whole file.
+    /// Returns the content of the whole file.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
 
-    /// The names in a folder, in any order, for `include` with `*`, `?` or `[…]`.
+    /// Returns the names in a folder, in any order. Used for `include` patterns with `*`, `?` or `[…]`.
     fn list(&self, folder: &Path) -> io::Result<Vec<OsString>>;
 }
 
-/// Files held in memory: tests, presets.
+/// In-memory loader for tests and presets.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryLoader {
     files: BTreeMap<PathBuf, Vec<u8>>,
 }
 
 impl MemoryLoader {
-    /// A loader with one file.
+    /// Creates a loader with one file.
     pub fn with(path: impl Into<PathBuf>, text: impl Into<Vec<u8>>) -> Self {
         Self::default().and(path, text)
     }
 
-    /// This loader with one file more.
+    /// Adds a file.
     #[must_use]
     pub fn and(mut self, path: impl Into<PathBuf>, text: impl Into<Vec<u8>>) -> Self {
         self.files.insert(path.into(), text.into());

@@ -1,27 +1,27 @@
-//! Places in the configuration.
+//! Positions in the configuration.
 
-/// Which source file a span lies in: an index into [`crate::Parsed`]'s sources.
+/// Source file of a span: an index into the sources of [`crate::Parsed`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId(pub u32);
 
-/// A half-open range of bytes in one source file.
+/// Half-open range of bytes in a source file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
     /// The file.
     pub file: FileId,
     /// Offset of the first byte.
     pub start: u32,
-    /// Offset one past the last byte.
+    /// Offset of the first byte after the span.
     pub end: u32,
 }
 
 impl Span {
-    /// A span over `start..end` of `file`.
+    /// Creates the span `start..end` of `file`.
     pub fn new(file: FileId, start: u32, end: u32) -> Self {
         Self { file, start, end }
     }
 
-    /// The smallest span that covers both; `self` if they lie in different files.
+    /// Returns the smallest span that covers both spans; `self` if they belong to different files.
     #[must_use]
     pub fn to(self, other: Self) -> Self {
         if self.file != other.file {

@@ -1,16 +1,16 @@
-//! Protocols of origins for tests of what holds for every protocol: one that tells an environment, one that is asked by URL. They
-//! have nginx's prefixes and the fewest directives of their own.
+//! Origin protocols for tests that apply to all protocols: one passes a CGI environment to an address, the other sends
+//! requests to an URL. They use nginx's prefixes and the minimal set of directives.
 
 use crate::{
     registry::{Contexts, Directive, Family, FamilyRow, PARAM, ProtocolLanguage, Registry, Set, TWO, pass},
     settings::{DefaultKey, Parameter, Protocol, ProtocolFacts, Scheme},
 };
 
-/// Tells an environment to an address.
+/// Protocol that passes a CGI environment to an address.
 pub const ENVIRONMENT: Protocol =
     Protocol::new(&ProtocolFacts { prefix: "fastcgi_", ..ProtocolFacts::ENVIRONMENT });
 
-/// Sends fields to the host of an URL, by TLS too.
+/// Protocol that sends header fields to the host of an URL, optionally over TLS.
 pub const URL: Protocol = Protocol::new(&ProtocolFacts {
     prefix: "proxy_",
     schemes: &[
@@ -44,7 +44,7 @@ static OF_URL: &[FamilyRow] = &[
     ),
 ];
 
-/// The directives of the language and those of the two protocols.
+/// Returns the directives of the language and of the two protocols.
 pub fn registry() -> Registry {
     Registry::new(
         [],

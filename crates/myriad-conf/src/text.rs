@@ -1,50 +1,51 @@
-//! Uncompiled text of the configuration: bytes with the place they came from.
+//! Uncompiled configuration text: bytes with their position in the source.
 
 use std::borrow::Cow;
 
 use crate::span::Span;
 
-/// A word whose `$variables` or regex a later crate compiles; any bytes, since nginx's language has no charset.
+/// Word with `$variables` or a regex that another crate compiles. The bytes are arbitrary, because nginx's language
+/// defines no charset.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct Text {
     /// The bytes, unescaped and unquoted.
     pub value: Vec<u8>,
-    /// Where they were written; the default span for built-in defaults.
+    /// Position in the source; the default span for built-in defaults.
     pub span: Span,
 }
 
 impl Text {
-    /// Text found at `span`.
+    /// Creates text with a position.
     pub fn new(value: impl Into<Vec<u8>>, span: Span) -> Self {
         Self { value: value.into(), span }
     }
 
-    /// Text that no file holds: a default.
+    /// Creates text of a built-in default, with the default span.
     pub fn builtin(value: &str) -> Self {
         Self { value: value.as_bytes().to_vec(), span: Span::default() }
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.value
     }
 
-    /// The bytes as UTF-8, if they are.
+    /// Returns the text as `&str`, or `None` if it is not UTF-8.
     pub fn as_str(&self) -> Option<&str> {
         std::str::from_utf8(&self.value).ok()
     }
 
-    /// For messages only: bytes that are not UTF-8 are replaced.
+    /// Returns the text for messages, with invalid UTF-8 replaced.
     pub fn lossy(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.value)
     }
 
-    /// Whether it holds no bytes.
+    /// Returns whether the text is empty.
     pub fn is_empty(&self) -> bool {
         self.value.is_empty()
     }
 
-    /// Whether a `$` stands in it, so that it may vary by request.
+    /// Returns whether the text contains a `$`, so that its value may vary by request.
     pub fn has_variables(&self) -> bool {
         self.value.contains(&b'$')
     }

@@ -1,15 +1,15 @@
-//! What stands at a span, and where that is, for people.
+//! Readable positions and directives of spans, for messages.
 
 use crate::{Source, Span, line_and_column};
 
-/// Where a span lies, for people: `nginx.conf:12`; none where no source holds it.
+/// Returns the position of a span for messages, such as `nginx.conf:12`; `None` if the span belongs to no source.
 pub fn place_of(sources: &[Source], span: Span) -> Option<String> {
     let source = sources.get(span.file.0 as usize)?;
     let name = source.path.file_name().unwrap_or(source.path.as_os_str()).to_string_lossy().into_owned();
     Some(format!("{name}:{}", line_and_column(source, span.start).0))
 }
 
-/// The directive around a span, on one line: from the end of the one before to its `;` or `{`.
+/// Returns the directive that contains a span, on one line: from the end of the previous directive to its `;` or `{`.
 pub fn directive_at(sources: &[Source], span: Span) -> String {
     let Some(source) = sources.get(span.file.0 as usize) else { return String::new() };
     let at = (span.start as usize).min(source.bytes.len());

@@ -1,16 +1,16 @@
-//! Content that this server has itself.
+//! Content that this server generates.
 //!
-//! | room | what |
+//! | module | content |
 //! |---|---|
-//! | `files` | files under a root, their precompressed neighbours (`gzip_static`) |
-//! | `autoindex` | lists of folders |
-//! | `fancyindex` | lists of folders as tables that can be sorted |
-//! | `folder` | what is in a folder, for both |
+//! | `files` | files under a root, and their precompressed variants (`gzip_static`) |
+//! | `autoindex` | directory listings |
+//! | `fancyindex` | directory listings as sortable tables |
+//! | `folder` | reading of directories for both |
 //! | `dav` | files that clients write, copy, move and delete |
-//! | `echo` | texts, waits and subrequests of the configuration |
-//! | `empty_gif` | a picture of one pixel |
-//! | `random_index` | a file of a folder, another one each time |
-//! | `stub_status` | the server's counters |
+//! | `echo` | configured texts, delays and subrequests |
+//! | `empty_gif` | an image of one pixel |
+//! | `random_index` | a random file of a directory |
+//! | `stub_status` | counters of the server |
 
 pub mod autoindex;
 pub mod dav;

@@ -1,4 +1,4 @@
-//! `random_index`: a file of the folder, another one each time (nginx's random_index module).
+//! `random_index`: a random file of the directory (nginx's random_index module).
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
 use crate::folder::{ItemKind, Selection, read};
 
-/// The feature, for the list of them.
+/// Feature entry for the list of features.
 pub const FEATURE: Feature = Feature::new("random_index", ROWS).compiled_by(compile);
 
 static ROWS: &[Directive] = &[Directive::new(
@@ -39,15 +39,15 @@ fn compile(_: &mut dyn SettingsCompiler, settings: &Settings, features: &mut Pla
     }
 }
 
-/// Whether a folder of this place is answered so.
+/// Returns whether `random_index` is on at this place.
 pub(crate) fn is_on(request: &Request) -> bool {
     request.place().features.get::<RandomIndex>().is_some()
 }
 
-/// A folder of which a file is to be drawn.
+/// Directory from which a file is selected.
 pub(crate) struct Draw {
     pub(crate) folder: PathBuf,
-    /// What a folder without files is answered with.
+    /// Handler of a directory without files.
     pub(crate) otherwise: fn(&mut Exchange) -> Step,
 }
 
@@ -67,7 +67,8 @@ impl Pending for Draw {
     }
 }
 
-/// Leads to one of the files of a folder; none where it has none. Hidden files, and folders, are never drawn.
+/// Redirects to one of the files of a directory; `None` if it has none. Hidden files and directories are never
+/// selected.
 async fn draw(exchange: &mut Exchange, folder: PathBuf) -> Option<Step> {
     let items = match read(exchange, folder, Selection { hidden: false, links: true }).await {
         Ok(items) => items,
@@ -76,7 +77,7 @@ async fn draw(exchange: &mut Exchange, folder: PathBuf) -> Option<Step> {
     let files: Vec<_> = items.iter().filter(|item| item.kind == ItemKind::File).collect();
     let file = fastrand::choice(&files)?;
     let request = &mut exchange.request;
-    // The next one who asks may get another.
+    // The next request may receive another file.
     request.shortcut.strayed.set(true);
     let target = [request.route.uri.as_slice(), &file.name].concat();
     let args = std::mem::take(&mut request.route.args);

@@ -1,15 +1,15 @@
-//! What changes and shows a running site: purges, what administrators ask, the API over HTTP.
+//! Control and monitoring of a running site: purges, administration, and the HTTP API.
 //!
-//! | room | what |
+//! | module | content |
 //! |---|---|
-//! | `purge` | purges: by requests, by what origins answer, by administrators |
-//! | `admin` | what administrators see and change, whichever way they ask |
-//! | `api` | what they ask over HTTP |
-//! | `metrics` | all counts, as Prometheus reads them |
-//! | `status_zone` | under which names requests are counted |
-//! | `sight` | what is seen of the running server: live events, ranked pages, history, purges, tags |
-//! | `dashboard` | the page that shows it, and the API below that |
-//! | `traffic_status` | counts of traffic, in the words of nginx-module-vts |
+//! | `purge` | purges by requests, by responses of origins, and by administrators |
+//! | `admin` | inspection and administration, for all interfaces |
+//! | `api` | administration over HTTP |
+//! | `metrics` | all counts, in the format of Prometheus |
+//! | `status_zone` | names under which requests are counted |
+//! | `sight` | monitoring: live events, ranked pages, history, purges, tags |
+//! | `dashboard` | dashboard page, and the API below it |
+//! | `traffic_status` | counts of traffic, in the format of nginx-module-vts |
 
 pub mod admin;
 pub mod api;

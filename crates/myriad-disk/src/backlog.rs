@@ -1,18 +1,18 @@
-//! Pages that came faster than the disk writes: they are written once it has time.
+//! Pages that arrived faster than the disk writes them. They are written later.
 
 use std::collections::VecDeque;
 
 use parking_lot::Mutex;
 
-/// Most pages that are remembered: 16 MB. Pages beyond them stay in memory alone.
+/// Maximum number of entries: 16 MB. Pages beyond it are stored only in memory.
 const MOST: usize = 1 << 20;
 
-/// The hashes of their keys, in the order in which they came.
+/// Hashes of the pages' keys, in order of arrival.
 #[derive(Debug, Default)]
 pub(crate) struct Backlog(Mutex<VecDeque<u128>>);
 
 impl Backlog {
-    /// Remembers a page; false where there are too many already.
+    /// Adds a page. Returns false if the maximum is reached.
     pub(crate) fn push(&self, hash: u128) -> bool {
         let mut hashes = self.0.lock();
         if hashes.len() >= MOST {
@@ -22,13 +22,13 @@ impl Backlog {
         true
     }
 
-    /// Takes up to `most` of those that came first.
+    /// Removes up to `most` of the oldest entries.
     pub(crate) fn take(&self, most: usize) -> Vec<u128> {
         let mut hashes = self.0.lock();
         let count = most.min(hashes.len());
         let taken = hashes.drain(..count).collect();
         if hashes.is_empty() {
-            // The memory of a flood that is over is given back.
+            // Releases the memory after a burst.
             *hashes = VecDeque::new();
         }
         taken

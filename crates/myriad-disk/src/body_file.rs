@@ -1,4 +1,4 @@
-//! The file of a body that is read piece by piece.
+//! File of a body that is read in pieces.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -10,7 +10,7 @@ use crate::files::Files;
 use crate::format::{HEADER, PIECE, check_pieces, read_pieces};
 use crate::read::{self, Unread};
 
-/// The file of a body, and what tells the body from others that had the same file name.
+/// File of a body, with data to distinguish it from other bodies under the same file name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BodyFile {
     pub(crate) name: Name,
@@ -21,11 +21,11 @@ pub(crate) struct BodyFile {
 }
 
 impl BodyFile {
-    /// Opens the file, and reads the checksums of the pieces.
+    /// Opens the file and reads the checksums of the pieces.
     pub(crate) fn open(&self, files: &Files) -> Result<(File, Box<[u64]>), Unread> {
         let file = read::open(files, self.name)?;
         let (header, _) = read::header(files, &file)?;
-        // The file was replaced by a sound one: this body is gone.
+        // The file was replaced by an intact file: this body no longer exists.
         if (header.body_len, header.pieces_sum) != (self.len, self.pieces_sum) {
             return Err(Unread::Missing);
         }
@@ -51,11 +51,11 @@ impl BodyFile {
     }
 }
 
-/// A body that was found damaged.
+/// Body that was found damaged.
 #[derive(Debug)]
 pub(crate) struct Damage {
     pub(crate) body: BodyFile,
-    /// The damaged piece; `None` where the parts around the body are damaged.
+    /// Damaged piece; `None` if the sections around the body are damaged.
     pub(crate) piece: Option<u64>,
 }
 
@@ -68,8 +68,8 @@ impl Damage {
         self.body.key_hash
     }
 
-    /// Whether the damage is there still: the file may have been replaced, or changed while it was read. The stripe of its key
-    /// must be held.
+    /// Returns whether the damage persists: the file may have been replaced, or changed during the read. The stripe of
+    /// its key must be held.
     pub(crate) fn persists(&self, files: &Files) -> bool {
         let read = self.body.open(files).and_then(|(file, sums)| {
             self.piece.map(|index| self.body.piece(files, &file, &sums, index)).transpose()

@@ -1,4 +1,4 @@
-//! What is known of the files in a zone's folder: names, sizes, when each was last used.
+//! Index of the files in a zone's folder: names, sizes, times of last use.
 
 mod change;
 mod filed;
@@ -22,7 +22,7 @@ pub(crate) use filed::{BLOCK, Marker, Role, blocks_of, halves};
 use softened::SoftenedPages;
 use writes::Writes;
 
-/// The files of a zone. To change a file, the stripe of its key is held, and the catalogue is changed first.
+/// Files of a zone. To change a file, the stripe of its key must be held, and the catalogue is changed first.
 #[derive(Debug)]
 pub(crate) struct Catalogue {
     queue: S3Fifo<Filed>,
@@ -30,16 +30,16 @@ pub(crate) struct Catalogue {
     by_hash: HashTable<u32>,
     labels: FileLabels,
     markers: HashMap<Name, Marker>,
-    /// Pages that soft purges cover.
+    /// Pages covered by soft purges.
     pub(crate) softened: SoftenedPages,
-    /// Files that are still there but count as gone; they hold their blocks until they are.
+    /// Files that still exist but count as removed. Their blocks are accounted until they are removed.
     doomed: HashMap<Name, ([u64; 2], u32)>,
-    /// Writes that have not come to their end.
+    /// Writes in progress.
     pub(crate) writes: Writes,
     used_blocks: u64,
-    /// The shares of all files.
+    /// Sum of the shares of all files.
     shares: usize,
-    /// Whether every file is known.
+    /// Set once all files are known.
     pub(crate) complete: bool,
 }
 
@@ -64,7 +64,7 @@ impl Catalogue {
         self.queue.len()
     }
 
-    /// As how many files all count, what their labels take in the index included.
+    /// Returns the number of files for the limit, including the shares for their labels in the index.
     pub(crate) fn counted(&self) -> usize {
         self.len() + self.shares
     }
@@ -102,7 +102,7 @@ impl Catalogue {
         self.markers.get(&name)
     }
 
-    /// The file of the key itself: its object, or the marker of its variants.
+    /// Returns the file of the key itself: its object, or the marker of its variants.
     fn of_key(&self, hash: u128) -> Option<Filed> {
         let halves = halves(hash);
         let is_it = |&slot: &u32| {
@@ -111,14 +111,14 @@ impl Catalogue {
         self.by_hash.find(hash as u64, is_it).and_then(|slot| self.queue.at(*slot)).copied()
     }
 
-    /// All files of a key.
+    /// Returns all files of a key.
     pub(crate) fn of_hash(&self, hash: u128) -> impl Iterator<Item = &Filed> {
         let halves = halves(hash);
         let filed = self.by_hash.iter_hash(hash as u64).filter_map(|slot| self.queue.at(*slot));
         filed.filter(move |filed| filed.hash == halves)
     }
 
-    /// Whether a page of a key, of a generation that is meant, is in its file for sure.
+    /// Returns whether the file of a key certainly contains a page of a generation accepted by `is_meant`.
     pub(crate) fn has_page(
         &self,
         hash: u128,
@@ -130,8 +130,8 @@ impl Catalogue {
         files.any(|filed| filed.variant == variant && filed.sure && is_meant(filed.generation))
     }
 
-    /// Whether a later page than that of `generation` is in its place for sure: one of the same variant, or any of a key that
-    /// varies by something else by now. `selection` is selector and variant.
+    /// Returns whether a page later than `generation` has certainly replaced the page: a page of the same variant, or
+    /// any page of the key if the key varies by other fields by now. `selection` is the selector and the variant.
     pub(crate) fn is_overtaken(
         &self,
         main: Name,
@@ -149,7 +149,8 @@ impl Catalogue {
         later.any(in_its_place)
     }
 
-    /// The file in which the page for a request may be; `variant` derives the request's variant from a selector.
+    /// Returns the file that may contain the page for a request. `variant` derives the request's variant from a
+    /// selector.
     pub(crate) fn seek(
         &self,
         key: &[u8],
@@ -157,14 +158,14 @@ impl Catalogue {
         variant: &impl Fn(&[u8], &mut Vec<u8>),
     ) -> Option<Name> {
         let Some(filed) = self.of_key(hash) else {
-            // Until every file is known there may be one.
+            // Until all files are known, the file may exist.
             let name = (!self.complete && !self.writes.has_newer(hash, None, 0))
                 .then(|| Name::of_key(key))
                 .filter(|name| !self.is_doomed(*name));
             return name;
         };
         let Some(marker) = self.markers.get(&filed.name) else {
-            // Its page is of the past where memory has dropped a later one that is still to be written.
+            // The file's page is outdated while a later page, which memory may have dropped, waits to be written.
             let is_past = self.writes.has_newer(hash, None, filed.generation);
             return (!is_past).then_some(filed.name);
         };
@@ -177,13 +178,13 @@ impl Catalogue {
         (known && !is_past).then_some(name)
     }
 
-    /// The variants of a key, those of former families among them.
+    /// Returns the variants of a key, including those of former families.
     fn variants(&self, hash: u128) -> impl Iterator<Item = &Filed> {
         self.of_hash(hash).filter(|filed| filed.role == Role::Variant)
     }
 
-    /// The variant of a key to remove where there are more than `most`: the one that was used least recently, by what is known
-    /// here and by what memory tells of the variants it has. `kept` is none.
+    /// Returns the variant of a key to remove if it has more than `most`: the least recently used variant, by the times
+    /// recorded here and by those of the variants in memory. `kept` is excluded.
     pub(crate) fn coldest_beyond(
         &self,
         hash: u128,
@@ -202,8 +203,8 @@ impl Catalogue {
         others.min_by_key(|filed| used(filed)).map(|filed| filed.name)
     }
 
-    /// Slots of some pages that bear a label, from after a slot on: the next slot to go on after, and the files among them whose
-    /// fetch began before `number`.
+    /// Returns some of the files that have a label and whose fetch began before `number`, from the slots after `after`
+    /// on, and the slot to continue after.
     pub(crate) fn bearing(
         &self,
         label: u64,
@@ -219,12 +220,12 @@ impl Catalogue {
         (last, filed.copied().collect())
     }
 
-    /// Some doomed files, with the hashes of their keys.
+    /// Returns some doomed files, with the hashes of their keys.
     pub(crate) fn some_doomed(&self, count: usize) -> Vec<(Name, u128)> {
         self.doomed.iter().take(count).map(|(name, (halves, _))| (*name, whole(*halves))).collect()
     }
 
-    /// The keys of pages that were to be replaced or removed, and whose former files are still there.
+    /// Returns the keys of pages that are being replaced or removed while their former files still exist.
     pub(crate) fn unfinished(&self) -> impl Iterator<Item = u128> {
         let replaced = self.writes.keys();
         let doomed = self.doomed.values().map(|(halves, _)| whole(*halves));

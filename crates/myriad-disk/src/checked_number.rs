@@ -1,4 +1,4 @@
-//! A number in a small file of a folder, with a sum over it that tells damage.
+//! Number in a small file of a folder, with a checksum.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -7,14 +7,14 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The number that a file holds; none where it is damaged, or of another length.
+/// Parses the number of a file; `None` if the file is damaged or has another length.
 pub(crate) fn parse(bytes: &[u8]) -> Option<u64> {
     let (number, sum) = bytes.split_first_chunk::<8>()?;
     (xxh3_64(number).to_le_bytes() == *sum).then(|| u64::from_le_bytes(*number))
 }
 
-/// Writes the file whole or not at all, for its owner's eyes alone; it is on disk before this ends. `name` is unfinished as
-/// `name.new`.
+/// Writes the file atomically, with permissions only for its owner. It is on disk when this returns. The temporary file
+/// is `name.new`.
 pub(crate) fn write(root: &Path, name: &str, number: u64) -> io::Result<()> {
     let number = number.to_le_bytes();
     let unfinished = root.join(format!("{name}.new"));

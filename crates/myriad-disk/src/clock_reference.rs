@@ -1,13 +1,13 @@
-//! Conversion of times in files, which are those of the clock of the process that wrote them.
+//! Conversion of times in files, which are based on the clock of the process that wrote them.
 
-/// Reference points of a clock, by which times of two clocks can be compared.
+/// Reference points of a clock, which make the times of two clocks comparable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClockReference {
-    /// Identifies the run of the machine. Clocks of one run are compared by its start, others by the Unix epoch.
+    /// Identifier of the machine's boot. Clocks of the same boot are compared by its start, others by the Unix epoch.
     pub boot: u64,
-    /// Time of the clock when the machine started, milliseconds.
+    /// Time of the clock when the machine booted, in milliseconds.
     pub boot_at_ms: i64,
-    /// Time of the clock at the Unix epoch, milliseconds, as the system clock counts now.
+    /// Time of the clock at the Unix epoch, in milliseconds, according to the current system clock.
     pub epoch_at_ms: i64,
 }
 
@@ -32,8 +32,10 @@ pub(crate) struct Times {
 }
 
 impl Times {
-    /// Converts the times at which a page was stored and stops being fresh from the clock `writer` to the clock `own`. If the system clock
-    /// was set back, the page may be from the future: it counts as stored now, so that its lifetime does not grow.
+    /// Converts the times at which a page was stored and stops being fresh from the clock `writer` to the clock `own`.
+    ///
+    /// If the system clock was set back, the page may be from the future: it counts as stored now, so that its lifetime
+    /// does not grow.
     pub(crate) fn of(
         (stored_at, fresh_until): (u64, u64),
         writer: ClockReference,
@@ -58,7 +60,8 @@ mod tests {
     const HOUR: i64 = 3_600_000;
     const NOW: u64 = 1_000_000_000;
 
-    /// Returns the times of a file, stored a minute before [`NOW`] by the clock `writer` and fresh for an hour, as a process reads it.
+    /// Returns the times of a file, stored a minute before [`NOW`] by the clock `writer` and fresh for an hour, as a
+    /// process reads it.
     fn read(writer: ClockReference, own: ClockReference) -> (i64, i64) {
         let (stored_at, fresh_until) = (NOW - 60_000, NOW - 60_000 + HOUR.unsigned_abs());
         let times = Times::of((stored_at, fresh_until), writer, own, NOW);

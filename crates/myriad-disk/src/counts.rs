@@ -1,10 +1,10 @@
-//! Counts of what has happened to a zone's files since it was opened.
+//! Event counters of a zone's files since it was opened.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::options::DiskStats;
 
-/// The counts, each as its namesake in [`DiskStats`].
+/// Counters, each with the name of its field in [`DiskStats`].
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) reads: AtomicU64,
@@ -18,7 +18,7 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// The counts; what there is now is left out.
+    /// Returns the counters. Fields for the current state are not set.
     pub(crate) fn stats(&self) -> DiskStats {
         let count = |counter: &AtomicU64| counter.load(Relaxed);
         DiskStats {

@@ -1,4 +1,4 @@
-//! The disk tier as the zone uses it.
+//! Interface of the disk tier for the zone.
 
 mod find;
 mod look;
@@ -29,28 +29,28 @@ use crate::secret;
 use crate::shelf::Shelf;
 use crate::spill::Spill;
 
-/// Files that are removed at the end of a run, of those that count as gone; the others are noted as purged.
+/// Maximum number of doomed files that are removed at shutdown; the keys of the others are logged as purged.
 const BURIED_AT_LAST: usize = 4096;
 
-/// The files of a zone's pages, in a folder that outlives the process.
+/// Files of a zone's pages, in a folder that outlives the process.
 pub struct Disk {
     pub(crate) shelf: Arc<Shelf>,
     pub(crate) purges: Arc<Purges>,
     pub(crate) keeper: Arc<Keeper>,
-    /// Pages that are to be written anew: hash of the key and generation, and when, in ms.
+    /// Pages to write again: hash of the key and generation, and the time of the write in milliseconds.
     changed: Mutex<HashMap<(u128, u64), u64>>,
     backlog: Backlog,
 }
 
 impl Disk {
-    /// The seed of the folder at `path`; a folder that has none gets `own`. Where the folder cannot be used, `own` is the seed of
-    /// this run.
+    /// Returns the seed of the folder at `path`. A folder without a seed gets `own`. If the folder cannot be used,
+    /// `own` is the seed of this run.
     pub fn seed_of(path: &Path, own: Seed) -> Seed {
         secret::take(path, own)
     }
 
-    /// A tier whose keys are hashed with [`Self::seed_of`] its folder, and whose metadata is of `version`. It is used from
-    /// [`Self::begin`] on.
+    /// Creates a tier whose keys are hashed with [`Self::seed_of`] its folder, and whose metadata has `version`. It is
+    /// used from [`Self::begin`] on.
     pub fn new(
         options: DiskOptions,
         seed: Seed,
@@ -70,83 +70,85 @@ impl Disk {
         }
     }
 
-    /// Opens the folder, and has the pool look after it from now on. A folder that cannot be used is tried again from time to
-    /// time.
+    /// Opens the folder, and registers it with the keeper of the pool. A folder that cannot be used is retried
+    /// periodically.
     pub fn begin(&self) {
         self.keeper.begin();
         let keeper: Weak<dyn Tend> = Arc::downgrade(&self.keeper) as Weak<_>;
         self.shelf.pool.keep(keeper);
     }
 
-    /// The seed that keys are hashed with.
+    /// Returns the seed of the keys' hashes.
     pub fn seed(&self) -> Seed {
         self.shelf.files.seed
     }
 
-    /// The time in ms, by the clock of the options.
+    /// Returns the time in milliseconds, by the clock of the options.
     pub fn now(&self) -> u64 {
         self.shelf.health.now()
     }
 
-    /// The limits in force.
+    /// Returns the current limits.
     pub fn limits(&self) -> DiskLimits {
         *self.shelf.limits.read()
     }
 
-    /// Changes the limits; files that are too many are removed soon.
+    /// Changes the limits. Excess files are removed soon.
     pub fn set_limits(&self, limits: DiskLimits) {
         *self.shelf.limits.write() = limits;
         self.rouse();
     }
 
-    /// Has the folder looked after now.
+    /// Wakes the keeper for this folder.
     pub fn rouse(&self) {
         self.shelf.pool.rouse();
     }
 
-    /// Figures of this moment.
+    /// Returns the current statistics.
     pub fn stats(&self) -> DiskStats {
         self.shelf.stats()
     }
 
-    /// Has a job done on a thread that reads; false where too many wait.
+    /// Queues a job for a reading thread. Returns false if the queue is full.
     pub fn on_reader(&self, job: impl FnOnce() + Send + 'static) -> bool {
         self.shelf.pool.read(Box::new(job)).is_ok()
     }
 
-    /// A way to disk for a body of at least `len` bytes that is too long for memory; `None` where nothing is written, or the
-    /// body would be too long for the disk as well.
+    /// Returns a writer for a body of at least `len` bytes that is too long for memory; `None` if writing is not
+    /// possible, or if the body would be too long for the disk as well.
     pub fn begin_spill(&self, len: u64) -> Option<Spill> {
         let shelf = &self.shelf;
         let fits = shelf.may_write() && shelf.health.has_begun() && len <= shelf.most_of_one();
         fits.then(|| Spill::new(shelf))
     }
 
-    /// Has a purge that is in force already written down, and its files found. Its end comes once it survives a crash.
+    /// Logs a purge that is already in force, and finds its files. It completes once the purge survives a crash.
     pub fn purge(&self, record: PurgeRecord, exact: Option<Arc<ExactPurge>>) -> Purging {
         self.purges.purge(record, exact)
     }
 
-    /// Every file was asked by the rules up to this number.
+    /// Returns the number up to which rules have checked all files.
     pub fn asked(&self) -> u64 {
         self.purges.asked()
     }
 
-    /// Purges up to this number are of no concern to any file any more.
+    /// Returns the number up to which purges concern no file any more.
     pub fn settled(&self) -> u64 {
         self.purges.settled()
     }
 
-    /// Writes what waits, for so long at most, and the catalogue for the next start. Nothing is written after this. The key of a
-    /// page that could not be written in time is noted as purged: its former file must not come back as if it were the page.
+    /// Writes pending pages for up to `patience`, and the catalogue for the next start. After this, nothing is written.
+    ///
+    /// The key of a page that could not be written in time is logged as purged, so that its outdated file is not served
+    /// after the restart.
     pub fn close(&self, patience: Duration) {
         let shelf = &self.shelf;
         shelf.pool.settle(patience);
         shelf.health.closed.store(true, Relaxed);
-        // Jobs that were begun before that.
+        // Waits for jobs queued before the close.
         let settled = shelf.pool.settle(patience);
         if shelf.lease.is_lost() {
-            // Another process writes by now, and knows nothing of what this one would note.
+            // Another process writes by now, and would not apply records of this process.
             return;
         }
         shelf.bury_doomed(BURIED_AT_LAST);

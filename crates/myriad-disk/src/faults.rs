@@ -1,34 +1,34 @@
-//! Failures of the disk, for tests. In a build without the feature `testing` nothing fails here.
+//! Disk failures for tests. Without the feature `testing` no failure can be injected.
 
 use std::io;
 use std::path::Path;
 
-/// An operation on a file or the folder.
+/// Operation on a file or the folder.
 #[cfg_attr(
     not(any(test, feature = "testing")),
     expect(unreachable_pub, reason = "only tests name it from outside")
 )]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// A temporary file is made.
+    /// Creation of a temporary file.
     Create,
-    /// A file or the folder is opened.
+    /// Opening of a file or the folder.
     Open,
-    /// Bytes are read.
+    /// Reading of bytes.
     Read,
-    /// Bytes are written.
+    /// Writing of bytes.
     Write,
-    /// A file gets its name.
+    /// Renaming of a file to its name.
     Rename,
-    /// A file is removed.
+    /// Removal of a file.
     Remove,
 }
 
-/// Says which operation fails, and how.
+/// Returns the error of an operation, if it fails.
 #[cfg(any(test, feature = "testing"))]
 pub(crate) type Inject = Box<dyn FnMut(Operation, &Path) -> Option<io::Error> + Send>;
 
-/// Says how many bytes of the file system are free.
+/// Returns the number of free bytes of the file system.
 #[cfg(any(test, feature = "testing"))]
 pub(crate) type Free = Box<dyn Fn() -> u64 + Send>;
 
@@ -41,7 +41,7 @@ pub(crate) struct Faults {
 }
 
 impl Faults {
-    /// Asked before each operation on a page's file, and before the folder is opened.
+    /// Checks for an injected failure before each operation on a page's file, and before the folder is opened.
     #[cfg(not(any(test, feature = "testing")))]
     #[inline]
     #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "nothing fails but in tests")]
@@ -49,14 +49,14 @@ impl Faults {
         Ok(())
     }
 
-    /// Asked before each operation on a page's file, and before the folder is opened.
+    /// Checks for an injected failure before each operation on a page's file, and before the folder is opened.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn pass(&self, operation: Operation, path: &Path) -> io::Result<()> {
         let error = self.inject.lock().as_mut().and_then(|inject| inject(operation, path));
         error.map_or(Ok(()), Err)
     }
 
-    /// How many bytes of the file system of a folder are free; `None` where it does not say.
+    /// Returns the number of free bytes in the file system of a folder; `None` if it is unknown.
     #[cfg_attr(
         not(any(test, feature = "testing")),
         expect(clippy::unused_self, reason = "tests say so themselves")
@@ -70,13 +70,13 @@ impl Faults {
         Some(system.f_bavail.saturating_mul(system.f_frsize))
     }
 
-    /// From now on the file system has so much room.
+    /// Sets the number of free bytes in the file system.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn leave_free(&self, free: impl Fn() -> u64 + Send + 'static) {
         *self.free.lock() = Some(Box::new(free));
     }
 
-    /// From now on operations fail as `inject` says.
+    /// Makes operations fail with the errors that `inject` returns.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn inject(&self, inject: impl FnMut(Operation, &Path) -> Option<io::Error> + Send + 'static) {
         *self.inject.lock() = Some(Box::new(inject));

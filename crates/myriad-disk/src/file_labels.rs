@@ -1,22 +1,24 @@
-//! Which files bear a label: the inverted index behind purges by URL and tag, for pages that may be on disk alone.
+//! Inverted index of the files that have a label, for purges by URL and tag of pages that may be only on disk.
 
 use std::collections::BTreeSet;
 use std::ops::Bound::{Excluded, Unbounded};
 
-/// Tells the generations that a slot has had apart. Their low halves alone would not: each start of the zone begins anew there.
+/// Returns a mark that distinguishes the generations of a slot. The low halves would not suffice, because they restart
+/// with each start of the zone.
 pub(crate) fn mark_of(generation: u64) -> u32 {
     (generation.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as u32
 }
 
-/// Label, slot of the catalogue, and the mark of the generation of the file that was entered there: 16 bytes, some 25 with what
-/// the tree adds. The pairs of a file that leaves are not taken out at once, since its labels are not known any more: their
-/// mark shows that they are stale, and a search finds them by and by.
+/// Label, slot of the catalogue, and the mark of the generation of its file: 16 bytes, about 25 including the tree.
+///
+/// The pairs of a removed file are not removed at once, because its labels are no longer known. Their mark shows that
+/// they are stale, and a periodic search removes them.
 type Pair = (u64, u32, u32);
 
 #[derive(Debug, Default)]
 pub(crate) struct FileLabels {
     pairs: BTreeSet<Pair>,
-    /// The pair after which the search for stale pairs goes on.
+    /// Pair after which the search for stale pairs continues.
     at: Option<Pair>,
 }
 
@@ -25,7 +27,7 @@ impl FileLabels {
         self.pairs.insert((label, slot, mark_of(generation)));
     }
 
-    /// Up to `most` slots that may bear `label`, from after `after` on, each with its mark.
+    /// Returns up to `most` slots that may have `label`, after slot `after`, each with its mark.
     pub(crate) fn some(&self, label: u64, after: Option<u32>, most: usize) -> Vec<(u32, u32)> {
         let first = after.map_or((label, 0, 0), |slot| (label, slot, u32::MAX));
         let pairs = self.pairs.range(first..=(label, u32::MAX, u32::MAX));
@@ -33,7 +35,7 @@ impl FileLabels {
         pairs.filter(|(_, slot, _)| after(*slot)).take(most).map(|(_, slot, low)| (*slot, *low)).collect()
     }
 
-    /// Looks at `steps` pairs and drops those that are stale.
+    /// Examines `steps` pairs and removes those that are stale.
     pub(crate) fn tidy(&mut self, steps: usize, is_live: impl Fn(u32, u32) -> bool) {
         let from = self.at.map_or(Unbounded, Excluded);
         let seen: Vec<Pair> = self.pairs.range((from, Unbounded)).take(steps).copied().collect();
@@ -48,7 +50,7 @@ impl FileLabels {
         self.pairs.len()
     }
 
-    /// All pairs: label, slot, mark.
+    /// Returns all pairs: label, slot, mark.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u32, u32)> {
         self.pairs.iter().copied()
     }

@@ -1,4 +1,4 @@
-//! The paths of a zone's files, the version that they bear, and the names of temporary ones.
+//! Paths of a zone's files, their version, and the names of temporary files.
 
 use std::fs;
 use std::io;
@@ -11,19 +11,20 @@ use myriad_index::{Name, Seed};
 use crate::faults::Faults;
 use crate::watch::Watch;
 
-/// The files of a folder.
+/// Files of a folder.
 pub(crate) struct Files {
     pub(crate) root: PathBuf,
     pub(crate) levels: Vec<u8>,
-    /// The seed that keys are hashed with.
+    /// Seed of the keys' hashes.
     pub(crate) seed: Seed,
-    /// The version that files of this process bear: the caller's version of its metadata, and the tag of the seed.
+    /// Version of the files that this process writes: the caller's version of its metadata, and the tag of the seed.
     pub(crate) version: u32,
     pub(crate) watch: Watch,
     pub(crate) faults: Faults,
-    /// Objects of fetches that began before this number are void, whatever their files say.
+    /// Objects of fetches that began before this number are void, even if their files exist.
     pub(crate) barrier: AtomicU64,
-    /// The name of the next temporary file: numbers of this start, so that no two that use one folder share any.
+    /// Number of the next temporary file. Numbers are specific to this start, so that two processes on a folder share
+    /// no name.
     next_temporary: AtomicU64,
 }
 
@@ -41,17 +42,17 @@ impl Files {
         }
     }
 
-    /// The path of a file.
+    /// Returns the path of a file.
     pub(crate) fn path(&self, name: Name) -> PathBuf {
         name.path(&self.root, &self.levels)
     }
 
-    /// The folder of temporary files.
+    /// Returns the folder of temporary files.
     pub(crate) fn temporary(&self) -> PathBuf {
         self.root.join(".tmp")
     }
 
-    /// A number that no other file of this start has got.
+    /// Returns a number that no other file of this start has.
     pub(crate) fn next_number(&self) -> u64 {
         self.next_temporary.fetch_add(1, Relaxed)
     }
@@ -61,13 +62,13 @@ impl Files {
         self.next_temporary.fetch_max(first, Relaxed);
     }
 
-    /// Watches the folder of a file, and those above it.
+    /// Watches the folder of a file, and its parents.
     pub(crate) fn watch(&self, name: Name) {
         self.watch.look_at(&self.root, &self.path(name));
     }
 }
 
-/// Makes a folder and those above it, for this user alone.
+/// Creates a folder and its parents, with permissions only for this user.
 pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }

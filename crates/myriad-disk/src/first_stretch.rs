@@ -1,21 +1,21 @@
-//! The first stretch of a recovery: a folder with little in it is known after that, and counts are exact.
+//! First step of a recovery. After it, all files of a small folder are known, and counts are exact.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
-/// Tells when the first stretch has ended.
+/// Signal for the completion of the first step.
 #[derive(Debug, Default)]
 pub(crate) struct FirstStretch {
     is_over: Mutex<bool>,
     told: Condvar,
-    /// The deadline of all who wait, so that purges which come one after another do not wait one after another.
+    /// Common deadline of all waiters, so that the waits of consecutive purges do not add up.
     until: OnceLock<Instant>,
 }
 
 impl FirstStretch {
-    /// Notes its end.
+    /// Signals the completion of the first step.
     pub(crate) fn end(&self) {
         let was_over = std::mem::replace(&mut *self.is_over.lock(), true);
         if !was_over {
@@ -23,8 +23,8 @@ impl FirstStretch {
         }
     }
 
-    /// Waits for its end, for `longest` at most, counted from when the first caller came. Not to be called on threads that
-    /// visitors wait for.
+    /// Waits for the completion of the first step, at most `longest` from the first call on. Must not be called on
+    /// threads that serve clients.
     pub(crate) fn wait(&self, longest: Duration) {
         let until = self.until(longest);
         let mut is_over = self.is_over.lock();
@@ -39,7 +39,7 @@ impl FirstStretch {
         *self.until.get_or_init(|| Instant::now() + longest)
     }
 
-    /// Whether anybody has waited.
+    /// Returns whether a thread has waited.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn was_waited_for(&self) -> bool {
         self.until.get().is_some()

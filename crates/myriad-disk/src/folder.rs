@@ -1,4 +1,4 @@
-//! The folder itself, which somebody may remove while it is used, to clear a cache.
+//! The folder itself, which an administrator may remove during operation to clear a cache.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -15,13 +15,13 @@ use crate::purge_log;
 use crate::sequence;
 use crate::shelf::Shelf;
 
-/// The folder that is used, whatever its name leads to by now.
+/// Folder in use, regardless of the folder that its name refers to by now.
 #[derive(Debug)]
 pub(crate) struct Folder {
     shelf: Arc<Shelf>,
     /// Its descriptor, and the first number of this start.
     held: Mutex<Option<(File, u64)>>,
-    /// Whether it was told that somebody removed the folder.
+    /// Set once the removal of the folder has been reported.
     is_told: AtomicBool,
 }
 
@@ -30,7 +30,8 @@ impl Folder {
         Self { shelf: Arc::clone(shelf), held: Mutex::default(), is_told: AtomicBool::new(false) }
     }
 
-    /// Uses the folder that has the name now. Where that is gone already, the former one is kept: it shows the removal.
+    /// Uses the folder that has the name now. If it has already been removed, the former descriptor is retained, which
+    /// shows the removal.
     pub(crate) fn take(&self, epoch: u64) -> io::Result<()> {
         self.hold(self.open()?, epoch);
         Ok(())
@@ -46,8 +47,10 @@ impl Folder {
         *self.held.lock() = Some((file, epoch));
     }
 
-    /// Whether the folder was removed, or another one was put into its place: nothing that was in it can come back, unlike one that
-    /// was only moved, or whose file system is not there for now.
+    /// Returns whether the folder was removed or replaced.
+    ///
+    /// Its contents cannot reappear in that case, unlike those of a folder that was only moved, or whose file system is
+    /// temporarily unmounted.
     pub(crate) fn is_removed(&self) -> bool {
         let held = self.held.lock();
         let Some((file, _)) = &*held else { return false };
@@ -57,11 +60,11 @@ impl Folder {
             Ok(named) => named.is_dir() && named.dev() == own.dev(),
             Err(_) => false,
         };
-        // A folder that is there lists itself.
+        // An existing folder has at least its own entry.
         is_replaced || rustix::fs::Dir::read_from(file).is_ok_and(|mut entries| entries.read().is_none())
     }
 
-    /// Writes into the folder which start is the newest, unless another process has written a newer one.
+    /// Writes the first number of this start into the folder, unless another process has written a newer number.
     pub(crate) fn restore_sequence(&self, epoch: u64) -> io::Result<()> {
         let _locked = purge_log::lock(&self.shelf.files.root)?;
         self.shelf.lease.keep_seed(&self.shelf.files, &self.shelf.health)?;
@@ -70,7 +73,7 @@ impl Folder {
         sequence::write(&self.shelf.files.root, newest)
     }
 
-    /// Makes the folder anew; whether there is one now.
+    /// Creates the folder again. Returns whether a folder exists now.
     fn remake(&self) -> bool {
         let Some(epoch) = self.held.lock().as_ref().map(|(_, epoch)| *epoch) else { return false };
         let made = make_folder(&self.shelf.files.root)
@@ -82,14 +85,14 @@ impl Folder {
                 self.shelf.lease.leave();
                 self.shelf.keep_lease(epoch);
             }
-            // The administrator who reads of the removal may make it: that is no failure yet.
+            // The administrator may create the folder after the report of the removal, so this is not a failure yet.
             Err(error) if error.kind() == ErrorKind::PermissionDenied => self.shelf.health.put_writing_off(),
             Err(error) => self.shelf.health.failed("mkdir()", &self.shelf.files.root, error),
         }
         !self.is_removed()
     }
 
-    /// Clears the zone where somebody removed the folder, and makes that anew.
+    /// Clears the zone if the folder was removed, and creates the folder again.
     pub(crate) fn notice_removed(&self) {
         if !self.is_removed() {
             return;
@@ -110,7 +113,7 @@ impl Folder {
             if let Some(memory) = self.shelf.memory.upgrade() {
                 memory.forget_all();
             }
-            // Removing the folder removes pages that are being written as well.
+            // Removing the folder also removes pages that are being written.
             let gone = self.shelf.catalogue.lock().remove_all();
             self.shelf.counts.vanished.fetch_add(gone as u64, Relaxed);
             self.shelf.bury_soon();

@@ -1,15 +1,17 @@
-//! The format of a file.
+//! Format of a file.
 //!
 //! ```text
-//! header, 128 bytes | body | a checksum for each piece of the body
+//! header, 152 bytes | body | a checksum for each piece of the body
 //!                  | labels | key | selector | variant | metadata | encodings
 //! ```
 //!
-//! Numbers are little-endian, checksums XXH3-64. The header holds every length, the checksums of the sections, and its
-//! own. So a file verifies itself, and a body too large for memory is verified piece by piece as it is read. Labels begin
-//! with a hash of the variant and end with a checksum of their own, so that a walk through the folder reads no more than
-//! header and labels. The body comes first because a large one is written before its length is known. The header is
-//! written last.
+//! Numbers are little-endian, checksums XXH3-64. The header contains every length, the checksums of the sections, and
+//! its own checksum. A file therefore verifies itself, and a body too large for memory is verified in pieces as it is
+//! read.
+//!
+//! The labels begin with a hash of the variant and have a separate checksum after them, so that a walk through the
+//! folder reads only headers and labels. The body precedes the other sections because a large body is written before
+//! its length is known. The header is written last.
 
 mod header;
 mod parse;
@@ -26,19 +28,19 @@ pub(crate) use parse::{Head, Tail, Whole, check_pieces, read_labels, read_pieces
 pub use write::write_encoding;
 pub(crate) use write::{PieceSums, Sections};
 
-/// Bytes of a header.
+/// Length of a header, in bytes.
 pub(crate) const HEADER: usize = 152;
-/// Bytes of a piece of a body, the unit that has a checksum.
+/// Length of a piece of a body, the unit of checksums, in bytes.
 pub(crate) const PIECE: u64 = 256 << 10;
 
-/// Why a file is not what it should be.
+/// Reason why a file is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FormatError {
-    /// A file of another program, or of another version.
+    /// The file belongs to another program or version.
     Foreign,
-    /// Cut short, or too long.
+    /// The file is too short or too long.
     Length,
-    /// A checksum does not hold, or a part does not parse.
+    /// A checksum does not match, or a part cannot be parsed.
     Damaged,
 }
 
@@ -54,16 +56,16 @@ impl std::fmt::Display for FormatError {
 
 impl std::error::Error for FormatError {}
 
-/// What a file holds.
+/// Kind of a file's contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A page.
+    /// Page.
     Object,
-    /// The selector of a key's variants; each variant has a file of its own.
+    /// Selector of a key's variants. Each variant has a separate file.
     Marker,
 }
 
-/// A hash that tells the variants of a key apart: 0 where there are none.
+/// Returns a hash that distinguishes the variants of a key: 0 for a key without variants.
 pub fn variant_hash(variant: Option<&[u8]>) -> u64 {
     variant.map_or(0, |variant| xxh3_64(variant) | 1)
 }

@@ -1,4 +1,4 @@
-//! Whether the disk works: what failed is told of once, and writing rests after it.
+//! State of the disk: failures are reported once, and writing pauses after them.
 
 use std::io;
 use std::path::Path;
@@ -8,25 +8,26 @@ use crate::clock_reference::{ClockReference, Times};
 use crate::format::Header;
 use crate::options::{Clock, DiskEvent, Reference, Report};
 
-/// Milliseconds for which writing is not tried again after it failed.
+/// Pause after a failed write, in milliseconds.
 const RETRY_MS: u64 = 1000;
-/// Milliseconds without a failure after which trouble is over: a disk that has room now and then is told of once.
+/// Time without a failure after which trouble is over, in milliseconds. A disk whose space is exhausted intermittently
+/// is therefore reported once.
 const CALM_MS: u64 = 10_000;
 
-/// How a folder is doing.
+/// State of a folder.
 pub(crate) struct Health {
     clock: Clock,
     reference: Reference,
     report: Report,
-    /// Whether the folder is there and the sequence numbers of this start are known.
+    /// Set once the folder exists and the sequence numbers of this start are known.
     pub(crate) begun: AtomicBool,
-    /// Whether nothing is written any more.
+    /// Set after the shutdown: nothing is written any more.
     pub(crate) closed: AtomicBool,
-    /// When writing may be tried again, in ms; 0 while it works.
+    /// Time of the next attempt to write, in milliseconds; 0 while writing works.
     write_again_at: AtomicU64,
-    /// When something failed last, in ms; 0 where that is over.
+    /// Time of the last failure, in milliseconds; 0 after the trouble is over.
     failed_at: AtomicU64,
-    /// Whether writing has worked since.
+    /// Set if a write has succeeded since.
     worked_since: AtomicBool,
 }
 
@@ -44,7 +45,7 @@ impl Health {
         }
     }
 
-    /// The time in ms.
+    /// Returns the time in milliseconds.
     pub(crate) fn now(&self) -> u64 {
         (self.clock)()
     }
@@ -63,7 +64,7 @@ impl Health {
         (self.report)(event);
     }
 
-    /// Whether the folder was ever there in this run, so that there may be files.
+    /// Returns whether the folder has been available in this run, so that files may exist.
     pub(crate) fn has_begun(&self) -> bool {
         self.begun.load(Relaxed)
     }
@@ -72,24 +73,24 @@ impl Health {
         self.closed.load(Relaxed)
     }
 
-    /// Whether writing is worth a try.
+    /// Returns whether writing may be attempted.
     pub(crate) fn is_time_to_write(&self) -> bool {
         let at = self.write_again_at.load(Relaxed);
         (at == 0 || self.now() >= at) && !self.is_closed()
     }
 
-    /// Rests writing for [`RETRY_MS`].
+    /// Pauses writing for [`RETRY_MS`].
     pub(crate) fn put_writing_off(&self) {
         self.write_again_at.store(self.now().saturating_add(RETRY_MS), Relaxed);
     }
 
-    /// Notes that writing failed: told of once, then not tried for [`RETRY_MS`].
+    /// Records a failed write: reports it once and pauses writing for [`RETRY_MS`].
     pub(crate) fn failed(&self, what: &'static str, path: &Path, error: io::Error) {
         self.put_writing_off();
         self.troubled(what, path, error);
     }
 
-    /// Notes that something failed: told of, unless trouble was told of and is not over.
+    /// Records a failure, and reports it unless the current trouble has already been reported.
     pub(crate) fn troubled(&self, what: &'static str, path: &Path, error: io::Error) {
         self.worked_since.store(false, Relaxed);
         if self.failed_at.swap(self.now().max(1), Relaxed) == 0 {
@@ -97,7 +98,7 @@ impl Health {
         }
     }
 
-    /// Notes that writing worked.
+    /// Records a successful write.
     pub(crate) fn works(&self) {
         if self.write_again_at.load(Relaxed) != 0 {
             self.write_again_at.store(0, Relaxed);
@@ -108,7 +109,7 @@ impl Health {
         }
     }
 
-    /// Tells that trouble is over, once writing has worked and nothing has failed for a while.
+    /// Reports recovery after a successful write and [`CALM_MS`] without a failure.
     pub(crate) fn end_trouble(&self) {
         let failed_at = self.failed_at.load(Relaxed);
         if failed_at != 0
@@ -119,7 +120,7 @@ impl Health {
         }
     }
 
-    /// Ends trouble at once: the cause is known to be gone.
+    /// Reports recovery at once, because the cause of the failures is known to be removed.
     pub(crate) fn trouble_is_over(&self) {
         self.write_again_at.store(0, Relaxed);
         if self.failed_at.swap(0, Relaxed) != 0 {

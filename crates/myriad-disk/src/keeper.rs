@@ -1,4 +1,4 @@
-//! Looking after a folder from time to time: recovery, files that somebody removed, pages that nobody asks for, the snapshot.
+//! Periodic maintenance of a folder: recovery, files removed from outside, inactive pages, the snapshot.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -18,32 +18,32 @@ use crate::sequence;
 use crate::shelf::Shelf;
 use crate::snapshot::{self, Snapshot};
 
-/// How often the folder is looked at while there is nothing else to do.
+/// Interval of checks of the folder without other work.
 const PAUSE: Duration = Duration::from_millis(200);
-/// How often while files are asked about purges.
+/// Interval while files are checked against purges.
 const BUSY: Duration = Duration::from_millis(10);
-/// How often the limits, and things that change slowly, are looked at.
+/// Interval of checks of the limits and other slow changes.
 const SLOW: Duration = Duration::from_secs(1);
-/// How often the catalogue is written.
+/// Interval of writes of the catalogue.
 const SNAPSHOT: Duration = Duration::from_mins(5);
-/// Files looked at in one go where folders cannot be watched.
+/// Number of files checked in one step if folders cannot be watched.
 const LOOKED_AT: u32 = 1000;
-/// Files removed in one go to hold the limits after they were changed.
+/// Number of files removed in one step after the limits were reduced.
 const REMOVED: u64 = 1000;
 
-/// How far each round has come.
+/// Progress of each round.
 #[derive(Debug, Default)]
 struct Rounds {
-    /// The next slot of the sweep for pages that nobody asks for, and when it goes on.
+    /// Next slot of the sweep for inactive pages, and the time of its next step.
     sweep: u32,
     sweep_at: Option<Instant>,
-    /// The next slot of the round that looks whether files are there, while one is under way.
+    /// Next slot of the round that checks whether files exist, while it is in progress.
     presence: Option<u32>,
     slow_at: Option<Instant>,
     snapshot_at: Option<Instant>,
 }
 
-/// Looks after a folder.
+/// Maintenance of a folder.
 pub(crate) struct Keeper {
     shelf: Arc<Shelf>,
     folder: Arc<Folder>,
@@ -54,14 +54,14 @@ pub(crate) struct Keeper {
     rounds: Mutex<Rounds>,
 }
 
-/// Slots that one stretch of the sweep looks at, so that it comes round eight times within `inactive`: more often would cost a
-/// zone of a million files a core's twentieth for nothing.
+/// Returns the number of slots per step of the sweep, so that it completes eight rounds within `inactive`. More rounds
+/// would cost a zone of a million files one twentieth of a core without benefit.
 fn looked_at_once(slots: u32, inactive_ms: u64, pause: Duration) -> u32 {
     let stretches = inactive_ms / 8 / (pause.as_millis() as u64).max(1);
     (u64::from(slots) / stretches.max(1)).clamp(64, 50_000) as u32
 }
 
-/// Whether a time has come; the next is `after` from now.
+/// Returns whether a time has come, and sets the next time to `after` from now.
 fn is_due(at: &mut Option<Instant>, after: Duration) -> bool {
     let now = Instant::now();
     if at.is_some_and(|at| now < at) {
@@ -83,12 +83,12 @@ impl Keeper {
         }
     }
 
-    /// The first number of this start; none while the folder cannot be written.
+    /// Returns the first number of this start; `None` while the folder cannot be written.
     pub(crate) fn epoch(&self) -> Option<u64> {
         self.start.lock().map(|start| start.epoch)
     }
 
-    /// Makes the folder and takes the sequence numbers of this start; false where the folder cannot be written.
+    /// Creates the folder and takes the sequence numbers of this start. Returns false if the folder cannot be written.
     pub(crate) fn begin(&self) -> bool {
         let mut start = self.start.lock();
         if start.is_some() {
@@ -104,7 +104,7 @@ impl Keeper {
             }
             Err(error) => {
                 self.shelf.health.failed("open()", &sequence::path(&self.shelf.files.root), error);
-                // Pages that soft purges have covered have no files here.
+                // Pages covered by soft purges have no files here.
                 self.shelf.memory.upgrade().inspect(|memory| _ = memory.take_softened());
                 false
             }
@@ -112,9 +112,9 @@ impl Keeper {
     }
 
     fn begin_epoch(&self, start: &mut Option<Start>) -> std::io::Result<()> {
-        // The folder is opened first: a start that has its number is not begun again.
+        // The folder is opened first, because a start that has taken its number must not begin again.
         let folder = self.folder.open()?;
-        // A purge of another process after this knows of this start.
+        // A later purge of another process takes this start into account.
         let locked = purge_log::lock(&self.shelf.files.root)?;
         self.shelf.lease.keep_seed(&self.shelf.files, &self.shelf.health)?;
         let (mut log, is_lost) = self.purges.open()?;
@@ -158,20 +158,20 @@ impl Keeper {
             let catalogue = self.shelf.catalogue.lock();
             catalogue.complete && catalogue.len() == 0
         };
-        // Removing all files clears pages that have not come to disk yet as well.
+        // Removing all files also clears pages that have not been written to disk yet.
         if emptied && let Some(memory) = self.shelf.memory.upgrade() {
             memory.forget_all();
         }
     }
 
-    /// Looks after a folder while another process has the lease: pages that it purges, and files that somebody removes, are gone
-    /// here as well.
+    /// Maintains a folder while another process has the lease: applies its purges, and drops pages whose files were
+    /// removed.
     fn tend_without_lease(&self) {
         self.purges.tend_without_lease();
         self.notice_removals(&mut self.rounds.lock());
     }
 
-    /// Removes pages that nobody asked for within `inactive`; how long to wait before the next stretch.
+    /// Removes pages without a request within `inactive`. Returns the pause before the next step.
     fn sweep(&self, rounds: &mut Rounds) -> Duration {
         let pace = self.shelf.limits.read().manager;
         let sleep = Duration::from_millis(pace.sleep_ms);
@@ -215,22 +215,22 @@ impl Keeper {
                 }
             }
         }
-        // Where there is more to do than one stretch may do, the next follows after the pause that the limits give.
+        // If more remains than one step permits, the next step follows after the configured pause.
         let pause = if rounds.sweep < end || removed >= pace.files { sleep } else { pause };
         rounds.sweep_at = Some(Instant::now() + pause);
         pause
     }
 
-    /// Writes the catalogue at the end of a run, once the round under way has ended. `settled` says that all pages were written
-    /// that waited for it.
+    /// Writes the catalogue at shutdown, after the current round. `settled` is set if all pending pages have been
+    /// written.
     pub(crate) fn write_last_snapshot(&self, settled: bool) {
         drop(self.rounds.lock());
         let epoch = self.epoch().filter(|_| settled);
         self.write_snapshot(epoch.unwrap_or(0));
     }
 
-    /// Writes the catalogue, for the next start. `last_of` is the first number of this start where the run ends, else zero: the
-    /// last snapshot of a run is believed in all it says.
+    /// Writes the catalogue for the next start. `last_of` is the first number of this start at shutdown, else zero: the
+    /// last snapshot of a run is trusted completely.
     fn write_snapshot(&self, last_of: u64) {
         let (files, labels): (Vec<_>, _) = {
             let catalogue = self.shelf.catalogue.lock();
@@ -240,7 +240,7 @@ impl Keeper {
             let files = catalogue.in_order().map(|(filed, standing)| (*filed, standing));
             (files.collect(), catalogue.all_labels())
         };
-        // Hits in memory are not known here.
+        // Hits in memory are not recorded here.
         let memory = self.shelf.memory.upgrade();
         let warm = |filed: &crate::catalogue::Filed| {
             let used = memory.as_ref().and_then(|memory| memory.last_used(filed.key_hash()));
@@ -277,7 +277,7 @@ impl Tend for Keeper {
         let recovering = self.recovery.go_on(&self.start);
         self.purges.first_stretch.end();
         if recovering.is_some() {
-            // More files may have been found than the limits allow.
+            // The recovery may have found more files than the limits permit.
             self.shelf.keep_limits(u64::MAX);
         }
         let late = self.shelf.memory.upgrade().is_some_and(MemoryTier::write_backlog);
@@ -299,7 +299,7 @@ impl Tend for Keeper {
                     && self.shelf.lease.says_own_seed(&self.shelf.files))
                 && self.folder.restore_sequence(epoch).is_err()
             {
-                // The folder itself may have been removed; the next page that is written tells.
+                // The folder itself may have been removed; the next write of a page reports a failure.
                 let _ = make_folder(&self.shelf.files.root);
             }
         }

@@ -1,17 +1,18 @@
-//! The writer lease: which process writes, in a folder that two use, as during an upgrade of the binary.
+//! Writer lease: determines which process writes to a folder that two processes use, as during an upgrade of the
+//! binary.
 //!
 //! ```text
-//!   starts --> waits --> writes --> a newer one starts: waits --> that one is gone: writes
+//!   starts --> waits --> writes --> a newer process starts: waits --> the newer process is gone: writes
 //! ```
 //!
-//! One process writes at a time: it holds a lock, and leaves it to a newer process within a round. The newer one walks the
-//! folder only then, so that it knows every file, and no purge is forgotten while there is a file that it covers. A process
-//! that waits serves from memory and reads files, but removes none: a file that it knows may have been replaced by the other
-//! process. Pages that it fetches meanwhile stay in its memory.
+//! One process writes at a time. It holds a lock, and releases it to a newer process within a round. Only then the
+//! newer process walks the folder, so that it finds every file, and no purge is forgotten while a file that it covers
+//! exists. A process that waits serves from memory and reads files, but removes none: the other process may have
+//! replaced a file. Pages that it fetches meanwhile remain in its memory.
 //!
-//! Where the newer process ends first, the older one takes the lease again. It removes the files that the newer one has
-//! written, which it does not know, and those that it would have removed itself; it writes the pages that it has fetched, and
-//! goes on.
+//! If the newer process shuts down first, the older process takes the lease again. It removes the files that the newer
+//! process has written, which it does not know, and the files that it would have removed itself. It writes the pages
+//! that it has fetched, and continues.
 
 use std::fs::{self, File};
 use std::io;
@@ -29,15 +30,16 @@ use crate::health::Health;
 use crate::secret;
 use crate::sequence::{self, EPOCH};
 
-/// How long a newer process may take to come for the lease. After that it counts as gone; if it comes nevertheless, it waits.
+/// Maximum time until a newer process takes the lease. After that it counts as gone; if it requests the lease later, it
+/// waits.
 const COMES_WITHIN: Duration = Duration::from_secs(10);
 
-/// The file; `rm -rf cache/*` passes by it.
+/// Returns the path of the lock file. `rm -rf cache/*` does not match it.
 fn path(root: &Path) -> PathBuf {
     root.join(".writer")
 }
 
-/// Takes the lock; `None` where another process has it.
+/// Takes the lock; `None` if another process has it.
 fn take(root: &Path) -> io::Result<Option<File>> {
     let mut open = File::options();
     let file = open.read(true).write(true).create(true).truncate(false).mode(0o600).open(path(root))?;
@@ -48,20 +50,20 @@ fn take(root: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// The first number of the start whose process had the lease last; zero where nobody had it.
+/// Returns the first number of the start whose process had the lease last; zero if no process has had it.
 fn last_of(lock: &File) -> u64 {
     let mut number = [0; 8];
     lock.read_exact_at(&mut number, 0).map_or(0, |()| u64::from_le_bytes(number))
 }
 
-/// The lease as one process sees it.
+/// State of the lease in this process.
 #[derive(Debug, Default)]
 pub(crate) struct WriterLease {
-    /// The lock. It is held for reading while a file gets its name, or is removed.
+    /// Lock file. It is locked for reading while a file is renamed to its name or removed.
     lock: RwLock<Option<File>>,
     is_held: AtomicBool,
     was_held: AtomicBool,
-    /// Whether the folder has another seed than this run, which does not write into it then.
+    /// Set if the folder has another seed than this run, which then does not write into the folder.
     is_foreign: AtomicBool,
     waiting: Mutex<Waiting>,
 }
@@ -69,11 +71,11 @@ pub(crate) struct WriterLease {
 #[derive(Debug, Default)]
 struct Waiting {
     since: Option<Instant>,
-    /// Whether the file of the lock was not there a round ago.
+    /// Set if the lock file was missing a round ago.
     missed: bool,
-    /// The newest start whose process is gone.
+    /// Newest start whose process is gone.
     gone: u64,
-    /// Files of fetches that began with this number or later are to be removed: a process wrote them that is gone.
+    /// Number from which on files of fetches must be removed, because a process that is gone wrote them.
     void: Option<u64>,
 }
 
@@ -82,30 +84,30 @@ impl WriterLease {
         self.is_held.load(SeqCst)
     }
 
-    /// Whether a newer process has taken over.
+    /// Returns whether a newer process has taken over.
     pub(crate) fn is_lost(&self) -> bool {
         !self.is_held() && self.was_held.load(SeqCst)
     }
 
-    /// Keeps the lease while the guard lives; `None` where another process has it, or is about to take it. Never waits, so that it
-    /// may be asked under any lock.
+    /// Retains the lease while the guard lives; `None` if another process has it or is about to take it. Never blocks,
+    /// so it may be called under any lock.
     pub(crate) fn hold(&self) -> Option<RwLockReadGuard<'_, Option<File>>> {
         self.lock.try_read().filter(|lock| lock.is_some())
     }
 
-    /// Leaves the lease to others, once what is being written has its name.
+    /// Releases the lease, after files in progress have been renamed to their names.
     pub(crate) fn leave(&self) {
         self.is_held.store(false, SeqCst);
         *self.lock.write() = None;
         self.waiting.lock().since = None;
     }
 
-    /// The number from which on files are to be removed, if another process has left such; given once.
+    /// Returns, once, the number from which on files of another process must be removed.
     pub(crate) fn take_void(&self) -> Option<u64> {
         self.waiting.lock().void.take()
     }
 
-    /// Whether the lock is still the file of its name: somebody may have removed the folder.
+    /// Returns whether the path still refers to the locked file: the folder may have been removed.
     fn is_there(&self, root: &Path) -> bool {
         let lock = self.lock.read();
         let own = lock.as_ref().and_then(|file| file.metadata().ok());
@@ -117,14 +119,14 @@ impl WriterLease {
         is_it
     }
 
-    /// Whether the file was there a round ago: somebody may be removing the folder at this moment, and a file that is made
-    /// in it would be in their way.
+    /// Returns whether the file existed a round ago. The folder may be in the process of being removed, and a new file
+    /// in it would make this fail.
     fn is_news(&self) -> bool {
         !std::mem::replace(&mut self.waiting.lock().missed, true)
     }
 
-    /// Takes the lease where it is free, and leaves it to a newer process; whether this one may write. `own` is the first number
-    /// of its start.
+    /// Takes the lease if it is free, and releases it to a newer process. Returns whether this process may write. `own`
+    /// is the first number of its start.
     pub(crate) fn keep(&self, files: &Files, health: &Health, own: u64) -> bool {
         if self.is_foreign.load(SeqCst) && !self.says_own_seed(files) {
             return false;
@@ -144,7 +146,7 @@ impl WriterLease {
         match take(root) {
             Ok(Some(lock)) => self.begin(lock, (root, health), own, newest),
             Ok(None) => false,
-            // Somebody removed the folder, which is noticed elsewhere.
+            // The folder was removed, which is detected elsewhere.
             Err(error) if error.kind() == io::ErrorKind::NotFound => false,
             Err(error) => {
                 health.troubled("flock()", &path(root), error);
@@ -167,7 +169,7 @@ impl WriterLease {
             }
         }
         if let Err(error) = lock.write_all_at(&own.to_le_bytes(), 0) {
-            // Should this process end, an older one only waits longer for the lease.
+            // If this process shuts down, an older process only waits longer for the lease.
             health.troubled("write()", &path(root), error);
         }
         *self.lock.write() = Some(lock);
@@ -176,8 +178,8 @@ impl WriterLease {
         true
     }
 
-    /// Writes the seed of this run into a folder that has none. A folder that has another, or whose seed cannot be read, is left
-    /// alone: its files need that seed. To be called under the lock of the log.
+    /// Writes the seed of this run into a folder that has none. A folder with another or an unreadable seed is not
+    /// changed, because its files need that seed. Must be called under the lock of the log.
     pub(crate) fn keep_seed(&self, files: &Files, health: &Health) -> io::Result<()> {
         let error = match secret::read(&files.root) {
             Ok(Some(seed)) if seed == files.seed => return Ok(()),
@@ -194,7 +196,7 @@ impl WriterLease {
         Err(kind.into())
     }
 
-    /// Whether the folder has the seed of this run.
+    /// Returns whether the folder has the seed of this run.
     pub(crate) fn says_own_seed(&self, files: &Files) -> bool {
         let says_own = secret::read(&files.root).is_ok_and(|seed| seed == Some(files.seed));
         if says_own {

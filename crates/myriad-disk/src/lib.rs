@@ -1,25 +1,26 @@
-//! The disk tier of a zone: one checksummed file for each page, named as nginx names it. It knows pages as keys and bytes;
-//! objects are made of them above, in `myriad-store`.
+//! Disk tier of a zone: one checksummed file for each page, named as in nginx. It handles pages as keys and bytes;
+//! `myriad-store` makes objects of them.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
-//! | `disk/` | the tier as the zone uses it: finding, writing, removing, showing pages |
-//! | `page` | what a page is known by, as it is written, as it was read |
-//! | `memory_tier` | the memory tier, as seen from here |
-//! | `shelf` | the files of a zone: room, removal |
-//! | `catalogue/`, `file_labels` | what is known of the files; which of them bear a label |
-//! | `format`, `files`, `read`, `load` | what is in a file; where files are; reading one |
-//! | `stage`, `spill` | writing: beside the others, then renamed; bodies that are too long for memory |
-//! | `body_file`, `stored_body` | bodies that are read piece by piece |
-//! | `health`, `counts`, `faults` | whether the disk works; what has happened; failures for tests |
-//! | `lease`, `folder` | which of two processes writes; the folder itself, removed and made anew |
-//! | `quarantine` | files that are not what they should be |
-//! | `purge_log`, `purges/` | purges: written down before they are answered, asked about every file |
-//! | `recover`, `first_stretch`, `snapshot`, `sequence`, `secret` | what a start finds |
-//! | `watch`, `keeper/` | files that somebody else removed; what is done from time to time |
-//! | `pool`, `backlog` | threads of the disk; pages that came faster than they write |
+//! | `disk/` | interface of the tier for the zone: finding, writing, removing, inspecting pages |
+//! | `page` | identity of a page, its parts for writing, and pages that were read |
+//! | `memory_tier` | interface of the memory tier for this crate |
+//! | `shelf` | the files of a zone: space management, removal |
+//! | `catalogue/`, `file_labels` | index of the files; index of their labels |
+//! | `format`, `files`, `read`, `load` | contents of a file; paths of files; reading of files |
+//! | `stage`, `spill` | writing: to a temporary file, then renamed; bodies that are too long for memory |
+//! | `body_file`, `stored_body` | bodies that are read in pieces |
+//! | `health`, `counts`, `faults` | state of the disk; event counters; failures for tests |
+//! | `lease`, `folder` | selection of the writing process; removal and creation of the folder |
+//! | `quarantine` | invalid files |
+//! | `purge_log`, `purges/` | purges: logged before they complete, applied to every file |
+//! | `recover`, `first_stretch`, `snapshot`, `sequence`, `secret` | recovery at start |
+//! | `watch`, `keeper/` | files removed from outside; periodic maintenance |
+//! | `pool`, `backlog` | disk threads; pages that arrive faster than they are written |
 //!
-//! Lock order: a stripe, then the memory tier, or the catalogue. The memory tier and the catalogue are never locked at once.
+//! Lock order: a stripe, then the memory tier, or the catalogue. The memory tier and the catalogue are never locked at
+//! once.
 
 #![forbid(unsafe_code)]
 

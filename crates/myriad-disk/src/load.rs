@@ -1,4 +1,4 @@
-//! Whole files read back, as what their pages are made of.
+//! Reading of whole files into the parts of their pages.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -14,7 +14,7 @@ use crate::read::{MOST_AROUND, Unread, header, open};
 use crate::shelf::Shelf;
 use crate::stored_body::StoredBody;
 
-/// A file that was read.
+/// File that was read.
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub(crate) header: Header,
@@ -25,12 +25,12 @@ pub(crate) struct Loaded {
     pub(crate) meta: Box<[u8]>,
     pub(crate) encodings: Vec<(u8, Box<[u8]>, Bytes)>,
     pub(crate) body: PageBody,
-    /// Bytes of the file.
+    /// Length of the file, in bytes.
     pub(crate) len: u64,
 }
 
 impl Loaded {
-    /// Returns the page of a file that is no marker, with its times converted to the clock of this process.
+    /// Returns the page of a file that is not a marker, with its times converted to the clock of this process.
     pub(crate) fn into_page(self, health: &Health) -> ReadPage {
         let header = self.header;
         let times = health.times_of(&header);
@@ -48,12 +48,12 @@ impl Loaded {
     }
 }
 
-/// Whether a body stays on disk rather than being read at once.
+/// Returns whether a body remains on disk instead of being read at once.
 fn is_large(body_len: u64, most_in_memory: u64) -> bool {
     body_len > most_in_memory.max(PIECE)
 }
 
-/// Reads a file. A body of more than `most_in_memory` bytes stays where it is, to be read in pieces.
+/// Reads a file. A body of more than `most_in_memory` bytes remains on disk and is read in pieces.
 pub(crate) fn load(shelf: &Arc<Shelf>, name: Name, most_in_memory: u64) -> Result<Loaded, Unread> {
     let file = open(&shelf.files, name)?;
     let (header, len) = header(&shelf.files, &file)?;
@@ -65,7 +65,7 @@ pub(crate) fn load(shelf: &Arc<Shelf>, name: Name, most_in_memory: u64) -> Resul
     }
     let mut bytes = vec![0; len as usize];
     file.read_exact_at(&mut bytes, 0)?;
-    // The header is taken from these bytes anew: the file may have been overwritten in between.
+    // The header is parsed from these bytes again: the file may have been overwritten meanwhile.
     let Whole { header, body, tail } = Whole::parse(&bytes, shelf.files.version)?;
     let body = PageBody::Whole(Bytes::copy_from_slice(body));
     Ok(loaded(header, &tail, body, len))
@@ -104,7 +104,7 @@ fn loaded(header: Header, tail: &Tail<'_>, body: PageBody, len: u64) -> Loaded {
     }
 }
 
-/// Selector and family of a key's marker, if there is one on disk.
+/// Returns the selector and family of a key's marker, if it exists on disk.
 pub(crate) fn marker(shelf: &Arc<Shelf>, main: Name, key: &[u8]) -> Option<(Arc<[u8]>, u64)> {
     let loaded = load(shelf, main, 0).ok()?;
     (loaded.header.kind == Kind::Marker && *loaded.key == *key)

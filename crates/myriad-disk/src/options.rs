@@ -1,4 +1,4 @@
-//! Options and limits of a disk tier, and the events that it tells of.
+//! Options and limits of a disk tier, and its events.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,29 +6,29 @@ use std::sync::Arc;
 
 use crate::clock_reference::ClockReference;
 
-/// The pace of work in the background: stretches of so many files, none longer than the threshold, with pauses in between.
+/// Pace of background work: steps of a number of files, none longer than the threshold, with pauses between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
-    /// Files of one stretch.
+    /// Number of files per step.
     pub files: u64,
-    /// Milliseconds between two stretches.
+    /// Pause between two steps, in milliseconds.
     pub sleep_ms: u64,
-    /// Milliseconds of the longest stretch.
+    /// Maximum duration of a step, in milliseconds.
     pub threshold_ms: u64,
 }
 
 /// Limits, which may change while the tier is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiskLimits {
-    /// Bytes that files may take, counted in blocks of 4 KB (`max_size=`).
+    /// Maximum number of bytes for files, accounted in blocks of 4 KB (`max_size=`).
     pub max_bytes: u64,
-    /// Bytes of the file system that are left free (`min_free=`).
+    /// Minimum number of free bytes in the file system (`min_free=`).
     pub min_free_bytes: u64,
-    /// Most files (`keys_zone=`), at 128 bytes each; every four labels beyond two count as one more.
+    /// Maximum number of files (`keys_zone=`), at 128 bytes each. Every four labels beyond two count as one more file.
     pub max_files: usize,
-    /// How files are found at the start (`loader_*=`).
+    /// Pace of the search for files at the start (`loader_*=`).
     pub loader: Pace,
-    /// How files that nobody asks for are removed (`manager_*=`).
+    /// Pace of the removal of inactive files (`manager_*=`).
     pub manager: Pace,
 }
 
@@ -44,80 +44,80 @@ impl Default for DiskLimits {
     }
 }
 
-/// Something that an administrator should read of; told once for each change, not for each file.
+/// Event for administrators, reported once for each change, not for each file.
 #[derive(Debug)]
 pub enum DiskEvent {
-    /// Reading or writing fails from now on; pages come from memory and origin meanwhile.
+    /// Reading or writing fails from now on. Pages come from memory and origin meanwhile.
     Failed {
-        /// What failed, such as `rename()`.
+        /// Failed operation, such as `rename()`.
         what: &'static str,
-        /// The file or folder.
+        /// File or folder.
         path: PathBuf,
-        /// Why.
+        /// Cause of the failure.
         error: std::io::Error,
     },
     /// Reading and writing work again.
     Works,
-    /// A file was put into quarantine, since it is damaged, cut short, another program's or of another version. Told of the
-    /// first, and of each thousandth.
+    /// A file was quarantined because it is damaged, truncated, or of another program or version. The first and each
+    /// thousandth are reported.
     Quarantined {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Whether it is kept; a long one, or one for which there is no room, is removed.
+        /// Set if the file is retained. A long file, or a file without room in the quarantine, is removed.
         is_kept: bool,
-        /// Why.
+        /// Reason why the file is invalid.
         why: crate::FormatError,
-        /// How many there were.
+        /// Number of such files.
         count: u64,
     },
-    /// The log of purges is damaged. The purges that could be read are in force, and a copy is kept in the folder.
+    /// The log of purges is damaged. The purges that could be read are in force, and a copy is stored in the folder.
     PurgesDamaged {
-        /// The log.
+        /// Path of the log.
         path: PathBuf,
-        /// Whether it may have held purges that were answered, so that everything was purged.
+        /// Set if completed purges may have been lost, so that everything was purged.
         all: bool,
     },
-    /// Somebody removed the folder, and all pages with it.
+    /// The folder was removed from outside, with all pages in it.
     Removed {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
-        /// Whether it could be made anew; told again from time to time until it was.
+        /// Set if the folder could be created again. Until then the event is repeated periodically.
         is_made: bool,
-        /// Whether this was not told before.
+        /// Set for the first report of the removal.
         is_news: bool,
     },
-    /// The recovery has ended: all files are known.
+    /// The recovery is complete: all files are known.
     Recovered {
-        /// How many.
+        /// Number of files.
         files: usize,
-        /// Bytes that they take.
+        /// Bytes that they occupy.
         bytes: u64,
-        /// How long it took to find them, in milliseconds.
+        /// Duration of the recovery, in milliseconds.
         took_ms: u64,
     },
 }
 
-/// Returns milliseconds of a clock that never jumps.
+/// Function that returns the milliseconds of a clock that never jumps.
 pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
-/// Returns the reference points of a [`Clock`].
+/// Function that returns the reference points of a [`Clock`].
 pub type Reference = Arc<dyn Fn() -> ClockReference + Send + Sync>;
-/// A function that is told of events.
+/// Function that receives events.
 pub type Report = Arc<dyn Fn(&DiskEvent) + Send + Sync>;
 
-/// How a disk tier is opened.
+/// Options of a disk tier.
 #[derive(Clone)]
 pub struct DiskOptions {
-    /// Its folder.
+    /// Path of its folder.
     pub path: PathBuf,
-    /// Digits of the folders below it, at most three of one or two (`levels=`).
+    /// Digits of the folders below it, at most three levels of one or two digits (`levels=`).
     pub levels: Vec<u8>,
     /// Limits, which may change later.
     pub limits: DiskLimits,
-    /// Clock of the times of pages, and of work in the background.
+    /// Clock for the times of pages, and for background work.
     pub clock: Clock,
     /// Reference points of the clock, which are written to files with the times.
     pub reference: Reference,
-    /// Who is told of events.
+    /// Receiver of events.
     pub report: Report,
 }
 
@@ -131,31 +131,31 @@ impl fmt::Debug for DiskOptions {
     }
 }
 
-/// A snapshot of a disk tier's figures; counts since it was opened unless stated otherwise.
+/// Snapshot of a disk tier's statistics. Counters start when it was opened unless stated otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiskStats {
-    /// Files known now.
+    /// Number of known files.
     pub files: usize,
-    /// Bytes accounted now, in blocks of 4 KB, of files and of what is being written.
+    /// Bytes accounted, in blocks of 4 KB, for files and for writes in progress.
     pub bytes: u64,
-    /// Whether every file is known.
+    /// Set once all files are known.
     pub recovered: bool,
-    /// Pages read.
+    /// Number of pages read.
     pub reads: u64,
-    /// Pages written.
+    /// Number of pages written.
     pub writes: u64,
-    /// Pages not written because too many waited, memory dropped them before they could be written, there was no room, or
-    /// writing failed.
+    /// Number of pages not written because too many were pending, memory dropped them before they could be written, no
+    /// space was left, or writing failed.
     pub dropped: u64,
-    /// Files removed to make room.
+    /// Number of files removed to free space.
     pub evictions: u64,
-    /// Files removed because nobody asked for them.
+    /// Number of files removed because they were inactive.
     pub expired: u64,
-    /// Files that somebody else removed.
+    /// Number of files removed from outside.
     pub vanished: u64,
-    /// Files put into quarantine, or removed where they could not be kept, because they were damaged, cut short, foreign or of
-    /// another version.
+    /// Number of files quarantined, or removed if they could not be retained, because they were damaged, truncated,
+    /// foreign or of another version.
     pub quarantined: u64,
-    /// Times that the system would not give a file.
+    /// Number of failures of the system to read a file.
     pub unreadable: u64,
 }

@@ -1,4 +1,4 @@
-//! Threads for the disk: nothing that may wait for one runs on a worker's thread.
+//! Disk threads: work that may block on a disk does not run on a worker's thread.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -9,28 +9,29 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
-/// Most look-ups that wait; one more is a miss.
+/// Maximum number of queued look-ups. A further look-up is a miss.
 const READS: usize = 4096;
-/// Most writes that wait; one more is put off.
+/// Maximum number of queued writes. A further write is deferred.
 const WRITES: usize = 4096;
-/// Most bytes of pages that wait to be written.
+/// Maximum number of bytes of pages that wait to be written.
 const WRITE_BYTES: usize = 64 << 20;
-/// Longest pause of the keeper, so that a file that somebody removed is noticed within it.
+/// Maximum pause of the keeper, within which a file removed from outside is noticed.
 const KEEPER_PAUSE: Duration = Duration::from_millis(200);
 
 pub(crate) type Job = Box<dyn FnOnce() + Send>;
 
-/// A folder that the keeper looks after from time to time.
+/// Folder that the keeper maintains periodically.
 pub(crate) trait Tend: Send + Sync {
-    /// Does a bounded part of what is to be done, and says when to come again.
+    /// Does a bounded part of the pending work, and returns the pause before the next call.
     fn tend(self: Arc<Self>) -> Duration;
 }
 
-/// The threads and queues of all disk tiers of a process; cloning gives another handle.
+/// Threads and queues of all disk tiers of a process. Cloning returns another handle.
 #[derive(Clone)]
 pub struct DiskPool {
     shared: Arc<Shared>,
-    /// The threads hold the queues, but not this: they end with the last handle, when nothing can give them work any more.
+    /// The threads reference the queues, but not this field: they stop with the last handle, when no more work can be
+    /// queued.
     _ending: Arc<Ending>,
 }
 
@@ -47,38 +48,38 @@ impl Drop for Ending {
 struct Shared {
     queues: Mutex<Queues>,
     work: Condvar,
-    /// Wakes the keeper alone, so that no wake-up that is meant for a thread with work goes to it.
+    /// Wakes only the keeper, so that it never consumes the wake-up of a thread with work.
     roused: Condvar,
     idle: Condvar,
     kept: Mutex<Vec<Weak<dyn Tend>>>,
-    /// Whether there are threads; without, jobs run where a test runs them.
+    /// Set if the pool has threads; otherwise a test runs the jobs.
     threaded: bool,
 }
 
 #[derive(Default)]
 struct Queues {
-    /// Jobs that a caller waits for: few, and short.
+    /// Few short jobs whose callers wait for them.
     urgent: VecDeque<Job>,
     reads: VecDeque<Job>,
     writes: VecDeque<(usize, Job)>,
     write_bytes: usize,
-    /// What [`WRITE_BYTES`] is lowered by, for want of memory.
+    /// Reduction of [`WRITE_BYTES`] under memory pressure.
     write_less: usize,
-    /// How often threads were told to take in memory that others have freed.
+    /// Number of requests to the threads to collect memory freed by other threads.
     take_ins: u64,
     running: usize,
-    /// Whether the keeper was asked to look now.
+    /// Set if the keeper must run now.
     roused: bool,
     ended: bool,
 }
 
-/// Says that a queue is full.
+/// Error for a full queue.
 #[derive(Debug)]
 pub(crate) struct Full;
 
 impl DiskPool {
-    /// Starts `threads` threads for reading and writing (the first prefers to write, the others to read), and one that
-    /// looks after the folders.
+    /// Starts `threads` threads for reading and writing (the first prefers to write, the others to read), and the
+    /// keeper thread for the folders.
     pub fn start(threads: usize) -> io::Result<Self> {
         let pool = Self::new(true);
         let spawn = |name: String, work: Box<dyn FnOnce(&Shared) + Send>| -> io::Result<JoinHandle<()>> {
@@ -92,7 +93,8 @@ impl DiskPool {
         Ok(pool)
     }
 
-    /// A pool without threads: [`Self::run_one`] and [`Self::tend`] do its work, for tests that order it themselves.
+    /// Creates a pool without threads, for tests that order its work themselves by [`Self::run_one`] and
+    /// [`Self::tend`].
     pub fn by_hand() -> Self {
         Self::new(false)
     }
@@ -110,7 +112,7 @@ impl DiskPool {
         Self { _ending: Arc::new(Ending(Arc::clone(&shared))), shared }
     }
 
-    /// Runs the next job of one queue; false where there is none.
+    /// Runs the next job of a queue. Returns false if all queues are empty.
     pub fn run_one(&self, writes_first: bool) -> bool {
         let Some(job) = self.shared.queues.lock().next(writes_first) else { return false };
         job();
@@ -118,35 +120,37 @@ impl DiskPool {
         true
     }
 
-    /// Drops what waits, as the end of a process does: the jobs hold the zone that holds this.
+    /// Drops queued jobs, like the exit of a process: the jobs reference the zone that references this pool.
     #[cfg(any(test, feature = "testing"))]
     pub fn end(&self) {
         let queues = std::mem::take(&mut *self.shared.queues.lock());
         drop(queues);
     }
 
-    /// Looks after every folder once.
+    /// Runs the maintenance of every folder once.
     pub fn tend(&self) {
         self.shared.tend();
     }
 
-    /// Bytes of pages that wait to be written: what has left a zone meanwhile is held here alone.
+    /// Returns the number of bytes of pages that wait to be written. A page that has left its zone meanwhile is only in
+    /// this queue.
     pub fn write_bytes(&self) -> usize {
         self.shared.queues.lock().write_bytes
     }
 
-    /// Bounds these bytes, to 64 MB at most. What comes beyond is put off: it is written later, if it is still in memory then.
+    /// Limits these bytes, to at most 64 MB. Writes beyond the limit are deferred: a page is written later if it is
+    /// still in memory then.
     pub fn bound_writes(&self, bytes: usize) {
         self.shared.queues.lock().write_less = WRITE_BYTES.saturating_sub(bytes);
     }
 
-    /// Has the threads take in what others have freed of their memory ([`myriad_memory::take_in`]).
+    /// Makes the threads collect the memory freed by other threads ([`myriad_memory::take_in`]).
     pub fn take_in(&self) {
         self.shared.queues.lock().take_ins += 1;
         self.shared.work.notify_all();
     }
 
-    /// Waits until nothing is queued or running, for so long at most; whether it came to that.
+    /// Waits up to `patience` until no job is queued or running. Returns whether this was reached.
     pub fn settle(&self, patience: Duration) -> bool {
         if !self.shared.threaded {
             while self.run_one(true) {}
@@ -162,7 +166,7 @@ impl DiskPool {
         true
     }
 
-    /// Has the keeper look after a folder from now on, for as long as it lives.
+    /// Registers a folder with the keeper, for the lifetime of the folder.
     pub(crate) fn keep(&self, tended: Weak<dyn Tend>) {
         self.shared.kept.lock().push(tended);
         self.rouse();
@@ -174,7 +178,7 @@ impl DiskPool {
         self.shared.roused.notify_all();
     }
 
-    /// Whether a thread looks after the folders.
+    /// Returns whether a thread maintains the folders.
     pub(crate) fn has_keeper(&self) -> bool {
         self.shared.threaded
     }
@@ -191,13 +195,14 @@ impl DiskPool {
         Ok(())
     }
 
-    /// Queues a job that goes before all others. The caller bounds how many there are.
+    /// Queues a job with priority over all others. The caller limits the number of such jobs.
     pub(crate) fn urgent(&self, job: Job) {
         self.shared.queues.lock().urgent.push_back(job);
         self.shared.work.notify_one();
     }
 
-    /// How many more small writes may be queued: half of them, so that what is new need not wait behind what is late.
+    /// Returns how many more small writes may be queued: up to half of the maximum, so that new pages need not wait for
+    /// late pages.
     pub(crate) fn room_to_write(&self) -> usize {
         let queues = self.shared.queues.lock();
         if queues.write_bytes > queues.most_bytes() / 2 {
@@ -207,10 +212,10 @@ impl DiskPool {
         }
     }
 
-    /// Queues a write that holds `bytes` of memory until it is done.
+    /// Queues a write that occupies `bytes` of memory until it is done.
     pub(crate) fn write(&self, bytes: usize, job: Job) -> Result<(), Full> {
         let mut queues = self.shared.queues.lock();
-        // One page may always wait, however long it is.
+        // A single page may always be queued, regardless of its length.
         let most = if queues.write_bytes == 0 { WRITE_BYTES } else { queues.most_bytes() };
         if queues.writes.len() >= WRITES || queues.write_bytes + bytes > most {
             return Err(Full);

@@ -1,14 +1,14 @@
-//! The log of a zone's purges on disk, in the folder of its files.
+//! Log of a zone's purges on disk, in the folder of its files.
 //!
-//! Records are written into zeros at its end, so that making one durable changes no metadata of the file system: one
-//! `fdatasync` for all purges of a moment. When the zeros are used up, or most of the log is of no concern
-//! any more, it is written anew.
+//! Records are written into zeros at its end, so that syncing them changes no metadata of the file system: one
+//! `fdatasync` for all concurrent purges. When the zeros are used up, or most of the log is obsolete, the log is
+//! rewritten.
 //!
-//! During an upgrade two processes write to one log. A process that writes holds a lock, and first reads what the other has
-//! added. The older of the two gives its purges the last number of the newer one's start, since they cover what that one
-//! fetched. So that number does not tell one purge from another: records that another process has added are news, whatever
-//! their number. Only where the log was written anew are known purges left out; one that cannot be told from a known one is
-//! applied once more.
+//! During an upgrade two processes write to one log. A process that writes holds a lock, and first reads the records
+//! that the other process has added. The older process gives its purges the last number of the newer process's start,
+//! because they cover the pages that the newer process fetched. This number therefore does not distinguish purges:
+//! records added by another process are new, whatever their number is. Only after a rewrite of the log, known purges
+//! are skipped; a purge that cannot be distinguished from a known purge is applied once more.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
@@ -20,51 +20,51 @@ use rustix::fs::FlockOperation;
 
 use crate::sequence;
 
-/// Least bytes of a log, zeros included.
+/// Minimum length of a log including zeros, in bytes.
 const LEAST: usize = 64 << 10;
-/// A log of more bytes was not written by this program.
+/// Maximum length of a log, in bytes. A longer log was not written by this program.
 const MOST: u64 = 1 << 30;
 
-/// The file; `rm -rf cache/*` passes by it.
+/// Returns the path of the log. `rm -rf cache/*` does not match it.
 pub(crate) fn path(root: &Path) -> PathBuf {
     root.join(".purges")
 }
 
-/// What a start finds wrong with the log.
+/// Defects of the log found at start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Found {
-    /// Some of it could not be read; a copy is kept.
+    /// Some of it could not be read; a copy is stored.
     pub(crate) is_damaged: bool,
-    /// It may have held purges that were answered, which are lost.
+    /// Completed purges may have been lost.
     pub(crate) is_lost: bool,
 }
 
 #[derive(Debug)]
 pub(crate) struct PurgeLog {
     root: PathBuf,
-    /// `None` where the next purge writes it anew.
+    /// `None` if the next purge rewrites the log.
     file: Option<File>,
-    /// Purges are in the book that are not on disk.
+    /// Set if the book has purges that are not on disk.
     is_behind: bool,
-    /// Where the next record goes.
+    /// Offset of the next record.
     at: u64,
-    /// Bytes, zeros included.
+    /// Length in bytes, including zeros.
     len: u64,
     pub(crate) book: Book,
-    /// The first number of this start; zero until that is known.
+    /// First number of this start; zero until it is known.
     pub(crate) epoch: u64,
-    /// Purges of another process that are not in force in this one yet, and those that are about to be.
+    /// Purges of another process that are not in force in this process yet, and those that are being put in force.
     news: Book,
     adopted: Book,
-    /// Keys and labels that another process has purged, under its numbers, as long as they are in the log: they are no news when
-    /// it is written anew.
+    /// Keys and labels purged by another process, under its numbers, while they are in the log. They are not new after
+    /// a rewrite.
     heard: Book,
 }
 
-/// A lock on the log: no other process writes it while this lives.
+/// Lock on the log: no other process writes the log while this lives.
 pub(crate) struct Locked(#[expect(dead_code, reason = "closing it unlocks")] File);
 
-/// Waits until nobody else writes the log of a folder.
+/// Waits until no other process writes the log of a folder.
 pub(crate) fn lock(root: &Path) -> io::Result<Locked> {
     let mut open = File::options();
     let file = open.write(true).create(true).truncate(false).mode(0o600).open(root.join(".purges.lock"))?;
@@ -73,7 +73,7 @@ pub(crate) fn lock(root: &Path) -> io::Result<Locked> {
 }
 
 impl PurgeLog {
-    /// Reads the log of the runs before. To be called under the lock.
+    /// Reads the log of former runs. Must be called under the lock.
     pub(crate) fn open(root: &Path) -> io::Result<(Self, Found)> {
         let mut found = Found::default();
         let mut log = Self {
@@ -93,7 +93,7 @@ impl PurgeLog {
         (found.is_damaged, found.is_lost) = (reading.is_damaged, reading.is_lost);
         log.book = reading.book;
         if found.is_damaged {
-            // The copy is for administrators; where it fails, the zone starts nevertheless.
+            // The copy is for administrators. If it fails, the zone starts nevertheless.
             let _ = fs::write(root.join(".purges.damaged"), &bytes);
             log.is_behind = true;
         } else {
@@ -106,9 +106,9 @@ impl PurgeLog {
         Ok((log, found))
     }
 
-    /// Adds purges; they are durable where this succeeds. Where it fails they stay in the book, for the next try.
+    /// Adds purges, which are durable on success. After a failure they remain in the book for the next attempt.
     pub(crate) fn append(&mut self, records: &[PurgeRecord]) -> io::Result<()> {
-        // Starts take the lock as well: none can come in between.
+        // Starts take the lock as well, so none can intervene.
         let locked = lock(&self.root);
         let number = self.newer_start().map(|first| first + sequence::EPOCH - 1);
         let records: Vec<PurgeRecord> = records
@@ -141,24 +141,24 @@ impl PurgeLog {
         Ok(())
     }
 
-    /// The first number of a start after this one, whose process uses the folder too.
+    /// Returns the first number of a later start, whose process uses the folder too.
     pub(crate) fn newer_start(&self) -> Option<u64> {
         sequence::read(&sequence::path(&self.root)).filter(|first| self.epoch > 0 && *first > self.epoch)
     }
 
-    /// Whether another process has added to the log, or done something else to it.
+    /// Returns whether another process has added to the log, or has changed it in another way.
     fn has_news(&self) -> bool {
         let Some(file) = &self.file else { return path(&self.root).exists() };
-        // A record begins with its length, and none is without a payload.
+        // A record begins with its length, which is never zero.
         let mut next = [0; 4];
         let has_room = self.at + next.len() as u64 <= self.len;
         !self.is_there(file)
             || has_room && (file.read_exact_at(&mut next, self.at).is_err() || next != [0; 4])
     }
 
-    /// The purges of another process since the last call. They stay in the log until [`Self::adopt`].
+    /// Returns the purges of another process since the last call. They remain in the log until [`Self::adopt`].
     pub(crate) fn take_news(&mut self) -> io::Result<Book> {
-        // Asked without the lock first: this is called many times a second.
+        // Checked without the lock first, because this is called many times a second.
         if self.has_news() {
             let _locked = lock(&self.root)?;
             self.catch_up()?;
@@ -167,49 +167,49 @@ impl PurgeLog {
         Ok(self.adopted.clone())
     }
 
-    /// The news are in force in this process from now on, under these numbers.
+    /// Records that the new purges are in force in this process, under these numbers.
     pub(crate) fn adopt(&mut self, numbered: &Book) {
         let adopted = std::mem::take(&mut self.adopted);
         // A newer process needs the numbers that were made for it.
         self.book.merge(if self.newer_start().is_some() { &adopted } else { numbered });
     }
 
-    /// Reads what another process has written. To be called under the lock. Where that fails, the next try writes the log
-    /// anew.
+    /// Reads the records of another process. Must be called under the lock. After a failure, the next attempt rewrites
+    /// the log.
     fn catch_up(&mut self) -> io::Result<()> {
         if !self.has_news() {
             return Ok(());
         }
         let news = self.read_news().inspect_err(|_| (self.file, self.is_behind) = (None, true));
         let news = news?;
-        // From the last number of the newest start on, numbers do not tell two purges apart.
+        // From the last number of the newest start on, numbers do not distinguish two purges.
         let last = self.newer_start().unwrap_or(self.epoch).saturating_add(sequence::EPOCH - 1);
         self.heard.merge_exact(&news, last);
         self.news.merge(&news);
         Ok(())
     }
 
-    /// The purges that another process has added.
+    /// Returns the purges that another process has added.
     fn read_news(&mut self) -> io::Result<Book> {
         let mut news = Book::default();
         if let Some(file) = self.file.as_ref().filter(|file| self.is_there(file)) {
             let mut bytes = vec![0; usize::try_from(self.len.saturating_sub(self.at)).unwrap_or(0)];
             match file.read_exact_at(&mut bytes, self.at) {
-                // The log was cut short.
+                // The log was truncated.
                 Err(error) if error.kind() == ErrorKind::UnexpectedEof => self.is_behind = true,
                 read => read?,
             }
             let len = news.read_records(&bytes);
             self.at += len as u64;
-            // A record that was torn as it was written.
+            // A torn record.
             self.is_behind |= bytes[len..].iter().any(|byte| *byte != 0);
         } else if let Some(bytes) = read(&path(&self.root))? {
             let reading = Book::read(&bytes);
             news = reading.book;
-            // Purges that the log has forgotten need not be told from new ones.
+            // Purges that are no longer in the log need not be distinguished from new purges.
             self.heard.keep_exact_of(&news);
-            // Since a newer process started, purges of this one bear the last number of that start: no number of the newer one is
-            // higher.
+            // After a newer process has started, purges of this process have the last number of that start, which is
+            // not below any number of the newer process.
             let comparable = self.newer_start().unwrap_or(u64::MAX);
             news.drop_known(&self.book, comparable, &self.heard);
             (self.at, self.len) = (reading.len as u64, bytes.len() as u64);
@@ -221,18 +221,19 @@ impl PurgeLog {
         Ok(news)
     }
 
-    /// Whether purges are in the book that are not on disk.
+    /// Returns whether the book has purges that are not on disk.
     pub(crate) fn is_behind(&self) -> bool {
         self.is_behind
     }
 
-    /// Whether the log is still the file of its name: somebody may have removed the folder.
+    /// Returns whether the path still refers to the open log: the folder may have been removed.
     fn is_there(&self, file: &File) -> bool {
         let same = |known: fs::Metadata| file.metadata().is_ok_and(|own| own.ino() == known.ino());
         fs::symlink_metadata(path(&self.root)).is_ok_and(same)
     }
 
-    /// Writes all purges of the book, and those of other processes, to a new file in place of the old one.
+    /// Rewrites the log: writes all purges of the book, and those of other processes, to a new file that replaces the
+    /// old file.
     pub(crate) fn write_anew(&mut self) -> io::Result<()> {
         let _locked = lock(&self.root)?;
         self.catch_up()?;
@@ -265,7 +266,7 @@ impl PurgeLog {
     }
 }
 
-/// The bytes of the log; `None` where there is none.
+/// Returns the bytes of the log; `None` if it does not exist.
 fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let file = match File::open(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),

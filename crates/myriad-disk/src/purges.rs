@@ -1,19 +1,19 @@
-//! Purges over files.
+//! Purges of files.
 //!
 //! ```text
-//!   asked for: in force --> written down, counted in memory and on disk: answered
-//!     --> rules: every file was asked --> files removed, or marked as stale --> synced: forgotten
+//!   requested: in force --> logged, counted in memory and on disk: complete
+//!     --> rules: every file checked --> files removed, or marked as stale --> synced: forgotten
 //! ```
 //!
-//! The files of a label or a key are found in the catalogue. What a rule covers is found by asking every file, a few at a
-//! time; reading a file before that asks its page as well. A purge is forgotten once nothing that it covers can come back,
-//! not even by a power loss.
+//! The files of a label or a key are found in the catalogue. The files covered by a rule are found by checking every
+//! file, a few at a time; reading a file before that checks its page as well. A purge is forgotten once no page that it
+//! covers can reappear, not even after a power loss.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
-//! | `exact` | finding the files of keys and labels |
-//! | `rules` | asking files whether rules cover them; marking them as stale |
-//! | `forget`, `round` | forgetting purges; how far that has come |
+//! | `exact` | search for the files of keys and labels |
+//! | `rules` | check of files against rules; marking of files as stale |
+//! | `forget`, `round` | removal of obsolete purges; its progress |
 
 mod exact;
 mod forget;
@@ -37,39 +37,39 @@ use crate::shelf::Shelf;
 
 use round::Round;
 
-/// Most keys in one record of the log.
+/// Maximum number of keys in a record of the log.
 const TAKEN: usize = 1024;
 
-/// A purge that is to be written down.
+/// Purge that waits to be logged.
 struct Waiting {
     record: PurgeRecord,
     exact: Option<Arc<ExactPurge>>,
     end: Giver<Result<Purged, PurgeError>>,
 }
 
-/// Purges that are to be written down, all with one `fdatasync`.
+/// Purges that wait to be logged, all with one `fdatasync`.
 #[derive(Default)]
 struct Queue {
     waiting: Vec<Waiting>,
-    /// Whether a job that writes is queued or running.
+    /// Set if a writing job is queued or running.
     running: bool,
 }
 
-/// The purges of a folder.
+/// Purges of a folder.
 pub(crate) struct Purges {
     shelf: Arc<Shelf>,
     folder: Arc<Folder>,
-    /// Ends once a folder with little in it is known.
+    /// Signalled once the files of a small folder are known.
     pub(crate) first_stretch: FirstStretch,
     /// `None` until the folder can be used.
     log: Mutex<Option<PurgeLog>>,
     queue: Mutex<Queue>,
     round: Mutex<Round>,
-    /// Every file was asked by the rules up to this number.
+    /// All files were checked by the rules up to this number.
     asked: AtomicU64,
     /// Purges up to this number are forgotten.
     settled: AtomicU64,
-    /// How often all that was written before was made durable.
+    /// Number of syncs that made all earlier writes durable.
     pub(crate) syncs: AtomicU64,
 }
 
@@ -88,12 +88,12 @@ impl Purges {
         }
     }
 
-    /// Every file was asked by the rules up to this number.
+    /// Returns the number up to which rules have checked all files.
     pub(crate) fn asked(&self) -> u64 {
         self.asked.load(SeqCst)
     }
 
-    /// Purges up to this number are forgotten.
+    /// Returns the number up to which purges are forgotten.
     pub(crate) fn settled(&self) -> u64 {
         self.settled.load(SeqCst)
     }
@@ -110,8 +110,8 @@ impl Purges {
         self.log.try_lock().is_some()
     }
 
-    /// Reads the log of the runs before, to be in force before the first file is read; and whether purges that were answered may
-    /// be lost.
+    /// Reads the log of former runs, which must be in force before the first file is read. Also returns whether
+    /// completed purges may be lost.
     pub(crate) fn open(&self) -> io::Result<(PurgeLog, bool)> {
         let (log, found) = PurgeLog::open(&self.shelf.files.root)?;
         if found.is_damaged {
@@ -123,7 +123,7 @@ impl Purges {
         Ok((log, found.is_lost))
     }
 
-    /// The purges of the log are in force from now on; those of this run are added to it.
+    /// Puts the purges of the log in force, and adds those of this run to it.
     pub(crate) fn begin(&self, mut log: PurgeLog, is_lost: bool) -> io::Result<()> {
         let Some(memory) = self.shelf.memory.upgrade() else { return Ok(()) };
         let early = memory.begin_purges(&log.book, is_lost);
@@ -134,7 +134,7 @@ impl Purges {
         Ok(())
     }
 
-    /// Has a purge written down and its files found; it is in force already.
+    /// Logs a purge that is already in force, and finds its files.
     pub(crate) fn purge(self: &Arc<Self>, record: PurgeRecord, exact: Option<Arc<ExactPurge>>) -> Purging {
         let (end, ticket) = ticket();
         let begins = {
@@ -149,7 +149,7 @@ impl Purges {
         Purging::waiting(ticket)
     }
 
-    /// Writes down what waits. Purges that came while those before were being written share one `fdatasync`.
+    /// Logs the waiting purges. Purges that arrive during a write share the next `fdatasync`.
     fn run(&self) {
         loop {
             let batch = {
@@ -162,7 +162,7 @@ impl Purges {
             }
             let records: Vec<PurgeRecord> = batch.iter().map(|waiting| waiting.record.clone()).collect();
             let logged = self.write_down(&records);
-            // Counting files of keys and labels may have to wait for the first stretch of the recovery.
+            // Counting files of keys and labels may have to wait for the first step of the recovery.
             let (exact, ruled): (Vec<_>, Vec<_>) =
                 batch.into_iter().partition(|waiting| waiting.exact.is_some());
             for waiting in ruled.into_iter().chain(exact) {
@@ -177,8 +177,8 @@ impl Purges {
         }
     }
 
-    /// Purges the keys of pages whose files are of the past, for the next start alone; this run is over. `late` are the hashes of
-    /// keys in the backlog.
+    /// Purges the keys of pages with outdated files, for the next start only, because this run is over. `late` are the
+    /// hashes of keys in the backlog.
     pub(crate) fn void(&self, late: Vec<u128>) {
         let Some(memory) = self.shelf.memory.upgrade() else { return };
         let keys: Vec<u128> = {
@@ -195,7 +195,7 @@ impl Purges {
         };
         let records: Vec<PurgeRecord> = keys.chunks(TAKEN).map(record).collect();
         if !records.is_empty() {
-            // A failure is told of.
+            // A failure is reported by the callee.
             let _ = self.write_down(&records);
         }
     }
@@ -203,8 +203,8 @@ impl Purges {
     fn write_down(&self, records: &[PurgeRecord]) -> io::Result<()> {
         let mut logged = self.with_log(|log| log.append(records));
         if logged.is_err() && self.folder.is_removed() {
-            // Files of the removed folder cannot come back, whether or not there is a log in the next one. The log is not locked
-            // meanwhile: that would take as long as the disk does.
+            // Files of the removed folder cannot reappear, whether or not a log exists in the next folder. The log is
+            // not locked meanwhile, because the disk operation may be slow.
             self.folder.notice_removed();
             logged = if self.folder.is_removed() { Ok(()) } else { self.with_log(PurgeLog::write_anew) };
         }
@@ -215,7 +215,7 @@ impl Purges {
         logged
     }
 
-    /// Purges of another process that uses the folder are in force here as well.
+    /// Puts the purges of another process that uses the folder in force.
     fn adopt(&self, memory: &Arc<dyn MemoryTier>) {
         let news = match self.log.lock().as_mut().map(PurgeLog::take_news) {
             None => return,
@@ -237,7 +237,7 @@ impl Purges {
         }
     }
 
-    /// Applies the purges of the runs before to the files that a snapshot tells of.
+    /// Applies the purges of former runs to the files of a snapshot.
     pub(crate) fn recall(&self) {
         let book = match &*self.log.lock() {
             Some(log) => log.book.clone(),
@@ -246,8 +246,8 @@ impl Purges {
         self.recall_book(&book);
     }
 
-    /// Does what purges want while another process has the lease and removes files. Purged files count as gone here, so that no
-    /// purge need be kept for them: nothing may be written into their place meanwhile.
+    /// Applies purges while another process has the lease and removes files. Purged files count as removed here, so
+    /// that no purge has to be retained for them. Nothing may be written in their place meanwhile.
     pub(crate) fn tend_without_lease(&self) {
         let Some(memory) = self.shelf.memory.upgrade() else { return };
         let mut round = self.round.lock();
@@ -259,8 +259,8 @@ impl Purges {
         self.settle_in_memory(&mut round, &*memory);
     }
 
-    /// Takes the numbers of a new start, after the process of a newer start is gone and its files are removed: the first of these
-    /// numbers, and that of the start before.
+    /// Takes the numbers of a new start, after the process of a newer start is gone and its files are removed. Returns
+    /// the first of these numbers, and the first number of the former start.
     pub(crate) fn renumber(&self) -> io::Result<(u64, Option<u64>)> {
         let mut log = self.log.lock();
         let log = log.as_mut().ok_or_else(|| io::Error::other("the folder cannot be used"))?;
@@ -273,7 +273,7 @@ impl Purges {
         Ok(numbers)
     }
 
-    /// Does a bounded part of what purges want; whether there is more.
+    /// Does a bounded part of the pending work for purges. Returns whether more remains.
     pub(crate) fn tend(self: &Arc<Self>) -> bool {
         let Some(memory) = self.shelf.memory.upgrade() else { return false };
         let mut round = self.round.lock();
@@ -286,7 +286,7 @@ impl Purges {
         softened || asked
     }
 
-    /// Writes down the purges that could not be written before.
+    /// Logs the purges that could not be logged before.
     fn write_behind(&self) {
         let mut log = self.log.lock();
         let behind = log.as_mut().filter(|log| log.is_behind());

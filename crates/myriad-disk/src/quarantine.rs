@@ -1,5 +1,5 @@
-//! The quarantine: damaged files of a zone, kept for administrators who want to know what happened to them. A few are kept;
-//! the oldest go first.
+//! Quarantine: damaged files of a zone, retained for analysis by administrators. Only a few are retained; the oldest
+//! are removed first.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -11,20 +11,20 @@ use parking_lot::Mutex;
 use crate::body_file::Damage;
 use crate::files::{Files, make_folder};
 
-/// Most files that are kept.
+/// Maximum number of files.
 const MOST: usize = 100;
-/// Most bytes that are kept; where `max_size` divided by [`PART`] is less, that is the most. They are not part of `max_size`.
+/// Maximum number of bytes, or `max_size` divided by [`PART`] if that is less. They are not part of `max_size`.
 const MOST_BYTES: u64 = 64 << 20;
 const PART: u64 = 16;
-/// Most files of former runs that are looked at; others were not put there by this program.
+/// Maximum number of files of former runs that are examined. Further files were not written by this program.
 const FORMER: usize = 1000;
 
-/// The files that are kept, and those that were found damaged and are looked at again before they come here.
+/// Retained files, and files found damaged that are checked again before they are quarantined.
 #[derive(Debug, Default)]
 pub(crate) struct Quarantine {
-    /// The oldest first, with their bytes; `None` until those of former runs are known.
+    /// Retained files with their lengths, oldest first; `None` until those of former runs are known.
     kept: Mutex<Option<VecDeque<(PathBuf, u64)>>>,
-    /// Bodies that were found damaged while they were read piece by piece.
+    /// Bodies found damaged while they were read in pieces.
     suspected: Mutex<Vec<Damage>>,
 }
 
@@ -37,8 +37,8 @@ impl Quarantine {
         std::mem::take(&mut *self.suspected.lock())
     }
 
-    /// Moves a file into quarantine; `None` where it cannot be kept, or is too long. `max_bytes` is the limit on all files of the
-    /// zone.
+    /// Moves a file into quarantine; `None` if it cannot be retained or is too long. `max_bytes` is the limit for all
+    /// files of the zone.
     pub(crate) fn keep(&self, files: &Files, path: &Path, max_bytes: u64) -> Option<()> {
         let most = MOST_BYTES.min(max_bytes / PART);
         let known = fs::symlink_metadata(path).ok().filter(|known| known.is_file() && known.len() <= most)?;
@@ -52,7 +52,7 @@ impl Quarantine {
             bytes -= freed;
         }
         let name = path.file_name()?.to_string_lossy();
-        // Files that had one name at different times have different names here.
+        // Files that had the same name at different times have different names here.
         let kept_as = folder.join(format!("{name}-{:x}", files.next_number()));
         rename(path, &kept_as, &folder).ok()?;
         kept.push_back((kept_as, known.len()));
@@ -70,7 +70,7 @@ fn rename(path: &Path, kept_as: &Path, folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Files that former runs kept, the oldest first, with their bytes.
+/// Returns the files retained by former runs with their lengths, oldest first.
 fn former(folder: &Path) -> VecDeque<(PathBuf, u64)> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().take(FORMER);
     let known = entries.filter_map(|entry| {

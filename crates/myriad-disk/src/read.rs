@@ -1,4 +1,4 @@
-//! Files read back: what they say of themselves.
+//! Reading of headers and other sections of files.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -10,17 +10,17 @@ use crate::faults::Operation;
 use crate::files::Files;
 use crate::format::{FormatError, HEADER, Head, Header, read_labels};
 
-/// Most bytes around a body; no file that was written here has more.
+/// Maximum number of bytes around a body in a file written by this program.
 pub(super) const MOST_AROUND: u64 = 256 << 20;
 
-/// Why a file was not read.
+/// Reason why a file was not read.
 #[derive(Debug)]
 pub(crate) enum Unread {
-    /// It is not there.
+    /// The file does not exist.
     Missing,
-    /// It is not what it should be.
+    /// The file is invalid.
     Unfit(FormatError),
-    /// The system does not give it.
+    /// The system reported an error.
     Failed(io::Error),
 }
 
@@ -34,14 +34,14 @@ impl From<io::Error> for Unread {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             ErrorKind::NotFound | ErrorKind::NotADirectory => Self::Missing,
-            // Cut short between its length being read and its bytes.
+            // Truncated between the read of its length and the read of its bytes.
             ErrorKind::UnexpectedEof => Self::Unfit(FormatError::Length),
             _ => Self::Failed(error),
         }
     }
 }
 
-/// Opens a file without following a link that somebody put in its place.
+/// Opens a file without following a symbolic link in its place.
 pub(crate) fn open(files: &Files, name: Name) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
@@ -62,14 +62,14 @@ pub(crate) fn header(files: &Files, file: &File) -> Result<(Header, u64), Unread
     Ok((Header::parse(&bytes, known.len(), files.version)?, known.len()))
 }
 
-/// Reads the hash of the variant and the labels behind a header.
+/// Reads the hash of the variant and the labels that belong to a header.
 pub(crate) fn labels(file: &File, header: &Header) -> Result<(u64, Box<[u64]>), Unread> {
     let mut bytes = vec![0; header.labels_len as usize];
     file.read_exact_at(&mut bytes, header.head_at())?;
     Ok(read_labels(&bytes)?)
 }
 
-/// Reads the sections of a file from the labels to the metadata, and hands them to `judge`.
+/// Reads the sections of a file from the labels to the metadata, and passes them to `judge`.
 pub(crate) fn head<T>(
     files: &Files,
     name: Name,

@@ -1,4 +1,4 @@
-//! Finding the files that a former process left, while pages are served already.
+//! Search for the files of former processes, while pages are already served.
 
 use std::collections::VecDeque;
 use std::os::unix::ffi::OsStrExt;
@@ -22,37 +22,37 @@ use crate::sequence::EPOCH;
 use crate::shelf::Shelf;
 use crate::snapshot;
 
-/// Pages that are brought into memory before anybody asks for them.
+/// Maximum number of pages loaded into memory without a request.
 const WARM: usize = 4096;
 
-/// The numbers of a start.
+/// Sequence numbers of a start.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Start {
-    /// The first number of this start.
+    /// First number of this start.
     pub(crate) epoch: u64,
-    /// The first number of the start before.
+    /// First number of the former start.
     pub(crate) former: Option<u64>,
 }
 
-/// How far the recovery has come.
+/// Progress of the recovery.
 #[derive(Debug, Default)]
 struct Progress {
     stage: Stage,
-    /// Folders still to be read, with the depth of each.
+    /// Folders to read, with the depth of each.
     folders: Vec<(PathBuf, usize)>,
-    /// Files of the folder being read.
+    /// Files of the current folder.
     files: VecDeque<PathBuf>,
-    /// Whether a snapshot told when each file was used.
+    /// Set if a snapshot provided the time of each file's last use.
     ordered: bool,
-    /// Hottest first.
+    /// Pages to load, hottest first.
     warm: VecDeque<(Name, u128)>,
     began: Option<Instant>,
-    /// Files of fetches that began with this number or later are removed: another process wrote them, which is gone.
+    /// Number from which on files of fetches are removed, because another process that is gone wrote them.
     void: Option<u64>,
 }
 
 impl Progress {
-    /// Begins to walk the folder (again), removing files that newer processes have written: those of numbers from `from` on.
+    /// Starts to walk the folder (again), and removes the files of newer processes: those with numbers from `from` on.
     fn begin_voiding(&mut self, root: &Path, from: u64) {
         self.void = Some(from);
         self.files.clear();
@@ -71,7 +71,7 @@ enum Stage {
     Done,
 }
 
-/// Finds the files of a folder.
+/// Recovery of the files of a folder.
 pub(crate) struct Recovery {
     shelf: Arc<Shelf>,
     folder: Arc<Folder>,
@@ -85,8 +85,8 @@ impl Recovery {
         Self { shelf, folder, purges, progress: Mutex::default() }
     }
 
-    /// Does a bounded part of the recovery; how long to wait before the next, `None` once there is none. `start` gets the numbers
-    /// under which this process goes on, where it removes what another has written.
+    /// Does a bounded part of the recovery. Returns the pause before the next part, or `None` at the end. `start` is
+    /// set to the numbers with which this process continues after it has removed the files of another process.
     pub(crate) fn go_on(&self, start: &Mutex<Option<Start>>) -> Option<Duration> {
         let mut progress = self.progress.lock();
         if let Some(from) = self.shelf.lease.take_void() {
@@ -101,7 +101,7 @@ impl Recovery {
                 self.recall(&mut progress, *start.lock());
                 progress.folders.push((self.shelf.files.root.clone(), 0));
                 progress.stage = Stage::Walk;
-                // A folder with few files is known at once.
+                // The files of a small folder are known at once.
                 self.walk(&mut progress, pace, start);
             }
             Stage::Walk => self.walk(&mut progress, pace, start),
@@ -109,14 +109,14 @@ impl Recovery {
         Some(Duration::from_millis(if progress.stage == Stage::Done { 0 } else { pace.sleep_ms }))
     }
 
-    /// Does something as if a part of the recovery were under way.
+    /// Runs a job as if a part of the recovery were in progress.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn during(&self, job: impl FnOnce()) {
         let _progress = self.progress.lock();
         job();
     }
 
-    /// Removes temporary files of former starts: their processes were killed, or have left the lease.
+    /// Removes temporary files of former starts, whose processes were killed or have released the lease.
     fn clean_temporary(&self, start: Option<Start>) {
         let own = start.map(|start| start.epoch / EPOCH);
         for entry in fs::read_dir(self.shelf.files.temporary()).into_iter().flatten().flatten() {
@@ -175,7 +175,7 @@ impl Recovery {
                 return self.end(progress, start);
             }
         }
-        // The hottest pages come into memory between two stretches.
+        // The hottest pages are loaded between two steps.
         self.warm_up(progress);
     }
 
@@ -212,12 +212,12 @@ impl Recovery {
                 files.push((entry.ino(), entry.path()));
             }
         }
-        // In the order of their inodes, which is that on the disk more or less.
+        // In the order of their inodes, which is roughly the order on the disk.
         files.sort_unstable();
         progress.files.extend(files.into_iter().map(|(_, path)| path));
     }
 
-    /// Enters a file that has a name of ours, or puts it into quarantine.
+    /// Adds a file with a valid name to the catalogue, or quarantines it.
     fn look_at_file(&self, path: &Path, void: Option<u64>) {
         let name = path.file_name().and_then(|name| Name::parse(name.as_bytes()));
         // A file in the wrong folder cannot be found by its key.
@@ -240,7 +240,7 @@ impl Recovery {
         match looked {
             Ok((header, variant, labels, len, used_s)) => {
                 let stripe = self.shelf.stripe(header.key_hash);
-                // The file may have been removed, or entered, since it was opened.
+                // The file may have been removed, or added to the catalogue, since it was opened.
                 let still_there = fs::symlink_metadata(path).is_ok();
                 let mut catalogue = self.shelf.catalogue.lock();
                 if !still_there || catalogue.see(name) || catalogue.is_doomed(name) {
@@ -280,7 +280,7 @@ impl Recovery {
                 }
             }
             Err(Unread::Unfit(why)) => {
-                // The key is unknown, and so is its stripe: it is looked at again under all who may write it.
+                // The key and therefore its stripe are unknown: the file is checked again under all stripes.
                 let _stripes = self.shelf.all_stripes();
                 if self.shelf.catalogue.lock().find(name).is_none() {
                     self.shelf.quarantine(name, why);
@@ -291,7 +291,7 @@ impl Recovery {
         }
     }
 
-    /// Removes a file of a fetch that began with the number `from` or later; whether it was one.
+    /// Removes a file of a fetch that began with number `from` or later. Returns whether the file was removed.
     fn void_newer(&self, name: Name, from: u64) -> bool {
         let header = read::open(&self.shelf.files, name)
             .map_err(Unread::from)
@@ -305,7 +305,7 @@ impl Recovery {
         true
     }
 
-    /// Asks purges of keys and labels about a file that was just found; rules are asked later.
+    /// Checks a file that was just found against purges of keys and labels. Rules are checked later.
     fn judge_found(&self, filed: &Filed, labels: &[u64]) {
         if let Some(memory) = self.shelf.memory.upgrade()
             && filed.role != Role::Marker
@@ -315,7 +315,7 @@ impl Recovery {
         }
     }
 
-    /// Goes on under the numbers of a new start, now that the files of a newer process, which is gone, are removed.
+    /// Continues with the numbers of a new start, after the files of a newer process that is gone have been removed.
     fn end_voiding(&self, start: &Mutex<Option<Start>>) -> io::Result<()> {
         let (epoch, former) = self.purges.renumber()?;
         *start.lock() = Some(Start { epoch, former });
@@ -339,7 +339,7 @@ impl Recovery {
             if !progress.ordered {
                 catalogue.sort_by_use();
             }
-            // No page could be asked for while the process was away: `inactive` counts from now.
+            // No page could be requested while the process was stopped, so `inactive` counts from now.
             catalogue.all_used(now_s);
             catalogue.complete();
         }

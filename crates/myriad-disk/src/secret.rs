@@ -1,7 +1,7 @@
-//! The seed that the keys of a folder are hashed with. It is a file that its owner alone can read. The hashes are in headers, in
-//! the snapshot and in the log of purges, so all processes that use the folder share it.
+//! Seed of the hashes of a folder's keys, in a file that only its owner can read. Headers, the snapshot and the log of
+//! purges contain the hashes, so all processes that use the folder share the seed.
 //!
-//! Files that were written under another seed are foreign ([`Seed::tag`]). A purge of keys under another seed covers nothing.
+//! Files written under another seed are foreign ([`Seed::tag`]). A purge of keys under another seed covers nothing.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -13,16 +13,16 @@ use crate::checked_number;
 use crate::files::make_folder;
 use crate::purge_log;
 
-/// The file's name; `rm -rf cache/*` passes by it.
+/// Name of the file. `rm -rf cache/*` does not match it.
 const NAME: &str = ".seed";
 
-/// The file.
+/// Returns the path of the file.
 pub(crate) fn path(root: &Path) -> PathBuf {
     root.join(NAME)
 }
 
-/// The seed of a folder; one that has none gets `own`. Where the folder cannot be used now, `own` is used, and written there
-/// later unless it turns out to have another.
+/// Returns the seed of a folder. A folder without a seed gets `own`. If the folder cannot be used now, `own` is used,
+/// and written to the folder later unless it turns out to have another seed.
 pub(crate) fn take(root: &Path, own: Seed) -> Seed {
     let shared = || {
         make_folder(root)?;
@@ -36,7 +36,7 @@ pub(crate) fn take(root: &Path, own: Seed) -> Seed {
     read(root).ok().flatten().or_else(|| shared().ok()).unwrap_or(own)
 }
 
-/// The seed that a folder has; `None` where it has none, or a damaged one.
+/// Reads the seed of a folder; `None` if it has none, or a damaged seed.
 pub(crate) fn read(root: &Path) -> io::Result<Option<Seed>> {
     match fs::read(path(root)) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),

@@ -1,5 +1,5 @@
-//! The first sequence number of a start, kept on disk so that a page that is fetched after a restart counts as later than one
-//! that was fetched before, whatever the clock says.
+//! First sequence number of a start. It is stored on disk, so that a page fetched after a restart counts as later than
+//! a page fetched before, independent of the clock.
 
 use std::fs;
 use std::io;
@@ -7,19 +7,19 @@ use std::path::{Path, PathBuf};
 
 use crate::checked_number;
 
-/// Numbers of one start: 24 bits for starts, 40 for fetches.
+/// Quantity of numbers per start: 24 bits for starts, 40 for fetches.
 pub(crate) const EPOCH: u64 = 1 << 40;
 
-/// The file's name; `rm -rf cache/*` passes by it.
+/// Name of the file. `rm -rf cache/*` does not match it.
 const NAME: &str = ".sequence";
 
-/// The file.
+/// Returns the path of the file.
 pub(crate) fn path(root: &Path) -> PathBuf {
     root.join(NAME)
 }
 
-/// Takes the next epoch, beyond the one before and beyond `known`: the number that its first fetch gets, and that of the epoch
-/// before. It is on disk before it is used.
+/// Takes the next epoch, after the former epoch and after `known`. Returns the number of its first fetch, and that of
+/// the former epoch. The number is on disk before it is used.
 pub(crate) fn begin(root: &Path, known: u64) -> io::Result<(u64, Option<u64>)> {
     let former = read(&path(root));
     let first = (former.unwrap_or(0).max(known) / EPOCH + 1).saturating_mul(EPOCH);
@@ -27,12 +27,12 @@ pub(crate) fn begin(root: &Path, known: u64) -> io::Result<(u64, Option<u64>)> {
     Ok((first, former))
 }
 
-/// The first number of the newest start.
+/// Returns the first number of the newest start.
 pub(crate) fn read(path: &Path) -> Option<u64> {
     checked_number::parse(&fs::read(path).ok()?)
 }
 
-/// Writes the first number of a start, as after somebody removed the file.
+/// Writes the first number of a start, for example after the file was removed.
 pub(crate) fn write(root: &Path, number: u64) -> io::Result<()> {
     checked_number::write(root, NAME, number)
 }

@@ -1,4 +1,4 @@
-//! The files of a zone and all that a change of one takes: room is made here, and files are removed.
+//! Files of a zone, and the operations that change them: freeing of space, removal of files.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -22,12 +22,12 @@ use crate::options::{DiskEvent, DiskLimits, DiskOptions, DiskStats};
 use crate::pool::DiskPool;
 use crate::quarantine::Quarantine;
 
-/// Locks for keys, so that no two threads change files of one key at once.
+/// Number of locks for keys, so that no two threads change files of a key at once.
 const STRIPES: usize = 64;
-/// Most files that one eviction passes by because memory knows that their pages are in use.
+/// Maximum number of files that an eviction skips because their pages are in use in memory.
 const PASSED_BY: usize = 64;
 
-/// The files of a zone, what is known of them, and what must be asked before one is changed.
+/// Files of a zone, their catalogue, and the conditions for changing them.
 pub(crate) struct Shelf {
     pub(crate) files: Files,
     pub(crate) health: Health,
@@ -64,32 +64,32 @@ impl Shelf {
         }
     }
 
-    /// The lock that is held to change files of a key.
+    /// Returns the lock that must be held to change files of a key.
     pub(crate) fn stripe(&self, hash: u128) -> MutexGuard<'_, ()> {
         self.stripes[(hash >> 32) as usize % STRIPES].lock()
     }
 
-    /// The locks that are held to change any file.
+    /// Returns the locks that must be held to change files of any key.
     pub(crate) fn all_stripes(&self) -> Vec<MutexGuard<'_, ()>> {
         self.stripes.iter().map(Mutex::lock).collect()
     }
 
-    /// Whether pages may be written: this process has the lease, and it is worth a try.
+    /// Returns whether pages may be written: this process has the lease, and writing does not pause after a failure.
     pub(crate) fn may_write(&self) -> bool {
         self.lease.is_held() && self.health.is_time_to_write()
     }
 
-    /// Takes or keeps the writer lease; whether this process may write. `own` is the first number of its start.
+    /// Takes or retains the writer lease. Returns whether this process may write. `own` is the first number of its
+    /// start.
     pub(crate) fn keep_lease(&self, own: u64) -> bool {
         self.lease.keep(&self.files, &self.health, own)
     }
 
-    /// Puts a file that is not what it should be into quarantine, or removes it, and counts it. The stripe of its key must be
-    /// held.
+    /// Quarantines or removes an invalid file, and counts it. The stripe of its key must be held.
     pub(crate) fn quarantine(&self, name: Name, why: FormatError) {
         let path = self.files.path(name);
         self.catalogue.lock().forget(name);
-        // A newer binary may write what an older one cannot read.
+        // A newer binary may have written a file that this binary cannot read.
         let Some(_lease) = self.lease.hold() else { return };
         let limits = *self.limits.read();
         let is_kept = self.leaves_free(0, limits)
@@ -103,13 +103,13 @@ impl Shelf {
         }
     }
 
-    /// Notes a body that was found damaged while it was read piece by piece: the keeper looks at it again.
+    /// Records a body that was found damaged while it was read in pieces. The keeper checks it again.
     pub(crate) fn suspect(&self, damage: Damage) {
         self.quarantine.suspect(damage);
         self.pool.rouse();
     }
 
-    /// Puts files that were found damaged, and still are, into quarantine.
+    /// Quarantines files that were found damaged and still are.
     pub(crate) fn quarantine_suspected(&self) {
         for damage in self.quarantine.take_suspected() {
             let hash = damage.key_hash();
@@ -126,7 +126,7 @@ impl Shelf {
         }
     }
 
-    /// Does to a file what purges up to `number` say of its page, unless it was replaced since.
+    /// Applies the verdict of the purges up to `number` to a file, unless it was replaced since.
     pub(crate) fn obey(&self, filed: &Filed, verdict: Verdict, number: u64) {
         let is_same = |now: Option<Filed>| now.is_some_and(|now| now.generation == filed.generation);
         let mut catalogue = self.catalogue.lock();
@@ -140,8 +140,8 @@ impl Shelf {
         }
     }
 
-    /// Notes that the system does not give a file, and tells of it. The file counts as gone, unless the system is only short of
-    /// something.
+    /// Records and reports a system error for a file. The file counts as removed, unless the system only lacks a
+    /// resource.
     pub(crate) fn unreadable(&self, name: Name, hash: u128, error: io::Error) {
         let passing = [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::INTR, Errno::AGAIN];
         let passes = Errno::from_io_error(&error).is_some_and(|errno| passing.contains(&errno));
@@ -153,12 +153,12 @@ impl Shelf {
         }
     }
 
-    /// Bytes of the longest page: one that took more would drive out all others.
+    /// Returns the maximum size of a page in bytes. A larger page would evict all others.
     pub(crate) fn most_of_one(&self) -> u64 {
         self.limits.read().max_bytes / 2
     }
 
-    /// Takes `blocks` from the room there is, removing files for it; false where no room can be made.
+    /// Reserves `blocks`, removing files if necessary. Returns false if too little space can be freed.
     pub(crate) fn make_room(&self, blocks: u32) -> bool {
         let limits = *self.limits.read();
         let wanted = u64::from(blocks);
@@ -189,7 +189,7 @@ impl Shelf {
         }
     }
 
-    /// Removes files until the limits hold, as after they were changed.
+    /// Removes files until the limits are met, for example after a change of the limits.
     pub(crate) fn keep_limits(&self, most: u64) {
         let limits = *self.limits.read();
         for _ in 0..most {
@@ -205,7 +205,7 @@ impl Shelf {
         }
     }
 
-    /// Whether `blocks` more leave as much of the file system free as there should be.
+    /// Returns whether the file system retains its minimum of free space after `blocks` more.
     pub(crate) fn leaves_free(&self, blocks: u64, limits: DiskLimits) -> bool {
         if limits.min_free_bytes == 0 {
             return true;
@@ -214,7 +214,7 @@ impl Shelf {
         free >= limits.min_free_bytes.saturating_add(blocks * BLOCK)
     }
 
-    /// Removes variants of a key until there are no more than one may have. `kept` is not among them. No stripe may be held.
+    /// Removes variants of a key beyond the maximum. `kept` is not removed. No stripe may be held.
     pub(crate) fn keep_variants(&self, hash: u128, kept: Option<Name>) {
         let Some(memory) = self.memory.upgrade() else { return };
         let most = memory.max_variants();
@@ -234,7 +234,7 @@ impl Shelf {
         }
     }
 
-    /// Removes one file; false where none can be removed.
+    /// Removes a file. Returns false if none can be removed.
     fn evict_one(&self) -> bool {
         if !self.lease.is_held() {
             // The file could not be removed, and memory would lose a page.
@@ -252,7 +252,7 @@ impl Shelf {
                 && let Some(used) = memory.last_used(hash).map(|used| (used / 1000) as u32)
                 && used > victim.used_s
             {
-                // Its hits were served from memory, and are not known here.
+                // Its hits were served from memory and are not recorded here.
                 self.catalogue.lock().touch(victim.name, used);
                 passed += 1;
                 continue;
@@ -260,7 +260,7 @@ impl Shelf {
             self.catalogue.lock().evict(victim.name);
             self.counts.evictions.fetch_add(1, Relaxed);
             let buried = self.bury(victim.name, hash);
-            // Removing files clears pages: memory may not keep a page whose file is gone.
+            // Removing files clears pages: memory must not retain a page whose file is removed.
             if let Some(memory) = self.memory.upgrade() {
                 memory.forget(hash);
             }
@@ -268,8 +268,8 @@ impl Shelf {
         }
     }
 
-    /// Removes a doomed file, unless it was replaced since; false where it could not. While another process has the lease the
-    /// file stays doomed: it may be one that the other has written.
+    /// Removes a doomed file, unless it was replaced since. Returns false on failure. While another process has the
+    /// lease the file remains doomed, because the other process may have written it.
     pub(crate) fn bury(&self, name: Name, hash: u128) -> bool {
         let Some(_lease) = self.lease.hold() else { return false };
         let _stripe = self.stripe(hash);
@@ -289,7 +289,7 @@ impl Shelf {
         }
     }
 
-    /// Removes up to `count` doomed files; how many that were.
+    /// Removes up to `count` doomed files and returns their number.
     pub(crate) fn bury_doomed(&self, count: usize) -> usize {
         let doomed = self.catalogue.lock().some_doomed(count);
         doomed.into_iter().filter(|(name, hash)| self.bury(*name, *hash)).count()
@@ -299,12 +299,12 @@ impl Shelf {
     pub(crate) fn bury_soon(self: &Arc<Self>) {
         let shelf = Arc::clone(self);
         let job = move || while shelf.bury_doomed(256) > 0 {};
-        // Where the queue is full, the keeper removes them.
+        // If the queue is full, the keeper removes them.
         let _ = self.pool.write(0, Box::new(job));
     }
 
-    /// Looks whether a file is still there. If somebody removed it, its page is dropped from memory too, and fetches and writes
-    /// of it are cancelled. Files that this tier removes have left the catalogue before.
+    /// Checks whether a file still exists. If it was removed from outside, its page is dropped from memory too, and
+    /// fetches and writes of it are cancelled. Files removed by this tier have left the catalogue before.
     pub(crate) fn check_presence(&self, name: Name) {
         let Some(filed) = self.catalogue.lock().get(name) else { return };
         let hash = filed.key_hash();
@@ -319,7 +319,7 @@ impl Shelf {
             let Some(memory) = self.memory.upgrade() else { return };
             let number = memory.sequence();
             memory.remove(hash);
-            // Last: a page that came to memory before this is being written by now.
+            // Last, because a page stored in memory before this is being written by now.
             self.catalogue.lock().writes.cancel_before(&filed, number);
         }
     }

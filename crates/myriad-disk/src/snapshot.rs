@@ -1,7 +1,9 @@
-//! The catalogue on disk: which files there were, in the order of their use, so that a restart knows which pages are hot
-//! and need not open every file. It is a hint: a file that it names counts once it has been seen. Generation and labels of a
-//! file are believed where the snapshot was written at the end of the run before ([`Snapshot::last_of`]), since no process
-//! has changed the file after that.
+//! Catalogue on disk: the files in the order of their use, so that a restart can load hot pages and need not open every
+//! file.
+//!
+//! It is a hint: a file in it counts only once it has been seen. Generation and labels of a file are trusted if the
+//! snapshot was written at the end of the former run ([`Snapshot::last_of`]), because no process has changed the file
+//! since.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -15,30 +17,30 @@ use crate::catalogue::{Filed, Role};
 
 const MAGIC: [u8; 8] = *b"\x89Myrcat\n";
 const VERSION: u32 = 3;
-/// Bytes of one file.
+/// Bytes per file.
 const RECORD: usize = 56;
-/// Bytes of one label.
+/// Bytes per label.
 const LABEL: usize = 16;
-/// Bytes of magic, version, version and seed of the files, digits of the levels.
+/// Bytes of the magic number, the version, version and seed of the files, and the digits of the levels.
 const HEAD: usize = 20;
 /// Bytes of the run and the number of files.
 const COUNTS: usize = 16;
-/// Records in one write.
+/// Number of records per write.
 const BATCH: usize = 4096;
-/// Labels that a page may bear, on average.
+/// Maximum average number of labels per page.
 const MOST_LABELS: usize = 64;
 
-/// The file.
+/// Returns the path of the snapshot.
 pub(crate) fn path(root: &Path) -> PathBuf {
     root.join(".catalogue")
 }
 
-/// The catalogue of a zone's files, as it is written.
+/// Catalogue of a zone's files in its written form.
 #[derive(Debug, Default)]
 pub(crate) struct Snapshot {
-    /// The first sequence number of the run at whose end this was written; zero where it was written during a run.
+    /// First sequence number of the run that wrote this at shutdown; zero if it was written during a run.
     pub(crate) last_of: u64,
-    /// Files, coldest first, with how each stands in the queue.
+    /// Files, coldest first, with their standing in the queue.
     pub(crate) files: Vec<(Filed, Standing)>,
     /// Labels of pages, each with bits of the name of its file.
     pub(crate) labels: Vec<(u64, u64)>,
@@ -53,7 +55,7 @@ fn head(version: u32, levels: &[u8]) -> [u8; HEAD] {
     head
 }
 
-/// The bit of a standing that says that a file is no newcomer; below it are its hits.
+/// Bit of a standing for a file in the main queue. The lower bits are its hits.
 const IN_MAIN: u8 = 0x80;
 
 fn record(filed: &Filed, standing: Standing) -> [u8; RECORD] {
@@ -132,11 +134,11 @@ pub(crate) fn write(root: &Path, version: u32, levels: &[u8], snapshot: &Snapsho
     fs::rename(&unfinished, path(root))
 }
 
-/// Reads a snapshot; `None` where there is none, or it is not what was written.
+/// Reads a snapshot; `None` if it does not exist or is damaged.
 pub(crate) fn read(root: &Path, version: u32, levels: &[u8], most: usize) -> Option<Snapshot> {
     let mut file = File::open(path(root)).ok()?;
     let len = file.metadata().ok()?.len();
-    // A longer file is no snapshot that was written here, and not worth the memory.
+    // A longer file was not written by this program, and must not occupy memory.
     let most_of_one = (RECORD + MOST_LABELS * LABEL) as u64;
     if len > (HEAD + COUNTS + 8) as u64 + (most as u64).saturating_mul(most_of_one) {
         return None;

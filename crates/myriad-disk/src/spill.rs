@@ -1,4 +1,4 @@
-//! A body too long for memory on its way to disk, while it is sent to those who wait for it.
+//! Writing of a body too long for memory to disk, while it is sent to its readers.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use crate::format::HEADER;
 use crate::shelf::Shelf;
 use crate::stage::Stage;
 
-/// Most bytes that wait to be written. Beyond that the fetch waits for the disk.
+/// Maximum number of bytes that wait to be written. Beyond that the fetch waits for the disk.
 pub const BACKLOG: usize = 4 << 20;
 
-/// What takes the finished file; it gets `None` where the file was given up.
+/// Receiver of the finished file; it gets `None` if the file was discarded.
 type End = Box<dyn FnOnce(Option<Stage>) + Send>;
 
-/// The writer's end of a file on its way. Dropped, it gives the file up.
+/// Writer of a file in progress. Dropping it discards the file.
 pub struct Spill(Arc<Shared>);
 
 struct Shared {
@@ -29,7 +29,7 @@ struct Shared {
 struct State {
     queue: VecDeque<Bytes>,
     bytes: usize,
-    /// Whether a job that writes is queued or running.
+    /// Set if a writing job is queued or running.
     writing: bool,
     stage: Option<Stage>,
     given_up: bool,
@@ -53,19 +53,20 @@ impl Spill {
         self.0.go_on(state);
     }
 
-    /// Whether the file is still being written.
+    /// Returns whether the file is still being written.
     pub fn is_alive(&self) -> bool {
         !self.0.state.lock().given_up
     }
 
-    /// Bytes that wait to be written, none where the file is given up; the task is called when there are fewer.
+    /// Returns the number of bytes that wait to be written, zero if the file is discarded. The task is woken when the
+    /// number decreases.
     pub fn watch(&self, cx: &Context<'_>) -> usize {
         let mut state = self.0.state.lock();
         state.waker = Some(cx.waker().clone());
         state.bytes
     }
 
-    /// Ends the body, which is whole. `end` gets the file once all is written, without its name yet.
+    /// Marks the body as complete. `end` receives the file, still under its temporary name, once all bytes are written.
     pub fn finish(self, end: impl FnOnce(Option<Stage>) + Send + 'static) {
         let mut state = self.0.state.lock();
         state.end = Some(Box::new(end));
@@ -114,7 +115,7 @@ impl Shared {
         waker.into_iter().for_each(Waker::wake);
     }
 
-    /// Writes what there is; ends the file if its body has ended.
+    /// Writes pending data, and finishes the file if its body is complete.
     fn write(&self) {
         loop {
             let (pieces, stage) = {

@@ -1,4 +1,4 @@
-//! Writing a file: a temporary one is written, then given its name.
+//! Writing of a file under a temporary name, which is then renamed.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -17,18 +17,18 @@ use crate::load;
 use crate::shelf::Shelf;
 use crate::stored_body::StoredBody;
 
-/// Why a file was not written.
+/// Reason why a file was not written.
 #[derive(Debug)]
 pub enum Unwritten {
     /// A purge covers it, or a later write of the same object has begun.
     Unwanted,
-    /// There is no room for it, or a section is too long.
+    /// No space is left for it, or a section is too long.
     NoRoom,
-    /// The system refused; that was told already.
+    /// A system error occurred, which has already been reported.
     Failed,
 }
 
-/// A temporary file and the blocks it holds; both go with it unless it is given a name.
+/// Temporary file with its reserved blocks. Dropping it releases both, unless it has been renamed.
 pub struct Stage {
     shelf: Arc<Shelf>,
     file: File,
@@ -39,15 +39,15 @@ pub struct Stage {
     named: bool,
 }
 
-/// What a temporary file with a whole body becomes.
+/// Parts that complete a temporary file with a whole body.
 pub(crate) struct Placing<'a> {
-    /// `family` is filled in here.
+    /// Sections; `family` is set by [`Stage::place`].
     pub(crate) sections: Sections<'a>,
-    /// The variant, where there is a selector.
+    /// Variant, if the page has a selector.
     pub(crate) variant: Option<&'a [u8]>,
-    /// The number of the write.
+    /// Number of the write.
     pub(crate) number: u64,
-    /// When the page was last used, in seconds since the epoch.
+    /// Time of the page's last use, in seconds since the epoch.
     pub(crate) used_s: u32,
 }
 
@@ -64,12 +64,12 @@ impl Stage {
         Self::create(shelf, blocks)
     }
 
-    /// Begins a file in room that was made for it.
+    /// Creates a file with blocks that have been reserved for it.
     fn create(shelf: &Arc<Shelf>, blocks: u32) -> Result<Self, Unwritten> {
         let (path, created) = loop {
             let path = shelf.files.temporary().join(format!("{:x}", shelf.files.next_number()));
             match shelf.files.faults.pass(Operation::Create, &path).and_then(|()| create(&path)) {
-                // Left by a start whose number was lost.
+                // A file of a start whose number was lost.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 created => break (path, created),
             }
@@ -92,7 +92,7 @@ impl Stage {
         }
     }
 
-    /// Takes blocks until the file has enough for `len` bytes.
+    /// Reserves blocks until the file has enough for `len` bytes.
     fn hold(&mut self, len: u64) -> Result<(), Unwritten> {
         let blocks = blocks_of(len);
         if len > self.shelf.most_of_one() {
@@ -125,7 +125,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Appends a body that lies in another file. To be called on a thread of the disk.
+    /// Appends a body from another file. Must be called on a disk thread.
     pub fn append_stored(&mut self, stored: &StoredBody) -> Result<(), Unwritten> {
         let open = stored.open_now().ok_or(Unwritten::Failed)?;
         let mut at = 0;
@@ -137,7 +137,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Writes the sections around the body, for which there must be room; the bytes of the whole file.
+    /// Writes the sections around the body, for which space must be reserved. Returns the length of the file.
     fn seal(&mut self, sections: &Sections<'_>) -> Result<u64, Unwritten> {
         let sums = std::mem::take(&mut self.sums).finish();
         let (header, tail) = sections.around(self.body_len, &sums).ok_or(Unwritten::NoRoom)?;
@@ -147,11 +147,11 @@ impl Stage {
         Ok(at + tail.len() as u64)
     }
 
-    /// Gives the file its name, unless a purge or a later write of the same object has come in between.
+    /// Renames the file to its name, unless a purge or a later write of the same object has intervened.
     pub(crate) fn place(mut self, mut placing: Placing<'_>) -> Result<Name, Unwritten> {
         let shelf = Arc::clone(&self.shelf);
         let (key, hash) = (placing.sections.key, placing.sections.key_hash);
-        // All room is made before the stripe is held, since making room takes the stripes of other keys.
+        // All space is reserved before the stripe is locked, because freeing space locks the stripes of other keys.
         self.hold(
             HEADER as u64 + self.body_len + self.body_len.div_ceil(PIECE) * 8 + placing.sections.len(),
         )?;
@@ -159,14 +159,14 @@ impl Stage {
         if placing.variant.is_some() {
             for_marker.make(placing.sections.len() + HEADER as u64)?;
         }
-        // Another process may have taken over since it was begun.
+        // Another process may have taken over since the start of the write.
         let Some(lease) = shelf.lease.hold() else { return Err(Unwritten::Failed) };
         let stripe = shelf.stripe(hash);
         let main = Name::of_key(key);
         let selection = placing.variant.map(|variant| (placing.sections.selector, variant));
         {
             let mut catalogue = shelf.catalogue.lock();
-            // Long bodies of one key may arrive at the same time, and a slow one after a later one.
+            // Long bodies of a key may arrive concurrently, and a slow body may finish after a later body.
             if !catalogue.writes.end(hash, placing.variant, placing.number)
                 || catalogue.is_overtaken(main, hash, selection, placing.sections.generation)
             {
@@ -177,7 +177,7 @@ impl Stage {
             None => (main, Role::Plain),
             Some(variant) => {
                 let family = family(&shelf, main, &placing.sections, &mut for_marker);
-                // The key's own file is older, and varies by something else.
+                // The key's own file is older, and varies by other fields.
                 let family = family.inspect_err(|_| shelf.catalogue.lock().doom_unknown(main, hash))?;
                 placing.sections.family = family;
                 (Name::of_variant(key, family, variant), Role::Variant)
@@ -205,12 +205,12 @@ impl Stage {
             };
             catalogue.enter(filed, placing.sections.labels);
             drop(catalogue);
-            // The blocks are the catalogue's from here on.
+            // The catalogue accounts the blocks from now on.
             self.blocks = 0;
             self.name(name)
         });
         if placed.is_err() {
-            // A file that has the name is older than the page.
+            // An existing file with the name is older than the page.
             shelf.catalogue.lock().doom_unknown(name, hash);
         } else {
             shelf.counts.writes.fetch_add(1, Relaxed);
@@ -238,7 +238,7 @@ impl Stage {
                 self.shelf.files.watch(name);
                 Ok(())
             }
-            // Somebody removed the temporary file.
+            // The temporary file was removed from outside.
             Err(error) if error.kind() == ErrorKind::NotFound => Err(Unwritten::Failed),
             Err(error) => {
                 self.shelf.health.failed("rename()", &path, error);
@@ -270,7 +270,7 @@ fn create(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Room for a file that may turn out to be there already; given back where it was not used.
+/// Reserved space for a file that may turn out to exist already. Unused space is released.
 struct Room<'a> {
     shelf: &'a Shelf,
     blocks: u32,
@@ -312,7 +312,7 @@ fn marker_file(shelf: &Shelf, name: Name, sections: &Sections<'_>, generation: u
     }
 }
 
-/// The family of a key's variants, by its marker; a new marker where there is none that names the selector.
+/// Returns the family of a key's variants from its marker. Creates a new marker if none names the selector.
 fn family(
     shelf: &Arc<Shelf>,
     main: Name,
@@ -325,7 +325,7 @@ fn family(
         if catalogue.is_doomed(main) { Some(None) } else { marker.map(Some) }
     };
     let known = known.unwrap_or_else(|| {
-        // Watched before it is read: removing it removes all variants of its family.
+        // Watched before it is read, because its removal removes all variants of its family.
         shelf.files.watch(main);
         load::marker(shelf, main, sections.key)
     });
@@ -335,12 +335,12 @@ fn family(
         let mut catalogue = shelf.catalogue.lock();
         catalogue.mark(main, sections.key_hash, sections.selector, family);
         if catalogue.find(main).is_none() {
-            // The recovery has yet to come to it.
+            // The recovery has not reached it yet.
             let blocks = blocks_of((HEADER + sections.key.len() + sections.selector.len()) as u64);
             catalogue.take_blocks(blocks);
             catalogue.enter(marker_file(shelf, main, sections, family, blocks), &[]);
         } else {
-            // A snapshot named it, and it is there: from now on it is watched like other files.
+            // A file of a snapshot that exists: from now on it is watched like other files.
             catalogue.see(main);
         }
         return Ok(family);

@@ -1,4 +1,4 @@
-//! A body that stays on disk and is read piece by piece.
+//! Body that remains on disk and is read in pieces.
 
 use std::fmt;
 use std::fs::File;
@@ -16,7 +16,7 @@ use crate::format::{FormatError, Header, PIECE};
 use crate::read::Unread;
 use crate::shelf::Shelf;
 
-/// A body on disk. It holds no file open: [`Self::open`] finds it again, and knows whether it is the same.
+/// Body on disk. It has no open file: [`Self::open`] opens the file, and checks that it is the same body.
 pub struct StoredBody {
     shelf: Arc<Shelf>,
     place: BodyFile,
@@ -34,23 +34,23 @@ impl StoredBody {
         Arc::new(Self { shelf: Arc::clone(shelf), place })
     }
 
-    /// Length in bytes.
+    /// Returns the length in bytes.
     pub fn len(&self) -> u64 {
         self.place.len
     }
 
-    /// Whether there are no bytes; such a body is never left on disk.
+    /// Returns whether the body is empty. An empty body never remains on disk.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether both are in the same file, with the same bytes.
+    /// Returns whether both are the same bytes in the same file.
     pub fn is_same(&self, other: &StoredBody) -> bool {
         let is_it = |place: &BodyFile| (place.name, place.len, place.pieces_sum);
         is_it(&self.place) == is_it(&other.place)
     }
 
-    /// Opens it on a thread of the disk. `None` where it is gone, is another's by now, or cannot be read.
+    /// Opens the body on a disk thread. `None` if it was removed or replaced, or cannot be read.
     pub fn open(self: &Arc<Self>) -> Opening {
         let (giver, opened) = ticket();
         let body = Arc::clone(self);
@@ -62,7 +62,7 @@ impl StoredBody {
         Opening(queued.ok().map(|()| opened))
     }
 
-    /// Opens it on this thread, which must be one of the disk's.
+    /// Opens the body on this thread, which must be a disk thread.
     pub(crate) fn open_now(&self) -> Option<OpenBody> {
         let Self { shelf, place } = self;
         match place.open(&shelf.files) {
@@ -95,7 +95,7 @@ impl fmt::Debug for StoredBody {
     }
 }
 
-/// A body that is being opened.
+/// Body that is being opened.
 pub struct Opening(Option<Ticket<OpenBody>>);
 
 impl Future for Opening {
@@ -116,28 +116,28 @@ struct Opened {
     sums: Box<[u64]>,
 }
 
-/// A body whose file is open: it can be read to its end, whatever becomes of the name.
+/// Body with an open file, which can be read to its end even if the file is removed or replaced.
 #[derive(Clone)]
 pub struct OpenBody(Arc<Opened>);
 
 impl OpenBody {
-    /// Reads a stretch.
+    /// Returns a reader of a range.
     pub fn read(&self, range: Range<u64>) -> BodyReader {
         let end = range.end.min(self.len());
         BodyReader { body: self.clone(), at: range.start.min(end), end, reading: None }
     }
 
-    /// Length in bytes.
+    /// Returns the length in bytes.
     pub fn len(&self) -> u64 {
         self.0.place.len
     }
 
-    /// Whether there are no bytes; a body without any is never left on disk.
+    /// Returns whether the body is empty. An empty body never remains on disk.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The rest of the piece in which `at` lies, up to `end`, verified.
+    /// Returns the verified bytes from `at` to the end of their piece, or to `end`.
     pub(crate) fn piece(&self, at: u64, end: u64) -> Result<Bytes, ReadError> {
         let Opened { shelf, place, file, sums } = &*self.0;
         let index = at / PIECE;
@@ -169,7 +169,7 @@ impl fmt::Debug for OpenBody {
     }
 }
 
-/// Why a body broke off.
+/// Reason why reading a body failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadError(pub String);
 
@@ -181,7 +181,7 @@ impl fmt::Display for ReadError {
 
 impl std::error::Error for ReadError {}
 
-/// Reads a stretch of a body, a piece at a time, on threads of the disk.
+/// Reader of a range of a body, one piece at a time, on disk threads.
 pub struct BodyReader {
     body: OpenBody,
     at: u64,
@@ -190,18 +190,18 @@ pub struct BodyReader {
 }
 
 impl BodyReader {
-    /// Bytes still to come.
+    /// Returns the number of remaining bytes.
     pub fn left(&self) -> u64 {
         self.end - self.at
     }
 
-    /// Passes over bytes without reading them.
+    /// Skips bytes without reading them.
     pub fn skip(&mut self, bytes: u64) {
         self.at = self.at.saturating_add(bytes).min(self.end);
         self.reading = None;
     }
 
-    /// Waits for the next piece; `None` at the end.
+    /// Polls for the next piece; `None` at the end.
     pub fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, ReadError>>> {
         if self.at == self.end {
             return Poll::Ready(None);
@@ -209,7 +209,7 @@ impl BodyReader {
         let reading = self.reading.get_or_insert_with(|| {
             let (giver, reading) = ticket();
             let (body, at, end) = (self.body.clone(), self.at, self.end);
-            // A full queue drops the giver, which ends the wait with an error.
+            // A full queue drops the giver, which completes the wait with an error.
             let _ = self.body.0.shelf.pool.read(Box::new(move || giver.give(body.piece(at, end))));
             reading
         });

@@ -1,7 +1,7 @@
-//! Noticing that somebody removed files, as plugins and people clear caches.
+//! Detection of files removed from outside, which is how plugins and administrators clear caches.
 //!
-//! Folders are watched by inotify, so it costs nothing on the way of a hit and little otherwise. Where the system gives
-//! no more watches, all files are looked at in turn instead.
+//! Folders are watched by inotify, so that hits have no cost and other operations little. If the system permits no more
+//! watches, all files are checked in turn instead.
 
 use std::collections::HashMap;
 use std::mem::MaybeUninit;
@@ -14,12 +14,12 @@ use parking_lot::Mutex;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::io::Errno;
 
-/// Files that may be gone, by the events of a moment.
+/// Files that may have been removed, from the events of a moment.
 #[derive(Debug, Default)]
 pub(crate) struct Gone {
-    /// Files that may be gone.
+    /// Names of the files.
     pub(crate) names: Vec<Name>,
-    /// Whether any file may be.
+    /// Set if any file may have been removed.
     pub(crate) any: bool,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Gone {
 pub(crate) struct Watch {
     descriptor: Option<OwnedFd>,
     folders: Mutex<HashMap<PathBuf, i32>>,
-    /// Whether some folder is not watched.
+    /// Set if some folder is not watched.
     pub(crate) blind: AtomicBool,
 }
 
@@ -38,7 +38,7 @@ impl Watch {
         Self { descriptor, folders: Mutex::default(), blind }
     }
 
-    /// Watches the folder of a file, and those above it up to `root`.
+    /// Watches the folder of a file, and its parents up to `root`.
     pub(crate) fn look_at(&self, root: &Path, file: &Path) {
         let mut folder = file.parent();
         while let Some(next) = folder
@@ -49,7 +49,7 @@ impl Watch {
         }
     }
 
-    /// Watches a folder; false where it was watched already, or cannot be.
+    /// Watches a folder. Returns false if it is already watched or cannot be watched.
     pub(crate) fn folder(&self, path: &Path) -> bool {
         let Some(descriptor) = &self.descriptor else { return false };
         let mut folders = self.folders.lock();
@@ -74,11 +74,11 @@ impl Watch {
         }
     }
 
-    /// Ends all watches: other folders have the paths from now on.
+    /// Removes all watches, because the paths belong to other folders from now on.
     pub(crate) fn forget(&self) {
         let Some(descriptor) = &self.descriptor else { return };
         for (_, number) in self.folders.lock().drain() {
-            // A folder that is gone has taken its watch with it.
+            // The watch of a removed folder has been removed with it.
             let _ = inotify::remove_watch(descriptor, number);
         }
     }
@@ -102,7 +102,7 @@ impl Watch {
             } else if let Some(text) = event.file_name() {
                 match Name::parse(text.to_bytes()) {
                     Some(name) => gone.names.push(name),
-                    // A folder that was moved away took its files with it, of which nothing tells.
+                    // The files in a folder that was moved away generate no events.
                     None => gone.any |= happened.contains(ReadFlags::MOVED_FROM),
                 }
             }

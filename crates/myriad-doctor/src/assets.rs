@@ -1,9 +1,9 @@
-//! What a page loads, and whether it is written for machines.
+//! Assets that a page loads, and detection of minified files.
 
-/// Most of each kind that are listed.
+/// Maximum number of listed assets of each kind.
 const MOST: usize = 200;
 
-/// What a page names of its own site: paths from the root.
+/// Assets of the same site in a page: paths from the root.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Linked {
     /// Style sheets and scripts.
@@ -12,7 +12,7 @@ pub struct Linked {
     pub pictures: Vec<String>,
 }
 
-/// Finds style sheets, scripts and pictures of a page; `authority` is the site's host, with its port.
+/// Finds style sheets, scripts and pictures of a page; `authority` is the host of the site, with its port.
 pub fn linked(html: &str, authority: &str) -> Linked {
     let mut linked = Linked::default();
     let mut rest = html;
@@ -39,7 +39,7 @@ fn is_style_sheet(tag: &str) -> bool {
     value(tag, "rel").is_some_and(|rel| rel.eq_ignore_ascii_case("stylesheet"))
 }
 
-/// Value of an attribute, in quotation marks.
+/// Returns the quoted value of an attribute.
 fn value<'t>(tag: &'t str, name: &str) -> Option<&'t str> {
     let mut rest = tag;
     loop {
@@ -53,7 +53,7 @@ fn value<'t>(tag: &'t str, name: &str) -> Option<&'t str> {
     }
 }
 
-/// Path of a URL of the site itself; others are not asked for.
+/// Returns the path of a URL of the same site; `None` for other URLs, which are not requested.
 fn own_path(url: &str, authority: &str) -> Option<String> {
     let url = url.trim().replace("&amp;", "&").replace("&#038;", "&");
     let without_scheme = url.strip_prefix("https:").or_else(|| url.strip_prefix("http:")).unwrap_or(&url);
@@ -64,7 +64,7 @@ fn own_path(url: &str, authority: &str) -> Option<String> {
     (path.len() < 2048 && path.bytes().all(|byte| byte.is_ascii_graphic())).then(|| path.to_owned())
 }
 
-/// Whether a style sheet or script is short of blanks and line ends, as what machines have packed is.
+/// Returns whether a style sheet or script has few blanks and line breaks, as minified files do.
 #[must_use]
 pub fn is_minified(text: &[u8]) -> bool {
     const SMALL: usize = 4096;
@@ -77,7 +77,7 @@ pub fn is_minified(text: &[u8]) -> bool {
         count += 1;
         indented += usize::from(line.starts_with(b"  ") || line.starts_with(b"\t"));
     }
-    // People write lines of some thirty letters and indent half of them.
+    // Unminified lines have some thirty characters, and half of them are indented.
     text.len() / count > 120 || indented * 5 < count
 }
 

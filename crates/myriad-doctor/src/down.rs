@@ -1,4 +1,4 @@
-//! Checks of what everything else depends on: php-fpm and the database. Their findings come first.
+//! Checks of php-fpm and the database, which all other checks depend on. Their findings come first.
 
 use crate::facts::Facts;
 use crate::finding::{Finding, Report};

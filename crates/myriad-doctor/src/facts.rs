@@ -1,76 +1,76 @@
-//! Facts, as whoever looked found them.
+//! Collected facts.
 
-/// Fact, or the reason why it could not be looked at.
+/// Fact, or the reason why it could not be determined.
 pub type Seen<T> = Result<T, String>;
 
 /// Facts of a stack.
 #[derive(Clone, Debug)]
 pub struct Facts {
-    /// Now, seconds since the Unix epoch.
+    /// Current time, in seconds since the Unix epoch.
     pub now_s: u64,
-    /// Memory of the machine, bytes.
+    /// Memory of the machine, in bytes.
     pub memory: Seen<u64>,
-    /// Open files that Myriad's worker process may have.
+    /// Limit of open files of the Myriad worker process.
     pub descriptors: Seen<u64>,
-    /// `net.core.somaxconn`.
+    /// Value of `net.core.somaxconn`.
     pub backlog: Seen<u64>,
     /// Swap.
     pub swap: Seen<Swap>,
-    /// Names of programs that the kernel has ended for want of memory.
+    /// Names of programs that the kernel has killed because memory was exhausted.
     pub killed: Seen<Vec<String>>,
-    /// Reason why php-fpm does not answer at its address; `None` if it does, or if the address is not known.
+    /// Reason why php-fpm does not respond at its address; `None` if it does, or if the address is unknown.
     pub php_down: Option<String>,
-    /// PHP as php-fpm runs it.
+    /// PHP as run by php-fpm.
     pub php: Seen<Php>,
-    /// php-fpm's pool.
+    /// Pool of php-fpm.
     pub pool: Seen<Pool>,
-    /// `pm.max_children`, as the pool's file says it.
+    /// Value of `pm.max_children` in the file of the pool.
     pub most_children: Seen<u32>,
-    /// Most requests that Myriad sends to php-fpm at once; `None` if it has no limit.
+    /// Maximum number of concurrent requests that Myriad sends to php-fpm; `None` if it has no limit.
     pub assumed_children: Seen<Option<u32>>,
-    /// Memory of its children.
+    /// Memory of the php-fpm children.
     pub workers: Seen<Workers>,
     /// `WordPress` and its database.
     pub wordpress: Seen<WordPress>,
-    /// Pages, as a visitor gets them.
+    /// Pages as received by a visitor.
     pub pages: Vec<Page>,
     /// Style sheets and scripts of the home page.
     pub assets: Seen<Vec<Asset>>,
-    /// Pictures and fonts that the home page loads beside them.
+    /// Number of pictures and fonts that the home page loads in addition.
     pub pictures: usize,
-    /// What is stored, if the control socket could be asked.
+    /// Stored pages, if the control socket could be queried.
     pub stored: Seen<Stored>,
-    /// Files of the site in which the names of cookies stand.
+    /// Files of the site that contain the names of cookies.
     pub cookies: Vec<CookieSource>,
-    /// Plugins in which there are words that keep pages from caches (`DONOTCACHEPAGE`, `nocache_headers`, `session_start`).
+    /// Plugins that contain strings which prevent caching (`DONOTCACHEPAGE`, `nocache_headers`, `session_start`).
     pub uncaching: Vec<String>,
     /// URL paths of files that a `.htaccess` denies and that the server sends to any client.
     pub exposed: Seen<Vec<String>>,
-    /// Answer to a request of a proxy that was asked by https, for the home page.
+    /// Response to a request for the home page in the form of a proxy that received it by https.
     pub behind_tls: Seen<Visit>,
-    /// Senders with `X-Forwarded-For` that are not trusted.
+    /// Untrusted senders with `X-Forwarded-For`.
     pub senders: Seen<Senders>,
-    /// Whether `wp-content/advanced-cache.php` is there.
+    /// True if `wp-content/advanced-cache.php` exists.
     pub advanced_cache: Seen<bool>,
 }
 
-/// Swap of the machine, bytes.
+/// Swap of the machine, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Swap {
-    /// All of it.
+    /// Total size.
     pub total: u64,
-    /// What is used.
+    /// Used part.
     pub used: u64,
 }
 
 /// PHP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Php {
-    /// Version: `8.2.36`.
+    /// Version, such as `8.2.36`.
     pub version: String,
-    /// `OPcache`; `None` if it is off.
+    /// State of `OPcache`; `None` if it is off.
     pub opcache: Seen<Option<Opcache>>,
-    /// `upload_max_filesize`, `post_max_size`, `memory_limit`, bytes; the last may be without bound.
+    /// Values of `upload_max_filesize`, `post_max_size` and `memory_limit`, in bytes; the last may be unlimited.
     pub upload: u64,
     /// See `upload`.
     pub post: u64,
@@ -78,46 +78,46 @@ pub struct Php {
     pub memory_limit: Option<u64>,
 }
 
-/// `OPcache`, bytes and counts.
+/// State of `OPcache`, in bytes and counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Opcache {
-    /// Memory that is used, and what is free.
+    /// Used and free memory.
     pub used: u64,
     /// See `used`.
     pub free: u64,
-    /// Free bytes of the interned strings.
+    /// Free memory for interned strings, in bytes.
     pub strings_free: u64,
-    /// Bytes of the interned strings.
+    /// Memory for interned strings, in bytes.
     pub strings: u64,
-    /// Files in the table, and how many it takes.
+    /// Number of files in the table, and its capacity.
     pub keys: u64,
     /// See `keys`.
     pub most_keys: u64,
-    /// Times that it began anew, as it was full.
+    /// Number of restarts because it was full.
     pub restarts: u64,
-    /// Whether it says to be full.
+    /// True if it reports that it is full.
     pub is_full: bool,
 }
 
 /// Pool of php-fpm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pool {
-    /// Children now.
+    /// Current number of children.
     pub total: u32,
-    /// Children that work.
+    /// Number of busy children.
     pub active: u32,
-    /// Connections that wait.
+    /// Number of queued connections.
     pub queue: u32,
-    /// Times that the pool wanted more children than it may have.
+    /// Number of times that the pool reached its maximum number of children.
     pub reached: u64,
 }
 
 /// Children of php-fpm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Workers {
-    /// Memory of the largest that it shares with no other, bytes.
+    /// Unshared memory of the largest child, in bytes.
     pub largest: u64,
-    /// Their number.
+    /// Number of children.
     pub count: u32,
 }
 
@@ -128,71 +128,71 @@ pub struct WordPress {
     pub version: String,
     /// Address of the site.
     pub home: String,
-    /// What the database calls itself: `10.11.19-MariaDB`.
+    /// Version text of the database, such as `10.11.19-MariaDB`.
     pub database: String,
-    /// Whether there is an object cache that outlives a request.
+    /// True if it has a persistent object cache.
     pub object_cache: bool,
     /// Folders of active plugins.
     pub plugins: Vec<String>,
     /// Active plugins and themes below `wp-content`: `plugins/shop`, `plugins/hello.php`, `themes/twentytwentythree`.
     pub active: Vec<String>,
-    /// Life of a nonce, seconds.
+    /// Lifetime of a nonce, in seconds.
     pub nonce_life_s: u64,
-    /// Queries that `WordPress` needed until it was loaded.
+    /// Number of queries until `WordPress` was loaded.
     pub queries: u64,
-    /// Bytes of options that each page loads.
+    /// Size of the options that each page loads, in bytes.
     pub autoload: u64,
-    /// Slow queries since the database started, and seconds since then.
+    /// Number of slow queries since the database started, and its uptime in seconds.
     pub slow_queries: u64,
     /// See `slow_queries`.
     pub uptime_s: u64,
-    /// Most connections at once so far, and how many there may be.
+    /// Maximum number of concurrent connections since the start, and its limit.
     pub used_connections: u64,
     /// See `used_connections`.
     pub most_connections: u64,
-    /// `WP_DEBUG_DISPLAY` with `WP_DEBUG`.
+    /// True if `WP_DEBUG_DISPLAY` and `WP_DEBUG` are on.
     pub shows_errors: bool,
 }
 
-/// One answer.
+/// Response.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Visit {
-    /// Status.
+    /// Status code.
     pub status: u16,
-    /// Time to the first byte, milliseconds.
+    /// Time to the first byte, in milliseconds.
     pub first_byte_ms: u64,
-    /// `X-Cache`.
+    /// Value of `X-Cache`.
     pub cache: Option<String>,
-    /// Names of cookies that it sets.
+    /// Names of cookies in `Set-Cookie`.
     pub cookies: Vec<String>,
-    /// `Cache-Control`.
+    /// Value of `Cache-Control`.
     pub cache_control: String,
-    /// `Content-Encoding`.
+    /// Value of `Content-Encoding`.
     pub encoding: String,
-    /// `Content-Type`.
+    /// Value of `Content-Type`.
     pub media_type: String,
-    /// Bytes of the body.
+    /// Length of the body, in bytes.
     pub bytes: u64,
-    /// `Location`.
+    /// Value of `Location`.
     pub location: Option<String>,
-    /// `Vary`.
+    /// Value of `Vary`.
     pub vary: String,
-    /// Whether a nonce stands in it.
+    /// True if it contains a nonce.
     pub has_nonce: bool,
-    /// `Cache-Status`, which may say why a page is not stored.
+    /// Value of `Cache-Status`, which may contain the reason why a page is not stored.
     pub cache_status: Option<String>,
 }
 
-/// Page, asked for twice.
+/// Page that was requested twice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
     /// Kind: home, post, page, feed, sitemap, 404.
     pub kind: &'static str,
     /// URL.
     pub url: String,
-    /// First answer, and the second.
+    /// First and second response.
     pub visits: Seen<(Visit, Visit)>,
-    /// Answer that could not come from the cache (the home page with an argument of its own).
+    /// Response that could not come from the cache (the home page with a unique argument).
     pub uncached: Option<Visit>,
 }
 
@@ -201,49 +201,50 @@ pub struct Page {
 pub struct Asset {
     /// Path.
     pub path: String,
-    /// Status.
+    /// Status code.
     pub status: u16,
-    /// Bytes of its text.
+    /// Length of its text, in bytes.
     pub bytes: u64,
-    /// `Content-Encoding`.
+    /// Value of `Content-Encoding`.
     pub encoding: String,
-    /// Seconds that browsers keep it, by `Cache-Control` or `Expires`; `None` if nothing says it.
+    /// Lifetime in browser caches in seconds, by `Cache-Control` or `Expires`; `None` without these fields.
     pub kept_s: Option<u64>,
-    /// Whether it has `ETag` or `Last-Modified`.
+    /// True if it has `ETag` or `Last-Modified`.
     pub has_validator: bool,
-    /// Whether it seems to be written for machines.
+    /// True if it appears to be minified.
     pub is_minified: bool,
 }
 
-/// What is stored.
+/// Statistics of stored pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stored {
-    /// Pages.
+    /// Number of pages.
     pub pages: u64,
-    /// Longest validity of one, seconds.
+    /// Longest validity of a page, in seconds.
     pub longest_s: u64,
-    /// Hits and requests so far.
+    /// Number of hits and of requests since the start.
     pub hits: u64,
     /// See `hits`.
     pub requests: u64,
 }
 
-/// Senders with `X-Forwarded-For` that are not trusted: proxies in front, or clients that claim an address.
+/// Untrusted senders with `X-Forwarded-For`: proxies in front, or clients that forge an address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Senders {
-    /// Value of `--trusted-proxy` that covers a sender, and its requests.
+    /// Value of `--trusted-proxy` that covers a sender, and the number of its requests.
     pub requests: Vec<(String, u64)>,
-    /// Requests of further senders.
+    /// Number of requests of other senders.
     pub others: u64,
 }
 
-/// Where the name of a cookie stands.
+/// Origin of a cookie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CookieSource {
-    /// Name.
+    /// Name of the cookie.
     pub cookie: String,
-    /// Plugins, must-use plugins and themes whose files have it, or begin the session that it is: `plugins/shop`.
+    /// Plugins, must-use plugins and themes whose files contain the name, or start the session of the cookie:
+    /// `plugins/shop`.
     pub places: Vec<String>,
-    /// Where there are none: those that set cookies, so that it may be one of theirs with a name that is put together.
+    /// If no file contains it: plugins and themes that set cookies, which may compose the name.
     pub setters: Vec<String>,
 }

@@ -3,13 +3,13 @@
 use crate::facts::{Asset, Facts, Seen};
 use crate::finding::{Finding, Report};
 
-/// Files of one visit that are many, also where they come together (HTTP/2).
+/// Number of files of a page above which a finding is reported, even if they are loaded concurrently (HTTP/2).
 const MANY: usize = 30;
-/// Least time that browsers should keep a file, seconds: an hour.
+/// Minimum recommended lifetime of a file in browser caches, in seconds: an hour.
 const KEPT_S: u64 = 3600;
-/// Bytes below which compressing brings little.
+/// Length in bytes below which compression has little effect.
 const SMALL: u64 = 1024;
-/// Names of files that a finding lists.
+/// Number of file names in a finding.
 const SHOWN: usize = 4;
 
 pub(crate) fn check(facts: &Facts, list: &mut Vec<Finding>) {

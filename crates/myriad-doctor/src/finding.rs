@@ -1,20 +1,20 @@
 //! Findings.
 
-/// How much a finding matters, the worst first.
+/// Severity of a finding, the most severe first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Visitors suffer, or soon will.
+    /// Visitors are affected, or soon will be.
     Bad,
-    /// It could be better.
+    /// Improvement is possible.
     Warning,
-    /// It could not be looked at.
+    /// The check could not be performed.
     Unseen,
-    /// All is well.
+    /// No problem was found.
     Fine,
 }
 
 impl Severity {
-    /// Word in reports.
+    /// Returns the word in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -26,16 +26,16 @@ impl Severity {
     }
 }
 
-/// What one check found.
+/// Result of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// Name of the check, for machines: `opcache-off`.
     pub check: &'static str,
-    /// How much it matters.
+    /// Severity of the finding.
     pub severity: Severity,
-    /// What was found, or why it could not be looked at: a sentence.
+    /// Observation, or the reason why the check could not be performed, as a sentence.
     pub what: String,
-    /// What to do; empty where nothing is.
+    /// Remedy; empty if none is needed.
     pub remedy: String,
 }
 

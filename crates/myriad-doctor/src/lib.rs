@@ -1,11 +1,11 @@
-//! What is wrong with a `WordPress` stack: [`Facts`] in, [`Finding`]s with their remedies out, the worst first.
+//! Checks of a `WordPress` stack: converts [`Facts`] to [`Finding`]s with remedies, the most severe first.
 //!
 //! ```text
-//! looking (the binary) -> Facts -> machine, php, pages, files: a function for each check -> findings -> Severity of all
+//! collection (in the binary) -> Facts -> machine, php, pages, files: a function for each check -> findings -> Severity of all
 //! ```
 //!
-//! A fact is [`Seen`] or comes with the reason why it could not be looked at; a check without its facts says so, and never counts
-//! as fine.
+//! A fact is [`Seen`] or contains the reason why it could not be determined. A check without its facts reports that,
+//! and never counts as passed.
 
 #![forbid(unsafe_code)]
 
@@ -29,7 +29,7 @@ pub use facts::{
 };
 pub use finding::{Finding, Severity};
 
-/// Findings of all checks, the worst first; checks of one severity keep their order.
+/// Returns the findings of all checks, the most severe first; checks of equal severity keep their order.
 #[must_use]
 pub fn findings(facts: &Facts) -> Vec<Finding> {
     let mut findings = Vec::new();

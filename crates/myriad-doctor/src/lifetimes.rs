@@ -1,7 +1,7 @@
-//! Ends of support, as known in November 2026 (php.net/supported-versions, mariadb.org/about, dev.mysql.com). A version that is
-//! not in the table is newer than it, or so old that its end is long past.
+//! End-of-support dates as of November 2026 (php.net/supported-versions, mariadb.org/about, dev.mysql.com). A version
+//! that is missing in the table is newer, or its support expired long ago.
 
-/// End of a version's support: seconds since the Unix epoch, at the end of that day.
+/// End of support of a version: seconds since the Unix epoch, at the end of that day.
 type End = (u32, u32, u32);
 
 const PHP: [((u32, u32), End); 10] = [
@@ -38,14 +38,14 @@ pub(crate) enum Program {
     MySql,
 }
 
-/// What is known of a version's support.
+/// Support status of a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Support {
-    /// It ended on that day.
+    /// Support has expired on that day.
     Ended(String),
-    /// It ends on that day.
+    /// Support expires on that day.
     Until(String),
-    /// The table does not say.
+    /// The table does not contain the version.
     Unknown,
 }
 
@@ -63,13 +63,13 @@ pub(crate) fn support(program: Program, version: &str, now_s: u64) -> Support {
     if now_s > seconds(*year, *month, *day) { Support::Ended(date) } else { Support::Until(date) }
 }
 
-/// Major and minor number at the beginning of a version.
+/// Parses the major and minor number at the beginning of a version.
 pub(crate) fn parse(version: &str) -> Option<(u32, u32)> {
     let mut numbers = version.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
-/// End of a day of the Gregorian calendar, seconds since the Unix epoch.
+/// Returns the last second of a day of the Gregorian calendar, in seconds since the Unix epoch.
 fn seconds(year: u32, month: u32, day: u32) -> u64 {
     let (year, month) = if month <= 2 {
         (u64::from(year) - 1, u64::from(month) + 9)

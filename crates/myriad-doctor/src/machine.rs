@@ -1,11 +1,12 @@
-//! Checks of the machine: descriptors, backlog, swap, processes that the kernel has ended.
+//! Checks of the machine: descriptors, backlog, swap, processes that the kernel has killed.
 
 use crate::facts::Facts;
 use crate::finding::{Finding, Report};
 
-/// Least descriptors of Myriad: a connection and a file or an origin's connection each.
+/// Minimum number of descriptors of Myriad: a request uses one for the connection and one for a file or an origin
+/// connection.
 const DESCRIPTORS: u64 = 8192;
-/// Least backlog.
+/// Minimum backlog.
 const BACKLOG: u64 = 1024;
 /// Remedy of `myriad tune` for limits.
 const TUNE: &str = "myriad tune shows the settings that fit this machine, myriad tune --apply writes them";
@@ -51,7 +52,7 @@ fn swap(facts: &Facts, report: Report<'_>) {
                 mb(swap.used)
             );
             let remedy = format!("give PHP, the database or the caches less, so that all fit; {TUNE}");
-            // A little is what nobody has needed since the start.
+            // A small amount of swap contains pages that were unused since the start.
             if swap.used > 512 << 20 { report.bad(what, remedy) } else { report.warn(what, remedy) }
         }
         Ok(swap) => report.fine(format!("{} MB of {} MB swap are used", mb(swap.used), mb(swap.total))),
@@ -73,7 +74,7 @@ fn times(count: usize) -> String {
     if count == 1 { "one process".to_owned() } else { format!("{count} processes") }
 }
 
-/// Names, each once, with how often.
+/// Lists the names, each once with its count.
 fn counted(names: &[String]) -> String {
     let mut seen: Vec<(&str, usize)> = Vec::new();
     for name in names {

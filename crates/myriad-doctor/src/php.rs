@@ -7,7 +7,7 @@ use crate::finding::{Finding, Report};
 use crate::lifetimes::{Program, Support, support};
 
 const TUNE: &str = "myriad tune --apply writes settings that fit this machine and site";
-/// How to have PHP looked at.
+/// Remedy if PHP could not be examined.
 const LOOK: &str = "name php-fpm with --php ADDRESS, the site with --root DIR, and run the doctor as root";
 
 pub(crate) fn check(facts: &Facts, list: &mut Vec<Finding>) {
@@ -63,7 +63,7 @@ fn opcache(php: &Php, list: &mut Vec<Finding>) {
     }
 }
 
-/// What of `OPcache` is full.
+/// Returns the exhausted parts of `OPcache`.
 fn fullness(opcache: &Opcache) -> Option<String> {
     let all = opcache.used + opcache.free;
     if opcache.restarts > 0 {
@@ -75,7 +75,7 @@ fn fullness(opcache: &Opcache) -> Option<String> {
     if opcache.keys * 20 >= opcache.most_keys * 19 {
         return Some(format!("{} of {} files are in its table", opcache.keys, opcache.most_keys));
     }
-    // Strings that do not fit go into the memory of each child.
+    // Strings that do not fit are stored in the memory of each child.
     (opcache.strings > 0 && opcache.strings_free < opcache.strings / 50)
         .then(|| format!("its {} MB for strings are used up", opcache.strings >> 20))
 }

@@ -1,9 +1,9 @@
-//! Check of proxies in front that are not trusted.
+//! Check of untrusted proxies in front.
 
 use crate::facts::{Facts, Senders};
 use crate::finding::{Finding, Report};
 
-/// Fewest requests of a sender that a suggestion is made of.
+/// Minimum number of requests of a sender for a suggestion.
 const FEWEST: u64 = 3;
 
 pub(crate) fn check(facts: &Facts, list: &mut Vec<Finding>) {
@@ -29,7 +29,7 @@ pub(crate) fn check(facts: &Facts, list: &mut Vec<Finding>) {
     }
 }
 
-/// Returns the sender of at least nine in ten of these requests. Clients that claim an address are many senders.
+/// Returns the sender of at least nine in ten of these requests. Clients with forged addresses are many senders.
 fn only_proxy(senders: &Senders, all: u64) -> Option<(&str, u64)> {
     let (option, requests) = senders.requests.iter().max_by_key(|(_, requests)| *requests)?;
     (*requests >= FEWEST && requests * 10 >= all * 9).then_some((option, *requests))

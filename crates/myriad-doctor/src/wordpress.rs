@@ -6,9 +6,9 @@ use crate::finding::{Finding, Report};
 use crate::lifetimes::{Program, Support, support};
 use crate::plugins::page_caches;
 
-/// Options that each page loads, bytes: above this they are felt.
+/// Size of the options that each page loads, in bytes, above which pages become slower.
 const AUTOLOAD: u64 = 1 << 20;
-/// Slow queries an hour that are worth a look.
+/// Number of slow queries per hour above which a finding is reported.
 const SLOW_PER_HOUR: u64 = 10;
 
 pub(crate) fn check(facts: &Facts, list: &mut Vec<Finding>) {

@@ -1,4 +1,4 @@
-//! Each check by facts: a sound stack has nothing, and one thing that is wrong is found with its remedy.
+//! Tests each check with facts: a healthy stack has no findings, and a single fault is found with its remedy.
 
 use myriad_doctor::{
     Asset, CookieSource, Facts, Finding, Opcache, Page, Php, Pool, Senders, Severity, Stored, Swap, Visit,
@@ -90,7 +90,7 @@ fn sound() -> Facts {
     }
 }
 
-/// Findings of a stack in which something was changed, without what is fine.
+/// Returns the findings of a stack with a change, without those that report no problem.
 fn wrong(change: impl FnOnce(&mut Facts)) -> Vec<Finding> {
     let mut facts = sound();
     change(&mut facts);
@@ -129,7 +129,7 @@ fn sound_stack_has_no_findings() {
 
 type Fault = (&'static str, Severity, &'static str, fn(&mut Facts));
 
-/// Each fault: the check that finds it, how bad it is, a part of what is said.
+/// Faults with the check that finds each, its severity, and a part of the text.
 const FAULTS: &[Fault] = &[
     ("descriptors", Severity::Warning, "1024 files", |facts| facts.descriptors = Ok(1024)),
     ("backlog", Severity::Warning, "128 connections", |facts| facts.backlog = Ok(128)),

@@ -1,5 +1,6 @@
-//! Prints what each level of each coding costs and saves, for the page in the file named, or for one made up here:
-//! `cargo run --release -p myriad-encode --example levels [FILE]`. The levels in `src/level.rs` come from its figures.
+//! Prints the cost and savings of each level of each coding, for the page in a given file, or for a generated page:
+//! `cargo run --release -p myriad-encode --example levels [FILE]`. The levels in `src/level.rs` are based on its
+//! figures.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -7,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use myriad_encode::{Coding, Level, compress};
 
-/// Time per measurement; the least of several runs is what the machine can do undisturbed.
+/// Duration of a measurement; the minimum of several runs excludes disturbances.
 const TIME: Duration = Duration::from_millis(150);
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -44,13 +45,13 @@ fn measure(coding: Coding, level: Level, page: &[u8]) -> Result<(usize, Duration
     Ok((len, best))
 }
 
-/// A page like a WordPress home page, 41 KB of which gzip leaves a sixth: a head full of inline styles, then posts in
-/// markup that repeats itself around words that do not.
+/// Generates a page like a WordPress home page, 41 KB that gzip reduces to a sixth: a head full of inline styles, then
+/// posts with repetitive markup around varying words.
 fn made_up_page() -> String {
     let mut random = fastrand::Rng::with_seed(1);
     let words: Vec<String> =
         (0..700).map(|_| (0..random.usize(2..9)).map(|_| random.char('a'..='z')).collect()).collect();
-    // Some words are far more frequent than others.
+    // Some words are much more frequent than others.
     let mut sentence = |len: usize| {
         let word = |random: &mut fastrand::Rng| (random.f64().powi(3) * words.len() as f64) as usize;
         (0..len).map(|_| words[word(&mut random)].as_str()).collect::<Vec<_>>().join(" ")

@@ -5,8 +5,8 @@ pub use myriad_http::accept::Coding;
 /// Every coding, identity first.
 const ALL: [Coding; 4] = [Coding::Identity, Coding::Gzip, Coding::Brotli, Coding::Zstd];
 
-/// Reads a `Content-Encoding`: any case, `x-gzip` as `gzip` (RFC 9110 §8.4.1.3), an empty value as identity. `None` for a
-/// coding that cannot be undone here, or for several on top of each other.
+/// Parses a `Content-Encoding`: any case, `x-gzip` as `gzip` (RFC 9110 §8.4.1.3), an empty value as identity. `None`
+/// for an unsupported coding, or for several codings.
 pub fn coding_from_token(token: &[u8]) -> Option<Coding> {
     let token = token.trim_ascii();
     let is = |name: &str| token.eq_ignore_ascii_case(name.as_bytes());
@@ -19,23 +19,23 @@ pub fn coding_from_token(token: &[u8]) -> Option<Coding> {
     ALL.into_iter().find(|coding| is(coding.as_str()))
 }
 
-/// A set of codings in one byte, by [`Coding::bit`].
+/// Set of codings in one byte, by [`Coding::bit`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CodingSet(u8);
 
 impl CodingSet {
-    /// No coding at all.
+    /// Empty set.
     pub const EMPTY: CodingSet = CodingSet(0);
     /// Every coding.
     pub const ALL: CodingSet = CodingSet(0b1111);
 
-    /// The set with `coding` in it.
+    /// Returns the set with `coding`.
     #[must_use]
     pub const fn with(self, coding: Coding) -> CodingSet {
         CodingSet(self.0 | coding.bit())
     }
 
-    /// The set without `coding`.
+    /// Returns the set without `coding`.
     #[must_use]
     pub const fn without(self, coding: Coding) -> CodingSet {
         CodingSet(self.0 & !coding.bit())
@@ -46,38 +46,38 @@ impl CodingSet {
         self.0 |= coding.bit();
     }
 
-    /// Takes `coding` out.
+    /// Removes `coding`.
     pub const fn remove(&mut self, coding: Coding) {
         self.0 &= !coding.bit();
     }
 
-    /// Whether `coding` is in the set.
+    /// Returns whether the set contains `coding`.
     pub const fn contains(self, coding: Coding) -> bool {
         self.0 & coding.bit() != 0
     }
 
-    /// What both sets hold.
+    /// Returns the codings in both sets.
     #[must_use]
     pub const fn intersection(self, other: CodingSet) -> CodingSet {
         CodingSet(self.0 & other.0)
     }
 
-    /// Whether the set is empty.
+    /// Returns whether the set is empty.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// How many codings the set holds.
+    /// Returns the number of codings in the set.
     pub const fn len(self) -> usize {
         self.0.count_ones() as usize
     }
 
-    /// The set as [`AcceptEncoding::best`](myriad_http::accept::AcceptEncoding::best) takes it.
+    /// Returns the set in the form of [`AcceptEncoding::best`](myriad_http::accept::AcceptEncoding::best).
     pub const fn bits(self) -> u8 {
         self.0
     }
 
-    /// The codings of the set, the plainest first.
+    /// Returns the codings of the set, identity first.
     pub fn iter(self) -> impl Iterator<Item = Coding> {
         ALL.into_iter().filter(move |coding| self.contains(*coding))
     }

@@ -1,14 +1,14 @@
-//! What may go wrong with a coding.
+//! Errors of codings.
 
 use std::fmt;
 
-/// Why bytes could not be encoded.
+/// Reason why bytes could not be encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EncodeError {
-    /// The encoder could not get its memory.
+    /// The encoder could not allocate its memory.
     OutOfMemory,
-    /// The encoding library refused; a defect of ours or of the library, never of the input.
+    /// The encoding library failed: a bug in this crate or in the library, never an error in the input.
     Library,
 }
 
@@ -23,15 +23,15 @@ impl fmt::Display for EncodeError {
 
 impl std::error::Error for EncodeError {}
 
-/// Why an origin's encoded bytes could not be decoded.
+/// Reason why an origin's encoded bytes could not be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DecodeError {
-    /// The decoded body would exceed the limit that the caller set.
+    /// The decoded body would exceed the limit of the caller.
     TooLong,
-    /// The bytes are not what their `Content-Encoding` says.
+    /// The bytes are not valid for their `Content-Encoding`.
     Corrupt,
-    /// The bytes end before the coding does.
+    /// The bytes are truncated.
     Truncated,
 }
 

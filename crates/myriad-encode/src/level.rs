@@ -1,4 +1,4 @@
-//! How hard to compress, chosen by measurement: `examples/levels.rs` prints all figures.
+//! Compression levels, selected by measurement: `examples/levels.rs` prints all figures.
 //!
 //! For a WordPress-like page of 35 KB, on one core of a small shared machine (bytes, CPU):
 //!
@@ -8,23 +8,24 @@
 //! | brotli | 5: 5,679, 0.24 ms | 10: 5,369, 7 ms | 11: 5,212, 52 ms |
 //! | zstd | 4: 5,942, 0.05 ms | 15: 5,740, 2 ms | 19: 5,734, 11 ms |
 //!
-//! Brotli 11 saves 3 % more than 10 for seven times its CPU: at a fifth of a core, four pages a second and not thirty.
+//! Brotli 11 saves 3 % more than 10 for seven times its CPU time: with a fifth of a core, four pages per second instead
+//! of thirty.
 
 use crate::Coding;
 
-/// How much CPU a compression may cost.
+/// CPU cost of a compression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Level {
     /// Cheap enough to run while a page is being stored.
     Fast,
-    /// Worth it for a page that many visitors will get; made in the background.
+    /// For pages requested by many clients; runs in the background.
     Strong,
-    /// The coding's own number (`gzip_comp_level`, `brotli_comp_level`), brought into its range.
+    /// Level of the coding (`gzip_comp_level`, `brotli_comp_level`), clamped to its range.
     Number(u8),
 }
 
 impl Level {
-    /// The coding's own number for this level: gzip 1-12 (whole) or 1-9 (streaming), brotli 0-11, zstd 1-19; 0 for identity.
+    /// Returns the level of the coding: gzip 1-12 (whole) or 1-9 (streaming), brotli 0-11, zstd 1-19; 0 for identity.
     pub const fn number(self, coding: Coding) -> u8 {
         match (self, coding) {
             (_, Coding::Identity) => 0,

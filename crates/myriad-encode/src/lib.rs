@@ -1,8 +1,9 @@
-//! Content codings: gzip, brotli and zstd, whole and streaming, and the background pool that makes the strong ones.
+//! Content codings: gzip, brotli and zstd, whole and streaming, and the background pool for the strong levels.
 //!
-//! A page that is stored is compressed once, whole ([`compress`]): at the fast level when it is stored, at the strong
-//! level later, by the [`Pool`]. What is not stored passes through a [`StreamEncoder`], or [`gzip_small`]. What an origin compressed
-//! itself is brought back to identity by [`decompress`] or a [`StreamDecoder`], both bounded against bombs.
+//! A stored page is compressed whole ([`compress`]): at the fast level when it is stored, at the strong level later, by
+//! the [`Pool`]. A response that is not stored is encoded by a [`StreamEncoder`] or [`gzip_small`]. A response
+//! compressed by an origin is decoded to identity by [`decompress`] or a [`StreamDecoder`], both with a limit against
+//! decompression bombs.
 
 mod coding;
 mod error;

@@ -1,4 +1,4 @@
-//! Threads for compression that nobody waits for: low priority, a bounded queue, a budget of CPU.
+//! Threads for background compression: low priority, a bounded queue, a CPU budget.
 
 mod budget;
 mod queue;
@@ -16,51 +16,51 @@ use budget::Budget;
 pub use queue::PoolCounters;
 use queue::{Shared, State};
 
-/// How a [`Pool`] may use the machine.
+/// Resource limits of a [`Pool`].
 #[derive(Clone, Debug)]
 pub struct PoolOptions {
-    /// Threads; at least one.
+    /// Number of threads; at least one.
     pub threads: usize,
-    /// Jobs that may wait; one more is dropped.
+    /// Maximum number of queued jobs; further jobs are dropped.
     pub queue: usize,
-    /// CPU that all threads together may use over time, in cores: 0.2 is a fifth of one core.
+    /// CPU budget of all threads together over time, in cores: 0.2 is a fifth of one core.
     pub budget: f64,
-    /// CPU that a pool which has idled may use at once before the budget holds it back.
+    /// CPU time that an idle pool may use before the budget limits it.
     pub burst: Duration,
-    /// Niceness of the threads, 0 (like the workers) to 19 (only what the workers leave).
+    /// Niceness of the threads, from 0 (same as the workers) to 19 (only CPU time unused by the workers).
     pub nice: i32,
 }
 
 impl Default for PoolOptions {
-    /// One thread at the lowest priority, a fifth of a core, a thousand jobs.
+    /// Returns the defaults: one thread at the lowest priority, a fifth of a core, 1024 jobs.
     fn default() -> PoolOptions {
         PoolOptions { threads: 1, queue: 1024, budget: 0.2, burst: Duration::from_millis(250), nice: 19 }
     }
 }
 
-/// What became of a submitted job.
+/// Result of submitting a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Submitted {
-    /// It will run.
+    /// The job is queued.
     Queued,
-    /// A job with the same key waits or runs already; this one is dropped.
+    /// A job with the same key is queued or running; this job is dropped.
     Duplicate,
     /// The queue is full; the job is dropped.
     Full,
-    /// The pool rests; the job is dropped.
+    /// The pool is paused; the job is dropped.
     Resting,
     /// The pool is stopped; the job is dropped.
     Stopped,
 }
 
-/// Background threads that take jobs by key; never makes the caller wait.
+/// Background threads that run jobs by key; submitting never blocks.
 pub struct Pool {
     shared: Arc<Shared>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl Pool {
-    /// Starts the threads; fails only where the system refuses one.
+    /// Starts the threads. Fails only if the system cannot create a thread.
     pub fn start(options: &PoolOptions) -> io::Result<Pool> {
         let shared = Arc::new(Shared {
             state: Mutex::new(State {
@@ -86,7 +86,8 @@ impl Pool {
         Ok(pool)
     }
 
-    /// Queues `job` unless a job with the same `key` (say, a hash of object and coding) waits or runs, or the queue is full.
+    /// Queues `job` unless a job with the same `key` (for example, a hash of object and coding) is queued or running,
+    /// or the queue is full.
     pub fn submit(&self, key: u64, job: impl FnOnce() + Send + 'static) -> Submitted {
         let mut state = self.shared.state.lock();
         if state.stopping {
@@ -110,31 +111,31 @@ impl Pool {
         Submitted::Queued
     }
 
-    /// What the pool has done so far.
+    /// Returns the counters of the pool.
     pub fn counters(&self) -> PoolCounters {
         let state = self.shared.state.lock();
         PoolCounters { waiting: state.waiting.len(), running: state.running.len(), ..state.counters }
     }
 
-    /// Has the threads take in what others have freed of their memory ([`myriad_memory::take_in`]).
+    /// Requests each thread to reclaim its memory freed by other threads ([`myriad_memory::take_in`]).
     pub fn take_in(&self) {
         self.shared.state.lock().take_ins += 1;
         self.shared.wake.notify_all();
     }
 
-    /// Whether the pool rests from now on, for want of memory: jobs that wait are dropped, and so are those that come. One that runs
-    /// goes on to its end.
+    /// Pauses or resumes the pool because of a memory shortage: while it is paused, queued and new jobs are dropped.
+    /// Running jobs continue.
     pub fn rest(&self, rests: bool) {
         let dropped = {
             let mut state = self.shared.state.lock();
             state.resting = rests;
             if rests { std::mem::take(&mut state.waiting) } else { VecDeque::new() }
         };
-        // Jobs hold pages: let go of them outside the lock.
+        // Jobs own pages: they are dropped after the lock is released.
         drop(dropped);
     }
 
-    /// Drops the jobs that wait and returns when those that run have ended; a job must not call this.
+    /// Drops the queued jobs and returns when the running jobs have finished. A job must not call this.
     pub fn stop(&self) {
         let dropped = {
             let mut state = self.shared.state.lock();
@@ -142,11 +143,11 @@ impl Pool {
             std::mem::take(&mut state.waiting)
         };
         self.shared.wake.notify_all();
-        // Jobs may own anything: let go of them outside the lock.
+        // Jobs may own anything: they are dropped after the lock is released.
         drop(dropped);
         let threads = std::mem::take(&mut *self.threads.lock());
         for thread in threads {
-            // A worker catches its jobs' panics, so that joining fails only where the worker itself is defective.
+            // A worker catches panics of its jobs, so joining fails only if the worker itself has a bug.
             let _ = thread.join();
         }
     }

@@ -1,29 +1,29 @@
-//! gzip of a body that fits in one packet: one block of DEFLATE's fixed codes (RFC 1951 §3.2.6).
+//! gzip of a body that fits in one packet: one block with DEFLATE's fixed codes (RFC 1951 §3.2.6).
 //!
-//! A library prepares for bodies of any length: it clears a hash table of 128 KB and works out codes of the body's own,
-//! which takes nine times as long as the body itself. The fixed codes need neither. Markup, JSON and English of 1 KB they
-//! leave a fifth to a third longer than a library does, mostly in one packet all the same; texts in which nothing comes
-//! twice (tokens, Base64) they hardly shorten, and bytes that are no ASCII they may make longer.
+//! A library prepares for bodies of any length: it clears a hash table of 128 KB and computes dynamic codes, which
+//! takes nine times as long as the compression of the body. The fixed codes need neither. For markup, JSON and English
+//! text of 1 KB the result is a fifth to a third longer than that of a library, but still fits in one packet in most
+//! cases. Texts without repetitions (tokens, Base64) are hardly shortened, and non-ASCII bytes may become longer.
 
 use libdeflater::crc32;
 
-/// The longest body that [`gzip_small`] takes, in bytes: with a head it fits in a packet of Ethernet even uncompressed.
+/// Maximum length of a body for [`gzip_small`] in bytes: with a head it fits in an Ethernet packet even uncompressed.
 pub const SMALL_MAX: usize = 1200;
 
-/// The fewest bytes that are worth a reference: as many as are hashed at once.
+/// Minimum length of a match: the number of bytes that are hashed.
 const MATCH_MIN: usize = 4;
-/// The most that one reference repeats (RFC 1951 §3.2.5).
+/// Maximum length of a match (RFC 1951 §3.2.5).
 const MATCH_MAX: usize = 258;
-/// The shortest match that has a code; [`LENGTHS`] begins with it.
+/// Shortest match with a code, the first of [`LENGTHS`].
 const LENGTH_FIRST: usize = 3;
 
-/// Slots of the table of places, as a power of two: 2 KB are cleared for each body.
+/// Base-2 logarithm of the size of the position table: 2 KB are cleared for each body.
 const HASH_BITS: u32 = 10;
 
-/// The head of a member (RFC 1952 §2.3): deflate, no name, no time, "fastest", system not told.
+/// Header of a member (RFC 1952 §2.3): deflate, no name, no time, "fastest", unknown system.
 const HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255];
 
-/// Bits in the order in which they are sent, the first the lowest, and how many.
+/// Bits in the order of transmission, the first is the lowest, and their number.
 #[derive(Clone, Copy)]
 struct Code {
     bits: u16,
@@ -33,7 +33,7 @@ struct Code {
 impl Code {
     const NONE: Self = Self { bits: 0, count: 0 };
 
-    /// The fixed code of a literal, of the end of a block, or of a range of lengths.
+    /// Returns the fixed code of a literal, of the end-of-block symbol, or of a range of lengths.
     const fn fixed(symbol: u16) -> Self {
         let (code, count) = match symbol {
             0..=143 => (0b0011_0000 + symbol, 8),
@@ -44,7 +44,7 @@ impl Code {
         Self { bits: sent_first_to_last(code, count), count }
     }
 
-    /// The code of a length with the bits that say which of its range it is.
+    /// Returns the code of a length with the extra bits of its range.
     const fn of_length(length: usize) -> Self {
         if length == MATCH_MAX {
             return Self::fixed(285);
@@ -56,7 +56,7 @@ impl Code {
     }
 }
 
-/// Codes are sent from their highest bit on, everything else from its lowest.
+/// Reverses a code: codes are sent from their highest bit, all other values from their lowest.
 const fn sent_first_to_last(code: u16, count: u8) -> u16 {
     code.reverse_bits() >> (16 - count)
 }
@@ -81,7 +81,7 @@ const LENGTHS: [Code; MATCH_MAX - LENGTH_FIRST + 1] = {
     codes
 };
 
-/// The codes of the ranges of distances, of five bits each.
+/// Codes of the ranges of distances, of five bits each.
 const DISTANCES: [u8; 32] = {
     let mut codes = [0; 32];
     let mut range = 0;
@@ -92,9 +92,9 @@ const DISTANCES: [u8; 32] = {
     codes
 };
 
-/// Encodes a body of at most [`SMALL_MAX`] bytes with gzip in about a microsecond; nothing of a longer one.
+/// Encodes a body of at most [`SMALL_MAX`] bytes with gzip in about a microsecond; returns `None` for a longer body.
 ///
-/// What cannot be compressed becomes an eighth longer, and 20 bytes.
+/// An incompressible body becomes an eighth plus 20 bytes longer.
 pub fn gzip_small(body: &[u8]) -> Option<Vec<u8>> {
     if body.len() > SMALL_MAX {
         return None;
@@ -110,7 +110,7 @@ pub fn gzip_small(body: &[u8]) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Writes a body as literals and references to what came before, each the last place that began with the same bytes.
+/// Writes a body as literals and references, each to the last position with the same bytes.
 fn deflate(body: &[u8], out: &mut Bits) {
     let mut places = Places([0; 1 << HASH_BITS]);
     let mut at = 0;
@@ -123,7 +123,8 @@ fn deflate(body: &[u8], out: &mut Bits) {
             continue;
         };
         out.put_reference(length, at - earlier);
-        // Of the places inside, the first and the last: all of them take half as long again and find no more.
+        // Only the first and the last position inside a match are stored: storing all of them increases the time by
+        // half and finds no more.
         for inside in [at + 1, at + length - 1] {
             places.replace(body, inside);
         }
@@ -131,11 +132,11 @@ fn deflate(body: &[u8], out: &mut Bits) {
     }
 }
 
-/// Where each hash of four bytes was seen last, counted from one; zero where it was not.
+/// Last position of each hash of four bytes, counted from one; zero if the hash has not occurred.
 struct Places([u16; 1 << HASH_BITS]);
 
 impl Places {
-    /// Notes a place, and says where bytes of the same hash were before; nothing near the end of the body.
+    /// Stores a position and returns the previous position with the same hash; `None` near the end of the body.
     fn replace(&mut self, body: &[u8], at: usize) -> Option<usize> {
         let bytes = body.get(at..)?.first_chunk::<MATCH_MIN>()?;
         let hash = u32::from_le_bytes(*bytes).wrapping_mul(0x9E37_79B1) >> (32 - HASH_BITS);
@@ -144,7 +145,7 @@ impl Places {
     }
 }
 
-/// How many bytes two places of a body have in common, at most [`MATCH_MAX`].
+/// Returns the number of equal bytes at two positions of a body, at most [`MATCH_MAX`].
 fn common(body: &[u8], earlier: usize, later: usize) -> usize {
     let most = (body.len() - later).min(MATCH_MAX);
     let (earlier, later) = (&body[earlier..earlier + most], &body[later..later + most]);
@@ -159,7 +160,7 @@ fn common(body: &[u8], earlier: usize, later: usize) -> usize {
     whole + earlier[whole..].iter().zip(&later[whole..]).take_while(|(byte, other)| byte == other).count()
 }
 
-/// Bits that become bytes.
+/// Writer of bits into bytes.
 struct Bits {
     bytes: Vec<u8>,
     held: u64,
@@ -167,7 +168,7 @@ struct Bits {
 }
 
 impl Bits {
-    /// Takes at most 32 bits.
+    /// Appends at most 32 bits.
     fn put(&mut self, bits: u32, count: u32) {
         self.held |= u64::from(bits) << self.count;
         self.count += count;
@@ -182,7 +183,7 @@ impl Bits {
         self.put(code.bits.into(), code.count.into());
     }
 
-    /// A length and how far back (RFC 1951 §3.2.5): 13 and 15 bits at the most.
+    /// Appends a length and a distance (RFC 1951 §3.2.5): at most 13 and 15 bits.
     fn put_reference(&mut self, length: usize, distance: usize) {
         let length = LENGTHS[length - LENGTH_FIRST];
         let over = distance as u32 - 1;
@@ -193,7 +194,7 @@ impl Bits {
         self.put(u32::from(length.bits) | distance << count, count + 5 + extra);
     }
 
-    /// The bytes, the last filled up with zeros.
+    /// Returns the bytes, the last padded with zeros.
     fn finish(mut self) -> Vec<u8> {
         let rest = self.held.to_le_bytes();
         self.bytes.extend_from_slice(&rest[..self.count.div_ceil(8) as usize]);
@@ -216,7 +217,7 @@ mod tests {
     fn bodies_of_all_lengths_and_kinds_come_back() {
         let mut random = fastrand::Rng::with_seed(7);
         for length in (0..300).chain((300..=SMALL_MAX).step_by(36)) {
-            // Of few letters much is said twice, at all distances; of 256 next to nothing.
+            // Bodies of few letters have matches at all distances; bodies of 256 letters have hardly any.
             for letters in [1, 2, 4, 30, 256] {
                 let body: Vec<u8> = (0..length).map(|_| random.u32(..letters) as u8).collect();
                 let packed = comes_back(&body);

@@ -1,4 +1,4 @@
-//! Codings over bodies that arrive piece by piece.
+//! Codings of bodies that arrive in pieces.
 
 mod decode;
 mod encode;

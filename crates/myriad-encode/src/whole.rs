@@ -1,4 +1,4 @@
-//! Compression of a body that is in memory whole, which is cheaper and denser than streaming it.
+//! Compression of a body that is completely in memory, which is cheaper and denser than streaming.
 
 use std::cell::RefCell;
 use std::io::Write;
@@ -7,7 +7,7 @@ use libdeflater::{CompressionLvl, Compressor};
 
 use crate::{Coding, DecodeError, EncodeError, Level, StreamDecoder};
 
-/// Encodes `body` whole; identity copies it.
+/// Encodes the whole `body`; identity copies it.
 pub fn compress(coding: Coding, level: Level, body: &[u8]) -> Result<Vec<u8>, EncodeError> {
     let number = i32::from(level.number(coding));
     match coding {
@@ -19,7 +19,8 @@ pub fn compress(coding: Coding, level: Level, body: &[u8]) -> Result<Vec<u8>, En
 }
 
 thread_local! {
-    /// The compressor that this thread used last, with its level: making one takes as long as a small page.
+    /// Last compressor used by this thread, with its level: creating a compressor costs the time of compressing a small
+    /// page.
     static LAST: RefCell<Option<(i32, Compressor)>> = const { RefCell::new(None) };
 }
 
@@ -52,13 +53,13 @@ fn brotli(level: i32, body: &[u8]) -> Result<Vec<u8>, EncodeError> {
     Ok(out)
 }
 
-/// The brotli window (RFC 7932 §9.1): what holds the body, but never under 18 bits, for up to 16 the encoder changes to
-/// a match finder that takes 20 ms where this one takes 1 (level 5, 40 KB) and finds less.
+/// Returns the size of the brotli window (RFC 7932 §9.1) in bits: enough for the body, but at least 18. Up to 16 bits
+/// the encoder uses a match finder that takes 20 ms instead of 1 ms (level 5, 40 KB) and finds less.
 fn window_bits(len: usize) -> i32 {
     (len.max(1).ilog2() as i32 + 1).clamp(18, 22)
 }
 
-/// Decodes `body` whole, to at most `max_len` bytes; identity copies it, under the same limit.
+/// Decodes the whole `body` to at most `max_len` bytes; identity copies it, with the same limit.
 pub fn decompress(coding: Coding, body: &[u8], max_len: usize) -> Result<Vec<u8>, DecodeError> {
     let mut out = Vec::new();
     let mut decoder = StreamDecoder::new(coding, max_len as u64)?;

@@ -1,37 +1,37 @@
-//! The holes of a page, and the bytes that they are kept in.
+//! Holes of a page, and their binary form in the store.
 
-/// What stands in the place of a hole.
+/// Include that fills a hole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Include {
-    /// Path and query that the part is asked for.
+    /// Path and query of the part.
     pub src: Box<[u8]>,
-    /// What is asked for where that fails.
+    /// Path and query used if `src` fails.
     pub alt: Option<Box<[u8]>>,
-    /// `onerror="continue"`: a part that cannot be had leaves nothing.
+    /// `onerror="continue"`: a part that cannot be fetched is replaced by nothing.
     pub on_error_nothing: bool,
 }
 
-/// A hole in a page.
+/// Hole in a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hole {
-    /// Where it begins in the page, bytes.
+    /// Position in the page, in bytes.
     pub at: u64,
-    /// How many bytes of the page stand for it where it is not filled.
+    /// Length of the page's fallback for the hole, in bytes.
     pub inline: u32,
-    /// What fills it.
+    /// Include that fills the hole.
     pub include: Include,
 }
 
-/// What was cut out of a page, kept beside it.
+/// Data removed from a page and stored with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cut {
-    /// Whether known visitors may read the page. Then the holes are for them alone; else they are filled for everybody.
+    /// True if known visitors may read the page. Then the holes are only filled for them, otherwise for all visitors.
     pub known: bool,
-    /// The argument by which parts are asked for together.
+    /// Query argument with which several parts are requested together.
     pub joint: Option<Box<[u8]>>,
-    /// The holes, in the order of the page.
+    /// Holes, in the order of the page.
     pub holes: Vec<Hole>,
-    /// Why known visitors may not read the page, where its origin says it ([`crate::why`]).
+    /// Reason why known visitors may not read the page, if its origin sends it ([`crate::why`]).
     pub why: Option<Box<[u8]>>,
 }
 
@@ -42,15 +42,16 @@ const NOTHING: u8 = 1;
 const ALT: u8 = 2;
 
 impl Cut {
-    /// What is kept with a page on its way that is filled for everybody: its holes are not known yet.
+    /// Binary form stored with a page in transit that is filled for all visitors and whose holes are not known yet.
     pub const TO_COME: &'static [u8] = &[0];
 
-    /// Whether everybody's page is to be filled.
+    /// Returns whether the page is filled for all visitors.
     pub fn is_for_everybody(&self) -> bool {
         !self.known && !self.holes.is_empty()
     }
 
-    /// As it is kept with the page: numbers little-endian, byte strings behind their length. Nothing where nothing was cut.
+    /// Returns the binary form stored with the page: numbers in little-endian, byte strings after their length. Returns
+    /// an empty vector if the page has neither holes nor ESI properties.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
         if !self.known && self.holes.is_empty() && self.why.is_none() {
@@ -70,7 +71,8 @@ impl Cut {
         out
     }
 
-    /// Reads what [`Self::encode`] gave; none where it is empty or damaged, or where the holes do not fit a page of `length` bytes.
+    /// Parses the output of [`Self::encode`]. Returns `None` if it is empty or damaged, or if the holes do not fit a
+    /// page of `length` bytes.
     pub fn decode(bytes: &[u8], length: u64) -> Option<Self> {
         let mut reader = Reader(bytes);
         let mut cut = reader.head()?;
@@ -92,12 +94,13 @@ impl Cut {
         Some(cut)
     }
 
-    /// Whether kept bytes say that known visitors may read the page.
+    /// Returns whether the stored bytes allow known visitors to read the page.
     pub fn is_known(bytes: &[u8]) -> bool {
         bytes.first().is_some_and(|flags| flags & KNOWN > 0)
     }
 
-    /// Whether kept bytes say that the page is filled for everybody: it has holes, or [`Self::TO_COME`].
+    /// Returns whether the stored bytes mark the page as filled for all visitors: it has holes, or the bytes are
+    /// [`Self::TO_COME`].
     pub fn is_filled(bytes: &[u8]) -> bool {
         let Some(flags) = bytes.first() else { return false };
         if flags & KNOWN > 0 {
@@ -107,7 +110,7 @@ impl Cut {
         flags & WHY == 0 || reader.head().is_some_and(|_| !reader.0.is_empty())
     }
 
-    /// Why known visitors may not read the page, as kept bytes say it.
+    /// Returns the reason in the stored bytes why known visitors may not read the page.
     pub fn why_of(bytes: &[u8]) -> Option<Box<[u8]>> {
         Reader(bytes).head()?.why
     }
@@ -121,7 +124,7 @@ fn put(out: &mut Vec<u8>, text: &[u8]) {
 struct Reader<'a>(&'a [u8]);
 
 impl Reader<'_> {
-    /// All that stands before the holes.
+    /// Parses all fields before the holes.
     fn head(&mut self) -> Option<Cut> {
         let flags = self.array::<1>()?[0];
         let joint = if flags & JOINT > 0 { Some(self.text()?) } else { None };

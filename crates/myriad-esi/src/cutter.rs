@@ -1,4 +1,4 @@
-//! Cuts the markup out of a page that comes in pieces.
+//! Removes the markup from a page that arrives in pieces.
 //!
 //! ```text
 //!           <esi:include>                  <esi:remove>, <esi:inline>
@@ -6,8 +6,8 @@
 //!           </esi:include>                 </esi:remove>, </esi:inline>
 //! ```
 //!
-//! Inside and while dropping, only the closing tag of what was opened is markup. What cannot be a tag is text at once; what may
-//! become one is held, [`LONGEST_TAG`] bytes at most.
+//! In the states Inside and Dropping, only the matching closing tag is markup. Bytes that cannot be a tag are emitted
+//! as text immediately. Bytes that may become a tag are buffered, at most [`LONGEST_TAG`] bytes.
 
 use memchr::{memchr, memchr2};
 
@@ -15,72 +15,73 @@ use crate::tag::{self, Name, Tag};
 use crate::target::{target, unescaped};
 use crate::{Hole, Include, Said};
 
-/// Longest tag, bytes; what is longer is text.
+/// Maximum length of a tag, in bytes. Longer tags are text.
 const LONGEST_TAG: usize = 4096;
 const COMMENT: &[u8] = b"<!--esi";
 const COMMENT_END: &[u8] = b"-->";
 const TAGS: [&[u8]; 2] = [b"<esi:", b"</esi:"];
 
-/// Bounds of a page, and what is its own.
+/// Limits and properties of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Most includes of a page; those beyond are left out.
+    /// Maximum number of includes per page. Further includes are dropped.
     pub includes: usize,
-    /// The `Host` of the page's URL, by which includes may name it; empty for none.
+    /// `Host` of the page's URL, which includes may contain; empty for none.
     pub host: Box<[u8]>,
 }
 
-/// What was refused of a page.
+/// Counts of rejected markup.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refused {
-    /// Includes beyond the bound.
+    /// Includes beyond the limit.
     pub too_many: u32,
-    /// Includes of what is no path of the same host.
+    /// Targets of includes (`src` or `alt`) that are not a path of the same host.
     pub foreign: u32,
-    /// Tags that were opened and not closed.
+    /// Tags that were not closed.
     pub unclosed: u32,
 }
 
 impl Refused {
-    /// Whether anything was.
+    /// Returns whether any markup was rejected.
     pub fn is_something(self) -> bool {
         self != Self::default()
     }
 }
 
-/// Who gets what is cut apart.
+/// Receiver of the text and includes of a page.
 pub trait Sink {
-    /// Text of the page; between [`Self::open`] and [`Self::close`], what stands for an include where it is not filled.
+    /// Receives text of the page. Text between [`Self::open`] and [`Self::close`] is the fallback of the include.
     fn text(&mut self, text: &[u8]);
 
-    /// An include begins.
+    /// Starts an include.
     fn open(&mut self, include: Include);
 
-    /// The include ends. Not `sound`: its closing tag was not there, and what has come since it began is none of it.
+    /// Closes the include. If `sound` is false, its closing tag is missing, and the text since the start of the include
+    /// does not belong to it.
     fn close(&mut self, sound: bool);
 }
 
-/// Where in a page the cutter is.
+/// State of the cutter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Outside,
-    /// Whether the include was taken: one that was refused is no hole.
+    /// True if the include was accepted. A rejected include is not a hole.
     Inside(bool),
     Dropping(Name),
 }
 
-/// What begins at a place of the page.
+/// Element at a position of the page.
 enum Mark<'a> {
     /// Text.
     Nothing,
-    /// It cannot be told yet.
+    /// Undecided without more bytes.
     More,
     CommentBegins,
     CommentEnds,
     Tag(Tag<'a>, usize),
 }
 
-/// Cuts a page.
+/// Cutter of a page.
 #[derive(Debug)]
 pub struct Cutter {
     token: Option<Box<[u8]>>,
@@ -93,7 +94,7 @@ pub struct Cutter {
 }
 
 impl Cutter {
-    /// Begins a page of which its origin has said that.
+    /// Starts a page with the properties sent by its origin.
     pub fn new(said: &Said, limits: Limits) -> Self {
         Self {
             token: said.token.clone(),
@@ -106,7 +107,7 @@ impl Cutter {
         }
     }
 
-    /// Takes the next piece of the page.
+    /// Processes the next piece of the page.
     pub fn push(&mut self, piece: &[u8], sink: &mut impl Sink) {
         if self.held.is_empty() {
             let read = self.read(piece, false, sink);
@@ -120,7 +121,7 @@ impl Cutter {
         }
     }
 
-    /// The page is over: what was held is text. Says what was refused.
+    /// Finishes the page: buffered bytes are text. Returns the counts of rejected markup.
     pub fn finish(&mut self, sink: &mut impl Sink) -> Refused {
         let text = std::mem::take(&mut self.held);
         self.read(&text, true, sink);
@@ -137,7 +138,7 @@ impl Cutter {
         self.refused
     }
 
-    /// Reads as much of `text` as can be told; returns how much.
+    /// Processes `text` up to an undecided position. Returns the number of processed bytes.
     fn read(&mut self, text: &[u8], is_last: bool, sink: &mut impl Sink) -> usize {
         let (mut from, mut at) = (0, 0);
         loop {
@@ -184,7 +185,7 @@ impl Cutter {
         }
     }
 
-    /// What begins with the first byte of `text`.
+    /// Returns the element that starts with the first byte of `text`.
     fn mark<'a>(&self, text: &'a [u8], is_last: bool) -> Mark<'a> {
         let more = if is_last { Mark::Nothing } else { Mark::More };
         if text[0] == b'-' {
@@ -220,7 +221,7 @@ impl Cutter {
         }
     }
 
-    /// Whether a tag that is well-formed counts here.
+    /// Returns whether a well-formed tag is markup in the current state.
     fn is_markup(&self, tag: &Tag<'_>) -> bool {
         let bears =
             self.token.as_deref().is_none_or(|token| !token.is_empty() && tag.get(b"token") == Some(token));
@@ -267,7 +268,7 @@ impl Cutter {
         }
     }
 
-    /// The include that a tag asks for; none where it is refused.
+    /// Returns the include of a tag; `None` if it is rejected.
     fn include(&mut self, tag: &Tag<'_>) -> Option<Include> {
         let target = |name: &[u8]| tag.get(name).map(|uri| target(&unescaped(uri), &self.limits.host));
         let (src, alt) = (target(b"src").flatten(), target(b"alt"));
@@ -284,19 +285,19 @@ impl Cutter {
     }
 }
 
-/// Whether `text` begins with `word`; none where it is too short to tell.
+/// Returns whether `text` starts with `word`; `None` if it is too short to decide.
 fn begins(text: &[u8], word: &[u8]) -> Option<bool> {
     if text.len() < word.len() && word.starts_with(text) { None } else { Some(text.starts_with(word)) }
 }
 
-/// Everybody's page as it comes, and the holes in it.
+/// Collects the text of the common page, and its holes.
 #[derive(Debug, Default)]
 pub struct Collected {
     /// Text that was not taken yet.
     pub text: Vec<u8>,
-    /// The holes so far.
+    /// Holes so far.
     pub holes: Vec<Hole>,
-    /// Bytes of text so far.
+    /// Number of bytes of text so far.
     at: u64,
 }
 

@@ -1,15 +1,16 @@
-//! Parts that are asked for together, and the answer that they come in.
+//! Parts that are requested together, and the format of the combined response.
 //!
 //! ```text
 //! Line -- "NAME LENGTH[ SECONDS]\n" --> Bytes -- LENGTH of them, "\n" --> Line
 //! ```
 
-/// Longest name of a part, bytes.
+/// Maximum length of a part's name, in bytes.
 const LONGEST_NAME: usize = 64;
-/// Longest line before a part, bytes: a name and two numbers.
+/// Maximum length of the line before a part, in bytes: a name and two numbers.
 const LONGEST_LINE: usize = LONGEST_NAME + 2 * 21;
 
-/// The name of a part, where the target ends with the joint argument and one name; and what stands before the name.
+/// Returns the target up to the name, and the name of the part, if the joint argument with a single name is last in the
+/// target.
 pub fn joint_name<'a>(target: &'a [u8], argument: &[u8]) -> Option<(&'a [u8], &'a [u8])> {
     let at = target.iter().rposition(|byte| matches!(byte, b'?' | b'&'))? + 1;
     let name = target[at..].strip_prefix(argument)?.strip_prefix(b"=")?;
@@ -21,28 +22,28 @@ fn is_name(name: &[u8]) -> bool {
     (1..=LONGEST_NAME).contains(&name.len()) && name.iter().all(is_allowed)
 }
 
-/// One part of a joint answer.
+/// Part of a combined response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fragment {
-    /// Its name.
+    /// Name.
     pub name: Box<[u8]>,
-    /// Its bytes.
+    /// Content.
     pub bytes: Vec<u8>,
-    /// Seconds that it may be kept, where it says so itself.
+    /// Validity in seconds, if given.
     pub keep_s: Option<u64>,
 }
 
-/// Why a joint answer cannot be read further.
+/// Reason why a combined response cannot be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadFragments {
-    /// A line before a part is none, or no line feed follows a part.
+    /// The line before a part is invalid, or a part is not followed by a line feed.
     Form,
-    /// It is longer than it may be.
+    /// The parts exceed the size limit.
     TooLong,
 }
 
 impl BadFragments {
-    /// A few words for logs.
+    /// Returns a short text for logs.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Form => "it does not have the form of application/x-myriad-fragments",
@@ -51,7 +52,7 @@ impl BadFragments {
     }
 }
 
-/// Reads a joint answer that comes in pieces. Bound: all parts together are no longer than was said.
+/// Parser of a combined response that arrives in pieces. The total size of the parts is bounded.
 #[derive(Debug)]
 pub struct Fragments {
     line: Vec<u8>,
@@ -60,15 +61,15 @@ pub struct Fragments {
 }
 
 impl Fragments {
-    /// A reader of an answer of at most so many bytes.
+    /// Creates a parser for parts of at most `most_bytes` bytes in total.
     pub fn new(most_bytes: usize) -> Self {
         Self { line: Vec::new(), part: None, left: most_bytes }
     }
 
-    /// Takes bytes in, up to the end of a part at most. A part that is whole is given out.
+    /// Processes bytes, at most up to the end of a part. Returns a complete part.
     ///
     /// # Errors
-    /// The answer is not one, or is too long: nothing more of it can be read.
+    /// Returns an error if the response is invalid or too long. It cannot be parsed further.
     pub fn push(&mut self, input: &mut &[u8]) -> Result<Option<Fragment>, BadFragments> {
         while let Some(first) = input.first() {
             match &mut self.part {
@@ -98,7 +99,7 @@ impl Fragments {
         Ok(None)
     }
 
-    /// Whether the answer may end here.
+    /// Returns whether the response may be complete at this position.
     pub fn is_between_parts(&self) -> bool {
         self.line.is_empty() && self.part.is_none()
     }

@@ -1,17 +1,17 @@
-//! Edge side includes (ESI Language Specification 1.0, the subset that `docs/esi.md` names) without I/O.
+//! Edge side includes (ESI Language Specification 1.0, the subset described in `docs/esi.md`) without I/O.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `said` | whether an answer has markup, and what its origin says of it |
-//! | `tag` | one tag: its name and its attributes |
-//! | `cutter` | cuts the markup out of a page that comes in pieces |
-//! | `target` | what an include may ask for: paths of the same host |
-//! | `cut` | the holes of a page as they are kept with it |
-//! | `joint` | parts that are asked for together, and the answer that they come in |
+//! | `said` | detects markup in a response, and parses its properties sent by the origin |
+//! | `tag` | parser of a tag: its name and its attributes |
+//! | `cutter` | removes the markup from a page that arrives in pieces |
+//! | `target` | allowed targets of an include: paths of the same host |
+//! | `cut` | holes of a page, as stored with it |
+//! | `joint` | parts that are requested together, and the combined response |
 //!
 //! ```text
-//! bytes of the origin -> Cutter -> everybody's page, and beside it a list of holes (Cut)
-//! everybody's page, holes, parts of one visitor -> that visitor's page
+//! bytes of the origin -> Cutter -> common page, and a separate list of holes (Cut)
+//! common page, holes, parts of a visitor -> page of that visitor
 //! ```
 
 #![forbid(unsafe_code)]

@@ -1,26 +1,27 @@
-//! What an origin says of the markup in its answer.
+//! Properties of the markup in a response, as sent by its origin.
 
-/// Longest token and longest name of an argument, bytes.
+/// Maximum length of a token and of an argument name, in bytes.
 const LONGEST: usize = 64;
-/// Shortest token: below that it could be guessed.
+/// Minimum length of a token, in bytes. A shorter token could be guessed.
 const SHORTEST_TOKEN: usize = 8;
-/// Longest reason that is kept, bytes; the rest of a longer one is left out.
+/// Maximum length of a stored reason, in bytes. Longer reasons are truncated.
 const LONGEST_REASON: usize = 200;
 
-/// What an origin says of an answer that has markup.
+/// Properties of a response with markup.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Said {
-    /// Known visitors may read the page, with their own parts in the place of the marked ones.
+    /// True if known visitors may read the page, with their parts in place of the marked parts.
     pub known: bool,
-    /// The argument by which parts are asked for together.
+    /// Query argument with which several parts are requested together.
     pub joint: Option<Box<[u8]>>,
-    /// The word that markup bears; all other is text.
+    /// Token that markup must contain; tags without it are text.
     pub token: Option<Box<[u8]>>,
 }
 
 impl Said {
-    /// Reads the values of `Surrogate-Control`, `X-Myriad-ESI` and `X-LiteSpeed-Cache-Control`; none where the answer has no markup.
-    /// What cannot be read of the second is taken for the safe side: `known` does not hold, and a token that is none matches no tag.
+    /// Parses the values of `Surrogate-Control`, `X-Myriad-ESI` and `X-LiteSpeed-Cache-Control`. Returns `None` if the
+    /// response has no markup. With an invalid or unknown word in the second field, `known` is false, and a token
+    /// matches no tag.
     pub fn of<'a>(
         surrogate: impl Iterator<Item = &'a [u8]>,
         own: impl Iterator<Item = &'a [u8]>,
@@ -42,7 +43,7 @@ impl Said {
                     is_sound &= said.token.is_none() && is_name(&word[at + 1..], SHORTEST_TOKEN);
                     said.token = Some(word[at + 1..].into());
                 }
-                // `why=`, or a word of a later version that may take something back.
+                // `why=`, or a word of a later version that may restrict the others.
                 _ => is_sound = false,
             }
         }
@@ -56,8 +57,8 @@ impl Said {
     }
 }
 
-/// Why known visitors may not read a page, as its `X-Myriad-ESI` says it: `why="TEXT"`, without commas. What no quoted text of an HTTP
-/// field may hold becomes `_`.
+/// Returns the reason in `X-Myriad-ESI` why known visitors may not read a page: `why="TEXT"`, without commas. Bytes
+/// that are not allowed in a quoted string of an HTTP field become `_`.
 pub fn why<'a>(own: impl Iterator<Item = &'a [u8]>) -> Option<Box<[u8]>> {
     let text = words(own).find_map(|word| {
         let (name, value) = word.split_at_checked(4)?;
@@ -71,7 +72,7 @@ pub fn why<'a>(own: impl Iterator<Item = &'a [u8]>) -> Option<Box<[u8]>> {
     (!text.is_empty()).then_some(text)
 }
 
-/// The words of fields that are lists.
+/// Iterates over the elements of list fields.
 fn words<'a>(values: impl Iterator<Item = &'a [u8]>) -> impl Iterator<Item = &'a [u8]> {
     values
         .flat_map(|value| value.split(|byte| *byte == b','))
@@ -83,10 +84,11 @@ fn is(word: &[u8], name: &[u8]) -> bool {
     word.eq_ignore_ascii_case(name)
 }
 
-/// `content="ESI/1.0"`, alone or among others (Edge Architecture Specification section 2.3).
+/// Returns whether a word is `content="ESI/1.0"`, possibly with other values (Edge Architecture Specification section
+/// 2.3).
 fn is_content(word: &[u8]) -> bool {
     let Some((name, value)) = word.split_at_checked(8) else { return false };
-    // What stands behind a semicolon names the surrogate that it is for.
+    // The part after a semicolon names the target surrogate.
     let value = value.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
     let value = value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\"")).unwrap_or(value);
     is(name, b"content=") && value.split(u8::is_ascii_whitespace).any(|content| is(content, b"esi/1.0"))

@@ -1,31 +1,32 @@
-//! One tag: `<esi:NAME ATTRIBUTES>`, `<esi:NAME ATTRIBUTES/>`, `</esi:NAME ATTRIBUTES>`.
+//! Parser of a tag: `<esi:NAME ATTRIBUTES>`, `<esi:NAME ATTRIBUTES/>`, `</esi:NAME ATTRIBUTES>`.
 
-/// Most attributes of a tag.
+/// Maximum number of attributes per tag.
 const MOST: usize = 16;
 
-/// Which tag it is.
+/// Name of a tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Name {
     Include,
     Remove,
     Comment,
-    /// LiteSpeed's: what a part comes to, said beside the page. It is not believed: the part is asked for when it is needed.
+    /// LiteSpeed's tag with the content of a part inside the page. The content is not used: the part is requested when
+    /// needed.
     Inline,
 }
 
-/// A tag that is well-formed.
+/// Well-formed tag.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Tag<'a> {
     pub name: Name,
-    /// `</...>`.
+    /// True for `</...>`.
     pub closes: bool,
-    /// `.../>`.
+    /// True for `.../>`.
     pub is_empty: bool,
     attributes: Vec<(&'a [u8], &'a [u8])>,
 }
 
 impl<'a> Tag<'a> {
-    /// Reads a tag from its `<` to its `>`.
+    /// Parses a tag from its `<` to its `>`.
     pub(crate) fn parse(text: &'a [u8]) -> Option<Self> {
         let text = text.strip_prefix(b"<")?.strip_suffix(b">")?;
         let (closes, text) = text.strip_prefix(b"/").map_or((false, text), |text| (true, text));
@@ -43,13 +44,13 @@ impl<'a> Tag<'a> {
         (!(closes && is_empty)).then_some(Self { name, closes, is_empty, attributes })
     }
 
-    /// The value of an attribute, as it stands there.
+    /// Returns the value of an attribute as written.
     pub(crate) fn get(&self, name: &[u8]) -> Option<&'a [u8]> {
         self.attributes.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| *value)
     }
 }
 
-/// The attributes; none where they are not well-formed, or one stands there twice.
+/// Parses the attributes; `None` if they are not well-formed or contain a duplicate.
 fn attributes(mut rest: &[u8]) -> Option<Vec<(&[u8], &[u8])>> {
     let mut found: Vec<(&[u8], &[u8])> = Vec::new();
     loop {
@@ -75,7 +76,8 @@ fn attributes(mut rest: &[u8]) -> Option<Vec<(&[u8], &[u8])>> {
     }
 }
 
-/// Where the tag that `text` begins with ends: behind its `>`. None where that is not there yet; an error where it cannot be a tag.
+/// Returns the length of the tag at the start of `text`, including its `>`; `None` if it is incomplete, or an error if
+/// it cannot be a tag.
 pub(crate) fn end(text: &[u8]) -> Result<Option<usize>, ()> {
     let mut quote = None;
     for (at, byte) in text.iter().enumerate().skip(1) {
@@ -102,7 +104,7 @@ mod tests {
         assert_eq!(tag.get(b"alt"), None);
         let close = Tag::parse(b"</esi:remove token=\"a\">").expect("a tag");
         assert!(close.closes && close.get(b"token") == Some(b"a"));
-        // As LiteSpeed Cache writes them.
+        // As written by LiteSpeed Cache.
         assert!(
             Tag::parse(b"<esi:include src='/?lsesi=a' cache-control='private,no-vary' as-var='1' />")
                 .is_some()

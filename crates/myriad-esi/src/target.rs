@@ -1,10 +1,10 @@
-//! What an include may ask for.
+//! Allowed targets of an include.
 
-/// Longest target, bytes.
+/// Maximum length of a target, in bytes.
 const LONGEST: usize = 2048;
 
-/// Path and query of a `src` or `alt` whose entities are undone; none where it is on another host than `host`, or is no target of
-/// a request (RFC 9112 section 3.2.1).
+/// Returns the path and query of a `src` or `alt` with decoded entities. Returns `None` if it is on a host other than
+/// `host`, or not a valid request target (RFC 9112 section 3.2.1).
 pub(crate) fn target(uri: &[u8], host: &[u8]) -> Option<Box<[u8]>> {
     let path = match scheme_length(uri) {
         0 => uri,
@@ -35,7 +35,7 @@ fn scheme_length(uri: &[u8]) -> usize {
         .map_or(0, |scheme| scheme.len())
 }
 
-/// The text of an attribute with its entities undone: those that PHP's `htmlspecialchars` makes.
+/// Decodes the entities that PHP's `htmlspecialchars` generates in an attribute value.
 pub(crate) fn unescaped(text: &[u8]) -> Vec<u8> {
     const ENTITIES: [(&[u8], u8); 7] = [
         (b"&amp;", b'&'),

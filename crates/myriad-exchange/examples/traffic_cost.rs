@@ -1,4 +1,4 @@
-//! What counting a request costs: `cargo run --release -p myriad-exchange --example traffic_cost`.
+//! Measures the cost of counting a request: `cargo run --release -p myriad-exchange --example traffic_cost`.
 
 use std::hint::black_box;
 use std::sync::Arc;

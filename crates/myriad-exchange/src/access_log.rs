@@ -1,4 +1,4 @@
-//! Writes what became of an exchange to the access logs of its place.
+//! Access log lines of finished exchanges.
 
 use std::path::PathBuf;
 
@@ -7,12 +7,12 @@ use myriad_script::Frame;
 
 use crate::exchange::{Exchange, Request, paths, scratch};
 
-/// Writes a finished exchange to the logs of the place that answered it.
+/// Writes a line for a finished exchange to each access log of the place that answered it.
 pub fn write(exchange: &mut Exchange) {
     if exchange.request.place().logs.access.is_empty() {
         return;
     }
-    // `$http_host` of a log is what came; all others are told the host in its one spelling.
+    // `$http_host` in a log is the `Host` field as received; everywhere else it is normalized.
     exchange.request.received.head.restore_host();
     let site = std::rc::Rc::clone(&exchange.request.site);
     let place = site.runtime.place(exchange.request.route.place);
@@ -29,12 +29,13 @@ pub fn write(exchange: &mut Exchange) {
     }
 }
 
-/// The path of a target that holds variables, for this request; none for another target, or where there is to be no log.
+/// Returns the path of a log target with variables, evaluated for this request. Returns `None` for any other target,
+/// and if the root of the request is not an existing directory.
 fn path_of(target: &LogTarget, request: &Request, frame: &mut Frame) -> Option<PathBuf> {
     let LogTarget::Variable(..) = target else { return None };
     let has_root = scratch::with_buffer(|root| {
         paths::root(request, frame, root).is_ok() && paths::look(request, frame, root).is_directory()
     });
-    // A name that a client made up, `$host` for instance, must not fill the disk: nginx demands the same.
+    // Like nginx, requires an existing root, so that names chosen by clients (e.g. `$host`) cannot fill the disk.
     if has_root { target.path(request, frame, &request.runtime().prefix) } else { None }
 }

@@ -1,12 +1,14 @@
-//! What follows an answer that has been sent, begun by whom its place has for it.
+//! Actions that run after the response has been sent, if the place configures one.
 
 use std::rc::Rc;
 
 use crate::exchange::Exchange;
 
-/// Begins what follows a request that is over, where its place has something: then the line of the access log comes from there.
+/// Starts the action that follows a finished request, if its place has one. Returns whether it was started; it then
+/// writes the access log line.
 ///
-/// Nothing follows a request that could not be read, which has no URI, nor one whose connection was dropped instead of an answer (444).
+/// No action follows a request that could not be parsed (it has no URI), or a connection that was closed without a
+/// response (444).
 pub fn begin(exchange: &mut Exchange) -> bool {
     if exchange.request.place().logs.after_sent.is_none() {
         return false;

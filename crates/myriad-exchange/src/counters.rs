@@ -1,4 +1,5 @@
-//! Counters and snapshots for people and monitoring: what serves counts here, what shows reads a [`Snapshot`].
+//! Counters of a worker and snapshots of them: the serving code updates the counters, status pages and monitoring read
+//! a [`Snapshot`].
 
 use std::fmt;
 
@@ -6,47 +7,47 @@ use myriad_page::Counter;
 
 use crate::traffic::{Board, ServedCounts};
 
-/// What one worker has done since it started. Each is counted where it happens, never estimated.
+/// Activity of one worker since it started. Each event is counted where it happens; no figure is an estimate.
 #[derive(Debug, Default)]
 pub struct Counters {
     /// Connections accepted.
     pub accepted: Counter,
-    /// Connections that are over.
+    /// Connections closed.
     pub closed: Counter,
-    /// Connections of whose next request a part has arrived; goes down too.
+    /// Connections on which a part of the next request has arrived. This is a gauge: it also decreases.
     pub reading: Counter,
-    /// Exchanges begun.
+    /// Exchanges started.
     pub begun: Counter,
     /// Exchanges finished.
     pub requests: Counter,
     /// Stored pages served, fresh or stale.
     pub hits: Counter,
-    /// Pages fetched because none was stored, or none that could be served.
+    /// Pages fetched because no stored page existed or none could be served.
     pub misses: Counter,
     /// Requests sent to an origin.
     pub fetches: Counter,
     /// Bytes sent to clients.
     pub bytes: Counter,
-    /// Memory that its connections and answers hold.
+    /// Memory used by connections and responses.
     pub held: HeldCounts,
-    /// What is known of every request.
+    /// Figures counted for every request.
     pub served: ServedCounts,
-    /// Requests by key: servers, filters, origins, whatever is counted apart.
+    /// Requests by key: server, filter, origin and every other separately counted group.
     pub traffic: Board,
 }
 
-/// Memory of a worker, bytes, as it was measured last: each second.
+/// Memory of a worker, in bytes, as of the last measurement. It is measured once per second.
 #[derive(Debug, Default)]
 pub struct HeldCounts {
     /// State of connections.
     pub connections: Counter,
     /// Buffers of requests.
     pub buffers: Counter,
-    /// Bodies on their way, of requests and of answers that wait for their clients.
+    /// Bodies in transit: request bodies, and response bodies waiting for their clients.
     pub bodies: Counter,
 }
 
-/// The counters at one moment.
+/// Values of the counters at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
     /// See [`Counters::accepted`].
@@ -70,10 +71,10 @@ pub struct Snapshot {
 }
 
 impl Counters {
-    /// Reads all counters. They are read one after the other: under load they may be some requests apart.
+    /// Reads all counters. They are read in sequence, so under load they can differ by a few requests.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot {
-            // What ends is read before what begins, so that nothing seems to end that has not begun.
+            // Counters of finished events are read before those of started events, so that no difference is negative.
             closed: self.closed.get(),
             accepted: self.accepted.get(),
             reading: self.reading.get(),
@@ -88,17 +89,17 @@ impl Counters {
 }
 
 impl Snapshot {
-    /// Connections open (`$connections_active`).
+    /// Returns the number of open connections (`$connections_active`).
     pub fn active(&self) -> u64 {
         self.accepted.saturating_sub(self.closed)
     }
 
-    /// Exchanges under way (`$connections_writing`).
+    /// Returns the number of exchanges in progress (`$connections_writing`).
     pub fn writing(&self) -> u64 {
         self.begun.saturating_sub(self.requests)
     }
 
-    /// Connections that wait for a request (`$connections_waiting`).
+    /// Returns the number of connections that wait for a request (`$connections_waiting`).
     pub fn waiting(&self) -> u64 {
         self.active().saturating_sub(self.reading + self.writing())
     }

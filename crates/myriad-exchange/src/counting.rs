@@ -1,4 +1,4 @@
-//! Requests of clients counted: as they begin, and when they are over.
+//! Counts client requests when they start and when they finish.
 
 use std::rc::Rc;
 
@@ -8,12 +8,12 @@ use crate::exchange::{Exchange, Request};
 use crate::traffic::{Served, TlsEnd};
 use crate::worker::Generation;
 
-/// Notes that a request has begun whose server is known.
+/// Counts the start of a request whose server is known.
 pub fn begin(request: &Request) {
     request.server().traffic.begin(request.site.worker.number);
 }
 
-/// Counts a request that is over, when its end has been noted; also by whom its place has for it.
+/// Counts a finished request after its outcome has been recorded, also in the counting feature of its place, if any.
 pub fn end(exchange: &mut Exchange) {
     always(&exchange.request);
     if exchange.request.place().logs.counting.is_none() {
@@ -25,7 +25,8 @@ pub fn end(exchange: &mut Exchange) {
     }
 }
 
-/// Counts a handshake, for the server that the client has named or that its listener has for others.
+/// Counts a TLS handshake, for the worker and for the server that the client named or the default server of its
+/// listener.
 pub fn handshake(site: &Generation, connection: &Connection, end: TlsEnd) {
     let runtime = &site.runtime;
     site.worker.counters.served.shake_hands(end);
@@ -34,14 +35,15 @@ pub fn handshake(site: &Generation, connection: &Connection, end: TlsEnd) {
     }
 }
 
-/// Counts a client whose certificate did not convince the server of a request; `code` is that of OpenSSL, 0 where there is none.
+/// Counts a client whose certificate failed verification by the server of a request. `code` is the OpenSSL error code,
+/// 0 if there was no error code.
 pub fn unverified(request: &Request, code: u32) {
     let worker = &request.site.worker;
     worker.counters.served.shake_hands(TlsEnd::Unverified(code));
     request.server().traffic.shake_hands(worker.number, TlsEnd::Unverified(code));
 }
 
-/// What is counted of every request: some loads and stores in memory of this worker.
+/// Counts the figures recorded for every request. It costs a few loads and stores in memory of this worker.
 fn always(request: &Request) {
     let (sent, outcome) = (&request.outcome.sent, &request.outcome);
     request.count_cache_status(sent.body_bytes);
@@ -67,7 +69,8 @@ fn always(request: &Request) {
     });
 }
 
-/// The bytes of the body that was sent as they were before their coding; 0 where it has none, or did not leave whole.
+/// Returns the size of the sent body before its content coding, in bytes; 0 if there was no body or it was not sent
+/// completely.
 fn uncoded(request: &Request) -> u64 {
     let (sent, answered) = (&request.outcome.sent, &request.outcome.answered);
     if sent.body_bytes == 0 || !sent.complete {

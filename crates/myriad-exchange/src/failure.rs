@@ -1,19 +1,19 @@
-//! The end of a process that cannot go on: a panic has ended a part of it that it needs.
+//! Shutdown of a process that cannot continue because a panic has terminated a part of it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rustix::process::{Signal, getpid, kill_process};
 
-/// How long the process has to write down what outlives it. The next one waits for its end.
+/// Maximum time that the failing process may spend on saving its state. Its successor waits until it exits.
 const PATIENCE: Duration = Duration::from_millis(700);
 
-/// Whether the process has failed; all its threads share one.
+/// Flag that records that the process has failed. All threads share it.
 #[derive(Debug, Default)]
 pub struct Failure(AtomicBool);
 
 impl Failure {
-    /// Ends the process as the signal TERM does, which lets zones write down what they know, and in any case soon.
+    /// Terminates the process with SIGTERM, so that zones can save their state, and forcibly after a short time limit.
     pub fn end_process(&self) {
         if self.0.swap(true, Ordering::AcqRel) {
             return;
@@ -28,7 +28,7 @@ impl Failure {
         }
     }
 
-    /// Whether it has failed.
+    /// Returns whether the process has failed.
     pub fn has_failed(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }

@@ -1,4 +1,4 @@
-//! What a feature is to the rest.
+//! Interface between a feature and the rest of the server.
 
 use std::fmt::Debug;
 use std::path::Path;
@@ -15,23 +15,23 @@ use crate::exchange::Handler;
 use crate::exchange::variables::Row;
 use crate::runtime::{PlaceFeatures, SettingsCompiler};
 
-/// A feature.
+/// Feature: directives, variables and their compilation.
 pub struct Feature {
-    /// Its directives.
+    /// Directives of the feature.
     pub family: Family,
-    /// Its variables.
+    /// Variables of the feature.
     pub variables: &'static [Row],
-    /// Compiles its settings of a level, and keeps what comes of them.
+    /// Compiles the settings of a configuration level and stores the result in the place.
     pub compile: fn(&mut dyn SettingsCompiler, &Settings, &mut PlaceFeatures),
-    /// Adds what it finds odd in a configuration that is sound.
+    /// Adds warnings about suspicious parts of a valid configuration.
     pub warn: fn(&HttpConf, &mut Vec<Diagnostic>),
-    /// Opens the tables that compute variables whose names the configuration chooses.
+    /// Opens the tables that compute variables whose names are chosen by the configuration.
     pub tables: fn(&mut TableMaking<'_>) -> Vec<TableVariable>,
 }
 
 impl Feature {
-    /// A feature with nothing to compile: what it brings is a handler, or asked for where it is used. Its directives stand in that
-    /// section of the docs.
+    /// Creates a feature with nothing to compile, because it provides a handler or is looked up where it is used. Its
+    /// directives are documented in `section`.
     pub const fn new(section: &'static str, rows: &'static [Directive]) -> Self {
         Self {
             family: Family::new(section, rows),
@@ -42,37 +42,37 @@ impl Feature {
         }
     }
 
-    /// A feature with directives that every protocol of origins has, under its prefix.
+    /// Adds directives that exist for every origin protocol, each under the prefix of the protocol.
     #[must_use]
     pub const fn and_of_origins(self, rows: &'static [FamilyRow]) -> Self {
         Self { family: self.family.and_of_origins(rows), ..self }
     }
 
-    /// A feature that says of each location and each `if` what only the whole of it shows.
+    /// Adds a check of each complete location and each complete `if` block.
     #[must_use]
     pub const fn examining_blocks(self, examine: ExamineBlock) -> Self {
         Self { family: self.family.examining_blocks(examine), ..self }
     }
 
-    /// A feature that says of each location what only the whole of it shows.
+    /// Adds a check of each complete location.
     #[must_use]
     pub const fn examining_locations(self, examine: ExamineLocation) -> Self {
         Self { family: self.family.examining_locations(examine), ..self }
     }
 
-    /// A feature that says what only the whole configuration shows.
+    /// Adds a check of the complete configuration.
     #[must_use]
     pub const fn examining_http(self, examine: ExamineHttp) -> Self {
         Self { family: self.family.examining_http(examine), ..self }
     }
 
-    /// A feature that warns of a sound configuration what is probably a mistake in it.
+    /// Adds a function that warns about probable mistakes in a valid configuration.
     #[must_use]
     pub const fn warning_by(self, warn: fn(&HttpConf, &mut Vec<Diagnostic>)) -> Self {
         Self { warn, ..self }
     }
 
-    /// A feature whose settings are compiled by that function.
+    /// Sets the function that compiles the settings of the feature.
     #[must_use]
     pub const fn compiled_by(
         self,
@@ -81,62 +81,63 @@ impl Feature {
         Self { compile, ..self }
     }
 
-    /// A feature whose tables compute variables that the configuration names.
+    /// Sets the function that opens the tables of variables named by the configuration.
     #[must_use]
     pub const fn with_tables(self, tables: fn(&mut TableMaking<'_>) -> Vec<TableVariable>) -> Self {
         Self { tables, ..self }
     }
 
-    /// A feature with these variables.
+    /// Sets the variables of the feature.
     #[must_use]
     pub const fn with_variables(self, variables: &'static [Row]) -> Self {
         Self { variables, ..self }
     }
 }
 
-/// What a feature opens its tables with.
+/// Context in which a feature opens its tables.
 pub struct TableMaking<'a> {
-    /// The block: `http` or `stream`.
+    /// Configuration block: `http` or `stream`.
     pub http: &'a HttpConf,
-    /// Folder of the main configuration file, where relative paths begin.
+    /// Folder of the main configuration file, against which relative paths are resolved.
     pub folder: &'a Path,
-    /// Where a table tells of trouble while it is used: the error log of the block.
+    /// Error log of the block, to which a table reports errors while it is in use.
     pub log: ErrorLog,
-    /// Errors, by which the configuration is refused. The variables are defined all the same, so that these errors are all.
+    /// Errors that make the configuration invalid. The variables are defined nevertheless, so that no consequential
+    /// errors are reported.
     pub errors: Vec<Diagnostic>,
 }
 
-/// A variable that a table computes.
+/// Variable that a table computes.
 pub struct TableVariable {
-    /// Its name, without the `$`.
+    /// Name of the variable, without the `$`.
     pub variable: Text,
-    /// Texts with variables that the table is asked with.
+    /// Texts with variables whose values are the input of the table.
     pub sources: Vec<Text>,
-    /// Whether the table may change while the configuration is used.
+    /// True if the table can change while the configuration is in use.
     pub changes: bool,
-    /// What computes the value.
+    /// Table that computes the value.
     pub table: Arc<dyn Table>,
 }
 
-/// What the directive of a content handler says.
+/// Parsed directive of a content handler.
 pub trait PlannedHandler: Debug + Send + Sync {
-    /// Makes the handler; `prefix` is what the location matches by, empty where that is no prefix. None where what the directive
-    /// names is not there, which has been reported.
+    /// Creates the handler. `prefix` is the prefix that the location matches, empty if it does not match by prefix.
+    /// Returns `None` if the directive names an object that does not exist; the error has been reported then.
     fn make(&self, compile: &mut dyn SettingsCompiler, prefix: &[u8]) -> Option<Box<dyn Handler>>;
 }
 
-/// A [`PlannedHandler`] as the configuration keeps it.
+/// [`PlannedHandler`] in the form that the configuration stores.
 #[derive(Debug)]
 struct Plan(Box<dyn PlannedHandler>);
 
 impl HandlerPlan for Plan {}
 
-/// What a handler's directive sets.
+/// Returns the configuration value that the directive of a handler sets.
 pub fn planned(handler: impl PlannedHandler + 'static) -> HandlerConf {
     HandlerConf::Feature(FeatureHandler::new(Plan(Box::new(handler))))
 }
 
-/// Makes the handler that a feature has planned; none where that cannot be.
+/// Creates the handler that a feature has planned; `None` if it cannot be created.
 pub fn made(compile: &mut dyn SettingsCompiler, handler: &FeatureHandler) -> Option<Box<dyn Handler>> {
     handler.plan::<Plan>().and_then(|plan| plan.0.make(compile, handler.prefix.bytes()))
 }

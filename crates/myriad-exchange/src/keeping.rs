@@ -1,4 +1,4 @@
-//! What must outlive the worker process: handed to whoever started it.
+//! State that must survive the worker process. It is passed to the process that started the worker.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,11 +6,12 @@ use std::sync::Arc;
 use myriad_page::KeepFolders;
 use myriad_tls::KeepTicketKeys;
 
-/// Takes what is to be kept, keys of tickets among it. Nothing is said of whether it was: who keeps it logs what goes wrong.
+/// Saves state that must survive the worker process, including TLS ticket keys. No result is returned: the
+/// implementation logs its errors.
 pub trait Keep: KeepTicketKeys + KeepFolders {
-    /// A file, whole, to be kept over restarts.
+    /// Saves a complete file that must survive restarts.
     fn file(&self, path: &Path, bytes: &[u8]);
 }
 
-/// Who keeps it.
+/// Shared [`Keep`] implementation.
 pub type Keeper = Arc<dyn Keep>;

@@ -1,4 +1,5 @@
-//! The core of serving: the site as it was compiled, one request on its way through it, and the traits by which the core knows features.
+//! Core of request processing: the compiled configuration (runtime), a request and its response (exchange), and the
+//! traits that features implement.
 
 pub mod access_log;
 pub mod after_sent;

@@ -1,5 +1,5 @@
-//! How much memory the process lacks (`memory_limit`), and what was done for want of it: said by the thread that watches it, read by
-//! whoever serves or shows.
+//! Memory pressure of the process (`memory_limit`) and the measures taken against it. A watching thread writes it;
+//! serving and status code reads it.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -8,54 +8,55 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 use myriad_memory::Stage;
 use parking_lot::Mutex;
 
-/// Asks a part of the process how many bytes it holds.
+/// Function that returns the number of bytes used by a part of the process.
 type Ask = Box<dyn Fn() -> u64 + Send + Sync>;
 
-/// The memory of the process. It outlives reloads.
+/// Memory state of the process. It survives reloads.
 #[derive(Default)]
 pub struct Pressure {
     limit: AtomicU64,
     stage: AtomicU8,
-    /// How often each stage after the first was begun.
+    /// Number of times that each stage after the first was entered.
     begun: [AtomicU64; 3],
     pages: AtomicU64,
     idle: AtomicU64,
     stalled: AtomicU64,
     refused: AtomicU64,
-    /// Parts that are asked, each with its word.
+    /// Measured parts of the process, each with its name.
     parts: Mutex<Vec<(&'static str, Ask)>>,
-    /// Asks the kernel for the memory in use.
+    /// Queries the kernel for the memory in use.
     measure: OnceLock<Ask>,
 }
 
-/// Figures of the memory of the process at one moment; counts since it began.
+/// Memory figures of the process at one moment. Counts are since the process started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PressureSums {
-    /// The limit, bytes; none where there is none.
+    /// Memory limit, in bytes; `None` without a limit.
     pub limit: Option<u64>,
-    /// The memory in use, bytes; 0 where the kernel does not tell.
+    /// Memory in use, in bytes; 0 if the kernel does not report it.
     pub resident: u64,
-    /// The stage.
+    /// Current stage.
     pub stage: Stage,
-    /// How often each stage after [`Stage::Normal`] was begun.
+    /// Number of times that each stage after [`Stage::Normal`] was entered.
     pub begun: [u64; 3],
-    /// Pages that zones have given up; those on disk are there still.
+    /// Pages evicted from zones. Pages on disk are still stored there.
     pub pages: u64,
-    /// Connections that were closed on which nothing was under way.
+    /// Idle connections that were closed.
     pub idle: u64,
-    /// Connections that were closed whose clients stalled.
+    /// Connections that were closed because their clients stalled.
     pub stalled: u64,
-    /// Requests for origins that were refused.
+    /// Rejected requests that needed an origin.
     pub refused: u64,
 }
 
 impl Pressure {
-    /// The stage. Costs a load: it is asked before an origin is, never for a stored page.
+    /// Returns the current stage. It costs one load; it is checked before a request to an origin, never for a stored
+    /// page.
     pub fn stage(&self) -> Stage {
         Stage::of(self.stage.load(Relaxed))
     }
 
-    /// Whether an origin is to be asked no more; counts the request that is refused then.
+    /// Returns whether requests to origins must be rejected, and counts the rejected request in this case.
     pub fn refuses(&self) -> bool {
         let refuses = self.stage() == Stage::Refusing;
         if refuses {
@@ -64,7 +65,7 @@ impl Pressure {
         refuses
     }
 
-    /// Notes the limit, and the stage that follows from what is in use. Returns the stage before.
+    /// Records the limit, and the stage that follows from the memory in use. Returns the previous stage.
     pub fn note(&self, limit: Option<u64>, stage: Stage) -> Stage {
         self.limit.store(limit.unwrap_or(0), Relaxed);
         let before = Stage::of(self.stage.swap(stage as u8, Relaxed));
@@ -74,39 +75,40 @@ impl Pressure {
         before
     }
 
-    /// Counts pages that zones have given up.
+    /// Counts pages evicted from zones.
     pub fn gave_up(&self, pages: usize) {
         self.pages.fetch_add(pages as u64, Relaxed);
     }
 
-    /// Counts connections that were closed.
+    /// Counts closed connections.
     pub fn closed(&self, idle: u32, stalled: u32) {
         self.idle.fetch_add(idle.into(), Relaxed);
         self.stalled.fetch_add(stalled.into(), Relaxed);
     }
 
-    /// Says how the kernel is asked for the memory in use.
+    /// Sets the function that queries the kernel for the memory in use.
     pub fn measured_by(&self, measure: impl Fn() -> u64 + Send + Sync + 'static) {
-        // A process has one kernel.
+        // Later calls are ignored: the function is the same for the whole process.
         let _ = self.measure.set(Box::new(measure));
     }
 
-    /// Names a part of the process that holds memory beside zones, workers and connections, and how it is asked.
+    /// Registers a part of the process that uses memory in addition to zones, workers and connections, with the
+    /// function that measures it.
     pub fn count(&self, part: &'static str, ask: impl Fn() -> u64 + Send + Sync + 'static) {
         self.parts.lock().push((part, Box::new(ask)));
     }
 
-    /// The memory in use, bytes, as the kernel tells it now; 0 where it does not.
+    /// Returns the memory in use, in bytes, as the kernel reports it now; 0 if it does not.
     pub fn resident(&self) -> u64 {
         self.measure.get().map_or(0, |measure| measure())
     }
 
-    /// Bytes of the parts that were named, each with its word. All are asked.
+    /// Measures all registered parts and returns their sizes in bytes, each with its name.
     pub fn parts(&self) -> Vec<(&'static str, u64)> {
         self.parts.lock().iter().map(|(part, ask)| (*part, ask())).collect()
     }
 
-    /// The figures of this moment, at which so much is in use.
+    /// Returns the current figures; `resident` is the memory in use.
     pub fn sums(&self, resident: u64) -> PressureSums {
         let begun = std::array::from_fn(|stage| self.begun[stage].load(Relaxed));
         PressureSums {

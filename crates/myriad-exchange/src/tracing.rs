@@ -1,10 +1,11 @@
-//! Requests of clients traced: at the first location of their way, and when they are over.
+//! Tracing of client requests: hooks at the first location and at completion.
 
 use std::rc::Rc;
 
 use crate::exchange::Exchange;
 
-/// Takes a request to be traced, or not, as its place says: the first place that says something has the say.
+/// Starts tracing a request if its place has tracing configured. The first place with such a setting decides whether
+/// the request is traced.
 pub fn begin(exchange: &mut Exchange) {
     if exchange.request.place().logs.tracing.is_none() {
         return;
@@ -15,7 +16,7 @@ pub fn begin(exchange: &mut Exchange) {
     }
 }
 
-/// Tells of a request that is over, when its end has been noted.
+/// Reports a finished request to the tracing of its place, after its outcome has been recorded.
 pub fn end(exchange: &mut Exchange) {
     if exchange.request.place().logs.tracing.is_none() {
         return;

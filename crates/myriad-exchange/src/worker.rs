@@ -1,4 +1,4 @@
-//! What belongs to one worker thread.
+//! State of one worker thread.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -21,47 +21,48 @@ use crate::runtime::{OriginGroup, Runtime};
 use crate::sight::{Sight, WorkerSight};
 use crate::traffic::TrafficSlots;
 
-/// Most addresses made of variables that a worker remembers, those that were asked last; a client may have its say in what they
-/// hold.
+/// Maximum number of origin addresses with variables that a worker caches. The most recently used are retained, because
+/// clients can influence the values.
 const ADDRESSES: u64 = 1024;
 
-/// Maximum time that the close of a connection waits until its lines are in the log.
+/// Maximum time that closing a connection waits until its log lines are written.
 const LONGEST_LOG_WAIT: Duration = Duration::from_secs(1);
 
-/// A worker thread's own state; it outlives reloads.
+/// State of a worker thread. It survives reloads.
 pub struct WorkerState {
-    /// Which of the workers it is, from 0.
+    /// Number of the worker, from 0.
     pub number: usize,
-    /// What is known of files; shared with the other workers.
+    /// Cache of file metadata, shared with the other workers.
     pub files: Arc<FileCache>,
-    /// Its connections: clients and origins take seats together.
+    /// Connection slots of the worker, shared by clients and origins.
     pub seats: Seats,
-    /// Its connections to origins; each has one of the seats.
+    /// Connections to origins; each takes one of the connection slots.
     pub origins: Connections,
-    /// Whether the process has failed; shared with the other workers.
+    /// Failure flag of the process, shared with the other workers.
     pub failure: Arc<Failure>,
     /// Log buffers.
     pub logs: LogWriter,
-    /// Background compression; shared with the other workers.
+    /// Background compression, shared with the other workers.
     pub encoder: Arc<Pool>,
-    /// What this worker has done; its own, so that two workers never write to one line of memory.
+    /// Counters of this worker. They are separate so that two workers never write to the same cache line.
     pub counters: Arc<Counters>,
-    /// The counters of all workers, this one's among them.
+    /// Counters of all workers, including this worker.
     pub all_counters: Arc<[Arc<Counters>]>,
-    /// What is seen of its requests.
+    /// Recent and sampled requests of this worker.
     pub sight: WorkerSight,
 }
 
 impl WorkerState {
-    /// The first worker of a site, alone: for requests that no client sent.
+    /// Creates the first worker of a site without other workers, for requests that no client sent.
     pub fn alone(site: &Runtime) -> std::io::Result<Self> {
         let all_counters = Arc::clone(&site.traffic.workers);
         let counters = all_counters.first().cloned().unwrap_or_default();
         Ok(Self { number: 0, all_counters, counters, ..Self::aside()? })
     }
 
-    /// None of a site's workers, beside them: for questions what would become of a request, which count as no request. A worker counts in
-    /// memory that it alone writes to, so another thread must not take a worker's place.
+    /// Creates a state outside the workers of a site, for requests that are only simulated (to explain their result)
+    /// and not counted. A worker writes its counters without synchronization, so another thread must not act as that
+    /// worker.
     pub fn aside() -> std::io::Result<Self> {
         Ok(Self {
             number: usize::MAX,
@@ -77,42 +78,43 @@ impl WorkerState {
         })
     }
 
-    /// Of a worker's seats origins get half at most: each client on HTTP/1 has one fetch at a time, and clients on HTTP/2
-    /// and HTTP/3, which have many, must not keep others from connecting.
+    /// Creates the origin connections of a worker. They may take at most half of its slots: an HTTP/1 client has one
+    /// fetch at a time, and HTTP/2 and HTTP/3 clients, which have many, must not prevent others from connecting.
     pub fn origins(seats: &Seats, files: &Arc<FileCache>) -> Connections {
         let most = (seats.most() / 2).max(1);
         let seating = OriginSeats { seats: seats.clone(), files: Arc::clone(files) };
         Connections::bounded(most, Box::new(seating))
     }
 
-    /// The process has no descriptor left: closes files that nobody is sent, else a connection that can give way.
+    /// Frees file descriptors when the process has run out of them: closes files that are not being sent, otherwise a
+    /// connection that may be closed.
     pub fn make_descriptors(&self) {
         make_descriptors(&self.seats, &self.files);
     }
 
-    /// Returns a future that is ready when the lines of unbuffered access logs that were gathered until now are written, or after a
-    /// second; `None` if no such line waits, or the disk was too slow a moment ago. Connections that close in the same round of the
-    /// worker have their lines written together.
+    /// Returns a future that is ready when the lines gathered so far for unbuffered access logs are written, or after
+    /// one second. Returns `None` if no such line waits or if the disk was too slow recently. Lines of connections that
+    /// close in the same round of the worker are written together.
     pub fn logged(self: &Rc<Self>) -> Option<impl Future<Output = ()> + use<>> {
         let written = self.logs.wait()?;
         let worker = Rc::clone(self);
         Some(async move {
             tokio::task::yield_now().await;
             worker.logs.write_for_waiters();
-            // The sender is dropped once the lines are written.
+            // The sender is dropped after the lines are written.
             if tokio::time::timeout(LONGEST_LOG_WAIT, written).await.is_err() {
                 worker.logs.note_slow_disk();
             }
         })
     }
 
-    /// What all workers together have done.
+    /// Returns the sum of the counters of all workers.
     pub fn everybody(&self) -> Snapshot {
         self.all_counters.iter().map(|counters| counters.snapshot()).sum()
     }
 }
 
-/// What connections to origins take of a worker.
+/// Worker resources that connections to origins take.
 struct OriginSeats {
     seats: Seats,
     files: Arc<FileCache>,
@@ -128,39 +130,39 @@ impl Seating for OriginSeats {
     }
 }
 
-/// Room for one who waits: many may wait at once.
+/// Frees a descriptor for one waiting connection, because many may wait at the same time.
 fn make_descriptors(seats: &Seats, files: &FileCache) {
     if !files.close_unused() {
         seats.make_descriptors(1);
     }
 }
 
-/// The site as one worker runs it, from one reload to the next.
+/// Configuration generation of a worker, from one reload to the next.
 pub struct Generation {
-    /// The site.
+    /// Compiled configuration.
     pub runtime: Arc<Runtime>,
-    /// What runs subrequests.
+    /// Engine that runs subrequests.
     pub engine: &'static dyn Engine,
-    /// The worker.
+    /// State of the worker.
     pub worker: Rc<WorkerState>,
-    /// What the rules came to for requests before.
+    /// Results of the location rules for previous requests.
     pub shortcuts: Shortcuts,
-    /// What it may spend on refreshing pages before they expire.
+    /// Budget for refreshing pages before they expire.
     pub early: Budget,
-    /// What the worker remembers of URIs.
+    /// Cache of parsed URIs.
     pub memo: Memo,
     /// Idle connections to HTTP origins.
     pub pool: HttpPool,
-    /// What looks names up, by their number in the runtime.
+    /// Resolvers, by their number in the runtime.
     pub resolvers: Vec<Resolver>,
-    /// Origins whose address a variable held, by that address.
+    /// Origins whose addresses came from variables, by address.
     pub addressed: RefCell<Lru<String, Arc<OriginGroup>>>,
-    /// Counts of traffic that its requests add to.
+    /// Traffic counters that the requests of this generation update.
     pub traffic: TrafficSlots,
 }
 
 impl Generation {
-    /// A site that nobody has asked yet.
+    /// Creates a generation that has not served a request yet.
     pub fn new(runtime: Arc<Runtime>, worker: Rc<WorkerState>, engine: &'static dyn Engine) -> Self {
         let resolvers = runtime.resolvers.iter().map(|config| Resolver::new(Arc::clone(config)));
         Self {

@@ -1,4 +1,4 @@
-//! What the filters of a place say together.
+//! Tests of the combined filters of a place.
 
 use myriad_exchange::exchange::{Filter, Filters};
 
@@ -18,7 +18,7 @@ impl Filter<()> for Plain {
     }
 }
 
-/// As gunzip: whatever comes, packed or not.
+/// Filter like gunzip, which accepts bodies with and without content coding.
 struct Unpacking;
 
 impl Filter<()> for Unpacking {
@@ -39,7 +39,7 @@ impl Filter<()> for Unpacking {
     }
 }
 
-/// As slice: it changes no body.
+/// Filter like slice, which changes no body.
 struct Pieces;
 
 impl Filter<()> for Pieces {

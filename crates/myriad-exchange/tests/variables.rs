@@ -1,4 +1,4 @@
-//! What the variables of the core show: they need a compiled site.
+//! Tests of the core variables, which need a compiled site.
 
 use bytes::Bytes;
 use myriad_http::Version;

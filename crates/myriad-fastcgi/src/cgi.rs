@@ -1,4 +1,4 @@
-//! The head that a CGI program writes before its body (RFC 3875 §6), read as nginx reads it from FastCGI.
+//! Head that a CGI program writes before its body (RFC 3875 §6), parsed like nginx parses it from FastCGI.
 
 use std::fmt;
 
@@ -11,29 +11,29 @@ use myriad_http::token::is_tchar;
 #[cfg(test)]
 mod tests;
 
-/// Fields that most heads have room for.
+/// Number of fields reserved for a head; sufficient for most heads.
 const MOST_FIELDS: usize = 16;
 
-/// Most fields that a head may hold.
+/// Maximum number of fields in a head.
 const MAX_FIELDS: usize = 1000;
 
-/// What [`parse_head`] found.
+/// Result of [`parse_head`].
 #[derive(Clone, Debug)]
 pub enum Parsed {
-    /// The head goes on: call again with more bytes.
+    /// The head is incomplete: call again with more bytes.
     Partial,
-    /// The head, and how many bytes it took including the empty line; the body follows.
+    /// Head with its length in bytes including the empty line; the body follows.
     Complete(Box<ResponseHead>, usize),
 }
 
-/// Why the bytes are no head, in nginx's words for the error log.
+/// Reason why a head is invalid, in nginx's words for the error log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeadError {
-    /// A line is no field: its name is no token (RFC 9110 §5.1) or its value holds NUL or a bare CR.
+    /// A line is not a valid field: its name is not a token (RFC 9110 §5.1), or its value contains NUL or a bare CR.
     InvalidHeader,
-    /// `Status` is not three digits from 200 to 999, or a status line is broken.
+    /// `Status` is not a three-digit number from 200 to 999, or the status line is malformed.
     InvalidStatus,
-    /// The head is longer than the buffer (`fastcgi_buffer_size`), or has over a thousand fields.
+    /// The head exceeds the buffer (`fastcgi_buffer_size`) or has more than a thousand fields.
     TooBig,
 }
 
@@ -49,11 +49,11 @@ impl fmt::Display for HeadError {
 
 impl std::error::Error for HeadError {}
 
-/// Parses the head at the front of a CGI program's output, at most `limit` bytes long.
+/// Parses the head at the start of the output of a CGI program. The head may have at most `limit` bytes.
 ///
-/// Lines end in LF or CRLF. `Status` sets the status and is not kept as a field; so does a first line
-/// `HTTP/1.x NNN reason`. Without either the status is 302 where there is a `Location`, else 200. A name without
-/// a colon is passed over.
+/// Lines are terminated by LF or CRLF. `Status`, or a first line `HTTP/1.x NNN reason`, sets the status; it is not
+/// stored as a field. Without either, the status is 302 if the head contains `Location`, otherwise 200. A name without
+/// a colon is skipped.
 pub fn parse_head(bytes: &[u8], limit: usize) -> Result<Parsed, HeadError> {
     let Some(length) = head_length(bytes) else {
         return if bytes.len() < limit { Ok(Parsed::Partial) } else { Err(HeadError::TooBig) };
@@ -71,7 +71,7 @@ pub fn parse_head(bytes: &[u8], limit: usize) -> Result<Parsed, HeadError> {
         }
         let Some((name, value)) = field(line)? else { continue };
         if name.eq_ignore_ascii_case(b"status") {
-            // nginx keeps the first of several.
+            // Like nginx, uses the first of several.
             let parsed = status_value(value)?;
             status.get_or_insert(parsed);
         } else if head.fields.len() == MAX_FIELDS {
@@ -86,7 +86,7 @@ pub fn parse_head(bytes: &[u8], limit: usize) -> Result<Parsed, HeadError> {
     Ok(Parsed::Complete(Box::new(head), length))
 }
 
-/// The length of the head up to and including its empty line.
+/// Returns the length of the head, including its empty line.
 fn head_length(bytes: &[u8]) -> Option<usize> {
     let mut start = 0;
     for line_feed in memchr_iter(b'\n', bytes) {
@@ -98,7 +98,7 @@ fn head_length(bytes: &[u8]) -> Option<usize> {
     None
 }
 
-/// The lines before the empty line, without their ends.
+/// Returns the lines before the empty line, without line terminators.
 fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     each(head)
         .map(|line| line.strip_suffix(b"\n").unwrap_or(line))
@@ -109,7 +109,7 @@ fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
 /// Name and value.
 type Field<'a> = (&'a [u8], &'a [u8]);
 
-/// Name and value of a line; `None` for a name alone.
+/// Parses a line into name and value; returns `None` for a name without a colon.
 fn field(line: &[u8]) -> Result<Option<Field<'_>>, HeadError> {
     let colon = memchr(b':', line);
     let (name, value) = match colon {
@@ -123,14 +123,14 @@ fn field(line: &[u8]) -> Result<Option<Field<'_>>, HeadError> {
     Ok(colon.map(|_| (name, value)))
 }
 
-/// `Status: 404 Not Found`, the reason being optional.
+/// Parses the value of `Status`, such as `404 Not Found`; the reason is optional.
 fn status_value(value: &[u8]) -> Result<(u16, &[u8]), HeadError> {
     let (digits, rest) = value.split_first_chunk::<3>().ok_or(HeadError::InvalidStatus)?;
     if !digits.iter().all(u8::is_ascii_digit) || !(rest.is_empty() || rest[0] == b' ') {
         return Err(HeadError::InvalidStatus);
     }
     let code = digits.iter().fold(0, |code, digit| code * 10 + u16::from(digit - b'0'));
-    // What is below 200 announces another head, which CGI does not have.
+    // A status below 200 announces another head, which CGI does not support.
     if code < 200 {
         return Err(HeadError::InvalidStatus);
     }
@@ -138,7 +138,7 @@ fn status_value(value: &[u8]) -> Result<(u16, &[u8]), HeadError> {
     Ok((code, if reason.is_empty() { reason_phrase(code).as_bytes() } else { reason }))
 }
 
-/// `HTTP/1.1 404 Not Found`.
+/// Parses a status line such as `HTTP/1.1 404 Not Found`.
 fn status_line(line: &[u8]) -> Result<(u16, &[u8]), HeadError> {
     let rest = line
         .strip_prefix(b"HTTP/1.")

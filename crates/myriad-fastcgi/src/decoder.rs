@@ -1,4 +1,4 @@
-//! Reads what a responder writes: STDOUT, STDERR and END_REQUEST records of one request.
+//! Decodes the output of a responder: STDOUT, STDERR and END_REQUEST records of a request.
 
 use std::fmt;
 
@@ -9,53 +9,53 @@ use crate::record::{HEADER_LEN, Header, ProtocolStatus, REQUEST_ID, RecordType, 
 #[cfg(test)]
 mod tests;
 
-/// Bytes of an END_REQUEST body (FastCGI 1.0, section 5.5).
+/// Length of an END_REQUEST body in bytes (FastCGI 1.0, section 5.5).
 const END_LEN: u16 = 8;
 
-/// Most records in a row that may carry nothing for us, before the peer counts as babbling: each costs it eight
-/// bytes and us a loop, so an endless run of them would never time out.
+/// Maximum number of consecutive records without content. Each costs the peer eight bytes and this side an iteration,
+/// so an endless sequence of them would never time out.
 const MAX_IDLE_RECORDS: u32 = 10_000;
 
-/// Most bytes on the error stream in a row, without one of output: more is an application that has lost its way, and each
-/// piece would restart the time-out.
+/// Maximum number of consecutive bytes on the error stream without any output. More means that the application is out
+/// of control, and each piece would restart the timeout.
 const MAX_STDERR: u32 = 16 << 20;
 
-/// What the responder said.
+/// Event from the output of the responder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// Response bytes, never empty; a record arrives in as many pieces as the network cut it into.
+    /// Response bytes, never empty; a record arrives in any number of pieces.
     Stdout(Bytes),
-    /// The responder closed its output stream (an empty STDOUT record); END_REQUEST is still to come.
+    /// The responder closed its output stream (an empty STDOUT record); END_REQUEST has not arrived yet.
     StdoutEnd,
-    /// Text for the error log, never empty; pieces, not lines.
+    /// Text for the error log, never empty; in pieces instead of lines.
     Stderr(Bytes),
-    /// The request is over; nothing follows.
+    /// The request is finished; no event follows.
     End(End),
 }
 
-/// The content of END_REQUEST (section 5.5).
+/// Content of END_REQUEST (section 5.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct End {
-    /// Exit status of the application, as CGI's would be.
+    /// Exit status of the application, as in CGI.
     pub app_status: u32,
-    /// Whether the request ran at all.
+    /// Result at the protocol level.
     pub protocol_status: ProtocolStatus,
 }
 
-/// A stream that is not FastCGI, in nginx's words for the error log.
+/// Protocol violation, in nginx's words for the error log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecodeError {
     /// The version byte is not 1.
     Version(u8),
-    /// A record type that a responder never sends.
+    /// A record type that a responder must not send.
     RecordType(u8),
-    /// A record for a request that was never made.
+    /// A record for a request that does not exist.
     RequestId(u16),
-    /// An END_REQUEST shorter than its fixed eight bytes.
+    /// An END_REQUEST record shorter than its fixed eight bytes.
     EndLength(u16),
     /// Thousands of records without content.
     Babble,
-    /// Megabytes of messages without a byte of output.
+    /// Megabytes of error messages without any output.
     Stderr,
     /// Bytes after END_REQUEST.
     AfterEnd,
@@ -89,25 +89,25 @@ impl std::error::Error for DecodeError {}
 enum State {
     /// Waiting for the eight bytes of a header.
     Header,
-    /// Inside a stream record with `left` bytes of content.
+    /// In a stream record with `left` remaining bytes of content.
     Stream { kind: RecordType, left: u16, padding: u8 },
-    /// Waiting for the eight bytes of END_REQUEST, `rest` more of content and padding to skip.
+    /// Waiting for the eight bytes of END_REQUEST; `rest` further bytes of content and padding must be skipped.
     End { rest: u32 },
     /// Skipping content or padding.
     Skip { left: u32 },
-    /// END_REQUEST was read; its rest, then nothing.
+    /// END_REQUEST was decoded; `left` bytes must be skipped, and no other bytes may follow.
     Over { left: u32 },
 }
 
-/// Demultiplexes a responder's records.
+/// Demultiplexer for the records of a responder.
 ///
-/// Feed it the bytes as they come; it keeps nothing but its place in the record, so the largest buffer it asks
-/// of its caller is the eight bytes of a header.
+/// The decoder accepts the bytes as they arrive. It only stores its position in the record, so the caller must buffer
+/// at most the eight bytes of a header.
 #[derive(Clone, Debug)]
 pub struct Decoder {
     state: State,
     idle_records: u32,
-    /// Bytes on the error stream since there was output.
+    /// Number of bytes on the error stream since the last output.
     stderr: u32,
 }
 
@@ -118,13 +118,13 @@ impl Default for Decoder {
 }
 
 impl Decoder {
-    /// A decoder for the answer to one request.
+    /// Creates a decoder for the response to a request.
     pub const fn new() -> Self {
         Self { state: State::Header, idle_records: 0, stderr: 0 }
     }
 
-    /// Takes the next event off the front of `input`; `None` asks for more bytes. Content is split off, not
-    /// copied. After an error the connection is of no more use.
+    /// Removes the next event from the start of `input`; `None` means that more bytes are needed. Content is split off
+    /// instead of copied. After an error, the connection must be closed.
     pub fn decode(&mut self, input: &mut BytesMut) -> Result<Option<Event>, DecodeError> {
         loop {
             match self.state {
@@ -174,12 +174,13 @@ impl Decoder {
             self.stderr = 0;
             return Ok(Event::Stdout(content));
         }
-        // A piece is no longer than a record.
+        // A piece is at most as long as a record.
         self.stderr += content.len() as u32;
         if self.stderr > MAX_STDERR { Err(DecodeError::Stderr) } else { Ok(Event::Stderr(content)) }
     }
 
-    /// Whether END_REQUEST and its padding were read to the last byte: the connection may carry another request.
+    /// Returns whether END_REQUEST and its padding were read completely, so that the connection can carry another
+    /// request.
     pub fn is_clean_end(&self) -> bool {
         self.state == State::Over { left: 0 }
     }
@@ -189,7 +190,7 @@ impl Decoder {
             && matches!(self.state, State::Stream { kind: RecordType::Stdout, left: 0, .. })
     }
 
-    /// The state after a header, or why it cannot be.
+    /// Returns the state after a header, or an error if the header is invalid.
     fn enter(&mut self, header: Header) -> Result<State, DecodeError> {
         if header.version != VERSION {
             return Err(DecodeError::Version(header.version));
@@ -218,7 +219,7 @@ impl Decoder {
     }
 }
 
-/// Drops up to `left` bytes of `input` and says how many are still to drop.
+/// Drops up to `left` bytes of `input` and returns the number of bytes still to drop.
 fn skip(input: &mut BytesMut, left: u32) -> u32 {
     let dropped = input.len().min(left as usize);
     input.advance(dropped);

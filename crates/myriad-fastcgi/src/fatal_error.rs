@@ -1,32 +1,32 @@
 //! Fatal errors that PHP reports on the error stream.
 
-/// Prefix of each message that php-fpm passes on (`sapi/fpm/fpm/fpm_main.c`).
+/// Prefix of each message forwarded by php-fpm (`sapi/fpm/fpm/fpm_main.c`).
 const PREFIX: &[u8] = b"PHP message: ";
-/// The messages after which PHP stops running a script (`main/main.c`, `php_error_cb`).
+/// Messages after which PHP stops the script (`main/main.c`, `php_error_cb`).
 const FATAL: [&[u8]; 4] = [
     b"PHP Fatal error: ",
     b"PHP Parse error: ",
     b"PHP Recoverable fatal error: ",
     b"PHP Catchable fatal error: ",
 ];
-/// Length of the longest prefix with the longest message, in bytes.
+/// Length of the longest prefix together with the longest message, in bytes.
 const WINDOW: usize = 13 + 29;
 
-/// Finds PHP's fatal errors in an error stream, which arrives in pieces of any length.
+/// Detector of PHP's fatal errors in an error stream, which arrives in pieces of any length.
 #[derive(Debug, Default)]
 pub struct FatalErrors {
-    /// The last bytes of the stream.
+    /// Last bytes of the stream.
     tail: Vec<u8>,
-    /// Whether `tail` is the whole stream so far.
+    /// True if `tail` is the whole stream so far.
     is_whole: bool,
     found: bool,
 }
 
 impl FatalErrors {
-    /// Takes the next piece. Returns whether a fatal error was reported so far.
+    /// Processes the next piece. Returns whether a fatal error has been reported so far.
     ///
-    /// A message counts at the start of the stream or of a line, and after php-fpm's prefix: text that a script logs cannot imitate one
-    /// in the middle of a message.
+    /// A message only counts at the start of the stream, at the start of a line, or after php-fpm's prefix, so that
+    /// text logged by a script cannot imitate a message in the middle of another.
     pub fn push(&mut self, piece: &[u8]) -> bool {
         if self.found {
             return true;

@@ -1,9 +1,9 @@
-//! FastCGI without I/O: records, params, demultiplexing and the CGI response head.
+//! FastCGI without I/O: records, parameters, demultiplexing and the CGI response head.
 //!
-//! The crate is the web server's side of the [FastCGI 1.0 specification]: [`request`] writes what a responder
-//! reads, [`Decoder`] reads what a responder writes, [`cgi`] parses the head at the front of its output, [`pool_status`] what php-fpm tells of
-//! itself. One
-//! request at a time runs on a connection, as php-fpm requires, so there is nothing to multiplex.
+//! The crate implements the web server side of the [FastCGI 1.0 specification]: [`request`] encodes the input of a
+//! responder, [`Decoder`] decodes its output, [`cgi`] parses the head at the start of that output, and [`pool_status`]
+//! parses the status of php-fpm. A connection carries a single request at a time, as php-fpm requires, so no
+//! multiplexing is needed.
 //!
 //! [FastCGI 1.0 specification]: https://fastcgi-archives.github.io/FastCGI_Specification.html
 

@@ -1,29 +1,28 @@
-//! Name-value pairs: the CGI environment as FastCGI sends it (FastCGI 1.0, section 3.4).
+//! Name-value pairs: the CGI environment in FastCGI encoding (FastCGI 1.0, section 3.4).
 
-/// Longest name or value that the four-byte length can say (section 3.4: 31 bits).
+/// Maximum length of a name or value with the four-byte length encoding (section 3.4: 31 bits).
 pub const MAX_LENGTH: usize = 0x7fff_ffff;
 
-/// A block of name-value pairs, encoded as it is filled.
+/// Block of name-value pairs, encoded incrementally.
 ///
-/// The block is one stream: [`crate::request::params`] cuts it into records, wherever a pair happens to be.
+/// The block is a single stream: [`crate::request::params`] splits it into records at any position.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Params {
     block: Vec<u8>,
 }
 
 impl Params {
-    /// An empty block.
+    /// Creates an empty block.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// An empty block with room for `bytes`.
+    /// Creates an empty block with capacity for `bytes`.
     pub fn with_capacity(bytes: usize) -> Self {
         Self { block: Vec::with_capacity(bytes) }
     }
 
-    /// Adds a pair. A pair whose name or value is beyond [`MAX_LENGTH`] cannot be said and is left out; `false`
-    /// tells.
+    /// Adds a pair. Returns `false` and omits the pair if its name or value exceeds [`MAX_LENGTH`].
     pub fn push(&mut self, name: &[u8], value: &[u8]) -> bool {
         if name.len() > MAX_LENGTH || value.len() > MAX_LENGTH {
             return false;
@@ -36,22 +35,22 @@ impl Params {
         true
     }
 
-    /// Forgets every pair and keeps the allocation.
+    /// Removes all pairs and retains the allocated memory.
     pub fn clear(&mut self) {
         self.block.clear();
     }
 
-    /// The encoded block.
+    /// Returns the encoded block.
     pub fn as_bytes(&self) -> &[u8] {
         &self.block
     }
 
-    /// The encoded block, owned.
+    /// Returns the encoded block as an owned vector.
     pub fn into_bytes(self) -> Vec<u8> {
         self.block
     }
 
-    /// The pairs in the order they were pushed.
+    /// Returns the pairs in the order of insertion.
     pub fn iter(&self) -> Pairs<'_> {
         pairs(&self.block)
     }
@@ -66,7 +65,7 @@ impl<'a> IntoIterator for &'a Params {
     }
 }
 
-/// Lengths up to 127 take one byte, longer ones four with the top bit set.
+/// Appends a length: up to 127 in one byte, otherwise in four bytes with the top bit set.
 fn push_length(block: &mut Vec<u8>, length: usize) {
     match u8::try_from(length) {
         Ok(short) if short < 0x80 => block.push(short),
@@ -74,15 +73,15 @@ fn push_length(block: &mut Vec<u8>, length: usize) {
     }
 }
 
-/// Reads an encoded block; ends at the first pair that is cut off.
+/// Decodes an encoded block; stops at the first truncated pair.
 pub fn pairs(block: &[u8]) -> Pairs<'_> {
     Pairs { rest: block }
 }
 
-/// A name and its value.
+/// Name with its value.
 pub type Pair<'a> = (&'a [u8], &'a [u8]);
 
-/// The pairs of a block, see [`pairs`].
+/// Iterator over the pairs of a block, see [`pairs`].
 #[derive(Clone, Debug)]
 pub struct Pairs<'a> {
     rest: &'a [u8],

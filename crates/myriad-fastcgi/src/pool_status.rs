@@ -1,45 +1,45 @@
-//! The status of a pool of php-fpm (`pm.status_path`), as its JSON form tells it.
+//! Status of a php-fpm pool (`pm.status_path`) in JSON format.
 
 use std::fmt;
 
 use serde::Deserialize;
 
-/// Most bytes of a status that are read: php-fpm's own has some four hundred.
+/// Maximum length of a status in bytes; that of php-fpm has about four hundred.
 pub const MOST_BYTES: usize = 8 << 10;
 
-/// Most children that are believed. Linux gives a process no more than 4 million, a pool of PHP has some hundred.
+/// Maximum plausible number of children. Linux supports at most 4 million processes; a PHP pool has a few hundred.
 const MOST_CHILDREN: u32 = 65_535;
 
-/// How a pool is doing, at the moment at which one of its children wrote this.
+/// State of a pool at the time when one of its children wrote the status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolStatus {
-    /// How it comes to its children (`pm`).
+    /// Process manager (`pm`).
     pub manager: Manager,
-    /// Connections that no child has accepted yet. Linux tells it of TCP alone; a unix socket shows 0.
+    /// Number of connections not accepted by a child yet. Linux only reports it for TCP; a unix socket shows 0.
     pub listen_queue: u32,
-    /// Children that wait for a request.
+    /// Number of children that wait for a request.
     pub idle: u32,
-    /// Children that work on one; who wrote the status is among them.
+    /// Number of children that process a request, including the child that wrote the status.
     pub active: u32,
-    /// All children: at least one, at most 65,535.
+    /// Total number of children: at least 1, at most 65,535.
     pub total: u32,
-    /// How often the pool wanted more children than `pm.max_children`.
+    /// Number of times the pool needed more children than `pm.max_children`.
     pub max_children_reached: u64,
 }
 
-/// How a pool comes to its children (`pm`).
+/// Process manager of a pool (`pm`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Manager {
-    /// There are always as many.
+    /// The number of children is constant.
     Static,
-    /// More are made each second in which too few are idle.
+    /// Children are created each second while too few are idle.
     Dynamic,
-    /// One is made for a connection that finds none idle.
+    /// A child is created for a connection if none is idle.
     OnDemand,
 }
 
-/// Why a text is no status of a pool.
+/// Reason why a text is not a pool status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoPoolStatus(String);
 
@@ -51,7 +51,7 @@ impl fmt::Display for NoPoolStatus {
 
 impl std::error::Error for NoPoolStatus {}
 
-/// The fields that are read; others may stand beside them, each of these once.
+/// Parsed fields, each of which must occur once; other fields are ignored.
 #[derive(Deserialize)]
 struct Fields {
     #[serde(rename = "process manager")]
@@ -69,7 +69,8 @@ struct Fields {
 }
 
 impl PoolStatus {
-    /// Reads what php-fpm answers to `pm.status_path` with `?json`. An error says what is wrong with it; its figures have to add up.
+    /// Parses the response of php-fpm to `pm.status_path` with `?json`. The numbers of children must be consistent; the
+    /// error describes the problem.
     pub fn parse(text: &[u8]) -> Result<Self, NoPoolStatus> {
         if text.len() > MOST_BYTES {
             return Err(NoPoolStatus(format!("it is longer than {MOST_BYTES} bytes")));
@@ -89,7 +90,7 @@ impl PoolStatus {
 mod tests {
     use super::*;
 
-    /// What php-fpm 8.2 has answered.
+    /// Status of php-fpm 8.2.
     const REAL: &str = r#"{"pool":"www","process manager":"dynamic","start time":1793000000,"start since":7,"accepted conn":12,"listen queue":3,"max listen queue":4,"listen queue len":511,"idle processes":1,"active processes":2,"total processes":3,"max active processes":3,"max children reached":5,"slow requests":0}"#;
 
     #[test]

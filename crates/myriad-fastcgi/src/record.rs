@@ -1,28 +1,28 @@
-//! The record header and the numbers of the protocol (FastCGI 1.0, sections 3.3 and 8).
+//! Record header and numbers of the protocol (FastCGI 1.0, sections 3.3 and 8).
 
-/// The only protocol version (section 8, `FCGI_VERSION_1`).
+/// Only protocol version (section 8, `FCGI_VERSION_1`).
 pub const VERSION: u8 = 1;
 
-/// Bytes of a record header (section 8, `FCGI_HEADER_LEN`).
+/// Length of a record header in bytes (section 8, `FCGI_HEADER_LEN`).
 pub const HEADER_LEN: usize = 8;
 
-/// Most bytes of content that one record carries (section 3.3, `contentLength`).
+/// Maximum content length of a record in bytes (section 3.3, `contentLength`).
 pub const MAX_CONTENT: usize = 65_535;
 
-/// Most bytes of content that one record carries and that need no padding.
+/// Maximum content length of a record without padding, in bytes.
 pub const MAX_ALIGNED_CONTENT: usize = 65_528;
 
-/// The request id this crate uses: never 0, which marks management records (section 3.3).
+/// Request identifier used by this crate; 0 is reserved for management records (section 3.3).
 pub const REQUEST_ID: u16 = 1;
 
-/// What a record is (section 8, `FCGI_BEGIN_REQUEST` to `FCGI_UNKNOWN_TYPE`).
+/// Type of a record (section 8, `FCGI_BEGIN_REQUEST` to `FCGI_UNKNOWN_TYPE`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordType {
     /// Starts a request.
     BeginRequest,
-    /// Asks the application to give a request up.
+    /// Aborts a request.
     AbortRequest,
-    /// The application's last word on a request.
+    /// Completes a request; sent by the application.
     EndRequest,
     /// Stream of name-value pairs: the CGI environment.
     Params,
@@ -34,16 +34,16 @@ pub enum RecordType {
     Stderr,
     /// Stream of extra data for the filter role.
     Data,
-    /// Management: asks for values.
+    /// Management: requests values.
     GetValues,
-    /// Management: the values.
+    /// Management: returns values.
     GetValuesResult,
-    /// Management: the record type was not understood.
+    /// Management: reports an unknown record type.
     UnknownType,
 }
 
 impl RecordType {
-    /// Every type, in the order of its number, which starts at 1.
+    /// All types in the order of their numbers, which start at 1.
     const ALL: [Self; 11] = [
         Self::BeginRequest,
         Self::AbortRequest,
@@ -58,48 +58,48 @@ impl RecordType {
         Self::UnknownType,
     ];
 
-    /// The type of this number, `None` outside 1 to 11.
+    /// Returns the type with this number; `None` outside 1 to 11.
     pub fn from_number(number: u8) -> Option<Self> {
         Self::ALL.get(usize::from(number).checked_sub(1)?).copied()
     }
 
-    /// The number on the wire.
+    /// Returns the number of the type in a record header.
     pub const fn number(self) -> u8 {
         self as u8 + 1
     }
 }
 
-/// A record header (section 3.3); the type stays a number, since unknown ones are legal.
+/// Record header (section 3.3). The type is a number, because unknown types are legal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Protocol version, 1.
     pub version: u8,
     /// Number of the record type, see [`RecordType::from_number`].
     pub kind: u8,
-    /// The request that the record belongs to, 0 for management.
+    /// Identifier of the request, 0 for management records.
     pub request_id: u16,
-    /// Bytes of content that follow the header.
+    /// Length of the content after the header in bytes.
     pub content_length: u16,
-    /// Bytes to skip after the content.
+    /// Number of bytes to skip after the content.
     pub padding_length: u8,
 }
 
 impl Header {
-    /// A header for `content_length` bytes, padded so that the next record starts at a multiple of 8, as section
-    /// 3.3 recommends.
+    /// Creates a header for `content_length` bytes, padded so that the next record starts at a multiple of 8, as
+    /// section 3.3 recommends.
     pub const fn new(kind: RecordType, request_id: u16, content_length: u16) -> Self {
         let padding_length = (8 - content_length % 8) as u8 % 8;
         Self { version: VERSION, kind: kind.number(), request_id, content_length, padding_length }
     }
 
-    /// The eight bytes on the wire.
+    /// Encodes the header.
     pub const fn encode(self) -> [u8; HEADER_LEN] {
         let [id_high, id_low] = self.request_id.to_be_bytes();
         let [length_high, length_low] = self.content_length.to_be_bytes();
         [self.version, self.kind, id_high, id_low, length_high, length_low, self.padding_length, 0]
     }
 
-    /// Reads the eight bytes; any value is a header, the caller judges its version and type.
+    /// Decodes a header. Any value is accepted; the caller must validate version and type.
     pub const fn decode(bytes: [u8; HEADER_LEN]) -> Self {
         Self {
             version: bytes[0],
@@ -111,26 +111,26 @@ impl Header {
     }
 }
 
-/// The zero bytes that follow a record's content; at most 7 are ever needed.
+/// Padding after the content of a record; at most 7 bytes are needed.
 pub const PADDING: [u8; 8] = [0; 8];
 
-/// How a request ended for the protocol (section 5.5, `protocolStatus`).
+/// Result of a request at the protocol level (section 5.5, `protocolStatus`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProtocolStatus {
-    /// The request ran to its end.
+    /// The request was completed.
     RequestComplete,
-    /// The application takes one request at a time and got two.
+    /// The application accepts a single request at a time and got two.
     CannotMultiplex,
-    /// The application has run out of something, such as database connections.
+    /// The application is out of a resource, such as database connections.
     Overloaded,
-    /// The application does not play the role that was asked for.
+    /// The application does not support the requested role.
     UnknownRole,
-    /// A number that the specification does not know.
+    /// A number that is not in the specification.
     Other(u8),
 }
 
 impl ProtocolStatus {
-    /// The status of this number.
+    /// Returns the status with this number.
     pub const fn from_number(number: u8) -> Self {
         match number {
             0 => Self::RequestComplete,

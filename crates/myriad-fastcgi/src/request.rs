@@ -1,23 +1,23 @@
-//! What the web server sends: BEGIN_REQUEST, PARAMS, STDIN and ABORT_REQUEST (FastCGI 1.0, sections 5.1 to 5.4).
+//! Records sent by the web server: BEGIN_REQUEST, PARAMS, STDIN and ABORT_REQUEST (FastCGI 1.0, sections 5.1 to 5.4).
 
 use crate::record::{HEADER_LEN, Header, MAX_ALIGNED_CONTENT, PADDING, REQUEST_ID, RecordType};
 
-/// `FCGI_RESPONDER` (section 8): the role that takes a request and gives a response.
+/// `FCGI_RESPONDER` (section 8): role that receives a request and returns a response.
 const RESPONDER: u16 = 1;
 
 /// `FCGI_KEEP_CONN` (section 5.1): the application leaves the connection open after END_REQUEST.
 const KEEP_CONN: u8 = 1;
 
-/// Starts a request in the responder role (section 5.1); with `keep_conn` the connection outlives it.
+/// Starts a request in the responder role (section 5.1); with `keep_conn`, the connection remains open after it.
 pub fn begin(out: &mut Vec<u8>, keep_conn: bool) {
     let [role_high, role_low] = RESPONDER.to_be_bytes();
     out.extend_from_slice(&Header::new(RecordType::BeginRequest, REQUEST_ID, 8).encode());
     out.extend_from_slice(&[role_high, role_low, if keep_conn { KEEP_CONN } else { 0 }, 0, 0, 0, 0, 0]);
 }
 
-/// Sends the whole environment, a block made by [`crate::Params`], and ends its stream (section 5.2).
+/// Appends the complete environment, a block created with [`crate::Params`], and terminates its stream (section 5.2).
 ///
-/// A block of any length is cut into records that need no padding, but for the last.
+/// The block is split into records that need no padding, except for the last.
 pub fn params(out: &mut Vec<u8>, block: &[u8]) {
     out.reserve(block.len() + (block.len() / MAX_ALIGNED_CONTENT + 2) * (HEADER_LEN + 8));
     for piece in block.chunks(MAX_ALIGNED_CONTENT) {
@@ -29,21 +29,21 @@ pub fn params(out: &mut Vec<u8>, block: &[u8]) {
     out.extend_from_slice(&Header::new(RecordType::Params, REQUEST_ID, 0).encode());
 }
 
-/// The header of a STDIN record and the padding that follows its content (section 5.3), so that body bytes are
-/// written from where they lie.
+/// Returns the header of a STDIN record and the padding after its content (section 5.3), so that the body bytes can be
+/// written without copying.
 ///
-/// `content` is at most [`crate::record::MAX_CONTENT`]; 0 ends the stream.
+/// `content` is at most [`crate::record::MAX_CONTENT`]; 0 terminates the stream.
 pub fn stdin(content: u16) -> ([u8; HEADER_LEN], &'static [u8]) {
     let header = Header::new(RecordType::Stdin, REQUEST_ID, content);
     (header.encode(), padding(header))
 }
 
-/// The empty STDIN record that ends the request body.
+/// Returns the empty STDIN record that terminates the request body.
 pub fn stdin_end() -> [u8; HEADER_LEN] {
     stdin(0).0
 }
 
-/// Asks the application to give the request up (section 5.4); it still answers with END_REQUEST.
+/// Returns an ABORT_REQUEST record (section 5.4); the application still responds with END_REQUEST.
 pub fn abort() -> [u8; HEADER_LEN] {
     Header::new(RecordType::AbortRequest, REQUEST_ID, 0).encode()
 }
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
     use crate::record::VERSION;
 
-    /// A responder's reading of a stream of records: `(type, content)`.
+    /// Decodes a stream of records like a responder: `(type, content)`.
     fn records(mut bytes: &[u8]) -> Vec<(u8, Vec<u8>)> {
         let mut all = Vec::new();
         while let Some((header, rest)) = bytes.split_first_chunk::<8>() {

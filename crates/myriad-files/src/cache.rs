@@ -1,4 +1,4 @@
-//! Cache of what is known of paths, shared by all workers (nginx's `open_file_cache`, and the memory for small files).
+//! Cache of path states, shared by all workers (`open_file_cache` of nginx, and the memory for small files).
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -13,20 +13,21 @@ use crate::entry::{Entry, FileEntry, Held};
 use crate::symlinks::Walk;
 
 const SHARDS: usize = 16;
-/// Most paths in a shard: a flood of names that do not exist must not fill the memory.
+/// Maximum number of paths per shard. Without it, requests for many missing names would exhaust the memory.
 const PATHS_PER_SHARD: usize = 2048;
-/// Most bytes of contents and encodings in a shard: 64 MB in all.
+/// Maximum size of contents and encodings per shard: 64 MB in total.
 const BYTES_PER_SHARD: usize = 4 << 20;
 
-/// Most open files in a shard while there are descriptors enough: 1024 in all.
+/// Maximum number of open files per shard if enough descriptors are available: 1024 in total.
 const OPEN_PER_SHARD: usize = 64;
-/// Milliseconds without use after which an entry is dropped (nginx's default of `open_file_cache inactive`).
+/// Idle time after which an entry is evicted, in milliseconds (nginx's default of `open_file_cache inactive`).
 const INACTIVE_MS: u64 = 60_000;
 
-/// Entries by path. One that was looked at by another rule of links than the first is beside it, by [`Walk::key`].
+/// Entries by path. If a path is looked up with a second rule of links, that entry is stored under [`Walk::key`].
 type Entries = HashMap<Box<[u8]>, Known, RandomState>;
 
-/// An entry, and the rule of links by which it was looked at: what one rule allows another may refuse.
+/// Entry, and the rule of links with which it was looked up: a path may be permitted by one rule and rejected by
+/// another.
 struct Known {
     walk: Walk,
     entry: Arc<Entry>,
@@ -38,21 +39,21 @@ struct Shard {
     held: Arc<Held>,
 }
 
-/// Validity of entries, milliseconds: how long one is used before the system is asked again.
+/// Validity of entries before they are checked again, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Validity {
-    /// Validity of a path that exists (`open_file_cache_valid`).
+    /// Validity of an existing path (`open_file_cache_valid`).
     pub found_ms: u64,
-    /// Validity of a path that does not (`open_file_cache_errors`).
+    /// Validity of a missing path (`open_file_cache_errors`).
     pub missing_ms: u64,
-    /// Least age of the last change: a path that changed less than so long before it was looked at is asked anew each time. It
-    /// may be in the middle of a change, and two changes within one tick of the clock cannot be told apart. 0 if the
-    /// configuration sets a validity itself.
+    /// Minimum age of the last change: a path that changed less than this before its check is checked on each use. It
+    /// may be in the middle of a change, and two changes within one clock tick are indistinguishable. 0 if the
+    /// configuration sets a validity.
     pub settling_ms: u64,
 }
 
 impl Validity {
-    /// Time from which an entry has to be asked anew, milliseconds since the epoch.
+    /// Returns the time from which an entry must be checked again, in milliseconds since the epoch.
     pub fn until_ms(self, entry: &Entry) -> u64 {
         let unsettled = entry.checked_ms() < entry.changed_ms().saturating_add(self.settling_ms);
         let valid_ms = match entry.exists() {
@@ -64,7 +65,8 @@ impl Validity {
     }
 }
 
-/// Entries by path: 32768 paths, 64 MB of contents and 1024 open files at most, not counting what is being sent.
+/// Entries by path: at most 32768 paths, 64 MB of contents and 1024 open files, in addition to the files that are being
+/// sent.
 pub struct FileCache {
     shards: [Shard; SHARDS],
     open_per_shard: AtomicUsize,
@@ -84,8 +86,8 @@ impl Default for FileCache {
 }
 
 impl FileCache {
-    /// Entry of `path`, reached as `walk` allows and valid by `validity` at `now`, milliseconds since the epoch. An older one
-    /// is asked anew without reading the file: this blocks as long as a `stat` does.
+    /// Returns the entry of `path`, reached according to `walk` and valid by `validity` at `now`, in milliseconds since
+    /// the epoch. An expired entry is checked without reading the file: this blocks for one `stat`.
     pub fn look(&self, path: &[u8], walk: Walk, validity: Validity, now: u64) -> Arc<Entry> {
         let shard = self.shard(path);
         let known = shard.known(path, walk);
@@ -104,24 +106,24 @@ impl FileCache {
         entry
     }
 
-    /// Ends the validity of `entry`: the file turned out to be another one.
+    /// Invalidates `entry`, because the file turned out to be a different file.
     pub fn forget(entry: &Entry) {
         entry.checked_ms.store(0, Relaxed);
     }
 
-    /// Drops what is known of `path` and, where it is a folder, of all that is in it, by whatever rule of links it was looked at. Looks
-    /// at every entry: for whoever has changed a file, which is rarer than looking at one.
+    /// Removes the entries of `path` and, if it is a folder, of all files in it, for all rules of links. It scans every
+    /// entry, so it is intended for changes of files, which are rare compared to lookups.
     pub fn forget_below(&self, path: &[u8]) {
         for shard in &self.shards {
-            // A zero byte begins the rule in a key, a slash what is in the folder.
+            // In a key, a zero byte precedes the rule, and a slash precedes a name in the folder.
             shard.entries.lock().retain(|key, _| {
                 !key.strip_prefix(path).is_some_and(|rest| matches!(rest.first(), None | Some(0 | b'/')))
             });
         }
     }
 
-    /// Drops unused entries, and those beyond the bounds: contents and encodings arrive after their entry, so bounds are kept
-    /// here.
+    /// Removes idle entries, and entries beyond the bounds: contents and encodings are added after the entry, so the
+    /// bounds are enforced here.
     pub fn sweep(&self, now: u64) {
         for shard in &self.shards {
             let mut entries = shard.entries.lock();
@@ -130,28 +132,28 @@ impl FileCache {
         }
     }
 
-    /// Bounds the open files to `most`, at least one a shard. Files that are being sent stay open.
+    /// Limits the open files to `most`, but at least one per shard. Files that are being sent remain open.
     pub fn keep_open(&self, most: usize) {
         self.open_per_shard.store((most / SHARDS).clamp(1, OPEN_PER_SHARD), Relaxed);
     }
 
-    /// Bounds contents and encodings to a part of the 64 MB that they may take at most, none of it for those alone that are being sent.
-    /// The next [`Self::sweep`] holds it.
+    /// Limits contents and encodings to the given fraction of their maximum of 64 MB. With 0, only files that are being
+    /// sent remain in memory. The next [`Self::sweep`] enforces it.
     pub fn keep_part(&self, numerator: usize, denominator: usize) {
         self.bytes_per_shard.store(BYTES_PER_SHARD * numerator / denominator.max(1), Relaxed);
     }
 
-    /// Bytes of contents and encodings in memory, those that are being sent among them.
+    /// Returns the size of contents and encodings in memory in bytes, including files that are being sent.
     pub fn bytes(&self) -> usize {
         self.shards.iter().map(|shard| shard.held.bytes.load(Relaxed)).sum()
     }
 
-    /// Bounds of a shard: open files, and bytes of contents.
+    /// Returns the bounds of a shard: open files, and bytes of contents.
     fn bounds(&self) -> (usize, usize) {
         (self.open_per_shard.load(Relaxed), self.bytes_per_shard.load(Relaxed))
     }
 
-    /// Drops the entries of all open files except those that are being sent; `true` if there was one.
+    /// Removes the entries of all open files except files that are being sent; returns `true` if any was removed.
     pub fn close_unused(&self) -> bool {
         let mut found = false;
         for shard in &self.shards {
@@ -171,7 +173,7 @@ impl FileCache {
 }
 
 impl Shard {
-    /// Entry of a path that was looked at by the same rule of links.
+    /// Returns the entry of a path that was looked up with the same rule of links.
     fn known(&self, path: &[u8], walk: Walk) -> Option<Arc<Entry>> {
         let entries = self.entries.lock();
         let first = entries.get(path)?;
@@ -190,12 +192,12 @@ impl Shard {
         }
     }
 
-    /// Drops the entries unused for longest until the shard is within its bounds.
+    /// Evicts the least recently used entries until the shard is within its bounds.
     fn bound(&self, entries: &mut Entries, (open, bytes): (usize, usize)) {
         while entries.len() > PATHS_PER_SHARD {
             drop_older_half(entries, |_| true);
         }
-        // The totals count files that were dropped and are still being sent, too: only what is in the shard can be given up.
+        // The totals include evicted files that are still being sent; only the entries of the shard can be evicted.
         if self.held.bytes.load(Relaxed) > bytes {
             while total(entries, FileEntry::weight) > bytes {
                 drop_older_half(entries, |file| file.is_some_and(|file| file.weight() > 0));
@@ -213,7 +215,7 @@ fn total(entries: &Entries, of: impl Fn(&FileEntry) -> usize) -> usize {
     entries.values().filter_map(|known| known.entry.file()).map(of).sum()
 }
 
-/// Drops the half of the `meant` entries that is unused for longest; more if many have the same age.
+/// Evicts the least recently used half of the entries selected by `meant`; more if many have the same age.
 fn drop_older_half(entries: &mut Entries, meant: impl Fn(Option<&FileEntry>) -> bool) {
     let mut ages: Vec<u64> = entries
         .values()
@@ -278,7 +280,7 @@ mod tests {
         assert_eq!(length(now + 1_999), 3);
         std::fs::write(&path, "other").unwrap();
         assert_eq!(length(now + 1_999), 5, "asked anew at the same moment");
-        // Looked at when its last change was old enough, it is valid.
+        // The entry is valid, because its last change was old enough at its check.
         assert_eq!(length(now + 60_000), 5);
         std::fs::write(&path, "much longer").unwrap();
         assert_eq!(length(now + 60_999), 5);
@@ -314,7 +316,7 @@ mod tests {
         std::fs::remove_dir_all(&folder).unwrap();
     }
 
-    /// A folder of a test's own, gone with it.
+    /// Temporary folder of a test; removed on drop.
     struct Folder(std::path::PathBuf);
 
     impl Folder {
@@ -324,7 +326,7 @@ mod tests {
             Self(path)
         }
 
-        /// Makes a file of that length, looks at it and loads it.
+        /// Creates a file of this length, looks it up and loads it.
         fn load(&self, cache: &FileCache, name: &str, length: u64, now: u64) -> Arc<Entry> {
             let path = self.0.join(name);
             std::fs::File::create(&path).unwrap().set_len(length).unwrap();
@@ -371,7 +373,7 @@ mod tests {
         for index in 0..2_000u64 {
             folder.load(&cache, &index.to_string(), 2 << 20, index);
         }
-        // One may have been added since each shard was last bounded, and one is being sent.
+        // One file may have been added to each shard since its last enforcement, and one file is being sent.
         assert!(held(&cache).1 <= SHARDS * (OPEN_PER_SHARD + 1) + 1, "{:?}", held(&cache));
         cache.sweep(2_000);
         let kept: usize =

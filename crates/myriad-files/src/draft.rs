@@ -1,4 +1,5 @@
-//! A file that has no place yet: it is written under a name of its own beside its place, and renamed when it is whole.
+//! Atomic creation of a file: it is written under a temporary name in the destination folder, and renamed when it is
+//! complete.
 
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
@@ -9,7 +10,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, Timespec, Timestamps, fchmod, futimens, 
 
 use crate::path::as_path;
 
-/// A file that is written and not at its place yet; removed where it does not come there.
+/// File that is not yet at its destination; removed on drop unless it was placed.
 #[derive(Debug)]
 pub struct Draft {
     file: File,
@@ -19,11 +20,11 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Makes the file in the folder of the place that it is to have. Its name begins with a dot and holds 64 random bits: nobody lists
-    /// it, or asks for it by chance.
+    /// Creates the file in its destination folder. The temporary name begins with a dot and contains 64 random bits, so
+    /// that it is neither listed nor guessed.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Returns errors of the system.
     pub fn begin(folder: &OwnedFd) -> io::Result<Self> {
         let name = format!(".myriad-{:016x}", RandomState::new().hash_one(0));
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -32,15 +33,16 @@ impl Draft {
         Ok(Self { file: File::from(file), folder, name, placed: false })
     }
 
-    /// The file, to be written.
+    /// Returns the file for writing.
     pub fn file(&mut self) -> &mut File {
         &mut self.file
     }
 
-    /// Gives the file these permissions, a time of change where there is one, and its name in the folder, in place of what is there.
+    /// Sets the permissions and, if given, the modification time, and renames the file in the folder, replacing an
+    /// existing file.
     ///
     /// # Errors
-    /// Those of the system; the file is removed then.
+    /// Returns errors of the system; the file is then removed.
     pub fn place(mut self, name: &[u8], mode: u32, modified: Option<Timespec>) -> io::Result<()> {
         fchmod(&self.file, Mode::from_raw_mode(mode))?;
         if let Some(modified) = modified {

@@ -1,4 +1,4 @@
-//! Entries: what is known of one path.
+//! Cache entries: the state of one path.
 
 use std::fs::{Metadata, OpenOptions};
 use std::io::{self, Read};
@@ -18,35 +18,35 @@ use rustix::fs::OFlags;
 
 use crate::system_error::SystemError;
 
-/// Files up to this many bytes are held in memory; larger ones go by `sendfile`.
+/// Maximum size of a file that is cached in memory, in bytes; larger files are sent with `sendfile`.
 const IN_MEMORY: u64 = 1 << 20;
 
 /// Kind of a path.
 pub enum Kind {
-    /// A regular file.
+    /// Regular file.
     File(Box<FileEntry>),
-    /// A directory.
+    /// Directory.
     Directory,
-    /// Neither file nor directory: a socket, a device.
+    /// Neither file nor directory: socket or device.
     Other,
-    /// Nothing that can be served, for this reason.
+    /// The path cannot be served, for this reason.
     Missing(SystemError),
 }
 
-/// A path, as it was when the system was last asked.
+/// State of a path at the last check.
 pub struct Entry {
     /// Kind of the path.
     pub kind: Kind,
-    /// Whether any execute bit is set.
+    /// Set if any execute bit is set.
     pub executable: bool,
-    /// Time at which the system was last asked, milliseconds since the epoch.
+    /// Time of the last check, in milliseconds since the epoch.
     pub(crate) checked_ms: AtomicU64,
-    /// Time of its last use, milliseconds since the epoch, accurate to a second.
+    /// Time of the last use, in milliseconds since the epoch, accurate to a second.
     used_ms: AtomicU64,
     pub(crate) identity: Identity,
 }
 
-/// State of a file: two states with the same values count as one.
+/// State of a file: two states with equal values are considered identical.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Identity {
     device: u64,
@@ -59,15 +59,15 @@ pub(crate) struct Identity {
     mode: u32,
 }
 
-/// A regular file.
+/// Regular file.
 pub struct FileEntry {
-    /// Bytes.
+    /// Length, in bytes.
     pub length: u64,
-    /// Time of the last change, seconds since the epoch.
+    /// Modification time, in seconds since the epoch.
     pub modified_s: u64,
-    /// `Last-Modified`: the same time as an HTTP date.
+    /// `Last-Modified`: the modification time as an HTTP date.
     pub modified: Box<[u8]>,
-    /// `ETag` as nginx makes it: time and length in hexadecimal.
+    /// `ETag` in the format of nginx: time and length in hexadecimal.
     pub tag: EntityTag,
     identity: Identity,
     held: Weight,
@@ -76,14 +76,14 @@ pub struct FileEntry {
     encoded: Mutex<[Option<Encoded>; 4]>,
 }
 
-/// Totals of the files of one shard of the cache: those that are in it, and those that have left it and are still being sent.
+/// Totals of the files of one shard of the cache, including evicted files that are still being sent.
 #[derive(Default)]
 pub(crate) struct Held {
     pub(crate) bytes: AtomicUsize,
     pub(crate) descriptors: AtomicUsize,
 }
 
-/// Share of one file in the totals; taken off when the file is dropped.
+/// Share of one file in the totals; subtracted when the file is dropped.
 struct Weight {
     total: Arc<Held>,
     bytes: AtomicUsize,
@@ -140,7 +140,7 @@ impl Identity {
 }
 
 impl Entry {
-    /// An entry of what the system found at a path.
+    /// Creates an entry from the metadata of a path.
     pub(crate) fn of(metadata: io::Result<Metadata>, now: u64, held: &Arc<Held>) -> Self {
         let (checked_ms, used_ms) = (AtomicU64::new(now), AtomicU64::new(now));
         match metadata {
@@ -167,7 +167,7 @@ impl Entry {
         }
     }
 
-    /// Whether the path is unchanged: then the entry stays, with its contents and encodings.
+    /// Returns whether the path is unchanged. An unchanged entry retains its contents and encodings.
     pub(crate) fn unchanged(&self, metadata: &io::Result<Metadata>) -> bool {
         match metadata {
             Ok(metadata) => self.identity == Identity::of(metadata),
@@ -175,7 +175,7 @@ impl Entry {
         }
     }
 
-    /// Result of nginx's tests `-f`, `-d`, `-e` and `-x`.
+    /// Returns the result of the nginx tests `-f`, `-d`, `-e` and `-x`.
     pub fn passes(&self, test: FileTest) -> bool {
         match test {
             FileTest::File => self.file().is_some(),
@@ -185,7 +185,7 @@ impl Entry {
         }
     }
 
-    /// The regular file, if the path is one.
+    /// Returns the regular file, if the path is a regular file.
     pub fn file(&self) -> Option<&FileEntry> {
         match &self.kind {
             Kind::File(file) => Some(file),
@@ -193,35 +193,36 @@ impl Entry {
         }
     }
 
-    /// Whether it is a directory.
+    /// Returns whether the path is a directory.
     pub fn is_directory(&self) -> bool {
         matches!(self.kind, Kind::Directory)
     }
 
-    /// Whether anything exists at the path.
+    /// Returns whether the path exists.
     pub fn exists(&self) -> bool {
         !matches!(self.kind, Kind::Missing(_))
     }
 
-    /// Time at which the system was last asked, milliseconds since the epoch.
+    /// Returns the time of the last check, in milliseconds since the epoch.
     pub fn checked_ms(&self) -> u64 {
         self.checked_ms.load(Relaxed)
     }
 
-    /// Notes a use, accurate to a second: workers share the entry, and each write would take its cache line from the other
-    /// cores.
+    /// Records a use, accurate to a second: workers share the entry, and each write would invalidate its cache line on
+    /// the other cores.
     pub(crate) fn used(&self, now: u64) {
         if now >= self.used_ms().saturating_add(1000) {
             self.used_ms.store(now, Relaxed);
         }
     }
 
-    /// Time of the last change of the file or of its inode, milliseconds since the epoch, accurate to a second.
+    /// Returns the time of the last change of the file or of its inode, in milliseconds since the epoch, accurate to a
+    /// second.
     pub(crate) fn changed_ms(&self) -> u64 {
         u64::try_from(self.identity.modified_s.max(self.identity.changed_s)).unwrap_or(0).saturating_mul(1000)
     }
 
-    /// Time of its last use, milliseconds since the epoch, accurate to a second.
+    /// Returns the time of the last use, in milliseconds since the epoch, accurate to a second.
     pub(crate) fn used_ms(&self) -> u64 {
         self.used_ms.load(Relaxed)
     }
@@ -246,22 +247,22 @@ impl FileEntry {
         }
     }
 
-    /// Contents, if they are in memory.
+    /// Returns the contents, if they are in memory.
     pub fn contents(&self) -> Option<&Bytes> {
         self.contents.get()
     }
 
-    /// Whether the file is small enough for its contents to be held in memory.
+    /// Returns whether the file is small enough to be cached in memory.
     pub fn is_small(&self) -> bool {
         self.length <= IN_MEMORY
     }
 
-    /// Opens the file, and reads it if it is small. Blocks, so it is called on the pool of blocking work.
+    /// Opens the file, and reads it if it is small. This blocks, and must be called on the blocking thread pool.
     ///
-    /// A file that has changed since the entry was made is an error of the kind `Other`: what is sent must be one state of the
-    /// file, with the length and the tag of that state.
+    /// A file that has changed since the entry was created is an error of kind `Other`: a response must consist of one
+    /// state of the file, with the length and the tag of that state.
     pub fn load(&self, path: &Path) -> io::Result<()> {
-        // Without waiting: a pipe may have taken the file's place, and to open one waits for a writer.
+        // `O_NONBLOCK`, because a pipe may have replaced the file, and opening a pipe waits for a writer.
         let nonblocking = OFlags::NONBLOCK.bits().cast_signed();
         let mut file = OpenOptions::new().read(true).custom_flags(nonblocking).open(path)?;
         if Identity::of(&file.metadata()?) != self.identity {
@@ -285,23 +286,23 @@ impl FileEntry {
         Ok(())
     }
 
-    /// Descriptor of a large file, once [`FileEntry::load`] has run.
+    /// Returns the descriptor of a large file, after [`FileEntry::load`].
     pub fn descriptor(&self) -> Option<&Arc<OwnedFd>> {
         self.descriptor.get()
     }
 
-    /// Whether it can be served without reading or opening anything.
+    /// Returns whether the file can be served without a read or an open.
     pub fn is_loaded(&self) -> bool {
         self.contents.get().is_some() || self.descriptor.get().is_some()
     }
 
-    /// Encoding of the file in a coding, with the level that made it.
+    /// Returns the encoded contents in a coding, with the compression level.
     pub fn encoded(&self, coding: Coding) -> Option<(u8, Bytes)> {
         let encoded = self.encoded.lock();
         encoded[coding as usize].as_ref().map(|encoded| (encoded.level, encoded.bytes.clone()))
     }
 
-    /// Adds an encoding, unless there is one of a stronger level.
+    /// Stores encoded contents, unless an encoding of a higher level exists.
     pub fn attach(&self, coding: Coding, level: u8, bytes: Bytes) {
         let mut encoded = self.encoded.lock();
         let slot = &mut encoded[coding as usize];
@@ -313,12 +314,12 @@ impl FileEntry {
         }
     }
 
-    /// Memory of the contents and their encodings, bytes.
+    /// Returns the size of the contents and their encodings in memory, in bytes.
     pub(crate) fn weight(&self) -> usize {
         self.held.bytes.load(Relaxed)
     }
 
-    /// Descriptors that it holds: 0 or 1.
+    /// Returns the number of open descriptors: 0 or 1.
     pub(crate) fn open_files(&self) -> usize {
         self.held.descriptors.load(Relaxed)
     }

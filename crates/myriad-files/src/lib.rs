@@ -1,13 +1,13 @@
-//! Files under the roots of a site: what is known of paths, small files in memory, symbolic links, temporary files.
+//! Files below the roots of a site: path states, small files in memory, symbolic links, temporary files.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
-//! | `cache` | what is known of paths, for all workers, bounded and believed for a time (nginx's `open_file_cache`) |
-//! | `entry` | one path: a file with its contents or its descriptor, a directory, or the reason why there is nothing |
-//! | `symlinks` | how symbolic links are followed (nginx's `disable_symlinks`) |
-//! | `draft` | files that come to their place when they are whole |
-//! | `temp_file` | temporary files, written and read on the pool of blocking work |
-//! | `system_error` | errors of the system as nginx's log writes them |
+//! | `cache` | cache of path states for all workers, bounded in size and time (`open_file_cache` of nginx) |
+//! | `entry` | state of one path: a file with its contents or its descriptor, a directory, or an error |
+//! | `symlinks` | rules for symbolic links (`disable_symlinks` of nginx) |
+//! | `draft` | files that are moved to their destination when they are complete |
+//! | `temp_file` | temporary files, written and read on the blocking thread pool |
+//! | `system_error` | system errors in the log format of nginx |
 //! | `path` | bytes as paths |
 
 #![forbid(unsafe_code)]

@@ -1,10 +1,10 @@
-//! Paths from bytes: a path of a request need not be UTF-8.
+//! Conversion of bytes to paths: the path of a request need not be UTF-8.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// The bytes as a path.
+/// Returns the bytes as a path.
 pub fn as_path(bytes: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(bytes))
 }

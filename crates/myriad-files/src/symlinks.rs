@@ -1,4 +1,4 @@
-//! `disable_symlinks`: paths are opened component by component, so that each symbolic link on the way is checked.
+//! `disable_symlinks`: paths are opened component by component, so that each symbolic link in the path is checked.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
@@ -10,26 +10,28 @@ use rustix::io::Errno;
 
 use crate::path::as_path;
 
-/// Symbolic links that are refused.
+/// Symbolic links that are rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkRule {
-    /// `on`: all of them.
+    /// `on`: all links.
     Any,
-    /// `if_not_owner`: links whose owner is another than that of their target.
+    /// `if_not_owner`: links whose owner differs from the owner of their target.
     ForeignOwner,
 }
 
-/// How a path is opened.
+/// Method of opening a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Walk {
-    /// By the kernel, which follows links.
+    /// The kernel resolves the path and follows links.
     Free,
-    /// Component by component, after so many leading bytes (`from=`), which are at most those of the path.
+    /// Component by component, after this number of leading bytes (`from=`), which must not exceed the length of the
+    /// path.
     Checked(LinkRule, usize),
 }
 
 impl Walk {
-    /// The walk to `path` whose leading part `from` is trusted. As in nginx `from` counts only as whole components.
+    /// Returns the walk to `path`, whose leading part `from` is trusted. As in nginx, `from` matches only whole
+    /// components.
     pub fn to(path: &[u8], rule: LinkRule, from: &[u8]) -> Self {
         let trusted = match path.strip_prefix(from) {
             Some([]) if !from.is_empty() => return Self::Free,
@@ -40,9 +42,9 @@ impl Walk {
         Self::Checked(rule, trusted)
     }
 
-    /// Key of `path` in the cache that no path has, and no other rule.
+    /// Returns a key of `path` in the cache that is unique for this rule and differs from every path.
     pub(crate) fn key(self, path: &[u8]) -> Vec<u8> {
-        // A zero byte ends the path, as no path holds one.
+        // A zero byte terminates the path, because a path cannot contain it.
         let mut key = [path, &[0]].concat();
         if let Self::Checked(rule, trusted) = self {
             key.push(rule as u8);
@@ -51,8 +53,8 @@ impl Walk {
         key
     }
 
-    /// Opens the folder at `path`, for whoever works in it: what is done to a name in an open folder cannot be led elsewhere by a link
-    /// that is put on the way meanwhile. The descriptor is `O_PATH`.
+    /// Opens the folder at `path`. Operations on a name in an open folder cannot be redirected by a link that is
+    /// created in the path in the meantime. The descriptor is `O_PATH`.
     pub fn folder(self, path: &[u8]) -> io::Result<OwnedFd> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         match self {
@@ -61,7 +63,7 @@ impl Walk {
         }
     }
 
-    /// Whether a link is followed to its target; both as the system shows them.
+    /// Returns whether a link is followed to its target; both are given by their metadata.
     pub fn follows(self, link: &Stat, target: &Stat) -> bool {
         match self {
             Self::Free => true,
@@ -70,10 +72,10 @@ impl Walk {
         }
     }
 
-    /// As [`Walk::folder`]; makes up to `most` folders that are missing, with the permissions `mode`.
+    /// Opens a folder like [`Walk::folder`], and creates up to `most` missing folders with the permissions `mode`.
     ///
     /// # Errors
-    /// Those of the system; `ELOOP` for a link that the rule refuses.
+    /// Returns errors of the system; `ELOOP` for a link that the rule rejects.
     pub fn made_folder(self, path: &[u8], mode: u32, most: usize) -> io::Result<OwnedFd> {
         match self.folder(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound && most > 0 => {}
@@ -82,7 +84,7 @@ impl Walk {
         let (around, name) = split(path);
         let around = self.made_folder(around, mode, most - 1)?;
         match mkdirat(&around, as_path(name), Mode::from_raw_mode(mode)) {
-            // Another request may have made it meanwhile.
+            // Another request may have created it in the meantime.
             Ok(()) | Err(Errno::EXIST) => self.folder(path),
             Err(error) => Err(error.into()),
         }
@@ -90,11 +92,12 @@ impl Walk {
 
     /// Opens a regular file for reading.
     ///
-    /// The path is resolved to an `O_PATH` descriptor first, which has no effect on a pipe or a device. Only if that is a regular file
-    /// is it opened for reading, by its descriptor, so that no other file can take its place meanwhile.
+    /// The path is first resolved to an `O_PATH` descriptor, which has no effect on a pipe or a device. Only a regular
+    /// file is then opened for reading, by its descriptor, so that no other file can replace it in the meantime.
     ///
     /// # Errors
-    /// Those of the system; `ELOOP` for a link that the rule refuses, `InvalidInput` for anything but a regular file.
+    /// Returns errors of the system; `ELOOP` for a link that the rule rejects, `InvalidInput` for anything but a
+    /// regular file.
     pub fn open(self, path: &[u8]) -> io::Result<File> {
         let found = match self {
             Self::Free => {
@@ -105,18 +108,18 @@ impl Walk {
         opened(&found)
     }
 
-    /// Reads a regular file as [`Walk::open`] opens it.
+    /// Reads a regular file that is opened like [`Walk::open`].
     ///
     /// # Errors
-    /// Those of [`Walk::open`]; `FileTooLarge` if the file has more than `limit` bytes.
+    /// Returns errors of [`Walk::open`]; `FileTooLarge` if the file has more than `limit` bytes.
     pub fn read(self, path: &[u8], limit: u64) -> io::Result<Vec<u8>> {
         contents(self.open(path)?, limit)
     }
 
-    /// Metadata of what is at `path`.
+    /// Returns the metadata of `path`.
     ///
     /// # Errors
-    /// Those of the system; `ELOOP` for a link that the rule refuses.
+    /// Returns errors of the system; `ELOOP` for a link that the rule rejects.
     pub fn metadata(self, path: &[u8]) -> io::Result<Metadata> {
         match self {
             Self::Free => std::fs::metadata(as_path(path)),
@@ -125,7 +128,7 @@ impl Walk {
     }
 }
 
-/// A path as its folder and a name in it.
+/// Splits a path into its folder and its last component.
 pub fn split(path: &[u8]) -> (&[u8], &[u8]) {
     match path.iter().rposition(|byte| *byte == b'/') {
         Some(0) => (b"/", &path[1..]),
@@ -134,10 +137,10 @@ pub fn split(path: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-/// Reads a regular file of an open folder; a link is refused, and the file is opened as [`Walk::open`] does.
+/// Reads a regular file in an open folder. A link is rejected; the file is opened like [`Walk::open`].
 ///
 /// # Errors
-/// Those of [`Walk::read`].
+/// Returns errors of [`Walk::read`].
 pub fn read_at(folder: impl AsFd, name: &[u8], limit: u64) -> io::Result<Vec<u8>> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let found = File::from(openat(folder, as_path(name), flags, Mode::empty())?);
@@ -164,7 +167,7 @@ fn contents(file: File, limit: u64) -> io::Result<Vec<u8>> {
     Ok(contents)
 }
 
-/// Opens `path`: the first `trusted` bytes as the kernel does, then one component at a time.
+/// Opens `path`: the first `trusted` bytes by the kernel, then one component at a time.
 fn walk(path: &[u8], rule: LinkRule, trusted: usize) -> io::Result<OwnedFd> {
     let directory = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let (start, rest) = path.split_at(trusted);
@@ -189,8 +192,8 @@ fn walk(path: &[u8], rule: LinkRule, trusted: usize) -> io::Result<OwnedFd> {
     Ok(at)
 }
 
-/// Opens a name that must be no link. As in nginx a link in the place of a directory is "not a directory" (404), in that of the
-/// file a loop (403).
+/// Opens a name that must not be a link. As in nginx, a link instead of a directory is "not a directory" (404), and a
+/// link instead of the file is a loop (403).
 fn open_no_link(at: &OwnedFd, name: &[u8], flags: OFlags) -> io::Result<OwnedFd> {
     let opened = openat(at, as_path(name), flags | OFlags::NOFOLLOW, Mode::empty())?;
     if FileType::from_raw_mode(rustix::fs::fstat(&opened)?.st_mode).is_symlink() {
@@ -199,8 +202,8 @@ fn open_no_link(at: &OwnedFd, name: &[u8], flags: OFlags) -> io::Result<OwnedFd>
     Ok(opened)
 }
 
-/// Follows a name, then compares the owner of the name with that of the opened file. Names that are no links are compared, too:
-/// a check before would leave a moment in which the name could be exchanged.
+/// Follows a name, then compares the owner of the name with the owner of the opened file. Names that are not links are
+/// compared as well: a check before the open would be a race condition.
 fn open_own(at: &OwnedFd, name: &[u8], flags: OFlags) -> io::Result<OwnedFd> {
     let opened = File::from(openat(at, as_path(name), flags, Mode::empty())?);
     let named = statat(at, as_path(name), AtFlags::SYMLINK_NOFOLLOW)?;
@@ -284,7 +287,7 @@ mod tests {
             assert_eq!(kind(walk, "file", 4).unwrap(), b"text");
             assert_eq!(kind(walk, "link", 4).unwrap(), b"text");
             assert_eq!(kind(walk, "file", 3).unwrap_err(), io::ErrorKind::FileTooLarge);
-            // Opened for reading, the pipe would wait for a writer.
+            // An open for reading would wait for a writer of the pipe.
             assert_eq!(kind(walk, "pipe", 4).unwrap_err(), io::ErrorKind::InvalidInput);
             assert_eq!(kind(walk, "folder", 4).unwrap_err(), io::ErrorKind::InvalidInput);
             assert_eq!(kind(walk, "none", 4).unwrap_err(), io::ErrorKind::NotFound);

@@ -1,19 +1,19 @@
-//! Errors of the system as nginx's log writes them: `2: No such file or directory`.
+//! System errors in the log format of nginx: `2: No such file or directory`.
 
 use std::fmt;
 use std::io;
 
 use rustix::io::Errno;
 
-/// Number of an error that the system gave, or would have given.
+/// Number of an error that the system returned, or would have returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SystemError(i32);
 
 impl SystemError {
-    /// Number of `error`.
+    /// Returns the number of `error`.
     pub fn of(error: &io::Error) -> Self {
         let same_kind = || match error.kind() {
-            // A name with a zero byte: no file can have it.
+            // A name with a zero byte: no file can have this name.
             io::ErrorKind::NotFound | io::ErrorKind::InvalidInput => Errno::NOENT,
             io::ErrorKind::PermissionDenied => Errno::ACCESS,
             _ => Errno::IO,
@@ -21,7 +21,7 @@ impl SystemError {
         Self(error.raw_os_error().filter(|number| *number > 0).unwrap_or_else(|| same_kind().raw_os_error()))
     }
 
-    /// The status that nginx answers for a file that cannot be opened.
+    /// Returns the response status of nginx for a file that cannot be opened.
     pub fn status(self) -> u16 {
         if self.is_one_of(&[Errno::NOENT, Errno::NOTDIR, Errno::NAMETOOLONG]) {
             404
@@ -36,7 +36,7 @@ impl SystemError {
         errors.iter().any(|error| error.raw_os_error() == self.0)
     }
 
-    /// Whether the file does not exist: such errors are logged as `log_not_found` says.
+    /// Returns whether the file does not exist: `log_not_found` controls the logging of such errors.
     pub fn is_absence(self) -> bool {
         self.status() == 404
     }
@@ -59,7 +59,7 @@ mod tests {
         let missing = SystemError::of(&io::Error::from_raw_os_error(2));
         assert_eq!(missing.to_string(), "2: No such file or directory");
         assert_eq!((missing.status(), missing.is_absence()), (404, true));
-        // A name that the system is never asked for, such as one that leads out of the folder.
+        // A name that is rejected before any system call, such as a name that leaves the folder.
         let refused = SystemError::of(&io::ErrorKind::NotFound.into());
         assert_eq!((refused, SystemError::of(&io::Error::other("x")).status()), (missing, 500));
         let denied = SystemError::of(&io::Error::from_raw_os_error(13));

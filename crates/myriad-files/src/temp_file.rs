@@ -1,4 +1,4 @@
-//! Temporary files, for bodies too large to wait in memory; read and written on the pool of blocking work.
+//! Temporary files for bodies that are too large for memory; read and written on the blocking thread pool.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -14,51 +14,52 @@ use myriad_http::body::{Body, BodyError};
 use rustix::fs::{Mode, OFlags};
 use tokio::task::{JoinHandle, spawn_blocking};
 
-/// Most bytes read at a time.
+/// Maximum number of bytes per read.
 const PIECE: u64 = 64 << 10;
 
-/// A temporary file; removed with its last user, unless its name says that it stays.
+/// Temporary file; removed when its last handle is dropped, unless its [`Naming`] is `Stays`.
 #[derive(Clone)]
 pub struct TempFile(Arc<Inner>);
 
 struct Inner {
     file: File,
     name: Option<(PathBuf, Naming)>,
-    /// Bytes of [`CHARGED`] that this file was charged.
+    /// Bytes of [`CHARGED`] that were charged for this file.
     charged: AtomicU64,
 }
 
-/// Bytes charged to all temporary files of the process. Process-wide, because files outlive the configuration that made them.
+/// Bytes charged for all temporary files of the process. Process-wide, because files outlive the configuration that
+/// created them.
 static CHARGED: AtomicU64 = AtomicU64::new(0);
 
 impl Drop for Inner {
     fn drop(&mut self) {
         CHARGED.fetch_sub(self.charged.load(Relaxed), Relaxed);
         if let Some((path, Naming::WhileUsed)) = &self.name {
-            // Blocks for one system call. An origin that reads the file by its name has been told that it goes.
+            // This blocks for one system call. An origin that reads the file by its name must expect its removal.
             let _ = std::fs::remove_file(path);
         }
     }
 }
 
-/// Name of a temporary file, and how long it stays.
+/// Name and lifetime of a temporary file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Naming {
     /// No name: the kernel removes the file even if the process is killed.
     Nameless,
-    /// A name until the last user is done.
+    /// Named until the last handle is dropped.
     WhileUsed,
-    /// A name for good: the application that is told the path removes the file.
+    /// Named permanently: the application that receives the path removes the file.
     Stays,
 }
 
 impl TempFile {
-    /// Makes a file without a name in a folder of the system: `TMPDIR`, `/var/tmp` or `/tmp`.
+    /// Creates a file without a name in a folder of the system: `TMPDIR`, `/var/tmp` or `/tmp`.
     pub async fn create() -> io::Result<Self> {
         Self::create_in(None, Naming::Nameless).await
     }
 
-    /// Makes a file in `folder`; without a name in a folder of the system if `folder` is `None`.
+    /// Creates a file in `folder`; without a name in a folder of the system if `folder` is `None`.
     pub async fn create_in(folder: Option<&TempFolder>, naming: Naming) -> io::Result<Self> {
         let folder = folder.cloned();
         let made = spawn_blocking(move || match (folder, naming) {
@@ -73,13 +74,13 @@ impl TempFile {
         Ok(Self(Arc::new(Inner { file, name, charged: AtomicU64::new(0) })))
     }
 
-    /// Path of the file, if it has a name.
+    /// Returns the path of the file, if it has a name.
     pub fn name(&self) -> Option<&Path> {
         self.0.name.as_ref().map(|(path, _)| path.as_path())
     }
 
-    /// Charges the file for bytes that are about to be written. `false` if all files together would exceed `most` bytes (0: no
-    /// bound). The charge ends with the file.
+    /// Charges the file for bytes that are about to be written. Returns `false` if all files together would exceed
+    /// `most` bytes (0: no bound). The charge is released when the file is dropped.
     pub fn charge(&self, bytes: u64, most: u64) -> bool {
         let fits = |all: u64| all.checked_add(bytes).filter(|sum| most == 0 || *sum <= most);
         let charged = CHARGED.fetch_update(Relaxed, Relaxed, fits).is_ok();
@@ -89,7 +90,7 @@ impl TempFile {
         charged
     }
 
-    /// Writes the pieces one after another, from byte `offset` on. After an error some of them may have been written.
+    /// Writes the pieces in sequence from byte `offset` on. After an error some of them may have been written.
     pub async fn write(&self, pieces: Vec<Bytes>, offset: u64) -> io::Result<()> {
         let file = Arc::clone(&self.0);
         let written = spawn_blocking(move || {
@@ -103,8 +104,8 @@ impl TempFile {
         written.await.unwrap_or_else(|_| Err(io::Error::other("writing was abandoned")))
     }
 
-    /// Begins to read bytes `offset..end`, 64 KB at most; `end` is not less than `offset`. Like every read and write here it
-    /// must be called on a tokio runtime.
+    /// Begins to read bytes `offset..end`, at most 64 KB; `end` must not be less than `offset`. Like every read and
+    /// write of this module it must be called on a Tokio runtime.
     pub fn read(&self, offset: u64, end: u64) -> Reading {
         let file = Arc::clone(&self.0);
         let length = (end - offset).min(PIECE) as usize;
@@ -116,17 +117,17 @@ impl TempFile {
     }
 }
 
-/// A folder of temporary files that have names (`client_body_temp_path`).
+/// Folder of temporary files with names (`client_body_temp_path`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TempFolder {
-    /// The folder.
+    /// Path of the folder.
     pub path: PathBuf,
-    /// Lengths of the names of its levels of folders, taken from the end of a file's number.
+    /// Lengths of the names of the subfolder levels, which are the last digits of the file number.
     pub levels: Vec<u8>,
 }
 
 impl TempFolder {
-    /// A new file under the next free number.
+    /// Creates a file with the next free number.
     fn create(&self) -> io::Result<(File, PathBuf)> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         loop {
@@ -135,7 +136,7 @@ impl TempFolder {
                 || OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path);
             match create() {
                 Ok(file) => return Ok((file, path)),
-                // The number is taken by a file of an earlier process.
+                // A file of an earlier process has this number.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     NUMBER.fetch_add(u64::from(std::process::id()), Relaxed);
                 }
@@ -149,7 +150,7 @@ impl TempFolder {
         }
     }
 
-    /// nginx's names: ten digits, in folders named by the last of these digits.
+    /// Returns the path of a number, like nginx: ten digits, in folders named by the last of these digits.
     fn path_of(&self, number: u64) -> PathBuf {
         let name = format!("{:010}", number % 10_000_000_000);
         let mut path = self.path.clone();
@@ -164,11 +165,11 @@ impl TempFolder {
     }
 }
 
-/// A read under way.
+/// Read in progress.
 pub struct Reading(JoinHandle<io::Result<Bytes>>);
 
 impl Reading {
-    /// The bytes, once they are there.
+    /// Polls for the bytes.
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Bytes, BodyError>> {
         let read = ready!(Pin::new(&mut self.0).poll(cx));
         let read = read.unwrap_or_else(|_| Err(io::Error::other("reading was abandoned")));
@@ -176,7 +177,7 @@ impl Reading {
     }
 }
 
-/// Body made of the first bytes of a file.
+/// Body of the first bytes of a file.
 pub struct FileBody {
     file: TempFile,
     at: u64,
@@ -185,7 +186,7 @@ pub struct FileBody {
 }
 
 impl FileBody {
-    /// A body of the first `length` bytes.
+    /// Creates a body of the first `length` bytes.
     pub fn new(file: TempFile, length: u64) -> Self {
         Self { file, at: 0, end: length, reading: None }
     }
@@ -211,7 +212,8 @@ impl Body for FileBody {
     }
 }
 
-/// Folders of the system: `/var/tmp` before `/tmp`, which is often in memory, and memory is what these files are to spare.
+/// Returns the folders of the system. `/var/tmp` precedes `/tmp`, which is often in memory, because temporary files
+/// must not use memory.
 fn folders() -> Vec<PathBuf> {
     let own = std::env::var_os("TMPDIR").map(PathBuf::from);
     own.into_iter().chain(["/var/tmp".into(), "/tmp".into()]).collect()
@@ -225,7 +227,7 @@ fn open(folder: &Path) -> io::Result<File> {
     }
 }
 
-/// Fallback for file systems without `O_TMPFILE`: a named file, removed at once.
+/// Creates a named file and removes its name at once; for file systems without `O_TMPFILE`.
 fn open_and_unlink(folder: &Path) -> io::Result<File> {
     use std::hash::{BuildHasher, RandomState};
     let number = RandomState::new().hash_one(std::process::id());
@@ -351,7 +353,7 @@ mod tests {
         let folder = TempFolder { path: path.clone(), levels: Vec::new() };
         let (_, first) = folder.create().unwrap();
         let first: u64 = first.file_name().unwrap().to_str().unwrap().parse().unwrap();
-        // Files of an earlier process; other tests may take numbers meanwhile.
+        // Files of an earlier process; other tests may take numbers in the meantime.
         let left: Vec<_> = (first + 1..first + 50).map(|number| folder.path_of(number)).collect();
         for path in &left {
             std::fs::write(path, "left").unwrap();
@@ -364,7 +366,7 @@ mod tests {
 
     #[test]
     fn files_are_charged_together_and_discharged_when_they_go() {
-        // Above what other tests of the process charge, which is nothing.
+        // Larger than the charges of other tests in this process, which charge nothing.
         let most = 1000;
         let [one, other] =
             run(async { [TempFile::create().await.unwrap(), TempFile::create().await.unwrap()] });

@@ -1,16 +1,16 @@
-//! Base32, with an alphabet of one's own.
+//! Base32 with a configurable alphabet.
 
 use crate::function::{Function, text};
 
-/// The alphabet where none is written, that of base32hex in small letters (RFC 4648 section 7).
+/// Default alphabet: that of base32hex in lower case (RFC 4648 section 7).
 pub const ALPHABET: &[u8; 32] = b"0123456789abcdefghijklmnopqrstuv";
 
-/// How base32 is written and read.
+/// Base32 parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Base32 {
-    /// What stands for the values from 0 to 31 (`set_base32_alphabet`).
+    /// Digits for the values from 0 to 31 (`set_base32_alphabet`).
     pub alphabet: [u8; 32],
-    /// Whether a text is filled with `=` to a multiple of eight (`set_base32_padding`).
+    /// True if the text is padded with `=` to a multiple of eight (`set_base32_padding`).
     pub padding: bool,
 }
 
@@ -21,12 +21,12 @@ impl Default for Base32 {
 }
 
 impl Base32 {
-    /// `set_encode_base32`.
+    /// Returns the function of `set_encode_base32`.
     pub fn encoder(self) -> Function {
         Function::of_any(move |bytes, out| self.encode(bytes, out))
     }
 
-    /// `set_decode_base32`: empty for a text that is none.
+    /// Returns the function of `set_decode_base32`. The result is empty for invalid text.
     pub fn decoder(self) -> Function {
         Function::of(move |texts, out| {
             out.extend_from_slice(&self.decode(text(texts, 0)).unwrap_or_default());
@@ -47,12 +47,12 @@ impl Base32 {
         }
     }
 
-    /// What is behind the first `=` does not count.
+    /// Decodes a text. Bytes after the first `=` are ignored.
     fn decode(&self, text: &[u8]) -> Option<Vec<u8>> {
         let end = text.iter().position(|byte| *byte == b'=').unwrap_or(text.len());
         let mut bytes = Vec::with_capacity(end / 8 * 5 + 5);
         for group in text[..end].chunks(8) {
-            // The digits of these lengths come to no whole byte more than fewer of them.
+            // Groups of these lengths do not encode a whole number of bytes.
             if matches!(group.len(), 1 | 3 | 6) {
                 return None;
             }
@@ -65,7 +65,7 @@ impl Base32 {
         Some(bytes)
     }
 
-    /// The letters of the usual alphabet are read in either case.
+    /// Returns the value of a digit. With the default alphabet, letters are case-insensitive.
     fn value(&self, byte: u8) -> Option<u64> {
         let find = |wanted: u8| self.alphabet.iter().position(|digit| *digit == wanted);
         let usual = self.alphabet == *ALPHABET;

@@ -8,7 +8,7 @@ use crate::function::{Wrong, text};
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
-/// What is read is what nginx reads: padding may be missing, and the last bits may be any.
+/// Accepts the same texts as nginx: padding may be missing, and the last bits are not checked.
 const READ: GeneralPurposeConfig = GeneralPurposeConfig::new()
     .with_decode_padding_mode(DecodePaddingMode::Indifferent)
     .with_decode_allow_trailing_bits(true);
@@ -16,15 +16,15 @@ const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, READ);
 const URL: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, READ.with_encode_padding(false));
 const URL_SAFE: Alphabet = alphabet::URL_SAFE;
 
-/// `set_encode_hex`, with small letters.
+/// Encodes bytes for `set_encode_hex`, in lower case.
 pub fn encode_hex(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend(bytes.iter().flat_map(|byte| [HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]));
 }
 
-/// `set_decode_hex`.
+/// Decodes a text for `set_decode_hex`.
 ///
 /// # Errors
-/// The text is no pairs of hexadecimal digits.
+/// Returns an error if the text does not consist of pairs of hexadecimal digits.
 pub fn decode_hex(texts: &[&[u8]], out: &mut Vec<u8>) -> Result<(), Wrong> {
     let text = text(texts, 0);
     let digit = |byte: u8| char::from(byte).to_digit(16);
@@ -39,33 +39,33 @@ pub fn decode_hex(texts: &[&[u8]], out: &mut Vec<u8>) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// `set_encode_base64`.
+/// Encodes bytes for `set_encode_base64`.
 pub fn encode_base64(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(STANDARD.encode(bytes).as_bytes());
 }
 
-/// `set_encode_base64url`: no padding, as nginx has it.
+/// Encodes bytes for `set_encode_base64url`, without padding as in nginx.
 pub fn encode_base64url(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(URL.encode(bytes).as_bytes());
 }
 
-/// `set_decode_base64`.
+/// Decodes a text for `set_decode_base64`.
 ///
 /// # Errors
-/// The text is no base64.
+/// Returns an error if the text is not valid base64.
 pub fn decode_base64(texts: &[&[u8]], out: &mut Vec<u8>) -> Result<(), Wrong> {
     decode(&STANDARD, "base64", text(texts, 0), out)
 }
 
-/// `set_decode_base64url`.
+/// Decodes a text for `set_decode_base64url`.
 ///
 /// # Errors
-/// The text is no base64 in the alphabet for URLs.
+/// Returns an error if the text is not valid base64 in the URL alphabet.
 pub fn decode_base64url(texts: &[&[u8]], out: &mut Vec<u8>) -> Result<(), Wrong> {
     decode(&URL, "base64url", text(texts, 0), out)
 }
 
-/// What is behind the first `=` does not count.
+/// Decodes a text. Bytes after the first `=` are ignored.
 fn decode(engine: &GeneralPurpose, what: &str, text: &[u8], out: &mut Vec<u8>) -> Result<(), Wrong> {
     let end = text.iter().position(|byte| *byte == b'=').unwrap_or(text.len());
     engine.decode_vec(&text[..end], out).map_err(|_| Wrong::bad(what, text))

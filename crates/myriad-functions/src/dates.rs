@@ -1,33 +1,33 @@
-//! The date of today, and the time in a format.
+//! Current date, and current time in a format.
 
 use myriad_calendar::{Offset, offset_name, write_time};
 
 use crate::function::{Surroundings, Wrong, text};
 
-/// Most bytes of a time in a format, as the module bounds it.
+/// Maximum length of a formatted time in bytes, as in the nginx module.
 const LONGEST: usize = 255;
 
-/// `set_local_today`: `2026-11-23`.
+/// Writes the local date for `set_local_today`: `2026-11-23`.
 ///
 /// # Errors
-/// None.
+/// Never returns an error.
 pub fn local_today(_: &[&[u8]], around: &dyn Surroundings, out: &mut Vec<u8>) -> Result<(), Wrong> {
     write_time(b"%Y-%m-%d", around.now_s(), Offset { minutes: around.offset_minutes(), name: "" }, out);
     Ok(())
 }
 
-/// `set_formatted_gmt_time`: the time of UTC in a format of `strftime`.
+/// Writes the time in UTC in a `strftime` format, for `set_formatted_gmt_time`.
 ///
 /// # Errors
-/// It is longer than 255 bytes.
+/// Returns an error if the result is longer than 255 bytes.
 pub fn gmt(texts: &[&[u8]], around: &dyn Surroundings, out: &mut Vec<u8>) -> Result<(), Wrong> {
     formatted(text(texts, 0), around.now_s(), Offset { minutes: 0, name: "GMT" }, out)
 }
 
-/// `set_formatted_local_time`: the server's time in a format of `strftime`.
+/// Writes the local time of the server in a `strftime` format, for `set_formatted_local_time`.
 ///
 /// # Errors
-/// It is longer than 255 bytes.
+/// Returns an error if the result is longer than 255 bytes.
 pub fn local(texts: &[&[u8]], around: &dyn Surroundings, out: &mut Vec<u8>) -> Result<(), Wrong> {
     let minutes = around.offset_minutes();
     let name = offset_name(minutes);
@@ -35,7 +35,7 @@ pub fn local(texts: &[&[u8]], around: &dyn Surroundings, out: &mut Vec<u8>) -> R
 }
 
 fn formatted(format: &[u8], now_s: u64, offset: Offset<'_>, out: &mut Vec<u8>) -> Result<(), Wrong> {
-    // No conversion is as short as half a byte: what is longer than this is not worth the work.
+    // A conversion yields at least half of its length, so a longer format is rejected without formatting it.
     if format.len() > 2 * LONGEST {
         return Err(Wrong::new("the time is longer than 255 bytes"));
     }

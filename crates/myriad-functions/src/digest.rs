@@ -8,28 +8,28 @@ use sha2::Sha256;
 use crate::coding::encode_hex;
 use crate::function::{Wrong, text};
 
-/// `set_md5`.
+/// Writes the digest for `set_md5`.
 pub fn md5(text: &[u8], out: &mut Vec<u8>) {
     encode_hex(&Md5::digest(text), out);
 }
 
-/// `set_sha1`.
+/// Writes the digest for `set_sha1`.
 pub fn sha1(text: &[u8], out: &mut Vec<u8>) {
     encode_hex(&Sha1::digest(text), out);
 }
 
-/// `set_hmac_sha1`: of a key and a text.
+/// Writes the HMAC of a key and a text for `set_hmac_sha1`.
 ///
 /// # Errors
-/// None: every key will do.
+/// Never returns an error: every key is valid.
 pub fn hmac_sha1(texts: &[&[u8]], out: &mut Vec<u8>) -> Result<(), Wrong> {
     code::<Hmac<Sha1>>(texts, out)
 }
 
-/// `set_hmac_sha256`: of a key and a text.
+/// Writes the HMAC of a key and a text for `set_hmac_sha256`.
 ///
 /// # Errors
-/// None: every key will do.
+/// Never returns an error: every key is valid.
 pub fn hmac_sha256(texts: &[&[u8]], out: &mut Vec<u8>) -> Result<(), Wrong> {
     code::<Hmac<Sha256>>(texts, out)
 }

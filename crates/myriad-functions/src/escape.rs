@@ -1,10 +1,10 @@
-//! Texts as components of URIs, and back.
+//! Escaping and unescaping of URI components.
 
 use myriad_http::uri::unescape;
 
 const HEX: &[u8; 16] = b"0123456789ABCDEF";
 
-/// `set_escape_uri`: all but letters, digits and ``!$'()*,-.@_`|~`` is escaped, as the module has it.
+/// Escapes all bytes except letters, digits and ``!$'()*,-.@_`|~``, for `set_escape_uri`, as in the nginx module.
 pub fn escape_uri(text: &[u8], out: &mut Vec<u8>) {
     for &byte in text {
         if byte.is_ascii_alphanumeric() || b"!$'()*,-.@_`|~".contains(&byte) {
@@ -15,9 +15,9 @@ pub fn escape_uri(text: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// `set_unescape_uri`: `%XX` is a byte and `+` a blank.
+/// Decodes `%XX` and converts `+` to a blank, for `set_unescape_uri`.
 pub fn unescape_uri(text: &[u8], out: &mut Vec<u8>) {
-    // What is escaped cannot be `+` any more, so that the order of the two does not matter.
+    // An escaped `+` is not affected, because it is decoded afterwards.
     let blanked: Vec<u8> = text.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
     unescape(&blanked, out);
 }

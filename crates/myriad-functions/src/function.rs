@@ -1,25 +1,25 @@
-//! A function, what it is told of the world, and how it fails.
+//! Function of texts, its external inputs, and its errors.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-/// Gives functions what follows from no text.
+/// External inputs of functions: time and random bytes.
 pub trait Surroundings {
-    /// The time, seconds since the epoch.
+    /// Returns the time in seconds since the epoch.
     fn now_s(&self) -> u64;
 
-    /// Minutes by which the server's clock is east of UTC now.
+    /// Returns the current UTC offset of the server in minutes, positive east of UTC.
     fn offset_minutes(&self) -> i32;
 
-    /// Fills `bytes` with bytes that nobody can guess.
+    /// Fills `bytes` with unpredictable random bytes.
     ///
     /// # Errors
-    /// The system gives none.
+    /// Returns an error if the system provides none.
     fn random(&self, bytes: &mut [u8]) -> Result<(), Wrong>;
 }
 
-/// Surroundings where the clock stands at the epoch and nothing is random, for whoever calls no function that varies.
+/// Surroundings with the clock at the epoch and constant bytes, for functions that do not vary.
 #[derive(Clone, Copy, Debug)]
 pub struct Still;
 
@@ -37,23 +37,23 @@ impl Surroundings for Still {
     }
 }
 
-/// Why a function has no value for its texts; the request that called it is answered with 500.
+/// Reason why a function has no value for its texts. The request is answered with 500.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong(Cow<'static, str>);
 
 impl Wrong {
-    /// A failure, in words that follow the name of the directive.
+    /// Creates an error with a message that follows the name of the directive.
     pub fn new(reason: impl Into<Cow<'static, str>>) -> Self {
         Self(reason.into())
     }
 
-    /// A text that is none of its kind: `bad "from" argument value: "abc"`.
+    /// Creates an error for an invalid text: `bad "from" argument value: "abc"`.
     pub(crate) fn bad(what: &str, text: &[u8]) -> Self {
         Self::new(format!("bad {what} value: \"{}\"", text[..text.len().min(SHOWN)].escape_ascii()))
     }
 }
 
-/// The most of a bad text that a message shows, bytes.
+/// Maximum number of bytes of an invalid text shown in a message.
 const SHOWN: usize = 64;
 
 impl fmt::Display for Wrong {
@@ -66,7 +66,7 @@ impl std::error::Error for Wrong {}
 
 type Call = dyn Fn(&[&[u8]], &dyn Surroundings, &mut Vec<u8>) -> Result<(), Wrong> + Send + Sync;
 
-/// A function of texts. Copies are the same function, with one memory where it has any.
+/// Function of texts. Clones refer to the same function and share its state, if any.
 #[derive(Clone)]
 pub struct Function {
     call: Arc<Call>,
@@ -74,12 +74,12 @@ pub struct Function {
 }
 
 impl Function {
-    /// A function whose value follows from its texts alone.
+    /// Creates a function whose value only depends on its texts.
     pub fn of(call: impl Fn(&[&[u8]], &mut Vec<u8>) -> Result<(), Wrong> + Send + Sync + 'static) -> Self {
         Self { call: Arc::new(move |texts, _, out| call(texts, out)), varies: false }
     }
 
-    /// A function that has a value for every text.
+    /// Creates a function that has a value for every text.
     pub fn of_any(call: impl Fn(&[u8], &mut Vec<u8>) + Send + Sync + 'static) -> Self {
         Self::of(move |texts, out| {
             call(texts.first().copied().unwrap_or_default(), out);
@@ -87,22 +87,22 @@ impl Function {
         })
     }
 
-    /// A function whose value follows from the moment, too: from the time, from random bytes, from former calls.
+    /// Creates a function whose value also depends on the time, random bytes, or earlier calls.
     pub fn varying(
         call: impl Fn(&[&[u8]], &dyn Surroundings, &mut Vec<u8>) -> Result<(), Wrong> + Send + Sync + 'static,
     ) -> Self {
         Self { call: Arc::new(call), varies: true }
     }
 
-    /// Whether two calls with the same texts may come to different values.
+    /// Returns whether two calls with the same texts may have different values.
     pub fn varies(&self) -> bool {
         self.varies
     }
 
-    /// Appends the value for these texts to `out`. A text that is not given counts as empty.
+    /// Appends the value for these texts to `out`. A missing text counts as empty.
     ///
     /// # Errors
-    /// There is no value for them; what `out` then holds means nothing.
+    /// Returns an error if the texts have no value; the content of `out` is then undefined.
     pub fn call(&self, texts: &[&[u8]], around: &dyn Surroundings, out: &mut Vec<u8>) -> Result<(), Wrong> {
         (self.call)(texts, around, out)
     }
@@ -114,12 +114,12 @@ impl fmt::Debug for Function {
     }
 }
 
-/// One of the texts that a function is called with.
+/// Returns a text of a call; empty if it is missing.
 pub(crate) fn text<'a>(texts: &[&'a [u8]], index: usize) -> &'a [u8] {
     texts.get(index).copied().unwrap_or_default()
 }
 
-/// Shows in tests what a function makes of texts; its error as text behind `!`.
+/// Returns the result of a function in tests; an error as text after `!`.
 #[cfg(test)]
 pub(crate) fn shown(function: &Function, texts: &[&str]) -> String {
     shown_in(function, texts, &Still)

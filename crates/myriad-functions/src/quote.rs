@@ -1,8 +1,8 @@
-//! Texts as strings of SQL and JSON.
+//! Quoting of texts as strings of SQL and JSON.
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
-/// `set_quote_sql_str`: a string literal of MySQL.
+/// Writes a string literal of MySQL, for `set_quote_sql_str`.
 pub fn sql(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'\'');
     for &byte in text {
@@ -14,8 +14,8 @@ pub fn sql(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'\'');
 }
 
-/// `set_quote_pgsql_str`: a string literal of PostgreSQL. Where the text is no UTF-8, all bytes above ASCII are written in octal,
-/// behind two backslashes, as a `bytea` is written in such a literal.
+/// Writes a string literal of PostgreSQL, for `set_quote_pgsql_str`. If the text is not UTF-8, all bytes above ASCII
+/// are written in octal after two backslashes, which is the form of a `bytea` in such a literal.
 pub fn pgsql(text: &[u8], out: &mut Vec<u8>) {
     if text.is_empty() {
         return out.extend_from_slice(b"''");
@@ -36,7 +36,7 @@ pub fn pgsql(text: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// `set_quote_json_str`: a string of JSON (RFC 8259 section 7); `null` for an empty text.
+/// Writes a JSON string (RFC 8259 section 7), or `null` for an empty text, for `set_quote_json_str`.
 pub fn json(text: &[u8], out: &mut Vec<u8>) {
     if text.is_empty() {
         return out.extend_from_slice(b"null");
@@ -60,7 +60,7 @@ pub fn json(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// What stands behind a backslash for a byte that may not stand as itself.
+/// Returns the character after the backslash for a byte that must be escaped.
 fn sql_letter(byte: u8) -> Option<u8> {
     match byte {
         0 => Some(b'0'),

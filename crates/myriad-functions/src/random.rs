@@ -1,30 +1,30 @@
-//! Random numbers and texts. All are made of bytes that nobody can guess.
+//! Random numbers and texts, generated from unpredictable bytes.
 
 use crate::function::{Surroundings, Wrong, text};
 use crate::number::{number, range};
 
-/// The most letters of a random text.
+/// Maximum length of a random text.
 const LONGEST: i64 = 64;
 
-/// `set_random`: a number from one to another, both of them among it.
+/// Writes a random number within inclusive bounds, for `set_random`.
 ///
 /// # Errors
-/// One of them is no number, or the system gives no random bytes.
+/// Returns an error if a bound is not a number, or if the system provides no random bytes.
 pub fn between(texts: &[&[u8]], around: &dyn Surroundings, out: &mut Vec<u8>) -> Result<(), Wrong> {
     let (from, to) = range(text(texts, 0), text(texts, 1))?;
     let mut bytes = [0; 8];
     around.random(&mut bytes)?;
-    // 64 bits over a range of N values leave a bias of N / 2^64.
+    // With 64 bits, a range of N values has a bias of N / 2^64.
     let count = u128::from(to.abs_diff(from)) + 1;
     let at = (u128::from(u64::from_ne_bytes(bytes)) * count) >> 64;
     out.extend_from_slice((i128::from(from) + at.cast_signed()).to_string().as_bytes());
     Ok(())
 }
 
-/// `set_secure_random_alphanum`: so many letters and digits.
+/// Writes random letters and digits of the given length, for `set_secure_random_alphanum`.
 ///
 /// # Errors
-/// The length is no number from 1 to 64, or the system gives no random bytes.
+/// Returns an error if the length is not a number from 1 to 64, or if the system provides no random bytes.
 pub fn letters_and_digits(
     texts: &[&[u8]],
     around: &dyn Surroundings,
@@ -33,10 +33,10 @@ pub fn letters_and_digits(
     of(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", texts, around, out)
 }
 
-/// `set_secure_random_lcalpha`: so many small letters.
+/// Writes random lower-case letters of the given length, for `set_secure_random_lcalpha`.
 ///
 /// # Errors
-/// The length is no number from 1 to 64, or the system gives no random bytes.
+/// Returns an error if the length is not a number from 1 to 64, or if the system provides no random bytes.
 pub fn small_letters(texts: &[&[u8]], around: &dyn Surroundings, out: &mut Vec<u8>) -> Result<(), Wrong> {
     of(b"abcdefghijklmnopqrstuvwxyz", texts, around, out)
 }
@@ -47,7 +47,7 @@ fn of(alphabet: &[u8], texts: &[&[u8]], around: &dyn Surroundings, out: &mut Vec
     if !(1..=LONGEST).contains(&length) {
         return Err(Wrong::bad("\"length\" argument", written));
     }
-    // Bytes beyond the last whole multiple of the alphabet are left out, so that each letter is as likely as another.
+    // Bytes beyond the last whole multiple of the alphabet are skipped, so that all letters have equal probability.
     let fair = 256 / alphabet.len() * alphabet.len();
     let mut missing = length as usize;
     let mut bytes = [0; LONGEST as usize];

@@ -1,15 +1,15 @@
-//! `set_rotate`: a number that goes round.
+//! `set_rotate`: a cyclic counter.
 
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
 use crate::function::{Function, text};
 use crate::number::{number, range};
 
-/// No number has been made yet.
+/// Marks that no number has been returned yet.
 const NONE: i64 = -1;
 
-/// The function: called with a number and its bounds, it makes the next one. It goes on from its latest number where it is given
-/// none. All workers share it.
+/// Creates the function: it receives a number and its bounds, and returns the next number. Without a number, it
+/// continues after its latest number. All workers share the function.
 pub fn rotate() -> Function {
     let latest = AtomicI64::new(NONE);
     Function::varying(move |texts, _, out| {

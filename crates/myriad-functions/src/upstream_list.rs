@@ -1,23 +1,23 @@
-//! `upstream_list` and `set_hashed_upstream`: a name of a list, by the hash of a text.
+//! `upstream_list` and `set_hashed_upstream`: selects a name of a list by the hash of a text.
 
 use crate::function::{Function, Wrong, text};
 
-/// Most names that a list comes to, each counted as often as its weight says.
+/// Maximum total weight of a list.
 const MOST: u32 = 1 << 20;
 
-/// A list of names with weights.
+/// List of names with weights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpstreamList {
     name: Vec<u8>,
-    /// Each with where it ends, counted in weights.
+    /// Names, each with the sum of the weights up to and including it.
     members: Vec<(u32, Vec<u8>)>,
 }
 
 impl UpstreamList {
-    /// Reads the words of the directive: a name, and the members, each with its weight (`2:moon`) or without.
+    /// Parses the words of the directive: a name, and the members, each with its weight (`2:moon`) or without.
     ///
     /// # Errors
-    /// The index of the word that is wrong, and why.
+    /// Returns the index of the invalid word, and the reason.
     pub fn read(words: &[&[u8]]) -> Result<Self, (usize, String)> {
         let mut end = 0u32;
         let mut members = Vec::new();
@@ -32,12 +32,12 @@ impl UpstreamList {
         Ok(Self { name: words.first().copied().unwrap_or_default().to_vec(), members })
     }
 
-    /// Whether the list has that name, in any case.
+    /// Returns whether the list has this name, case-insensitively.
     pub fn is_named(&self, name: &[u8]) -> bool {
         self.name.eq_ignore_ascii_case(name)
     }
 
-    /// The member for a text.
+    /// Returns the member for a text.
     fn member(&self, text: &[u8]) -> &[u8] {
         let count = self.members.last().map_or(1, |(end, _)| *end);
         let at = hash(text) % count;
@@ -46,7 +46,7 @@ impl UpstreamList {
     }
 }
 
-/// `set_hashed_upstream`, which is called with the name of a list and a text.
+/// Creates the function of `set_hashed_upstream`, which receives the name of a list and a text.
 pub fn hashed(lists: Vec<UpstreamList>) -> Function {
     Function::of(move |texts, out| {
         let name = text(texts, 0);
@@ -58,7 +58,7 @@ pub fn hashed(lists: Vec<UpstreamList>) -> Function {
     })
 }
 
-/// A member and its weight, 1 where none is written. A name may not be a number.
+/// Parses a member and its weight, by default 1. A name must not be a number.
 fn weighed(word: &[u8]) -> Result<(u32, &[u8]), String> {
     let digits = word.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let shown = word.escape_ascii();
@@ -74,7 +74,7 @@ fn weighed(word: &[u8]) -> Result<(u32, &[u8]), String> {
     }
 }
 
-/// nginx's hash of a text in small letters, the lower half of it.
+/// Returns the lower half of nginx's hash of the lower-case text.
 fn hash(text: &[u8]) -> u32 {
     text.iter()
         .fold(0u32, |hash, byte| hash.wrapping_mul(31).wrapping_add(u32::from(byte.to_ascii_lowercase())))

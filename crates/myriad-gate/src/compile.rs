@@ -1,4 +1,4 @@
-//! From settings to gates: which checks there are, and in which order they are asked.
+//! Compilation of settings to gates: the checks of a location and their order.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::{access, auth_request, limit_conn, limit_req, more_input_headers};
 use myriad_exchange::exchange::{Check, Gate};
 use myriad_exchange::runtime::{LimitZoneCounts, SettingsCompiler};
 
-/// What checks know that outlives a reload.
+/// State of the checks that survives a reload.
 #[derive(Default)]
 pub struct Kept {
     requests: Tables<limit_req::RequestTable>,
@@ -22,14 +22,15 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// The configuration with these zones runs: tables take its sizes, those of zones that are gone go.
+    /// Applies the zones of the configuration that is now active: resizes tables and removes the tables of zones that
+    /// no longer exist.
     pub fn settle(&mut self, zones: &[LimitZoneConf]) {
         self.requests.settle(zones);
         self.connections.settle(zones);
     }
 }
 
-/// Makes the gates of a configuration's places.
+/// Creates the gates of the locations of a configuration.
 #[derive(Default)]
 pub struct Gates {
     requests: limit_req::Zones,
@@ -39,7 +40,8 @@ pub struct Gates {
 }
 
 impl Gates {
-    /// With the zones of a configuration and their keys, compiled. Relative names of password files start from `folder`.
+    /// Creates the builder with the zones of a configuration and their compiled keys. Relative names of password files
+    /// are resolved against `folder`.
     pub fn new<'a>(
         zones: impl Iterator<Item = (&'a LimitZoneConf, Template)>,
         kept: &mut Kept,
@@ -56,7 +58,7 @@ impl Gates {
         gates
     }
 
-    /// What the zones have decided so far.
+    /// Returns the counters of the zones.
     pub fn counts(&self) -> LimitZoneCounts {
         LimitZoneCounts {
             requests: self.requests.counts().collect(),
@@ -65,14 +67,15 @@ impl Gates {
         }
     }
 
-    /// The gate of a place; none where everybody may come in and nobody is told of it. `told` are those who are, in order.
+    /// Returns the gate of a location; `None` if it has no checks. `told` are further checks that run after the
+    /// built-in checks, in order.
     pub fn gate(
         &self,
         settings: &Settings,
         compile: &mut dyn SettingsCompiler,
         told: impl IntoIterator<Item = Box<dyn Check>>,
     ) -> Option<Arc<Gate>> {
-        // nginx's order.
+        // The order is that of nginx.
         let checks = [
             more_input_headers::check(settings, compile),
             limit_req::check(settings, &self.requests, false),
@@ -87,7 +90,7 @@ impl Gates {
         (!checks.is_empty()).then(|| Arc::new(Gate { checks, any, delay_ms }))
     }
 
-    /// The limits of a place that count what goes to its origin alone; none where there are none.
+    /// Returns the limits of a location that count only requests to its origin; `None` if it has none.
     pub fn origin_gate(&self, settings: &Settings) -> Option<Arc<Gate>> {
         let checks = [
             limit_req::check(settings, &self.requests, true),

@@ -1,4 +1,4 @@
-//! Whether a level asks every visitor who they are.
+//! Test whether a level authenticates every client.
 
 use myriad_conf::settings::Settings;
 
@@ -6,8 +6,8 @@ use crate::access::{AccessSettings, Satisfy};
 use crate::auth_basic::AuthBasicSettings;
 use crate::auth_request::AuthRequestSettings;
 
-/// Whether nobody comes in at a level without having said who they are, by a password or to whom `auth_request` asks. With `satisfy any`
-/// an address may be enough.
+/// Returns whether a level admits only authenticated clients, by a password or by `auth_request`. With `satisfy any`
+/// and address rules an address may suffice.
 pub fn identifies(settings: &Settings) -> bool {
     let access = settings.feature::<AccessSettings>();
     let basic = settings.feature::<AuthBasicSettings>();

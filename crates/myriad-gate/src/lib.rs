@@ -1,20 +1,23 @@
-//! Checks of visitors: nginx's pre-access and access phases. Who may come in, how fast, how much at once.
+//! Access checks of requests: the pre-access and access phases of nginx. They limit which clients are admitted, their
+//! request rate and their concurrency.
 //!
-//! A place has a [`Gate`](myriad_exchange::exchange::Gate), a list of checks; a place where everybody may come in has none. Each check is
-//! a folder, with its directives, their settings, its compilation and its judgement:
+//! A location has a [`Gate`](myriad_exchange::exchange::Gate), a list of checks; a location without checks has none.
+//! Each check is a folder with its directives, settings, compilation and execution:
 //!
-//! | folder | check | directives | asked for subrequests |
+//! | folder | check | directives | runs for subrequests |
 //! |---|---|---|---|
-//! | `more_input_headers` | changes fields of the request, and lets everybody in | `more_set_input_headers`, `more_clear_input_headers` | no |
-//! | `limit_req` | how fast a visitor asks | `limit_req*` | yes, once for a request and all of its subrequests |
-//! | `limit_conn` | how many requests a visitor has under way | `limit_conn*` | likewise |
-//! | `access` | from which addresses | `allow`, `deny`, `satisfy` | no: the request that they belong to was judged |
-//! | `auth_basic` | who knows a password | `auth_basic`, `auth_basic_user_file`, `auth_delay` | no |
-//! | `auth_request` | whom a subrequest lets in | `auth_request`, `auth_request_set` | no |
+//! | `more_input_headers` | changes header fields of the request, never rejects it | `more_set_input_headers`, `more_clear_input_headers` | no |
+//! | `limit_req` | request rate of a client | `limit_req*` | yes, once for a request and all of its subrequests |
+//! | `limit_conn` | number of concurrent requests of a client | `limit_conn*` | likewise |
+//! | `access` | client address | `allow`, `deny`, `satisfy` | no: the parent request was checked |
+//! | `auth_basic` | user name and password | `auth_basic`, `auth_basic_user_file`, `auth_delay` | no |
+//! | `auth_request` | result of a subrequest | `auth_request`, `auth_request_set` | no |
 //!
-//! `secure_link` is no check: its variables say whether a link is what it says to be, and rules what follows.
+//! `secure_link` is not a check: its variables contain the validity of a link, and the configuration decides about the
+//! response.
 //!
-//! `compile` says their order, which is nginx's. `run` asks them one after another: `satisfy`, `auth_delay`.
+//! `compile` defines the order of the checks, which is that of nginx. `run` executes them in sequence: `satisfy`,
+//! `auth_delay`.
 
 pub mod access;
 pub mod auth_basic;

@@ -1,20 +1,20 @@
-//! How a request beyond a limit is answered: what `limit_req` and `limit_conn` have in common.
+//! Treatment of requests beyond a limit, shared by `limit_req` and `limit_conn`.
 
 use myriad_conf::registry::{Arguments, Done};
 use myriad_log::Level;
 
-/// How a request beyond a limit is answered.
+/// Treatment of requests beyond a limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LimitAnswer {
-    /// `limit_*_status`: what a visitor beyond the limit gets.
+    /// `limit_*_status`: status of the response beyond the limit.
     pub status: u16,
     /// `limit_*_log_level`.
     pub level: Level,
-    /// `limit_*_dry_run`: only told, not done.
+    /// `limit_*_dry_run`: the limit is logged but not applied.
     pub dry_run: bool,
 }
 
-/// Reads `limit_*_status`: from 400 to 599.
+/// Parses `limit_*_status`: from 400 to 599.
 pub(crate) fn status(status: &mut u16, args: &mut Arguments<'_>) -> Done {
     let number = args.number(0)?;
     *status = u16::try_from(number)
@@ -24,7 +24,7 @@ pub(crate) fn status(status: &mut u16, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-/// Reads `limit_*_log_level`.
+/// Parses `limit_*_log_level`.
 pub(crate) fn level(level: &mut Level, args: &mut Arguments<'_>) -> Done {
     *level = args.choice(
         0,

@@ -1,13 +1,13 @@
-//! Asks the checks of a place, one after another, and says what they come to together.
+//! Runs the checks of a location in sequence and combines their results.
 //!
-//! Any of them may have to wait (a delay, a slow password hash, a subrequest); the exchange then goes on behind the check that
-//! waited, with what the checks before have said.
+//! A check may have to wait (a delay, a slow password hash, a subrequest). The exchange then continues with the next
+//! check, and retains the results of the previous checks.
 //!
 //! ```text
-//! check -> check -> ... -> end -> content
-//!   |        |              '- kept out by one that had something to say and let in by none: auth_delay -> 401, 403
-//!   |        '- let in, under satisfy any -> content
-//!   '- failed; or kept out with 403, under satisfy all -> the error
+//! check -> check -> ... -> finished -> content
+//!   |        |              '- rejected by a check, and admitted by none: auth_delay -> 401, 403
+//!   |        '- admitted, with satisfy any -> content
+//!   '- failed; or rejected with 403, with satisfy all -> error
 //! ```
 
 use std::sync::Arc;
@@ -17,22 +17,23 @@ use myriad_log::Level;
 
 use myriad_exchange::exchange::{Check, Exchange, Gate, Request, Sink, Step, Verdict};
 
-/// How far the checks have come, and what they have said.
+/// Progress of the checks, and their results.
 #[derive(Default)]
 struct Progress {
-    /// The index of the next check.
+    /// Index of the next check.
     next: usize,
-    /// Whether the rest need not be asked.
+    /// Set if the remaining checks need not run.
     decided: bool,
-    /// The status of who has kept the visitor out. 401 stays: it tells how to come in.
+    /// Status of the rejection. 401 takes precedence, because it contains a challenge.
     refused: Option<u16>,
-    /// The values of `WWW-Authenticate`.
+    /// Values of `WWW-Authenticate`.
     challenges: Vec<Vec<u8>>,
 }
 
-/// Asks the checks of a place. [`Step::Enter`] where the visitor may come in to its content.
+/// Runs the checks of a location. Returns [`Step::Enter`] if the request is admitted.
 pub fn begin(exchange: &mut Exchange, gate: &Arc<Gate>) -> Step {
-    // Who asks, and how often, is not among what the rules read: no short way for the next.
+    // The result depends on client and rate, which are not among the recorded inputs: the fast path must not be used
+    // for the next request.
     exchange.request.shortcut.strayed.set(true);
     match exchange.request.received.sink.clone() {
         Some(sink) => explain(exchange, gate, &*sink),
@@ -40,7 +41,7 @@ pub fn begin(exchange: &mut Exchange, gate: &Arc<Gate>) -> Step {
     }
 }
 
-/// Takes a verdict in, and asks the checks behind it.
+/// Processes a verdict and runs the following checks.
 fn go_on(exchange: &mut Exchange, gate: &Arc<Gate>, mut progress: Progress, mut verdict: Verdict) -> Step {
     loop {
         if let Verdict::Wait(pending) = verdict {
@@ -60,7 +61,7 @@ fn go_on(exchange: &mut Exchange, gate: &Arc<Gate>, mut progress: Progress, mut 
     }
 }
 
-/// Tells what each check would do, and goes on as if whoever has to be asked had let the visitor in.
+/// Reports the effect of each check, and continues as if the checks that need a wait had admitted the request.
 fn explain(exchange: &mut Exchange, gate: &Gate, sink: &dyn Sink) -> Step {
     let mut progress = Progress::default();
     let mut over = None;
@@ -77,9 +78,9 @@ fn explain(exchange: &mut Exchange, gate: &Gate, sink: &dyn Sink) -> Step {
 }
 
 impl Progress {
-    /// The check whose turn it is; none where all have spoken that need to.
+    /// Returns the next check that must run; `None` if all are finished.
     fn next<'a>(&mut self, gate: &'a Gate, request: &Request) -> Option<&'a dyn Check> {
-        // The client was judged by the request that a subrequest belongs to, as in nginx.
+        // The client of a subrequest was checked by its parent request, as in nginx.
         let is_asked = |check: &dyn Check| check.judges_subrequests() || !request.is_subrequest();
         loop {
             let check = &**gate.checks.get(self.next)?;
@@ -92,7 +93,7 @@ impl Progress {
         }
     }
 
-    /// Takes a verdict in. A step where the request is not to come in, whatever the others say.
+    /// Processes a verdict. Returns a step if the request is rejected regardless of the other checks.
     fn hear(&mut self, gate: &Gate, verdict: Verdict) -> Option<Step> {
         let status = match verdict {
             Verdict::Pass | Verdict::Wait(_) => return None,
@@ -115,12 +116,12 @@ impl Progress {
         if gate.any {
             return None;
         }
-        // The check itself has said why.
+        // The check has already logged the reason.
         self.decided = true;
         (status == 403).then_some(Step::Error(403))
     }
 
-    /// What the checks came to, once all have spoken.
+    /// Returns the combined result after the last check.
     fn end(self, exchange: &mut Exchange, gate: &Gate) -> Step {
         match self.refused {
             None => Step::Enter,
@@ -139,8 +140,8 @@ impl Progress {
         }
     }
 
-    /// Keeps the visitor out. The challenge goes with whatever answers, an error page too. Whoever wants a tunnel is told so by a status
-    /// and a field of their own (RFC 9110 section 11.7.1).
+    /// Rejects the request. The challenge is added to any response, including error pages. A CONNECT request receives
+    /// status 407 and `Proxy-Authenticate` instead (RFC 9110 section 11.7.1).
     fn keep_out(self, exchange: &mut Exchange, status: u16) -> Step {
         let is_connect = exchange.request.is_connect();
         let field = if is_connect { &b"Proxy-Authenticate: "[..] } else { b"WWW-Authenticate: " };

@@ -1,4 +1,4 @@
-//! What directives say on a level, and what a request comes to at the gate of its place, for tests of the checks.
+//! Test helpers of the checks: settings of directives on a level, and the result of a gate for a request.
 
 use std::path::Path;
 
@@ -8,35 +8,35 @@ use myriad_conf::{MemoryLoader, build};
 use myriad_exchange::exchange::{Exchange, Step};
 use myriad_serve::testing::block_on;
 
-/// What a request came to.
+/// Result of a gate.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Came {
-    /// It may come in.
+    /// The request is admitted.
     In,
-    /// It is kept out with this status, and these field lines.
+    /// The request is rejected with this status and these header lines.
     Out(u16, String),
 }
 
 impl Came {
-    /// It is kept out with this status, and nothing is said about how to come in.
+    /// Returns a rejection with this status and without a challenge.
     pub(super) fn out(status: u16) -> Self {
         Self::Out(status, String::new())
     }
 }
 
-/// What an exchange came to, and how often it had to wait.
+/// Result of a gate for an exchange, and the number of waits.
 pub(super) struct Asked {
     pub came: Came,
     pub waits: u32,
 }
 
-/// Takes an exchange through the gate of its place.
+/// Runs the gate of the exchange's location.
 pub(super) fn ask(exchange: &mut Exchange) -> Asked {
     let gate = exchange.request.place().entry.gate.clone().expect("the place has a gate");
     finish(exchange, |exchange| super::begin(exchange, &gate))
 }
 
-/// Waits for what the steps from this one on wait for.
+/// Runs the first step and all following steps to the result of the gate.
 pub(super) fn finish(exchange: &mut Exchange, begin: impl FnOnce(&mut Exchange) -> Step) -> Asked {
     let mut step = begin(exchange);
     let mut waits = 0;
@@ -58,7 +58,7 @@ pub(super) fn finish(exchange: &mut Exchange, begin: impl FnOnce(&mut Exchange) 
     }
 }
 
-/// A server with these directives, of the language and of that feature.
+/// Returns a server with these directives of the language and of the feature.
 pub(super) fn server(family: Family, inside: &str) -> ServerConf {
     let path = Path::new("/conf/nginx.conf");
     let registry = Registry::new([family], []);

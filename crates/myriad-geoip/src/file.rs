@@ -1,4 +1,4 @@
-//! A database as it is in memory, read anew when its file has changed.
+//! Database in memory that is reloaded after a change of its file.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -11,34 +11,35 @@ use myriad_log::{ErrorLog, Level};
 use myriad_net::clock;
 use parking_lot::RwLock;
 
-/// Most bytes of a file: eight times what the largest databases have, so that a path to something else does not fill the memory.
+/// Maximum size of a file, in bytes: eight times the largest databases. It prevents that a wrong path exhausts the
+/// memory.
 const MOST: u64 = 1 << 30;
 
-/// What reads the bytes of a file; an error is for people.
+/// Parser of the bytes of a file; the error is a text for the log.
 pub(crate) type Parse<T> = fn(Vec<u8>) -> Result<T, String>;
 
-/// A database whose file is looked at again while it is used.
+/// Database whose file is checked for changes while it is used.
 pub(crate) struct DatabaseFile<T> {
     path: PathBuf,
     parse: Parse<T>,
-    /// Milliseconds between two looks; 0 for none but the first.
+    /// Interval between two checks, in milliseconds; 0 if the file is never checked again.
     interval_ms: u64,
-    /// Time of the last check of the file, milliseconds of the process clock.
+    /// Time of the last check of the file, in milliseconds of the process clock.
     looked_ms: AtomicU64,
     current: RwLock<Arc<Version<T>>>,
     log: ErrorLog,
 }
 
-/// What a file held at a time.
+/// Contents of a file at one time.
 pub(crate) struct Version<T> {
-    /// What was read.
+    /// Parsed contents.
     pub(crate) contents: T,
-    /// Time at which it was read, milliseconds since the Unix epoch by the system clock.
+    /// Time of the read, in milliseconds since the Unix epoch by the system clock.
     pub(crate) read_ms: u64,
     stamp: Stamp,
 }
 
-/// What tells one state of a file from another.
+/// Properties that identify the state of a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     changed: Option<SystemTime>,
@@ -46,7 +47,7 @@ struct Stamp {
 }
 
 impl<T: Send + Sync + 'static> DatabaseFile<T> {
-    /// Reads a file for the first time. `interval_ms` is how often it is looked at again, 0 for never.
+    /// Reads a file for the first time. `interval_ms` is the interval between checks for changes, 0 for no checks.
     pub(crate) fn open(
         path: PathBuf,
         parse: Parse<T>,
@@ -59,18 +60,18 @@ impl<T: Send + Sync + 'static> DatabaseFile<T> {
         Ok(Arc::new(Self { path, parse, interval_ms, looked_ms: AtomicU64::new(now_ms), current, log }))
     }
 
-    /// What the file holds. Where a look is due, a thread of its own takes it: whoever asks does not wait, and has what was
-    /// read before.
+    /// Returns the current contents. If a check is due, a separate thread performs it: this call does not block, and
+    /// returns the contents that were read before.
     pub(crate) fn current(self: &Arc<Self>) -> Arc<Version<T>> {
         if self.interval_ms > 0 && self.is_due(clock::now_ms()) {
             let file = Arc::clone(self);
-            // Where there is no thread to be had, the next look is an interval away.
+            // If no thread can be created, the next check follows after an interval.
             let _ = std::thread::Builder::new().name("geoip".into()).spawn(move || file.look());
         }
         Arc::clone(&self.current.read())
     }
 
-    /// Whether a look is due; true once for each time that it is.
+    /// Returns whether a check is due; true for one call per interval.
     fn is_due(&self, now_ms: u64) -> bool {
         let looked_ms = self.looked_ms.load(Ordering::Relaxed);
         now_ms.saturating_sub(looked_ms) >= self.interval_ms
@@ -80,12 +81,13 @@ impl<T: Send + Sync + 'static> DatabaseFile<T> {
                 .is_ok()
     }
 
-    /// Returns the time of the last check of the file, milliseconds since the Unix epoch by the system clock.
+    /// Returns the time of the last check of the file, in milliseconds since the Unix epoch by the system clock.
     pub(crate) fn looked_ms(&self) -> u64 {
         clock::to_wall_ms(self.looked_ms.load(Ordering::Relaxed))
     }
 
-    /// Reads the file again if it has changed. One that cannot be read leaves what is there, which is logged.
+    /// Reads the file again if it has changed. If it cannot be read, the current contents remain and the error is
+    /// logged.
     fn look(&self) {
         let shown = self.path.display();
         let known = self.current.read().stamp;
@@ -94,7 +96,7 @@ impl<T: Send + Sync + 'static> DatabaseFile<T> {
         }
         match read(&self.path, self.parse) {
             Ok(version) => {
-                // What was there before is freed outside of the lock.
+                // The previous version is freed after the lock has been released.
                 let before = std::mem::replace(&mut *self.current.write(), Arc::new(version));
                 drop(before);
                 self.log.write(Level::Info, None, format_args!("\"{shown}\" has changed and was read again"));
@@ -113,12 +115,12 @@ impl<T> fmt::Debug for DatabaseFile<T> {
     }
 }
 
-/// The bytes of a database that is not looked at again.
+/// Reads the bytes of a database that is not checked for changes.
 pub(crate) fn read_whole(path: &Path) -> Result<Vec<u8>, String> {
     read(path, Ok).map(|version| version.contents)
 }
 
-/// A file as it is now.
+/// Reads and parses the current file.
 fn read<T>(path: &Path, parse: Parse<T>) -> Result<Version<T>, String> {
     let shown = path.display();
     let (file, stamp) = stamp(path).map_err(|error| format!("open() \"{shown}\" failed ({error})"))?;
@@ -130,9 +132,9 @@ fn read<T>(path: &Path, parse: Parse<T>) -> Result<Version<T>, String> {
     Ok(Version { contents, read_ms: clock::wall_ms(), stamp })
 }
 
-/// A regular file that is not too large, and what it is known by.
+/// Opens a regular file that is not too large, and returns it with its stamp.
 fn stamp(path: &Path) -> io::Result<(std::fs::File, Stamp)> {
-    // Asked before it is opened: opening a named pipe would wait for somebody to write into it.
+    // The check precedes the open, because opening a named pipe would wait for a writer.
     if !std::fs::metadata(path)?.is_file() {
         return Err(io::Error::other("it is no regular file"));
     }

@@ -1,11 +1,11 @@
-//! Where visitors are: variables that databases of addresses compute.
+//! Geolocation of clients: variables from databases of addresses.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
-//! | `geoip` | `geoip_country`, `geoip_city`, `geoip_org`: databases in the former format |
-//! | `geoip2` | `geoip2 FILE { ... }`: databases in MaxMind's format, as the module of that name reads them |
-//! | `visitor` | the address that is looked up: the client's, or what a trusted proxy tells of it |
-//! | `file` | a database as it is in memory, read anew when its file has changed |
+//! | `geoip` | `geoip_country`, `geoip_city`, `geoip_org`: databases in the legacy format |
+//! | `geoip2` | `geoip2 FILE { ... }`: databases in MaxMind's current format, as supported by the module of that name |
+//! | `visitor` | address that is looked up: of the client, or reported by a trusted proxy |
+//! | `file` | database in memory that is reloaded after a change of its file |
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! The address that is looked up.
+//! Address that is looked up.
 
 use std::net::IpAddr;
 
@@ -7,20 +7,20 @@ use myriad_conf::settings::Network;
 use myriad_conf::{Diagnostic, Span, Text};
 use myriad_http::forwarded::forwarded;
 
-/// Proxies that are believed about their clients: `geoip2_proxy`, `geoip_proxy`, and `_recursive`.
+/// Trusted proxies: `geoip2_proxy`, `geoip_proxy`, and `_recursive`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Proxies {
-    /// Who is believed; where nobody is, the connection's address counts.
+    /// Networks of trusted proxies. If empty, the address of the connection is used.
     pub(crate) trusted: Vec<Network>,
-    /// Whether trusted addresses in the list are passed over.
+    /// Set if trusted addresses in the list are skipped.
     pub(crate) recursive: bool,
 }
 
 impl Proxies {
-    /// Adds the network that the one argument of a directive says.
+    /// Adds the network in the argument of a directive.
     pub(crate) fn add(&mut self, args: &mut Arguments<'_>) -> Result<(), Diagnostic> {
         let word = args.bytes(0);
-        // Were everybody believed, every client could choose its address.
+        // If all proxies were trusted, every client could choose its address.
         if matches!(word, b"all" | b"unix:") {
             return Err(args.invalid(0, "an address or a network such as 10.0.0.0/8"));
         }
@@ -28,7 +28,7 @@ impl Proxies {
         Ok(())
     }
 
-    /// What a table is asked with that looks clients up.
+    /// Returns the inputs of a table that looks up clients.
     pub(crate) fn sources(&self, place: Span) -> Vec<Text> {
         let address = Text::new("$remote_addr", place);
         if self.trusted.is_empty() {
@@ -37,14 +37,15 @@ impl Proxies {
         vec![address, Text::new("$http_x_forwarded_for", place)]
     }
 
-    /// The address that such texts say; none for a client on a unix socket, and where a text is no address.
+    /// Returns the client address from the values of these inputs; `None` for a client on a unix socket, and for an
+    /// invalid address.
     pub(crate) fn client(&self, texts: &[&[u8]]) -> Option<IpAddr> {
         let [address, told @ ..] = texts else { return None };
         let client = read(address);
         self.behind(client, told.iter().copied())
     }
 
-    /// The address behind trusted proxies, as the values of `X-Forwarded-For` tell it; none for a client on a unix socket.
+    /// Returns the address that trusted proxies report in `X-Forwarded-For`; `None` for a client on a unix socket.
     pub(crate) fn behind<'a>(
         &self,
         client: Option<IpAddr>,
@@ -57,7 +58,7 @@ impl Proxies {
     }
 }
 
-/// An address; IPv4 written as IPv6 (`::ffff:1.2.3.4`) is IPv4.
+/// Parses an address; an IPv4-mapped IPv6 address (`::ffff:1.2.3.4`) is converted to IPv4.
 fn read(text: &[u8]) -> Option<IpAddr> {
     let text = std::str::from_utf8(text).ok()?.trim();
     let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);

@@ -1,6 +1,6 @@
 //! `Accept-Encoding` (RFC 9110 §12.5.3).
 
-/// A content coding that a stored page may have (RFC 9110 §8.4.1, RFC 7932, RFC 8878).
+/// Content coding of a stored response (RFC 9110 §8.4.1, RFC 7932, RFC 8878).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Coding {
@@ -16,12 +16,12 @@ pub enum Coding {
 }
 
 impl Coding {
-    /// The bit of this coding in a set of available codings.
+    /// Returns the bit of this coding in a set of available codings.
     pub const fn bit(self) -> u8 {
         1 << self as u8
     }
 
-    /// The name in `Content-Encoding`.
+    /// Returns the name used in `Content-Encoding`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Identity => "identity",
@@ -32,17 +32,17 @@ impl Coding {
     }
 }
 
-/// The quality that a client gives to each coding, in thousandths.
+/// Quality that a client assigns to each coding, in thousandths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AcceptEncoding {
     quality: [u16; 4],
 }
 
 impl AcceptEncoding {
-    /// Reads a field value; an empty one accepts only identity.
+    /// Parses a field value; an empty value accepts identity only.
     ///
-    /// A coding that is not named has the quality of `*`; identity is acceptable unless `identity;q=0` or `*;q=0` says
-    /// otherwise (RFC 9110 §12.5.3). A weight that is malformed is taken as 0: what a client garbles is not sent.
+    /// A coding that the value does not name gets the quality of `*`. Identity is acceptable unless the value contains
+    /// `identity;q=0` or `*;q=0` (RFC 9110 §12.5.3). A malformed weight counts as 0, so that coding is not used.
     pub fn parse(value: &[u8]) -> Self {
         match value {
             b"gzip, deflate, br, zstd" => return Self { quality: [IDENTITY_UNNAMED, 1000, 1000, 1000] },
@@ -65,7 +65,7 @@ impl AcceptEncoding {
                 None => continue,
             };
             let quality = weight(parameters);
-            // A coding named twice: the better weight counts, as `x-gzip` and `gzip` are one.
+            // A coding can be named twice (`x-gzip` and `gzip` are the same coding): the higher weight counts.
             *slot = Some(slot.map_or(quality, |before: u16| before.max(quality)));
         }
         let identity = match (named[0], others) {
@@ -84,21 +84,22 @@ impl AcceptEncoding {
         }
     }
 
-    /// What a request without the field accepts here: identity alone, as nginx has it.
+    /// Returns the qualities for a request without the field: identity only, as in nginx.
     pub const fn absent() -> Self {
         Self { quality: [1000, 0, 0, 0] }
     }
 
-    /// The quality of `coding` in thousandths; 0 is "not acceptable".
+    /// Returns the quality of `coding` in thousandths; 0 means "not acceptable".
     ///
-    /// An identity that the field does not name has 1: acceptable, but behind whatever was asked for.
+    /// Identity has quality 1 if the field does not name it: it is acceptable, but every named coding is preferred.
     pub fn quality(self, coding: Coding) -> u16 {
         self.quality[coding as usize]
     }
 
-    /// The coding of highest quality among the set `available` of [`Coding::bit`]s; equals are settled by
-    /// `preference`, first is best, and codings that are not in it are not chosen. `None` when nothing that is
-    /// available is acceptable.
+    /// Returns the coding of highest quality in `available`, a set of [`Coding::bit`]s.
+    ///
+    /// Among codings of equal quality, the first in `preference` is chosen; codings missing from `preference` are never
+    /// chosen. Returns `None` if no available coding is acceptable.
     #[inline]
     pub fn best(self, available: u8, preference: &[Coding]) -> Option<Coding> {
         let mut best = None;
@@ -114,7 +115,7 @@ impl AcceptEncoding {
     }
 }
 
-/// The quality of an identity that is acceptable without having been named.
+/// Quality of identity if it is acceptable but not named.
 const IDENTITY_UNNAMED: u16 = 1;
 
 enum Slot {
@@ -136,7 +137,7 @@ fn slot_of(name: &[u8]) -> Option<Slot> {
     }
 }
 
-/// The `q` among the parameters, in thousandths; 1000 where there is none.
+/// Returns the `q` parameter in thousandths; 1000 if `q` is absent, 0 if it is malformed.
 fn weight(parameters: &[u8]) -> u16 {
     for parameter in parameters.split(|&byte| byte == b';').map(<[u8]>::trim_ascii) {
         if let [b'q' | b'Q', rest @ ..] = parameter
@@ -148,7 +149,8 @@ fn weight(parameters: &[u8]) -> u16 {
     1000
 }
 
-/// `0.123` in thousandths: a digit 0 or 1 with at most three decimals, no more than 1 (RFC 9110 §12.4.2).
+/// Parses a weight such as `0.123` into thousandths: a digit 0 or 1 with at most three decimals, at most 1 (RFC 9110
+/// §12.4.2).
 fn quality_value(value: &[u8]) -> Option<u16> {
     let (whole, decimals) = match value {
         [whole] | [whole, b'.'] => (whole, &[][..]),

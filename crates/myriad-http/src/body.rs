@@ -1,4 +1,4 @@
-//! Message bodies: pulled by whoever sends or stores them, never pushed.
+//! Message bodies. The consumer pulls the data; the source never pushes.
 
 use std::fmt;
 use std::pin::Pin;
@@ -6,44 +6,45 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 
-/// A body that is pulled piece by piece.
+/// Body that is read in pieces.
 pub trait Body {
-    /// The next piece; `None` once the body is complete, and an error instead of a piece when it will never be.
+    /// Returns the next piece, `None` once the body is complete, or an error if the body cannot be completed.
     ///
-    /// Pieces are not empty. After `None` or an error the body is not polled again.
+    /// Pieces are not empty. A body must not be polled again after `None` or an error.
     fn poll_data(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>>;
 
-    /// The exact number of bytes that are still to come, where it is known.
+    /// Returns the exact number of remaining bytes, if known.
     fn size_hint(&self) -> Option<u64>;
 
-    /// Passes over up to so many bytes without giving them, where that is cheaper; how many it passed.
+    /// Skips up to `_bytes` bytes without returning them, if that is cheaper than reading them. Returns the number of
+    /// bytes skipped.
     fn skip(self: Pin<&mut Self>, _bytes: u64) -> u64 {
         0
     }
 }
 
-/// A body of any kind, on the heap; bodies stay on the thread of their connection, so it need not be `Send`.
+/// Boxed body of any type. Bodies stay on the thread of their connection, so the type need not be `Send`.
 pub type BoxBody = Pin<Box<dyn Body>>;
 
-/// Why a body ended before it was complete.
+/// Reason why a body is incomplete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BodyError {
-    /// Whoever sent the body went away.
+    /// The sender closed the connection or reset the stream.
     Aborted,
-    /// No byte came, or none could be sent, within the time allowed (`client_body_timeout`, `*_read_timeout`).
+    /// No byte was received or sent within the configured time (`client_body_timeout`, `*_read_timeout`).
     Timeout,
-    /// The framing of the body is broken (RFC 9112 §7).
+    /// The framing of the body is invalid (RFC 9112 §7).
     Malformed(crate::ParseError),
-    /// The body is larger than the receiver takes (`client_max_body_size`).
+    /// The body exceeds the limit of the receiver (`client_max_body_size`).
     TooLarge,
-    /// Reading failed on this machine; the text is for the error log.
+    /// A local read failed; the text is for the error log.
     Io(String),
     /// The origin failed; the text is for the error log.
     Origin(String),
 }
 
 impl BodyError {
-    /// The status to answer where no head was sent yet.
+    /// Returns the status of the error response if no head was sent yet.
     pub fn status(&self) -> u16 {
         match self {
             Self::Aborted => 400,
@@ -70,7 +71,7 @@ impl fmt::Display for BodyError {
 
 impl std::error::Error for BodyError {}
 
-/// A body of no bytes.
+/// Empty body.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Empty;
 
@@ -84,17 +85,17 @@ impl Body for Empty {
     }
 }
 
-/// A body that is wholly in memory.
+/// Body that is entirely in memory.
 #[derive(Clone, Debug, Default)]
 pub struct Full(Bytes);
 
 impl Full {
-    /// A body of these bytes.
+    /// Creates a body of `bytes`.
     pub fn new(bytes: impl Into<Bytes>) -> Self {
         Self(bytes.into())
     }
 
-    /// The bytes that were not pulled yet.
+    /// Returns the bytes not read yet.
     pub fn into_bytes(self) -> Bytes {
         self.0
     }

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use crate::list;
 use crate::structured::{self, Value};
 
-/// The directives of all `Cache-Control` fields of a message; times are seconds.
+/// Directives of all `Cache-Control` fields of a message; times are in seconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CacheControl {
     /// `max-age`.
@@ -22,13 +22,13 @@ pub struct CacheControl {
     pub max_stale: Option<u64>,
     /// `no-cache` without field names.
     pub no_cache: bool,
-    /// The field names of `no-cache="…"`, in lower case.
+    /// Field names of `no-cache="…"`, in lower case.
     pub no_cache_fields: SmallVec<[Box<[u8]>; 1]>,
     /// `no-store`.
     pub no_store: bool,
     /// `private` without field names.
     pub private: bool,
-    /// The field names of `private="…"`, in lower case.
+    /// Field names of `private="…"`, in lower case.
     pub private_fields: SmallVec<[Box<[u8]>; 1]>,
     /// `public`.
     pub public: bool,
@@ -49,12 +49,13 @@ pub struct CacheControl {
 impl CacheControl {
     /// Parses the values of all `Cache-Control` fields, in order.
     ///
-    /// Names are parsed in any case, arguments as tokens or quoted strings (RFC 9111 §5.2). Of a time given twice the
-    /// first counts (RFC 9111 §4.2.1 allows it); a time that is not a number counts as 0, the stale side; one above 2³¹
-    /// counts as 2³¹ (RFC 9111 §1.2.2). Unknown directives are ignored.
+    /// Names are case-insensitive; arguments are tokens or quoted strings (RFC 9111 §5.2). If a time occurs twice, the
+    /// first value counts (RFC 9111 §4.2.1 permits this). A time that is not a number counts as 0, which makes the
+    /// response stale; a time above 2³¹ counts as 2³¹ (RFC 9111 §1.2.2). Unknown directives are ignored.
     ///
-    /// A `;` or white space between directives separates them as a comma does, which the grammar does not allow. nginx reads
-    /// `max-age=60; public` so, and a `private` or `no-store` after such a separator must not be missed.
+    /// A `;` or white space between directives separates them like a comma, although the grammar does not allow it.
+    /// nginx parses `max-age=60; public` in this way, and a `private` or `no-store` after such a separator must not be
+    /// missed.
     pub fn parse<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let mut all = Self::default();
         for mut rest in values {
@@ -65,8 +66,10 @@ impl CacheControl {
         all
     }
 
-    /// Reads `CDN-Cache-Control` (RFC 9213): a structured field, so that one error makes all of it count for nothing, as
-    /// does a known directive with a value of another kind than its own. `None` then, and where it is empty.
+    /// Parses `CDN-Cache-Control` (RFC 9213), a structured field.
+    ///
+    /// Returns `None` if the field is empty or has a syntax error, or if a known directive has a value of the wrong
+    /// type. The whole field is ignored then.
     pub fn parse_targeted<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Option<Self> {
         let text = values.into_iter().collect::<Vec<_>>().join(&b", "[..]);
         let members = structured::dictionary(&text).filter(|members| !members.is_empty())?;
@@ -116,7 +119,7 @@ impl CacheControl {
     }
 }
 
-/// Takes the next directive off a field value: its name, and its argument without quotes.
+/// Removes the next directive from a field value. Returns its name and its argument without quotes.
 fn next_directive<'a>(rest: &mut &'a [u8]) -> Option<(&'a [u8], Option<&'a [u8]>)> {
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
     let is_separator = |byte: &u8| matches!(byte, b',' | b';' | b' ' | b'\t');
@@ -130,7 +133,7 @@ fn next_directive<'a>(rest: &mut &'a [u8]) -> Option<(&'a [u8], Option<&'a [u8]>
         return Some((name, None));
     };
     let after = after[equals + 1..].trim_ascii_start();
-    // A quoted string that is never closed ends at the next separator: it must hide no directive.
+    // An unterminated quoted string stops at the next separator, so that it cannot hide a directive.
     let end = quoted_length(after).or_else(|| after.iter().position(is_separator)).unwrap_or(after.len());
     let (argument, after) = after.split_at(end);
     *rest = after;
@@ -149,12 +152,12 @@ fn quoted_length(text: &[u8]) -> Option<usize> {
     Some(closing + 2)
 }
 
-/// Directives of a response whose value is a time.
+/// Returns whether `name` is a response directive with a time as its value.
 fn is_time(name: &[u8]) -> bool {
     matches!(name, b"max-age" | b"s-maxage" | b"stale-while-revalidate" | b"stale-if-error")
 }
 
-/// Directives of a response that are read here.
+/// Returns whether `name` is a response directive that this module parses.
 fn is_known(name: &[u8]) -> bool {
     is_time(name)
         || matches!(
@@ -175,7 +178,8 @@ fn set_first(slot: &mut Option<u64>, value: u64) {
     slot.get_or_insert(value);
 }
 
-/// The field names of `no-cache="…"` or `private="…"`; without any, the directive is about the whole response.
+/// Adds the field names of `no-cache="…"` or `private="…"` to `fields`. Without any names, the directive applies to the
+/// whole response, so `whole` is set.
 fn name_fields(argument: Option<&[u8]>, whole: &mut bool, fields: &mut SmallVec<[Box<[u8]>; 1]>) {
     let before = fields.len();
     let names = argument.into_iter().flat_map(list::members);
@@ -183,8 +187,8 @@ fn name_fields(argument: Option<&[u8]>, whole: &mut bool, fields: &mut SmallVec<
     *whole |= fields.len() == before;
 }
 
-/// The text between the quotes of a quoted string; a closing quote that is missing is not missed. What an escape
-/// could protect occurs in no argument that is read here.
+/// Returns the text between the quotes of a quoted string; the closing quote may be missing. Escapes are not decoded:
+/// no argument parsed here contains a character that needs one.
 fn unquote(argument: &[u8]) -> &[u8] {
     match argument {
         [b'"', rest @ ..] => rest.strip_suffix(b"\"").unwrap_or(rest),

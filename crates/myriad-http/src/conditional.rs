@@ -1,18 +1,18 @@
-//! Entity tags and the conditions on them (RFC 9110 §8.8.3, §13.1).
+//! Entity tags and conditional requests (RFC 9110 §8.8.3, §13.1).
 
 use myriad_calendar::parse_http_date;
 
-/// An entity tag.
+/// Entity tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntityTag<'a> {
-    /// Whether it is weak, `W/"…"`.
+    /// True for a weak tag, `W/"…"`.
     pub weak: bool,
-    /// What stands between the quotes.
+    /// Text between the quotes.
     pub opaque: &'a [u8],
 }
 
 impl<'a> EntityTag<'a> {
-    /// Reads one entity tag with nothing around it (RFC 9110 §8.8.3); the `W` is upper-case.
+    /// Parses a single entity tag without surrounding text (RFC 9110 §8.8.3); the `W` must be upper-case.
     pub fn parse(value: &'a [u8]) -> Option<Self> {
         match Self::parse_prefix(value)? {
             (tag, []) => Some(tag),
@@ -20,7 +20,7 @@ impl<'a> EntityTag<'a> {
         }
     }
 
-    /// Reads the entity tag that `value` begins with, and what follows it.
+    /// Parses the entity tag at the start of `value`. Returns it and the remaining bytes.
     fn parse_prefix(value: &'a [u8]) -> Option<(Self, &'a [u8])> {
         let (weak, quoted) = match value {
             [b'W', b'/', quoted @ ..] => (true, quoted),
@@ -31,18 +31,19 @@ impl<'a> EntityTag<'a> {
         Some((Self { weak, opaque: &rest[..end] }, &rest[end + 1..]))
     }
 
-    /// Strong comparison: both are strong and the same (RFC 9110 §8.8.3.2).
+    /// Compares strongly: true if both tags are strong and identical (RFC 9110 §8.8.3.2).
     pub fn matches_strongly(self, other: EntityTag<'_>) -> bool {
         !self.weak && !other.weak && self.opaque == other.opaque
     }
 
-    /// Weak comparison: the same but for weakness (RFC 9110 §8.8.3.2).
+    /// Compares weakly: true if the tags are identical, ignoring weakness (RFC 9110 §8.8.3.2).
     pub fn matches_weakly(self, other: EntityTag<'_>) -> bool {
         self.opaque == other.opaque
     }
 }
 
-/// The entity tags of an `If-Match` or `If-None-Match` value, in order; what is no entity tag is passed over.
+/// Returns the entity tags of an `If-Match` or `If-None-Match` value, in order; members that are not entity tags are
+/// skipped.
 pub fn entity_tags(value: &[u8]) -> impl Iterator<Item = EntityTag<'_>> {
     let mut rest = value;
     std::iter::from_fn(move || {
@@ -51,7 +52,7 @@ pub fn entity_tags(value: &[u8]) -> impl Iterator<Item = EntityTag<'_>> {
             if rest.is_empty() {
                 return None;
             }
-            // A tag may hold commas, so the list is not split at them first.
+            // A tag may contain commas, so the list cannot be split at commas first.
             if let Some((tag, after)) = EntityTag::parse_prefix(rest) {
                 let after = after.trim_ascii_start();
                 rest = next_member(after);
@@ -69,8 +70,10 @@ fn next_member(rest: &[u8]) -> &[u8] {
     memchr::memchr(b',', rest).map_or(&[], |comma| &rest[comma + 1..])
 }
 
-/// Whether `If-None-Match: value` holds for a representation with `etag`, by weak comparison: a `true` lets the
-/// request go on, a `false` is answered with 304 (RFC 9110 §13.1.2). `*` fails for every representation there is.
+/// Returns whether `If-None-Match: value` is true for a representation with `etag`, by weak comparison.
+///
+/// With `true`, the request is processed normally; `false` means a 304 response (RFC 9110 §13.1.2). `*` is false for
+/// every existing representation.
 pub fn if_none_match(value: &[u8], etag: Option<&[u8]>) -> bool {
     if value.trim_ascii() == b"*" {
         return false;
@@ -79,8 +82,9 @@ pub fn if_none_match(value: &[u8], etag: Option<&[u8]>) -> bool {
     !entity_tags(value).any(|tag| tag.matches_weakly(etag))
 }
 
-/// Whether `If-Match: value` holds for a representation with `etag`, by strong comparison: a `false` is answered
-/// with 412 (RFC 9110 §13.1.1). `*` holds for every representation there is.
+/// Returns whether `If-Match: value` is true for a representation with `etag`, by strong comparison.
+///
+/// `false` means a 412 response (RFC 9110 §13.1.1). `*` is true for every existing representation.
 pub fn if_match(value: &[u8], etag: Option<&[u8]>) -> bool {
     if value.trim_ascii() == b"*" {
         return true;
@@ -89,15 +93,15 @@ pub fn if_match(value: &[u8], etag: Option<&[u8]>) -> bool {
     entity_tags(value).any(|tag| tag.matches_strongly(etag))
 }
 
-/// Whether `If-Range: value` holds, so that the range may be sent: the strong entity tag, or the exact
-/// modification time in seconds (RFC 9110 §13.1.5).
+/// Returns whether `If-Range: value` is true, so that the range may be sent: `value` is the strong entity tag or the
+/// exact modification time in seconds (RFC 9110 §13.1.5).
 pub fn if_range(value: &[u8], etag: Option<&[u8]>, last_modified_s: Option<u64>) -> bool {
     let value = value.trim_ascii();
     if value.ends_with(b"\"") {
         let tags = EntityTag::parse(value).zip(etag.and_then(EntityTag::parse));
         return tags.is_some_and(|(asked, own)| asked.matches_strongly(own));
     }
-    // No clock is at hand; the obsolete two-digit years are read as of this time or close to it.
+    // No clock is available here: obsolete two-digit years are resolved relative to the modification time.
     last_modified_s.is_some_and(|own| parse_http_date(value, own) == Some(own))
 }
 

@@ -1,18 +1,19 @@
-//! `Content-Range` (RFC 9110 §14.4), read as nginx's slice module reads it.
+//! `Content-Range` (RFC 9110 §14.4), parsed like nginx's slice module.
 
 use std::ops::Range;
 
-/// Which part of a representation an answer holds.
+/// Part of a representation that a response contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContentRange {
-    /// The bytes of the part.
+    /// Bytes of the part.
     pub range: Range<u64>,
-    /// The length of the whole; none for `*`.
+    /// Length of the complete representation; `None` for `*`.
     pub complete: Option<u64>,
 }
 
 impl ContentRange {
-    /// Reads `bytes first-last/complete`; none for anything else, such as the `bytes */length` of a 416.
+    /// Parses `bytes first-last/complete`; returns `None` for any other value, such as the `bytes */length` of a 416
+    /// response.
     pub fn parse(value: &[u8]) -> Option<Self> {
         let rest = value.get(..6).filter(|unit| unit.eq_ignore_ascii_case(b"bytes ")).map(|_| &value[6..])?;
         let text = std::str::from_utf8(rest).ok()?;
@@ -29,7 +30,7 @@ impl ContentRange {
     }
 }
 
-/// Digits alone, with spaces around them.
+/// Parses a number that consists of digits, with optional spaces around it.
 fn number(text: &str) -> Option<u64> {
     let digits = text.trim_matches(' ');
     digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?

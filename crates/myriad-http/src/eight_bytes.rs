@@ -1,21 +1,21 @@
-//! Tests of eight bytes at a time, held in one word: the byte that came first is the lowest.
+//! Tests eight bytes at a time in a single little-endian word: the first byte is the least significant.
 //!
-//! What is found is marked by the high bit of its byte. Marks are right up to the lowest, which is enough to know whether there is one
-//! and where the first is: a borrow can only disturb bytes above it.
+//! A match sets the high bit of its byte. All marks up to and including the lowest are exact, which is enough to detect
+//! a match and to find the first: a borrow only affects bytes above it.
 
-/// A one in each of eight bytes.
+/// The value 1 in each of eight bytes.
 pub const ONES: u64 = u64::MAX / 255;
-/// The high bit of each of eight bytes.
+/// High bit of each of eight bytes.
 pub const HIGH: u64 = ONES << 7;
 
-/// Marks the bytes that are below `bound`, which is at most 128.
+/// Marks the bytes below `bound`, which is at most 128.
 #[inline]
 #[must_use]
 pub const fn below(word: u64, bound: u8) -> u64 {
     word.wrapping_sub(ONES * bound as u64) & !word & HIGH
 }
 
-/// Marks the bytes that are `byte`.
+/// Marks the bytes equal to `byte`.
 #[inline]
 #[must_use]
 pub const fn equal(word: u64, byte: u8) -> u64 {

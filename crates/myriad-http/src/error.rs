@@ -1,73 +1,77 @@
-//! What can be wrong with a message, each with the rule that it breaks.
+//! Errors in messages, each with the rule that the message violates.
 
 use std::fmt;
 
-/// A message broke a rule; the connection that it came on cannot be read any further and must close.
+/// Violation of a protocol rule. The rest of the connection cannot be parsed, so the connection must close.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ParseError {
-    /// The method holds something else than upper-case letters, `-` and `_` (nginx's reading of RFC 9110 §9.1), or is as
-    /// long as a whole request line may be.
+    /// The method contains a character other than upper-case letters, `-` and `_` (nginx's interpretation of RFC 9110
+    /// §9.1), or fills the maximum length of a request line.
     InvalidMethod,
-    /// The target is none of the forms of RFC 9112 §3.2, or holds a space or a control byte.
+    /// The target has none of the forms of RFC 9112 §3.2, or contains a space or a control byte.
     InvalidTarget,
-    /// The request line does not end in `HTTP/` digit `.` digit (RFC 9112 §2.3); nginx's larger numbers count as well.
+    /// The request line does not finish with `HTTP/` digit `.` digit (RFC 9112 §2.3). Two-digit numbers are accepted,
+    /// as in nginx.
     InvalidVersion,
-    /// A request line without a version: HTTP/0.9 is not spoken.
+    /// The request line has no version: HTTP/0.9 is not supported.
     Http09,
-    /// The major version is 2 or above (RFC 9110 §15.6.6).
+    /// The major version is 2 or higher (RFC 9110 §15.6.6).
     UnsupportedVersion,
     /// The request line does not fit in one buffer (`large_client_header_buffers`; RFC 9110 §15.5.15).
     RequestLineTooLong,
-    /// A field line does not fit in one buffer, or the head not in all of them (`large_client_header_buffers`).
+    /// A field line does not fit in one buffer, or the head does not fit in all of them
+    /// (`large_client_header_buffers`).
     HeaderTooLarge,
-    /// There are more fields than `max_headers` allows.
+    /// The head has more fields than `max_headers` allows.
     TooManyFields,
-    /// A control byte, or NUL, in a field (RFC 9110 §5.5).
+    /// A field contains a control byte or NUL (RFC 9110 §5.5).
     ControlByte,
-    /// A carriage return that no line feed follows (RFC 9112 §2.2).
+    /// A carriage return without a line feed after it (RFC 9112 §2.2).
     BareCarriageReturn,
-    /// A field line whose name is no token: none, or with white space in it or before its colon (RFC 9112 §5.1).
+    /// The field name is not a token: it is empty, or white space occurs in it or before its colon (RFC 9112 §5.1).
     InvalidFieldName,
-    /// A field line without a colon (RFC 9112 §5).
+    /// A field line has no colon (RFC 9112 §5).
     MissingColon,
-    /// A line that begins with white space, which once continued the field before it (RFC 9112 §5.2).
+    /// A line begins with white space, the obsolete continuation of the preceding field (RFC 9112 §5.2).
     ObsoleteFold,
-    /// An HTTP/1.1 request without `Host` (RFC 9112 §3.2).
+    /// An HTTP/1.1 request has no `Host` field (RFC 9112 §3.2).
     MissingHost,
-    /// `Host` is not a host and port (RFC 9110 §7.2).
+    /// `Host` is not a valid host and port (RFC 9110 §7.2).
     InvalidHost,
-    /// A field that has one value was sent twice, `Host` or `Content-Length` for instance (RFC 9110 §5.3).
+    /// A single-value field, such as `Host` or `Content-Length`, occurs twice (RFC 9110 §5.3).
     RepeatedField,
-    /// A `Host` that says something else than `:authority`.
+    /// `Host` differs from `:authority`.
     HostMismatch,
-    /// Both `Content-Length` and `Transfer-Encoding` (RFC 9112 §6.3, rule 3).
+    /// The message has both `Content-Length` and `Transfer-Encoding` (RFC 9112 §6.3, rule 3).
     LengthAndEncoding,
     /// `Content-Length` is not a decimal number below 2⁶³ (RFC 9110 §8.6).
     InvalidLength,
     /// `Transfer-Encoding` is not exactly `chunked` (RFC 9112 §6.1).
     UnknownTransferEncoding,
-    /// `Transfer-Encoding` names known codings, `chunked` among them and not as the last: where the body ends cannot be told (RFC 9112 §6.3).
+    /// `Transfer-Encoding` lists known codings including `chunked`, but `chunked` is not the last: the length of the
+    /// body cannot be determined (RFC 9112 §6.3).
     ChunkedNotLast,
-    /// `Transfer-Encoding` in HTTP/1.0 (RFC 9112 §6.1).
+    /// `Transfer-Encoding` in an HTTP/1.0 message (RFC 9112 §6.1).
     TransferEncodingInHttp10,
     /// A chunk does not begin with a hexadecimal size below 2⁶³ (RFC 9112 §7.1).
     InvalidChunkSize,
-    /// A line of the chunked coding ends in a bare LF, or chunk data does not end in CRLF (RFC 9112 §7.1).
+    /// A line of the chunked coding is terminated by a bare LF, or chunk data is not followed by CRLF (RFC 9112 §7.1).
     InvalidChunkEnd,
-    /// A chunk extension is longer than the decoder's bound or not of the grammar (RFC 9112 §7.1.1).
+    /// A chunk extension exceeds the limit of the decoder or violates the grammar (RFC 9112 §7.1.1).
     InvalidChunkExtension,
-    /// The trailer section is larger than the decoder's bound (RFC 9112 §7.1.2).
+    /// The trailer section exceeds the limit of the decoder (RFC 9112 §7.1.2).
     TrailerTooLarge,
-    /// A pseudo-field is missing, unknown, repeated, behind other fields or no such thing (RFC 9113 §8.3).
+    /// A pseudo-field is missing, unknown, repeated, malformed, or follows a regular field (RFC 9113 §8.3).
     InvalidPseudoField,
-    /// A field that is about a connection of HTTP/1 (RFC 9113 §8.2.2).
+    /// A connection-specific field of HTTP/1 (RFC 9113 §8.2.2).
     ConnectionField,
-    /// The status line of a response is none (RFC 9112 §4).
+    /// The status line of a response is malformed (RFC 9112 §4).
     InvalidStatusLine,
 }
 
 impl ParseError {
-    /// The status to answer a request with; a proxy answers 502 to whatever is wrong with a response.
+    /// Returns the status of the error response to a request. For an invalid response of an origin, a proxy sends 502
+    /// instead.
     pub fn status(self) -> u16 {
         match self {
             Self::RequestLineTooLong => 414,
@@ -78,8 +82,8 @@ impl ParseError {
         }
     }
 
-    /// The code by which `error_page` knows the error: nginx's own 494 for a head that is too large, which is sent
-    /// as 400 "Request Header Or Cookie Too Large"; else [`ParseError::status`].
+    /// Returns the code that `error_page` uses for the error: nginx's own 494 for a head that is too large (sent as 400
+    /// "Request Header Or Cookie Too Large"), otherwise [`ParseError::status`].
     pub fn error_page_code(self) -> u16 {
         match self {
             Self::HeaderTooLarge | Self::TooManyFields => 494,
@@ -87,7 +91,7 @@ impl ParseError {
         }
     }
 
-    /// What is wrong, for the error log.
+    /// Returns the description for the error log.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::InvalidMethod => "invalid method",

@@ -1,11 +1,11 @@
-//! Header fields: an ordered multi-map over one buffer, names without regard to case (RFC 9110 §5).
+//! Header fields: an ordered multi-map in a single buffer, with case-insensitive names (RFC 9110 §5).
 
 use crate::known::Known;
 
-/// Fields that most heads of origins have room for.
+/// Number of fields reserved for a head; sufficient for most responses of origins.
 const MOST_OF_A_HEAD: usize = 16;
 
-/// The name and value of one field, as ranges of the buffer.
+/// Name and value of a field, as ranges of the buffer.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     name_start: u32,
@@ -15,33 +15,33 @@ struct Entry {
     known: Option<Known>,
 }
 
-/// An ordered multi-map of fields, kept in one buffer; cleared and filled again without allocating.
+/// Ordered multi-map of fields in a single buffer, which can be cleared and refilled without allocation.
 ///
-/// Removing a field forgets its entry and leaves its bytes in the buffer until [`Fields::clear`]. Names longer than
-/// 65535 bytes and more than 4 GiB of fields cannot be held: such a push is ignored, the limits of every parser are
-/// far below.
+/// Removing a field deletes its entry; the bytes remain in the buffer until [`Fields::clear`]. Fields with a name
+/// longer than 65,535 bytes, or beyond 4 GiB in total, are ignored by `push`; the limits of all parsers are far below
+/// that.
 #[derive(Clone, Debug, Default)]
 pub struct Fields {
     bytes: Vec<u8>,
     entries: Vec<Entry>,
-    /// The known fields that have an entry.
+    /// Known fields that occur at least once.
     present: u128,
-    /// The known fields that have more than one.
+    /// Known fields that occur more than once.
     repeated: u128,
 }
 
 impl Fields {
-    /// No fields, nothing allocated.
+    /// Creates an empty map without allocating.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// No fields, with room for `bytes` of names and values and for `fields` entries.
+    /// Creates an empty map with capacity for `bytes` bytes of names and values and for `fields` entries.
     pub fn with_capacity(bytes: usize, fields: usize) -> Self {
         Self { bytes: Vec::with_capacity(bytes), entries: Vec::with_capacity(fields), ..Self::default() }
     }
 
-    /// Forgets all fields and keeps the memory.
+    /// Removes all fields and retains the allocated memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.entries.clear();
@@ -49,22 +49,22 @@ impl Fields {
         self.repeated = 0;
     }
 
-    /// How many fields there are, each repetition counted.
+    /// Returns the number of fields; each repetition counts.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Bytes of the buffer: at least those of all names and values.
+    /// Returns the length of the buffer in bytes, which is at least the length of all names and values.
     pub fn size(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Whether there is no field.
+    /// Returns whether the map has no fields.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Appends a field; what is there under the same name stays.
+    /// Appends a field; existing fields of the same name remain.
     pub fn push(&mut self, name: &[u8], value: &[u8]) {
         let name_start = self.bytes.len();
         let value_start = name_start + name.len();
@@ -81,8 +81,8 @@ impl Fields {
         self.push(name.as_str().as_bytes(), value);
     }
 
-    /// Makes an entry for bytes that are in the buffer, or will be before anyone reads: the parser enters line by
-    /// line and copies the head once.
+    /// Adds an entry for bytes that are in the buffer, or that will be copied there before the entry is read: the
+    /// parser adds entries line by line and copies the head once.
     #[inline]
     pub(crate) fn enter(
         &mut self,
@@ -105,7 +105,7 @@ impl Fields {
         });
     }
 
-    /// The value of the first field called `name`.
+    /// Returns the value of the first field called `name`.
     pub fn get(&self, name: &[u8]) -> Option<&[u8]> {
         match Known::from_bytes(name) {
             Some(known) => self.known(known),
@@ -117,7 +117,7 @@ impl Fields {
         }
     }
 
-    /// The value of the first field `name`; an absent field costs one bit test.
+    /// Returns the value of the first field `name`; the look-up of an absent field is a single bit test.
     #[inline]
     pub fn known(&self, name: Known) -> Option<&[u8]> {
         if self.present & name.bit() == 0 {
@@ -127,25 +127,25 @@ impl Fields {
         Some(self.value_of(entry))
     }
 
-    /// Whether there is a field `name`.
+    /// Returns whether a field `name` exists.
     #[inline]
     pub fn has(&self, name: Known) -> bool {
         self.present & name.bit() != 0
     }
 
-    /// Whether the field `name` is there more than once.
+    /// Returns whether the field `name` occurs more than once.
     #[inline]
     pub fn is_repeated(&self, name: Known) -> bool {
         self.repeated & name.bit() != 0
     }
 
-    /// The known fields of `set` that are there more than once, as a set of [`Known::bit`].
+    /// Returns the known fields in `set` that occur more than once, as a set of [`Known::bit`].
     #[inline]
     pub(crate) fn repeated_of(&self, set: u128) -> u128 {
         self.repeated & set
     }
 
-    /// The values of all fields called `name`, in order.
+    /// Returns the values of all fields called `name`, in order.
     pub fn get_all<'a>(&'a self, name: &'a [u8]) -> impl Iterator<Item = &'a [u8]> + 'a {
         let wanted = Known::from_bytes(name);
         self.entries
@@ -154,9 +154,10 @@ impl Fields {
             .map(|entry| self.value_of(entry))
     }
 
-    /// The values of the fields that nginx's `$http_NAME` reads, in order: an underscore in a field's name is a hyphen.
+    /// Returns the values of the fields that nginx's `$http_NAME` matches, in order. An underscore in a field name
+    /// matches like a hyphen.
     ///
-    /// Such fields exist only where `underscores_in_headers` lets them in.
+    /// Field names with underscores only exist if `underscores_in_headers` admits them.
     pub fn variable_all<'a>(&'a self, name: &'a [u8]) -> impl Iterator<Item = &'a [u8]> + 'a {
         let same = |a: u8, b: u8| a.eq_ignore_ascii_case(&b) || (a == b'_' && b == b'-');
         self.entries
@@ -168,23 +169,23 @@ impl Fields {
             .map(|entry| self.value_of(entry))
     }
 
-    /// The values of all fields `name`, in order.
+    /// Returns the values of all fields `name`, in order.
     pub fn known_all(&self, name: Known) -> impl Iterator<Item = &[u8]> + '_ {
         let there = if self.has(name) { self.entries.as_slice() } else { &[] };
         there.iter().filter(move |entry| entry.known == Some(name)).map(|entry| self.value_of(entry))
     }
 
-    /// Every field as name and value, in order.
+    /// Returns the name and value of every field, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> + '_ {
         self.entries.iter().map(|entry| (self.name_of(entry), self.value_of(entry)))
     }
 
-    /// Every field with its well-known identity where it has one, in order.
+    /// Returns the name and value of every field, with its [`Known`] identity if it has one, in order.
     pub fn iter_known(&self) -> impl Iterator<Item = (Option<Known>, &[u8], &[u8])> + '_ {
         self.entries.iter().map(|entry| (entry.known, self.name_of(entry), self.value_of(entry)))
     }
 
-    /// Removes all fields called `name`; tells how many there were.
+    /// Removes all fields called `name` and returns the number of removed fields.
     pub fn remove(&mut self, name: &[u8]) -> usize {
         match Known::from_bytes(name) {
             Some(known) => self.remove_known(known),
@@ -192,7 +193,7 @@ impl Fields {
         }
     }
 
-    /// Removes all fields `name`; tells how many there were.
+    /// Removes all fields `name` and returns the number of removed fields.
     pub fn remove_known(&mut self, name: Known) -> usize {
         if !self.has(name) {
             return 0;
@@ -204,7 +205,7 @@ impl Fields {
         before - self.entries.len()
     }
 
-    /// Keeps the fields for which `keep(name, value)` holds; tells how many it removed.
+    /// Removes the fields for which `keep(name, value)` is false. Returns the number of removed fields.
     pub fn retain(&mut self, mut keep: impl FnMut(&[u8], &[u8]) -> bool) -> usize {
         let before = self.entries.len();
         let bytes = &self.bytes;
@@ -215,7 +216,7 @@ impl Fields {
         before - self.entries.len()
     }
 
-    /// Makes `value` the only value of `name`: in the place of the first such field, or at the end.
+    /// Sets `value` as the only value of `name`, in place of the first such field or at the end.
     pub fn set(&mut self, name: &[u8], value: &[u8]) {
         let known = Known::from_bytes(name);
         let first = self.entries.iter().position(|entry| self.is_called(entry, known, name));
@@ -236,7 +237,7 @@ impl Fields {
         self.index();
     }
 
-    /// Makes `value` the only value of the well-known field `name`.
+    /// Sets `value` as the only value of the well-known field `name`.
     pub fn set_known(&mut self, name: Known, value: &[u8]) {
         self.set(name.as_str().as_bytes(), value);
     }
@@ -251,17 +252,17 @@ impl Fields {
         }
     }
 
-    /// The buffer: for a head that was parsed, it begins with the head as it came.
+    /// Returns the buffer. For a parsed head, it begins with the head as received.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The place to [`Fields::rewind`] to.
+    /// Returns the position for [`Fields::rewind`].
     pub(crate) fn mark(&self) -> (usize, usize) {
         (self.entries.len(), self.bytes.len())
     }
 
-    /// Forgets what was added since `mark`.
+    /// Removes the fields added since `mark`.
     pub(crate) fn rewind(&mut self, (entries, bytes): (usize, usize)) {
         if self.entries.len() > entries {
             self.entries.truncate(entries);
@@ -270,14 +271,14 @@ impl Fields {
         self.bytes.truncate(bytes);
     }
 
-    /// Makes room for the fields of a head: as many as most have.
+    /// Reserves capacity for the number of fields in a typical head.
     pub(crate) fn expect_head(&mut self) {
         if self.entries.capacity() == 0 {
             self.entries.reserve_exact(MOST_OF_A_HEAD);
         }
     }
 
-    /// Appends to the buffer without making an entry.
+    /// Appends to the buffer without adding an entry.
     pub(crate) fn extend_bytes(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }

@@ -1,12 +1,14 @@
-//! The client's address as proxies pass it on (`X-Forwarded-For` and its like), believed as far as they are trusted.
+//! Client address from a forwarding field (such as `X-Forwarded-For`), evaluated as far as its senders are trusted.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-/// The address that `values` give for a client, with the port that it names or 0; none where the client keeps its own.
+/// Returns the address in `values` that replaces `client`, with its port (0 if absent); `None` if `client` remains
+/// valid.
 ///
-/// `values` are the field's values in order; each is a list, the nearest proxy's word last. The last word is believed where
-/// `trusted` says so of the client itself (none: it came by a unix socket); with `recursive` the words are followed
-/// backwards as long as what they name is trusted too (nginx's `real_ip_recursive`, `proxy_recursive` of `geo`).
+/// `values` are the values of the field in order; each is a list in which the nearest proxy appended the last address.
+/// `trusted` decides whether the client itself is trusted (`None`: it connected through a unix socket); if so, the last
+/// address is used. With `recursive`, the search continues backwards while the address found is trusted too (nginx's
+/// `real_ip_recursive`, `proxy_recursive` of `geo`).
 pub fn forwarded<'a>(
     client: Option<IpAddr>,
     values: impl DoubleEndedIterator<Item = &'a [u8]>,
@@ -23,7 +25,7 @@ pub fn forwarded<'a>(
             }
             let word;
             (word, rest) = last_word(text);
-            // What cannot be read ends the search: nobody knows who stands behind it.
+            // An invalid address stops the search: the addresses before it have no trusted sender.
             let Some(address) = parse_address(word) else { return found };
             found = Some(address);
             nearest = Some(address.ip());
@@ -35,8 +37,10 @@ pub fn forwarded<'a>(
     found
 }
 
-/// The last word of a list, and what stands before it; none where it is the first. Words are parted by commas and
-/// spaces. As in nginx, a separator at the very start belongs to the word behind it, which then cannot be read.
+/// Returns the last word of a list and the text before it; `None` if no text precedes the word.
+///
+/// Commas and spaces separate words. As in nginx, a separator at the very start belongs to the first word, which then
+/// fails to parse.
 fn last_word(text: &[u8]) -> (&[u8], Option<&[u8]>) {
     let separates = |byte: &u8| matches!(byte, b' ' | b',');
     let end = text.iter().rposition(|byte| !separates(byte)).map_or(text.len().min(1), |last| last + 1);
@@ -47,8 +51,9 @@ fn last_word(text: &[u8]) -> (&[u8], Option<&[u8]>) {
     }
 }
 
-/// An address with or without a port: `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]:80`. As in nginx, the
-/// broadcast address is none, port 0 is none, and brackets stand before a port only.
+/// Parses an address with or without a port: `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]:80`.
+///
+/// As in nginx, the broadcast address and port 0 are invalid, and brackets are only valid before a port.
 pub fn parse_address(text: &[u8]) -> Option<SocketAddr> {
     let text = std::str::from_utf8(text).ok()?;
     let address = match text.parse::<IpAddr>() {

@@ -1,23 +1,24 @@
-//! gRPC's health checking protocol: the message that asks a server how it is, and the one that it answers with
+//! Request and response messages of the gRPC health checking protocol
 //! (<https://github.com/grpc/grpc/blob/master/doc/health-checking.md>).
 
-/// The path of the method that is called.
+/// Path of the `Check` method.
 pub const PATH: &[u8] = b"/grpc.health.v1.Health/Check";
 
-/// The state of a service that takes requests; 0 is unknown, 2 is one that takes none.
+/// State of a service that accepts requests. The state 0 means unknown, 2 means that the service accepts no requests.
 pub const SERVING: u64 = 1;
 
-/// The state of a service that takes no requests.
+/// State of a service that accepts no requests.
 pub const NOT_SERVING: u64 = 2;
 
-/// Bytes ahead of a message: whether it is compressed, and its length.
+/// Length in bytes of the prefix of a message: the compression flag and the message length.
 const PREFIX: usize = 5;
 
-/// The message that asks how a service is; without a name, how the server is. A name beyond 2³¹ bytes is cut.
+/// Encodes a request for the state of `service`; with an empty name, for the state of the server. A longer name than
+/// about 2³¹ bytes is truncated.
 pub fn request(service: &[u8]) -> Vec<u8> {
     let service = &service[..service.len().min(0x7fff_0000)];
     let mut message = Vec::new();
-    // The first field, of texts. One that is empty is left out.
+    // Field 1 is a string; an empty string is omitted.
     if !service.is_empty() {
         message.push(0x0a);
         let mut left = service.len();
@@ -32,14 +33,14 @@ pub fn request(service: &[u8]) -> Vec<u8> {
     [&[0], &length[..], &message].concat()
 }
 
-/// The state that an answer tells; none where it is no such message, or more than one.
+/// Decodes the state from a response body. Returns `None` if the body is not exactly one such message, uncompressed.
 pub fn state(body: &[u8]) -> Option<u64> {
     let (prefix, mut message) = body.split_at_checked(PREFIX)?;
     let [0, length @ ..] = prefix else { return None };
     if u32::from_be_bytes(length.try_into().ok()?) as usize != message.len() {
         return None;
     }
-    // A field that is missing has its default; of several the last holds.
+    // A missing field has its default value; of repeated fields, the last counts.
     let mut state = 0;
     while !message.is_empty() {
         let tag = number(&mut message)?;
@@ -58,7 +59,7 @@ pub fn state(body: &[u8]) -> Option<u64> {
     Some(state)
 }
 
-/// A number of seven bits a byte, the least first; at most ten bytes.
+/// Decodes a varint: seven bits per byte, least significant group first, at most ten bytes.
 fn number(message: &mut &[u8]) -> Option<u64> {
     let mut value = 0;
     for place in 0..10 {
@@ -98,7 +99,7 @@ mod tests {
             (b"\x08\x02", NOT_SERVING),
             (b"\x08\x02\x08\x01", SERVING),
             (b"\x08\x81\x80\x00", SERVING),
-            // Fields that a later version may have.
+            // Fields that a later version of the protocol may add.
             (b"\x12\x02hi\x08\x01\x19\0\0\0\0\0\0\0\0\x25\0\0\0\0\x30\x07", SERVING),
         ] {
             let body = [&[0, 0, 0, 0, message.len() as u8], message].concat();

@@ -1,6 +1,6 @@
-//! The HTTP/1 codec, both roles (RFC 9112): bytes in, heads and ranges out.
+//! HTTP/1 codec for servers and clients (RFC 9112): parses bytes into heads and ranges.
 //!
-//! Strict: whatever two readers could read differently is an error that names the rule it breaks.
+//! Strict: any input that two implementations could interpret differently is an error, which names the violated rule.
 
 mod chunked;
 mod framing;

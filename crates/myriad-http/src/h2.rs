@@ -1,5 +1,5 @@
-//! The HTTP/2 codec, both roles (RFC 9113, RFC 7541, RFC 9218): bytes in, events out; answers or requests in, bytes out. The
-//! client's role is in [`client`]; the server's:
+//! HTTP/2 codec for servers and clients (RFC 9113, RFC 7541, RFC 9218). It turns input bytes into events, and responses
+//! or requests into output bytes. The client is in [`client`]; the server works as follows:
 //!
 //! ```text
 //!   input -> frame -> connection: state of streams, windows, floods -> Received::{Request, Data, Reset, ..}
@@ -7,9 +7,9 @@
 //!   output <- frames <- schedule (urgency, windows) <- respond, send, trailers
 //! ```
 //!
-//! Nothing here reads a clock or a socket. What a client can make the codec hold is bounded: header blocks by
-//! [`crate::h1::HeadLimits`], tables by 4096 bytes, streams by [`Config::max_streams`], bodies by their windows, answers to
-//! control frames by a backlog; who sends frames that lead nowhere is told `ENHANCE_YOUR_CALM`.
+//! The codec uses no clock and no socket. All memory that a client can occupy is bounded: header blocks by
+//! [`crate::h1::HeadLimits`], tables by 4096 bytes, streams by [`Config::max_streams`], bodies by their windows,
+//! responses to control frames by a backlog. A client that sends excessive useless frames gets `ENHANCE_YOUR_CALM`.
 
 mod block;
 pub mod client;
@@ -28,12 +28,12 @@ pub use error::{ConnectionError, ErrorCode};
 pub use output::Output;
 pub use priority::Priority;
 
-/// What a client sends first (RFC 9113 §3.4).
+/// Connection preface of the client (RFC 9113 §3.4).
 pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Largest payload of a frame that is taken, and that is sent whatever the client would take, bytes
-/// (`SETTINGS_MAX_FRAME_SIZE`, RFC 9113 §6.5.2): its least.
+/// Maximum payload of a frame in bytes, for received and for sent frames, even if the client accepts larger frames: the
+/// minimum of `SETTINGS_MAX_FRAME_SIZE` (RFC 9113 §6.5.2).
 pub const MAX_FRAME: usize = 16_384;
 
-/// Bytes of a frame's header (RFC 9113 §4.1).
+/// Length of a frame header in bytes (RFC 9113 §4.1).
 pub const FRAME_HEADER: usize = 9;

@@ -1,17 +1,24 @@
-//! The HTTP/3 codec, server role (RFC 9114, RFC 9204, RFC 9218): bytes of streams in, events out; answers in, bytes out.
+//! HTTP/3 codec for servers (RFC 9114, RFC 9204, RFC 9218). It turns the bytes of streams into events, and responses
+//! into bytes.
 //!
 //! ```text
 //!   request stream -> frames -> HEADERS -> qpack -> RequestHead
 //!                            -> DATA    -> pieces of the body
-//!   client's control stream  -> SETTINGS first, then what concerns the connection
-//!   answer -> HEADERS, DATA -> one buffer
+//!   client's control stream  -> SETTINGS first, then connection-level frames
+//!   response -> HEADERS, DATA -> one buffer
 //! ```
 //!
-//! QUIC itself, its streams and their windows are the driver's. Nothing here reads a clock or a socket. What a client can
-//! make the codec hold is bounded: a header block by [`crate::h1::HeadLimits`], the table of a connection's fields by
-//! nginx's figure of 4 KB, an entry for it that is cut by the 15 KB that the worst code makes of one, a cut frame of the control
-//! stream by 4 KB, what the client has yet to hear of the table by 8 KB, everything else by 16 bytes a stream. A request may wait
-//! for entries of that table, which come on a stream of their own; answers never do.
+//! The driver implements QUIC, its streams and their windows. The codec uses no clock and no socket. All memory that a
+//! client can occupy is bounded:
+//!
+//! - a header block by [`crate::h1::HeadLimits`],
+//! - the dynamic table of a connection by 4 KB, the value of nginx,
+//! - a partial table instruction by 15 KB, the size of a maximum entry in the longest Huffman code,
+//! - a partial frame of the control stream by 4 KB,
+//! - pending decoder instructions to the client by 8 KB,
+//! - everything else by 16 bytes per stream.
+//!
+//! A request can wait for table entries, which arrive on a separate stream; responses never use the dynamic table.
 
 mod control;
 mod error;

@@ -1,4 +1,4 @@
-//! Message heads: owned, movable, and cheap to fill again for the next message of a connection.
+//! Message heads: owned, movable and reusable for the next message of a connection.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -6,12 +6,12 @@ use std::ops::Range;
 use crate::uri::parse_host;
 use crate::{Fields, Known, Method, ParseError};
 
-/// The version of HTTP that a message was sent in.
+/// HTTP version of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Version {
     /// HTTP/1.0 (RFC 1945).
     Http10,
-    /// HTTP/1.1, and any later minor version (RFC 9112 §2.3).
+    /// HTTP/1.1 and later minor versions (RFC 9112 §2.3).
     #[default]
     Http11,
     /// HTTP/2 (RFC 9113).
@@ -21,7 +21,7 @@ pub enum Version {
 }
 
 impl Version {
-    /// The name as it stands in a request line, a status line or `$server_protocol`.
+    /// Returns the name used in a request line, a status line or `$server_protocol`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Http10 => "HTTP/1.0",
@@ -32,7 +32,7 @@ impl Version {
     }
 }
 
-/// The head of a request: method, target, version and fields, with the bytes they came in.
+/// Head of a request: method, target, version and fields, with the received bytes.
 #[derive(Clone, Debug, Default)]
 pub struct RequestHead {
     pub(crate) method: Method,
@@ -43,17 +43,18 @@ pub struct RequestHead {
     pub(crate) head_len: u32,
     pub(crate) wire_len: u32,
     pub(crate) fields: Fields,
-    /// `Host` as it came, where it stands in another form among the fields.
+    /// `Host` as received, if the value in the fields was normalized to a different form.
     sent_host: Option<Box<[u8]>>,
 }
 
 impl RequestHead {
-    /// An empty head, nothing allocated.
+    /// Creates an empty head without allocating.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A head from its parts, for HTTP/2, HTTP/3 and tests; [`RequestHead::raw`] of it is the request line alone.
+    /// Creates a head from its parts, for HTTP/2, HTTP/3 and tests. [`RequestHead::raw`] then returns only the request
+    /// line.
     pub fn from_parts<'a>(
         method: &[u8],
         target: &[u8],
@@ -68,7 +69,7 @@ impl RequestHead {
         head
     }
 
-    /// Makes this head one of the given line and no fields, keeping the memory.
+    /// Replaces the contents by a request line without fields and retains the allocated memory.
     pub fn rebuild(&mut self, method: &[u8], target: &[u8], version: Version) {
         self.clear();
         let target_start = method.len() + 1;
@@ -84,7 +85,7 @@ impl RequestHead {
         self.wire_len = self.line_len;
     }
 
-    /// Forgets everything and keeps the memory.
+    /// Clears the head and retains the allocated memory.
     pub fn clear(&mut self) {
         self.method = Method::default();
         self.version = Version::default();
@@ -97,8 +98,11 @@ impl RequestHead {
         self.sent_host = None;
     }
 
-    /// Checks `Host` and makes it lower case without a dot at its end, as [`parse_host`] reads it: one host has one spelling,
-    /// and whoever is told of it makes the same links whatever the client wrote. The port stays as it came.
+    /// Validates `Host` with [`parse_host`] and normalizes it: lower case, without a trailing dot. The port does not
+    /// change.
+    ///
+    /// Each host has a single spelling then, so origins generate the same links regardless of the spelling in the
+    /// request.
     pub fn settle_host(&mut self) -> Result<(), ParseError> {
         let Some(sent) = self.fields.known(Known::Host) else { return Ok(()) };
         let host = parse_host(sent).map_err(|_| ParseError::InvalidHost)?;
@@ -112,31 +116,31 @@ impl RequestHead {
         Ok(())
     }
 
-    /// Puts `Host` back as it was sent, for whoever writes down what came.
+    /// Restores `Host` as received, for logging.
     pub fn restore_host(&mut self) {
         if let Some(sent) = self.sent_host.take() {
             self.fields.set_known(Known::Host, &sent);
         }
     }
 
-    /// The method.
+    /// Returns the method.
     #[inline]
     pub fn method(&self) -> Method {
         self.method
     }
 
-    /// The method as it was sent.
+    /// Returns the method as received.
     pub fn method_bytes(&self) -> &[u8] {
         self.slice(&self.method_range)
     }
 
-    /// The request target as it was sent (RFC 9112 §3.2), `$request_uri` of an origin-form request.
+    /// Returns the request target as received (RFC 9112 §3.2): `$request_uri` of an origin-form request.
     #[inline]
     pub fn target(&self) -> &[u8] {
         self.slice(&self.target_range)
     }
 
-    /// Makes the method GET, as a subrequest is asked by; the request line and [`RequestHead::raw`] stay as they came.
+    /// Sets the method to GET for a subrequest; the request line and [`RequestHead::raw`] do not change.
     pub fn ask_by_get(&mut self) {
         let start = self.fields.bytes().len() as u32;
         self.fields.extend_bytes(b"GET");
@@ -144,39 +148,39 @@ impl RequestHead {
         self.method_range = start..start + 3;
     }
 
-    /// The version of the request.
+    /// Returns the version of the request.
     #[inline]
     pub fn version(&self) -> Version {
         self.version
     }
 
-    /// The request line without its end, nginx's `$request`.
+    /// Returns the request line without its line terminator: nginx's `$request`.
     pub fn request_line(&self) -> &[u8] {
         self.slice(&(0..self.line_len))
     }
 
-    /// The head as it came, from the method to the empty line that ends it.
+    /// Returns the head as received, from the method to the terminating empty line.
     pub fn raw(&self) -> &[u8] {
         self.slice(&(0..self.head_len))
     }
 
-    /// Bytes that the head took on the wire: in HTTP/2 those of its header block (nginx's `$request_length`).
+    /// Returns the length of the head on the wire in bytes (nginx's `$request_length`); in HTTP/2, of its header block.
     pub fn wire_len(&self) -> u32 {
         self.wire_len
     }
 
-    /// The fields.
+    /// Returns the fields.
     #[inline]
     pub fn fields(&self) -> &Fields {
         &self.fields
     }
 
-    /// The fields, to be changed; [`RequestHead::raw`] stays as it was.
+    /// Returns the fields for modification; [`RequestHead::raw`] does not change.
     pub fn fields_mut(&mut self) -> &mut Fields {
         &mut self.fields
     }
 
-    /// The first value of a well-known field.
+    /// Returns the first value of a well-known field.
     #[inline]
     pub fn known(&self, name: Known) -> Option<&[u8]> {
         self.fields.known(name)
@@ -187,16 +191,16 @@ impl RequestHead {
     }
 }
 
-/// The head of a response.
+/// Head of a response.
 #[derive(Clone, Debug)]
 pub struct ResponseHead {
-    /// The status code, 100 to 999.
+    /// Status code, 100 to 999.
     pub status: u16,
-    /// The reason phrase as it was sent; may be empty (RFC 9112 §4).
+    /// Reason phrase as received; may be empty (RFC 9112 §4).
     pub reason: Vec<u8>,
-    /// The version of the response.
+    /// Version of the response.
     pub version: Version,
-    /// The fields.
+    /// Header fields.
     pub fields: Fields,
 }
 
@@ -207,7 +211,7 @@ impl Default for ResponseHead {
 }
 
 impl ResponseHead {
-    /// A head with `status`, its usual reason phrase, HTTP/1.1 and no fields.
+    /// Creates a head with `status`, its usual reason phrase, HTTP/1.1 and no fields.
     pub fn new(status: u16) -> Self {
         Self {
             status,
@@ -217,26 +221,26 @@ impl ResponseHead {
         }
     }
 
-    /// This head with one field more.
+    /// Appends a field and returns the head.
     #[must_use]
     pub fn with(mut self, name: &[u8], value: &[u8]) -> Self {
         self.fields.push(name, value);
         self
     }
 
-    /// This head in another version.
+    /// Sets the version and returns the head.
     #[must_use]
     pub fn with_version(mut self, version: Version) -> Self {
         self.version = version;
         self
     }
 
-    /// The first value of a well-known field.
+    /// Returns the first value of a well-known field.
     pub fn known(&self, name: Known) -> Option<&[u8]> {
         self.fields.known(name)
     }
 
-    /// Forgets everything and keeps the memory.
+    /// Clears the head and retains the allocated memory.
     pub fn clear(&mut self) {
         self.status = 200;
         self.reason.clear();
@@ -244,7 +248,7 @@ impl ResponseHead {
         self.fields.clear();
     }
 
-    /// Appends the status line and the fields as HTTP/1.1 sends them, with the empty line at the end.
+    /// Appends the status line and the fields in HTTP/1.1 form, including the terminating empty line.
     pub fn write_h1(&self, out: &mut Vec<u8>) {
         write_status_line(self.status, &self.reason, out);
         self.fields.write_h1(out);
@@ -252,7 +256,7 @@ impl ResponseHead {
     }
 }
 
-/// Appends `HTTP/1.1 status reason` CRLF; servers answer in their own highest minor version (RFC 9112 §2.3).
+/// Appends `HTTP/1.1 status reason` CRLF. A server uses its own highest minor version (RFC 9112 §2.3).
 pub fn write_status_line(status: u16, reason: &[u8], out: &mut Vec<u8>) {
     let status = status.clamp(100, 999);
     let digits = [status / 100, status / 10 % 10, status % 10].map(|digit| b'0' + digit as u8);
@@ -263,7 +267,7 @@ pub fn write_status_line(status: u16, reason: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// The phrase that nginx sends with `status`; empty for a code that has none.
+/// Returns the reason phrase that nginx sends with `status`; empty if the code has none.
 pub fn reason_phrase(status: u16) -> &'static str {
     match status {
         100 => "Continue",

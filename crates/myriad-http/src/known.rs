@@ -1,11 +1,11 @@
-//! Field names that Myriad acts on, found from a name in one table look-up.
+//! Well-known field names, found with a single table look-up.
 //!
-//! A name hashes over its length, its first and its last two bytes; the table is computed at compile time and the build
-//! fails if two names collide, so a look-up is one slot and one comparison of at most four words.
+//! The hash of a name covers its length and its first and last two bytes. The table is computed at compile time, and
+//! the build fails if two names collide. A look-up therefore reads one slot and compares at most four words.
 
 macro_rules! known_fields {
     ($($variant:ident $name:literal)*) => {
-        /// A field name with a meaning for this proxy; the names are those of the IANA registry and of nginx.
+        /// Well-known field name; the names are those of the IANA registry and of nginx.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
         #[allow(clippy::enum_variant_names, reason = "the field's own names")]
@@ -122,18 +122,18 @@ known_fields! {
 
 const _: () = assert!(NAMES.len() <= 128, "presence of known fields is one u128");
 
-/// The longest known name in bytes.
+/// Length of the longest known name in bytes.
 const LONGEST: usize = 32;
-/// Slots of the table.
+/// Number of slots of the table.
 const SLOTS: usize = 1024;
 const EMPTY: u8 = u8::MAX;
 
-/// One known name, ready to be compared word by word without regard to case.
+/// Known name, prepared for a case-insensitive comparison by words.
 #[derive(Clone, Copy)]
 struct Folded {
-    /// The name in lower case, as little-endian words at the offsets that [`Known::from_bytes`] reads.
+    /// Name in lower case, as little-endian words at the offsets that [`Known::from_bytes`] reads.
     lower: [u64; LONGEST / 8],
-    /// `0x20` under every letter: the one bit that may differ.
+    /// `0x20` for every letter: the only bit that may differ.
     case: [u64; LONGEST / 8],
     len: u8,
 }
@@ -141,7 +141,8 @@ struct Folded {
 static SLOT: [u8; SLOTS] = slots();
 static FOLDED: [Folded; NAMES.len()] = folded();
 
-/// The slot of a name of two bytes or more. The factors were found by trying random ones until no two names met.
+/// Returns the slot of a name of two bytes or more. The factors are the result of a random search for values without
+/// collisions.
 const fn slot_of(name: &[u8]) -> usize {
     let len = name.len();
     let mixed = (len as u32)
@@ -191,7 +192,7 @@ const fn folded() -> [Folded; NAMES.len()] {
     table
 }
 
-/// All of a name shorter than eight bytes, padded with zeros: two overlapping reads, or single bytes.
+/// Returns a name shorter than eight bytes as a word, padded with zeros; uses two overlapping reads or single bytes.
 #[inline]
 fn short_word(name: &[u8]) -> u64 {
     if let (Some(head), Some(tail)) = (name.first_chunk::<4>(), name.last_chunk::<4>()) {
@@ -202,7 +203,7 @@ fn short_word(name: &[u8]) -> u64 {
 }
 
 impl Known {
-    /// The well-known field called `name`, in any case; `None` for all other names.
+    /// Returns the well-known field called `name`, ignoring case; `None` for all other names.
     #[inline]
     pub fn from_bytes(name: &[u8]) -> Option<Self> {
         let len = name.len();
@@ -222,7 +223,7 @@ impl Known {
             }
             _ => differs(short_word(name), 0),
         };
-        // Between the two lie words of long names alone.
+        // Only long names have words between the first and the last.
         for at in (8..len.saturating_sub(8)).step_by(8) {
             let word =
                 name.get(at..).and_then(<[u8]>::first_chunk::<8>).map_or(0, |word| u64::from_le_bytes(*word));
@@ -231,17 +232,17 @@ impl Known {
         if difference == 0 { Some(VARIANTS[id]) } else { None }
     }
 
-    /// The name as it is usually written.
+    /// Returns the name in its usual spelling.
     pub fn as_str(self) -> &'static str {
         NAMES[self as usize]
     }
 
-    /// Every known field, in the order of their declaration.
+    /// Returns all known fields, in order of declaration.
     pub fn all() -> &'static [Self] {
         VARIANTS
     }
 
-    /// The bit of this field in a set of known fields.
+    /// Returns the bit of this field in a set of known fields.
     #[inline]
     pub(crate) const fn bit(self) -> u128 {
         1 << self as u8

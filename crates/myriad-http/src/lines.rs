@@ -1,6 +1,6 @@
 //! Field lines as text.
 
-/// Each line, with its end.
+/// Returns each line, including its line terminator.
 pub fn each(mut lines: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let end = memchr::memchr(b'\n', lines).map_or(lines.len(), |at| at + 1);
@@ -10,7 +10,7 @@ pub fn each(mut lines: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Appends the lines of `lines` whose field none of `without` names.
+/// Passes the lines of `lines` to `out`, except those of the fields in `without`.
 pub fn copy_lines(lines: &[u8], without: &[&[u8]], mut out: impl FnMut(&[u8])) {
     if without.is_empty() {
         out(lines);
@@ -23,18 +23,18 @@ pub fn copy_lines(lines: &[u8], without: &[&[u8]], mut out: impl FnMut(&[u8])) {
     }
 }
 
-/// The value of the first line with that name.
+/// Returns the value of the first line with that name.
 pub fn line_named<'a>(lines: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     lines_named(lines, name).next()
 }
 
-/// The values of all lines with that name.
+/// Returns the values of all lines with that name.
 pub fn lines_named<'l, 'n>(lines: &'l [u8], name: &'n [u8]) -> impl Iterator<Item = &'l [u8]> + use<'l, 'n> {
     let lines = each(lines).filter(move |line| is_of(line, name));
     lines.map(move |line| line[name.len() + 1..].trim_ascii())
 }
 
-/// Whether a line is of the field `name`, in any case.
+/// Returns whether a line belongs to the field `name`, ignoring case.
 pub fn is_of(line: &[u8], name: &[u8]) -> bool {
     line.get(name.len()) == Some(&b':') && line[..name.len()].eq_ignore_ascii_case(name)
 }

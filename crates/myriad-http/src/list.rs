@@ -1,7 +1,8 @@
-//! Comma-separated lists with quoted strings in them (RFC 9110 §5.6.1, §5.6.4).
+//! Comma-separated lists with quoted strings (RFC 9110 §5.6.1, §5.6.4).
 
-/// The members of a list, without the white space around them; empty members are passed over. A comma in a quoted
-/// string does not separate; a string that is never closed reaches to the end.
+/// Returns the members of a list without surrounding white space; empty members are skipped.
+///
+/// A comma in a quoted string is not a separator. An unterminated string extends to the end of the value.
 pub(crate) fn members(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = value;
     std::iter::from_fn(move || {

@@ -1,23 +1,25 @@
-//! Media types that a directive names.
+//! Media types configured by a directive.
 
-/// The media types of `gzip_types`, `sub_filter_types` and their like; none for every type.
+/// Media types of `gzip_types`, `sub_filter_types` and similar directives; `None` means every type.
 #[derive(PartialEq, Eq)]
 pub struct TypeSet(Option<Box<[Box<[u8]>]>>);
 
 impl TypeSet {
-    /// The types of a directive, of which `*` stands for all.
+    /// Creates the set from the parameters of a directive; `*` matches every type.
     pub fn new(types: &[String]) -> Self {
         let any = types.iter().any(|known| known == "*");
         Self((!any).then(|| types.iter().map(|known| known.as_bytes().into()).collect()))
     }
 
-    /// Whether a media type, without its parameters, is one of them in any case. Where `*` is written, none at all is too.
+    /// Returns whether the set contains `media_type` (without parameters), ignoring case. `*` also matches an empty
+    /// type.
     pub fn cover(&self, media_type: &[u8]) -> bool {
         self.0.as_ref().is_none_or(|types| types.iter().any(|known| is_same(media_type, known)))
     }
 }
 
-/// Whether two media types are one, in letters of either case (RFC 9110 section 8.3.1). Nearly all are written alike, which is told quicker.
+/// Compares two media types, ignoring case (RFC 9110 section 8.3.1). The exact comparison comes first because it is
+/// faster and most types have the same spelling.
 fn is_same(one: &[u8], other: &[u8]) -> bool {
     one == other || one.eq_ignore_ascii_case(other)
 }

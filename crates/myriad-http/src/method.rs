@@ -1,6 +1,6 @@
-//! Request methods (RFC 9110 §9, RFC 4918 for WebDAV, `PURGE` as caches know it).
+//! Request methods (RFC 9110 §9, RFC 4918 for WebDAV, and `PURGE` of caches).
 
-/// A request method; methods that are not listed are [`Method::Other`], their bytes are kept in the head.
+/// Request method. A method that is not listed is [`Method::Other`]; the head contains its bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Method {
@@ -23,7 +23,7 @@ pub enum Method {
     Trace,
     /// `PATCH` (RFC 5789).
     Patch,
-    /// `PURGE`, by which caches are told to forget a page.
+    /// `PURGE`, which removes a response from a cache.
     Purge,
     /// `PROPFIND` (RFC 4918 §9.1).
     Propfind,
@@ -39,12 +39,12 @@ pub enum Method {
     Lock,
     /// `UNLOCK` (RFC 4918 §9.11).
     Unlock,
-    /// Any other method; its name is in the head that carried it.
+    /// Any other method; the request head contains its name.
     Other,
 }
 
 impl Method {
-    /// The method named by `name`; methods are case-sensitive (RFC 9110 §9.1).
+    /// Returns the method called `name`; methods are case-sensitive (RFC 9110 §9.1).
     #[inline]
     pub fn from_bytes(name: &[u8]) -> Self {
         match name {
@@ -69,7 +69,7 @@ impl Method {
         }
     }
 
-    /// The name as it is sent; empty for [`Method::Other`], whose bytes only the head knows.
+    /// Returns the name as sent; empty for [`Method::Other`], whose name only the head contains.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Get => "GET",
@@ -93,13 +93,13 @@ impl Method {
         }
     }
 
-    /// Whether the method asks for nothing but reading (RFC 9110 §9.2.1).
+    /// Returns whether the method is safe, that is, read-only (RFC 9110 §9.2.1).
     pub fn is_safe(self) -> bool {
         matches!(self, Self::Get | Self::Head | Self::Options | Self::Trace | Self::Propfind)
     }
 
-    /// Whether repeating the request does no more than sending it once (RFC 9110 §9.2.2); only such requests may be
-    /// tried again on another peer.
+    /// Returns whether the method is idempotent: a repetition has the same effect as a single request (RFC 9110
+    /// §9.2.2). Only such requests may be retried on another peer.
     pub fn is_idempotent(self) -> bool {
         let idempotent_change = matches!(
             self,
@@ -116,7 +116,7 @@ impl Method {
     }
 }
 
-/// All methods but [`Method::Other`], in the order of their declaration.
+/// All methods except [`Method::Other`], in order of declaration.
 const NAMED: [Method; 17] = [
     Method::Get,
     Method::Head,
@@ -137,7 +137,7 @@ const NAMED: [Method; 17] = [
     Method::Unlock,
 ];
 
-/// A set of methods.
+/// Set of methods.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MethodSet(u32);
 

@@ -1,31 +1,32 @@
-//! Byte ranges (RFC 9110 §14), read as nginx reads them.
+//! Byte ranges (RFC 9110 §14), parsed like nginx.
 
 use std::ops::Range;
 
 use smallvec::SmallVec;
 
-/// What to do about a `Range` field.
+/// Action for a `Range` field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ranges {
-    /// Send the whole representation: the field is of another unit, of more than `max_ranges` ranges, or asks for
-    /// more than everything.
+    /// Send the complete representation: the field uses another unit, has more than `max_ranges` ranges, or requests
+    /// more bytes than the representation has.
     Ignore,
-    /// 416 with `Content-Range: bytes */length`: the field is malformed, or no range of it lies within.
+    /// Send 416 with `Content-Range: bytes */length`: the field is malformed, or all its ranges are outside the
+    /// representation.
     Unsatisfiable,
-    /// 206 with these ranges, in the order they were asked for; more than one make a `multipart/byteranges`.
+    /// Send 206 with these ranges in the requested order; several ranges form a `multipart/byteranges` response.
     Satisfiable(SmallVec<[Range<u64>; 2]>),
 }
 
-/// The `max_ranges` of a location that does not set it.
+/// Value of `max_ranges` in a location that does not set it.
 pub const UNLIMITED: usize = usize::MAX;
 
-/// Reads `Range: value` for a representation of `length` bytes; `max_ranges` is nginx's directive of that name,
-/// 0 turns ranges off.
+/// Parses `Range: value` for a representation of `length` bytes. `max_ranges` is nginx's directive of that name; 0
+/// disables ranges.
 ///
-/// As nginx has it, a malformed value is answered with 416, a value of another unit is ignored, ranges that lie
-/// outside are left out as long as one is left, and several ranges that add up to more than `length` are ignored
-/// (RFC 9110 §14.2 allows it: such a request is broken or an attack). With [`UNLIMITED`], each of several ranges is
-/// charged 256 bytes for its part's head beyond the first 4096.
+/// As in nginx, a malformed value leads to 416, and a value of another unit is ignored. Ranges outside the
+/// representation are dropped if at least one other range is left. Several ranges with a sum above `length` are ignored
+/// (RFC 9110 §14.2 permits this: such a request is broken or an attack). With [`UNLIMITED`], each of several ranges
+/// also counts 256 bytes for the head of its part, except for the first 4096 bytes.
 pub fn parse_ranges(value: &[u8], length: u64, max_ranges: usize) -> Ranges {
     let unit = value.get(..6).is_some_and(|unit| unit.eq_ignore_ascii_case(b"bytes="));
     if !unit || max_ranges == 0 {
@@ -36,7 +37,7 @@ pub fn parse_ranges(value: &[u8], length: u64, max_ranges: usize) -> Ranges {
     for member in value[6..].split(|&byte| byte == b',') {
         let Some(range) = parse_range(member.trim_ascii(), length) else { return Ranges::Unsatisfiable };
         if range.is_empty() {
-            // Only an empty representation, or nothing of a suffix of it, begins at 0 and holds nothing.
+            // Only a range of an empty representation, or an empty suffix of it, starts at 0 and is empty.
             if range.start == 0 {
                 return Ranges::Ignore;
             }
@@ -57,8 +58,8 @@ pub fn parse_ranges(value: &[u8], length: u64, max_ranges: usize) -> Ranges {
     }
 }
 
-/// One of `first-last`, `first-`, `-suffix` as a range within `length`, empty where it lies outside or ends before it begins; `None` if it is
-/// malformed.
+/// Parses `first-last`, `first-` or `-suffix` as a range within `length`. The range is empty if it is outside or if its
+/// last byte precedes its first. Returns `None` if it is malformed.
 fn parse_range(member: &[u8], length: u64) -> Option<Range<u64>> {
     let dash = memchr::memchr(b'-', member)?;
     let (first, last) = (member[..dash].trim_ascii(), member[dash + 1..].trim_ascii());
@@ -71,7 +72,7 @@ fn parse_range(member: &[u8], length: u64) -> Option<Range<u64>> {
     Some(start..end.max(start))
 }
 
-/// Digits only, below 2⁶³.
+/// Parses digits to a number below 2⁶³.
 fn number(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
         return None;

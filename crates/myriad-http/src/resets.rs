@@ -1,9 +1,9 @@
-//! Requests that are broken off again and again ("rapid reset"), over HTTP/2 and HTTP/3.
+//! Limit on repeatedly cancelled requests ("rapid reset") of HTTP/2 and HTTP/3.
 
-/// How many requests of a connection may still end for nothing.
+/// Remaining number of requests of a connection that may be cancelled.
 ///
-/// There is no clock: each request that is answered is worth one more. Someone who uses the connection never comes near the
-/// limit, however long it lives.
+/// The limit uses no clock: each completed request adds one to the remaining number. Normal use of a connection never
+/// reaches the limit, regardless of the age of the connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Resets {
     left: u32,
@@ -11,18 +11,20 @@ pub struct Resets {
 }
 
 impl Resets {
-    /// The bound for a connection that may have so many streams open: twice as many resets, at least 100.
+    /// Creates the limit for a connection with at most `streams` open streams: twice that number of resets, at least
+    /// 100.
     pub fn new(streams: u32) -> Self {
         let most = streams.saturating_mul(2).max(100);
         Self { left: most, most }
     }
 
-    /// A request has been answered to its end.
+    /// Records a completely answered request.
     pub fn answered(&mut self) {
         self.left = self.most.min(self.left + 1);
     }
 
-    /// A request has ended for nothing: reset by the client, or because of what the client did. Whether that is one too many.
+    /// Records a request that was reset by the client, or because of an error of the client. Returns true if the limit
+    /// is exceeded.
     #[must_use]
     pub fn wasted(&mut self) -> bool {
         let left = self.left.checked_sub(1);

@@ -1,27 +1,29 @@
-//! Structured fields (RFC 9651): dictionaries, read strictly, for targeted cache control (RFC 9213) and `No-Vary-Search`.
+//! Structured fields (RFC 9651): strict parser of dictionaries for targeted cache control (RFC 9213) and
+//! `No-Vary-Search`.
 
 use crate::token::is_tchar;
 
-/// What stands beside a key of a dictionary, as far as its kind matters here.
+/// Value of a dictionary member, as far as its type is relevant here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value<'a> {
-    /// A key alone, or `?1`.
+    /// A key without value, or `?1`.
     True,
     /// `?0`.
     False,
-    /// An integer of up to fifteen digits.
+    /// Integer of up to fifteen digits.
     Integer(i64),
-    /// A string, without its quotes and with its escapes.
+    /// String without its quotes; escapes are not decoded.
     String(&'a [u8]),
-    /// A token.
+    /// Token.
     Token(&'a [u8]),
-    /// An inner list, without its parentheses: [`strings`] reads it.
+    /// Inner list without its parentheses; [`strings`] parses it.
     List(&'a [u8]),
-    /// A decimal, a byte sequence, a date or a display string.
+    /// Decimal, byte sequence, date or display string.
     Other,
 }
 
-/// The strings of an inner list that [`dictionary`] has read, without their escapes; none where one of its members is no string.
+/// Returns the strings of an inner list that [`dictionary`] has parsed, with escapes decoded; `None` if a member is not
+/// a string.
 pub fn strings(list: &[u8]) -> Option<Vec<Vec<u8>>> {
     let mut rest = Rest(list);
     let mut strings = Vec::new();
@@ -41,8 +43,9 @@ pub fn strings(list: &[u8]) -> Option<Vec<Vec<u8>>> {
     }
 }
 
-/// Reads a dictionary (RFC 9651 §4.2.2). Of a key given twice the last counts, in the place of the first. `None` where
-/// the text is none: then the whole field is to be ignored.
+/// Parses a dictionary (RFC 9651 §4.2.2). If a key occurs twice, the last value counts, at the position of the first.
+///
+/// Returns `None` on a syntax error: the whole field must be ignored then.
 pub fn dictionary(text: &[u8]) -> Option<Vec<(&[u8], Value<'_>)>> {
     let mut members: Vec<(&[u8], Value<'_>)> = Vec::new();
     let mut rest = Rest(trim_spaces(text));
@@ -70,7 +73,7 @@ pub fn dictionary(text: &[u8]) -> Option<Vec<(&[u8], Value<'_>)>> {
     Some(members)
 }
 
-/// Structured fields know no tab at their ends.
+/// Removes leading and trailing spaces; structured fields do not allow tabs there.
 fn trim_spaces(mut text: &[u8]) -> &[u8] {
     while let [b' ', rest @ ..] = text {
         text = rest;
@@ -81,7 +84,7 @@ fn trim_spaces(mut text: &[u8]) -> &[u8] {
     text
 }
 
-/// What is still to be read.
+/// Input not parsed yet.
 struct Rest<'a>(&'a [u8]);
 
 impl<'a> Rest<'a> {
@@ -176,7 +179,7 @@ impl<'a> Rest<'a> {
             let fits = digits.len() <= 12 && (1..=3).contains(&fraction.len());
             return fits.then_some(Value::Other);
         }
-        // RFC 9651 §3.3.1: fifteen digits, which is what keeps the sum from overflowing.
+        // RFC 9651 §3.3.1 limits numbers to fifteen digits; the limit also prevents an overflow of the sum.
         if digits.len() > 15 {
             return None;
         }

@@ -1,6 +1,6 @@
-//! Tokens: what methods, names of fields and most words of their values are made of.
+//! Tokens: the characters of methods, field names and most words in field values.
 
-/// Whether a token may hold `byte` (`tchar`, RFC 9110 §5.6.2).
+/// Returns whether a token may contain `byte` (`tchar`, RFC 9110 §5.6.2).
 pub const fn is_tchar(byte: u8) -> bool {
     matches!(byte, b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'.' | b'^'..=b'`' | b'|' | b'~')
         || byte.is_ascii_alphanumeric()

@@ -1,4 +1,4 @@
-//! Request targets: split, decoded, normalised and escaped as nginx does it.
+//! Request targets: split, decoded, normalized and escaped as in nginx.
 
 mod escape;
 mod host;
@@ -12,47 +12,47 @@ pub use lookup::{arg, cookie};
 pub use normalize::normalize_path;
 pub use scheme::behind_scheme;
 
-/// A target or host that cannot be taken apart; the answer is 400.
+/// Invalid target or host; the response is 400.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UriError {
-    /// Not one of the forms of RFC 9112 §3.2.
+    /// The target has none of the forms of RFC 9112 §3.2.
     InvalidTarget,
     /// A `%` without two hexadecimal digits after it.
     InvalidEscape,
     /// A NUL byte, plain or as `%00`.
     Nul,
-    /// The path climbs above the root with `..`.
+    /// The path goes above the root with `..`.
     AboveRoot,
-    /// The host is empty or holds a byte that no host has (RFC 3986 §3.2.2).
+    /// The host is empty or contains an invalid byte (RFC 3986 §3.2.2).
     InvalidHost,
     /// The port is not a number from 0 to 65535.
     InvalidPort,
 }
 
 impl UriError {
-    /// The status to answer: 400 for every kind.
+    /// Returns the status of the error response: always 400.
     pub fn status(self) -> u16 {
         400
     }
 }
 
-/// A request target, taken apart and otherwise as it was sent.
+/// Request target, split into its parts and otherwise unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target<'a> {
-    /// The scheme of an absolute-form target, as sent.
+    /// Scheme of an absolute-form target, as received.
     pub scheme: Option<&'a [u8]>,
     /// Host and port of an absolute-form target.
     pub authority: Option<&'a [u8]>,
-    /// The path, still escaped, without query and fragment; `/` where an absolute form has none, `*` for `OPTIONS *`.
+    /// Escaped path without query and fragment; `/` if an absolute form has no path, `*` for `OPTIONS *`.
     pub path: &'a [u8],
-    /// What follows the first `?`, without the fragment: nginx's `$args`.
+    /// Text after the first `?`, without the fragment: nginx's `$args`.
     pub query: Option<&'a [u8]>,
 }
 
-/// Takes a target of origin-form, absolute-form or `*` apart (RFC 9112 §3.2).
+/// Splits a target of origin-form, absolute-form or `*` (RFC 9112 §3.2).
 ///
-/// An absolute-form authority is not looked into: [`parse_host`] judges it. User information is refused, as nginx
-/// does (RFC 9110 §4.2.4).
+/// The authority of an absolute form is not validated: use [`parse_host`]. User information is rejected, as in nginx
+/// (RFC 9110 §4.2.4).
 pub fn split_target(target: &[u8]) -> Result<Target<'_>, UriError> {
     if target.first() == Some(&b'/') {
         let (path, query) = split_path(target);
@@ -81,7 +81,7 @@ fn is_scheme_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.')
 }
 
-/// The path and what follows its `?`; a fragment, which no client may send, is cut off as nginx does.
+/// Returns the path and the text after its `?`. A fragment, which clients must not send, is removed, as in nginx.
 fn split_path(rest: &[u8]) -> (&[u8], Option<&[u8]>) {
     match memchr::memchr2(b'?', b'#', rest) {
         None => (rest, None),

@@ -1,4 +1,4 @@
-//! Few colors for many: what GIF, and PNG with a palette, can hold.
+//! Color reduction for GIF, and for PNG with a palette.
 
 use color_quant::NeuQuant;
 
@@ -6,31 +6,31 @@ use crate::fault::Fault;
 use crate::interrupt::Interrupt;
 use crate::pixels::{DEPTH, Pixels};
 
-/// How many colors a palette holds.
+/// Maximum number of colors of a palette.
 pub(crate) const MOST: usize = 256;
-/// The colors are learned from each tenth pixel: the crate's middle way between 1 and 30.
+/// Sampling factor: the colors are learned from each tenth pixel, a medium value of the crate's range of 1 to 30.
 const EVERY: i32 = 10;
-/// Maximum number of pixels that colors are learned from. Of larger pictures they are taken at even distances.
+/// Maximum number of pixels that colors are learned from. Larger images are sampled at even distances.
 const MOST_LEARNED: usize = 1 << 20;
-/// Number of pixels between two checks of the interrupt: some milliseconds.
+/// Number of pixels between two checks of the interrupt, which take some milliseconds.
 const CHECK_EVERY: usize = 1 << 16;
 
-/// A picture as numbers of colors.
+/// Image with a palette.
 pub(crate) struct Few {
-    /// At most [`MOST`].
+    /// Palette, at most [`MOST`] colors.
     pub colors: Vec<[u8; DEPTH]>,
-    /// The color of each pixel.
+    /// Palette index of each pixel.
     pub numbers: Vec<u8>,
 }
 
-/// The picture in its own colors; none where they are more than [`MOST`].
+/// Returns the image in its exact colors; `None` if it has more than [`MOST`].
 pub(crate) fn exact(pixels: &Pixels) -> Option<Few> {
     let mut known = foldhash::HashMap::<[u8; DEPTH], u8>::default();
     let mut few = Few { colors: Vec::new(), numbers: Vec::with_capacity(pixels.data.len() / DEPTH) };
     let mut last = ([0; DEPTH], None);
     for pixel in pixels.each() {
         let number = match last {
-            // Neighbours are mostly alike.
+            // Adjacent pixels mostly have the same color.
             (color, Some(number)) if color == pixel => number,
             _ if known.contains_key(&pixel) => known[&pixel],
             _ => {
@@ -46,7 +46,7 @@ pub(crate) fn exact(pixels: &Pixels) -> Option<Few> {
     Some(few)
 }
 
-/// The picture in at most `most` colors that are close to its own.
+/// Returns the image in at most `most` approximated colors.
 pub(crate) fn close(pixels: &Pixels, most: usize, interrupt: Interrupt<'_>) -> Result<Few, Fault> {
     let (all, _) = pixels.data.as_chunks::<DEPTH>();
     let found = match all.len().div_ceil(MOST_LEARNED) {

@@ -1,4 +1,4 @@
-//! Facts from the head of a picture, without its pixels.
+//! Metadata from the head of an image, without decoding its pixels.
 
 mod exif;
 pub(crate) mod jpeg;
@@ -9,29 +9,29 @@ use self::numbers::{be32, le16};
 use crate::kind::Kind;
 use crate::size::Size;
 
-/// What the head says.
+/// Metadata of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// Its size as it is stored.
+    /// Size as stored.
     pub size: Size,
-    /// How it has to be laid to be upright (Exif's `Orientation`), 1 to 8; 1 is as it is stored.
+    /// Rotation for display (Exif's `Orientation`), 1 to 8; 1 is none.
     pub orientation: u8,
-    /// More than a twentieth of it is not picture: Exif, XMP, previews of cameras.
+    /// Set if more than a twentieth of the file is metadata: Exif, XMP, previews of cameras.
     pub laden: bool,
 }
 
 impl Facts {
-    /// Its size as it is seen.
+    /// Returns the size as displayed.
     pub(crate) fn seen(&self) -> Size {
         if self.lies_on_its_side() { self.size.on_its_side() } else { self.size }
     }
 
-    /// Whether its columns are seen as lines.
+    /// Returns whether the columns are displayed as lines.
     pub(crate) fn lies_on_its_side(&self) -> bool {
         self.orientation > 4
     }
 
-    /// Reads the head of a picture; none where it does not say a size.
+    /// Reads the head of an image; `None` if it contains no size.
     pub fn read(kind: Kind, bytes: &[u8]) -> Option<Self> {
         let upright = |size| Self { size, orientation: 1, laden: false };
         match kind {

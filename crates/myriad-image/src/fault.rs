@@ -1,17 +1,17 @@
-//! Reasons why a picture was not processed.
+//! Errors of image processing.
 
 use std::fmt;
 
 use crate::size::Size;
 
-/// Reason why a picture was not processed.
+/// Reason why an image was not processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It cannot be read or written.
+    /// The image cannot be decoded or encoded.
     Broken(&'static str),
-    /// It has more pixels than may be read.
+    /// The image exceeds the maximum number of pixels.
     TooLarge(Size),
-    /// Reading it takes more processor time or memory than pictures of its size need.
+    /// Decoding takes more processor time or memory than an image of this size needs.
     TooCostly(&'static str),
     /// The interrupt cancelled the work.
     Cancelled,

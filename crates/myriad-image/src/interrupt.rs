@@ -1,42 +1,42 @@
-//! Cancellation of work on a picture.
+//! Cancellation of image processing.
 
 use std::io::{BufRead, Cursor, Error, Read, Result, Seek, SeekFrom};
 
 use crate::fault::Fault;
 
-/// Tells whether the result is no longer wanted. It is polled while a picture is decoded, changed and encoded.
+/// Cancellation check, which is polled while an image is decoded, changed and encoded.
 #[derive(Clone, Copy)]
 pub struct Interrupt<'a>(&'a dyn Fn() -> bool);
 
 impl<'a> Interrupt<'a> {
-    /// An interrupt that cancels once `is_cancelled` returns true. It must not return false afterwards.
+    /// Creates an interrupt that cancels once `is_cancelled` returns true. It must not return false afterwards.
     pub fn new(is_cancelled: &'a dyn Fn() -> bool) -> Self {
         Self(is_cancelled)
     }
 
-    /// An interrupt that never cancels.
+    /// Returns an interrupt that never cancels.
     pub fn never() -> Self {
         Self(&|| false)
     }
 
-    /// Returns [`Fault::Cancelled`] if the result is no longer wanted.
+    /// Returns [`Fault::Cancelled`] if the work is cancelled.
     pub(crate) fn check(self) -> std::result::Result<(), Fault> {
         if (self.0)() { Err(Fault::Cancelled) } else { Ok(()) }
     }
 }
 
-/// The bytes of a picture as decoders read them. Reads fail once the interrupt cancels.
+/// Input of decoders. Reads fail once the interrupt cancels.
 pub(crate) struct Source<'a> {
     bytes: Cursor<&'a [u8]>,
     interrupt: Interrupt<'a>,
-    /// Bytes that were read since the interrupt was polled.
+    /// Number of bytes read since the interrupt was polled.
     unpolled: usize,
 }
 
 /// Number of bytes between two polls. Decoders of JPEG read single bytes; polling at each would be a measurable part of
-/// their work. A few bytes can stand for much work, so that it is not more.
+/// their work. The number is small, because a few bytes may cause much work.
 const POLL_EVERY: usize = 32;
-/// Maximum number of bytes that a decoder gets at once, so that it comes back here between two pieces.
+/// Maximum number of bytes of a read, so that the interrupt is polled between two pieces.
 const PIECE: usize = 4 << 10;
 
 impl<'a> Source<'a> {
@@ -49,7 +49,7 @@ impl<'a> Source<'a> {
             return Ok(());
         }
         self.unpolled = 0;
-        // `ErrorKind::Interrupted` would have the decoder try again.
+        // Decoders would retry after `ErrorKind::Interrupted`.
         self.interrupt.check().map_err(Error::other)
     }
 }

@@ -1,6 +1,6 @@
-//! Which picture bytes are of, by how they begin.
+//! Detection of the image format by the first bytes.
 
-/// A format that pictures come in.
+/// Input format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// JPEG.
@@ -14,10 +14,11 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// How many bytes it takes to tell.
+    /// Number of bytes that the detection requires.
     pub const NEEDED: usize = 16;
 
-    /// The kind of a picture, by its first [`NEEDED`](Self::NEEDED) bytes; none where they are fewer, or not a picture's.
+    /// Returns the format by the first [`NEEDED`](Self::NEEDED) bytes; `None` if fewer are available or the format is
+    /// unknown.
     pub fn of(bytes: &[u8]) -> Option<Self> {
         match bytes.get(..Self::NEEDED)? {
             [0xff, 0xd8, ..] => Some(Self::Jpeg),
@@ -28,7 +29,7 @@ impl Kind {
         }
     }
 
-    /// The name that `image_filter size` tells.
+    /// Returns the name used by `image_filter size`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Jpeg => "jpeg",
@@ -38,7 +39,7 @@ impl Kind {
         }
     }
 
-    /// Its media type.
+    /// Returns the media type.
     pub fn media_type(self) -> &'static str {
         match self {
             Self::Jpeg => "image/jpeg",

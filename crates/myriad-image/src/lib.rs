@@ -1,25 +1,25 @@
-//! Pictures made smaller, cut, turned and written anew, as nginx's `image_filter` does it.
+//! Resizing, cropping, rotation and re-encoding of images, as in nginx's `image_filter`.
 //!
 //! ```text
 //! bytes -> Kind (the first bytes) -> Facts (the head) -> plan (arithmetic) -> Pixels -> bytes
 //! ```
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `kind` | which picture the first bytes are of |
-//! | `facts` | what its head says: size, which way up, how much is not picture |
-//! | `wish` | what is asked for |
-//! | `plan` | what that means for a picture of a size: nginx's arithmetic |
-//! | `make` | from bytes to bytes |
-//! | `pixels`, `sharpen` | what is done to pixels |
-//! | `read`, `write` | the formats, each by its crate |
-//! | `picture`, `size`, `fault`, `interrupt` | what is handed on; how work is cancelled |
-//! | `colors` | few colors for many |
+//! | `kind` | detection of the format by the first bytes |
+//! | `facts` | metadata of the head: size, orientation, amount of other data |
+//! | `wish` | requested changes |
+//! | `plan` | target sizes: nginx's arithmetic |
+//! | `make` | conversion from bytes to bytes |
+//! | `pixels`, `sharpen` | operations on pixels |
+//! | `read`, `write` | decoders and encoders of the formats |
+//! | `picture`, `size`, `fault`, `interrupt` | common types; cancellation |
+//! | `colors` | color reduction |
 //!
-//! It is pure: no file, no clock, no thread of its own. The caller chooses the thread, since a picture of many pixels takes
-//! seconds of processor time, and passes an [`Interrupt`] that cancels the work. Input is untrusted: memory and work are
-//! bounded before the decoder starts, by the number of pixels that may be read, and only Rust decodes (libwebp, which is
-//! C, only encodes).
+//! The crate uses no files, clocks or threads. The caller chooses the thread, since an image of many pixels takes
+//! seconds of processor time, and passes an [`Interrupt`] that cancels the work. Input is untrusted: memory and work
+//! are bounded before the decoder starts, by the maximum number of pixels, and all decoders are written in Rust
+//! (libwebp, which is C, is only used as an encoder).
 
 #![forbid(unsafe_code)]
 

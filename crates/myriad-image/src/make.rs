@@ -1,4 +1,4 @@
-//! From bytes to bytes.
+//! Conversion from bytes to bytes.
 
 use crate::facts::Facts;
 use crate::fault::Fault;
@@ -12,21 +12,21 @@ use crate::size::Size;
 use crate::wish::{Format, Shape, Turn, Wish};
 use crate::write::{write, write_as};
 
-/// What became of a picture.
+/// Result of a conversion.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Made {
-    /// It is as it is asked for.
+    /// The image already satisfies the request.
     AsItIs,
-    /// It was written anew.
+    /// The image was encoded again.
     Anew {
-        /// The picture.
+        /// Encoded image.
         bytes: Vec<u8>,
-        /// Its format; none where it kept its own.
+        /// New format; `None` if the format is unchanged.
         format: Option<Format>,
     },
 }
 
-/// Makes what is asked for of a picture. Work that `interrupt` cancels ends with [`Fault::Cancelled`].
+/// Converts an image as requested. If `interrupt` cancels the work, the result is [`Fault::Cancelled`].
 pub fn make(bytes: &[u8], kind: Kind, wish: &Wish, interrupt: Interrupt<'_>) -> Result<Made, Fault> {
     let facts = Facts::read(kind, bytes);
     if let Some(facts) = facts.filter(|facts| fits(facts, wish)) {
@@ -54,7 +54,7 @@ pub fn make(bytes: &[u8], kind: Kind, wish: &Wish, interrupt: Interrupt<'_>) -> 
     })
 }
 
-/// Reads a picture as it is seen, at least as large as it is going to be.
+/// Decodes an image in its display orientation, at least as large as the result.
 fn upright(
     kind: Kind,
     bytes: &[u8],
@@ -70,14 +70,14 @@ fn upright(
     Ok(picture)
 }
 
-/// Whether a picture is as it is asked for, but for its format. What is laden with other things is written anew without
-/// them, where anything may be done to it at all.
+/// Returns whether an image satisfies the request except for its format. An image with much metadata is encoded again
+/// without it, unless its shape is to be preserved.
 fn fits(facts: &Facts, wish: &Wish) -> bool {
     let laden = facts.laden && wish.shape != Shape::Keep;
     wish.turn == Turn::None && !laden && plan::fits(wish.shape, facts.seen())
 }
 
-/// Writes a picture that fits in a format in which it is smaller.
+/// Converts an image that satisfies the request to a format in which it is smaller.
 fn smaller(
     bytes: &[u8],
     kind: Kind,
@@ -89,7 +89,7 @@ fn smaller(
         return Ok(Made::AsItIs);
     }
     let Ok(picture) = upright(kind, bytes, Some(facts), wish, interrupt) else {
-        // It fits, so that a picture that cannot be read is no error.
+        // The image satisfies the request, so a decoding failure is not an error.
         return interrupt.check().map(|()| Made::AsItIs);
     };
     Ok(match best(kind, &picture, wish, bytes.len(), interrupt)? {
@@ -98,7 +98,7 @@ fn smaller(
     })
 }
 
-/// Returns the first of the formats asked for in which the picture has less than `most` bytes.
+/// Returns the first of the requested formats in which the image has less than `most` bytes.
 fn best(
     kind: Kind,
     picture: &Picture,
@@ -116,12 +116,12 @@ fn best(
     Ok(None)
 }
 
-/// Whether it may be more than one picture: another format would hold the first of them alone.
+/// Returns whether an image may be animated: other formats would only contain its first frame.
 fn moves(kind: Kind, bytes: &[u8]) -> bool {
     let contains = |text: &[u8]| bytes.windows(text.len()).any(|part| part == text);
     match kind {
         Kind::Jpeg => false,
-        // The block of a browser that says how often it is shown again, or a second picture's control block.
+        // The application block with the number of repetitions, or a second graphic control block.
         Kind::Gif => {
             contains(b"NETSCAPE2.0") || bytes.windows(3).filter(|part| *part == b"\x21\xf9\x04").count() > 1
         }

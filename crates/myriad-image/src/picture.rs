@@ -1,22 +1,22 @@
-//! A picture that was read, and the bound that it was read under.
+//! Decoded image, and its size limit.
 
 use crate::fault::Fault;
 use crate::pixels::Pixels;
 use crate::size::Size;
 
-/// Maximum length of a profile that is kept; those of cameras and telephones have less than a thousand bytes.
+/// Maximum length of a profile that is preserved; those of cameras and telephones have less than a thousand bytes.
 pub(crate) const LONGEST_PROFILE: usize = 64 << 10;
 
-/// A picture that was read.
+/// Decoded image.
 pub(crate) struct Picture {
     pub pixels: Pixels,
-    /// It came as numbers of colors, so that it is drawn rather than taken by a camera.
+    /// Set if the image had a palette: a drawing rather than a photograph.
     pub has_palette: bool,
-    /// What its colors mean, where they are not those of screens (sRGB): an ICC profile.
+    /// ICC profile, if the colors are not sRGB.
     pub profile: Option<Vec<u8>>,
 }
 
-/// Refuses a picture of too many pixels.
+/// Rejects an image with too many pixels.
 pub(crate) fn bounded(size: Size, max_pixels: u64) -> Result<Size, Fault> {
     if size.pixels() > max_pixels { Err(Fault::TooLarge(size)) } else { Ok(size) }
 }

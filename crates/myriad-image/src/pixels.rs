@@ -1,4 +1,4 @@
-//! Pixels, and what is done to them: scaling, cutting, turning.
+//! Pixels, and operations on them: scaling, cropping, rotation.
 
 use fast_image_resize::images::{Image, ImageRef};
 use fast_image_resize::{PixelType, ResizeAlg, ResizeOptions, Resizer};
@@ -8,23 +8,23 @@ use crate::plan::Cut;
 use crate::size::Size;
 use crate::wish::Turn;
 
-/// Bytes of a pixel: red, green, blue, and how opaque it is.
+/// Number of bytes per pixel: red, green, blue, alpha.
 pub(crate) const DEPTH: usize = 4;
 
-/// A picture as pixels.
+/// Image as pixels.
 pub(crate) struct Pixels {
     pub size: Size,
-    /// Line by line, [`DEPTH`] bytes a pixel.
+    /// Pixels line by line, [`DEPTH`] bytes each.
     pub data: Vec<u8>,
 }
 
 impl Pixels {
-    /// Pixels that a reader has made; none where they are not as many as the size says.
+    /// Wraps decoded pixels; `None` if their number does not match the size.
     pub(crate) fn new(size: Size, data: Vec<u8>) -> Option<Self> {
         (data.len() as u64 == size.pixels() * DEPTH as u64).then_some(Self { size, data })
     }
 
-    /// Room for pixels of which each is transparent.
+    /// Allocates transparent pixels.
     pub(crate) fn clear(size: Size) -> Self {
         Self { size, data: vec![0; size.pixels() as usize * DEPTH] }
     }
@@ -37,7 +37,7 @@ impl Pixels {
         self.data.as_chunks_mut::<DEPTH>().0.iter_mut()
     }
 
-    /// Lines of bytes.
+    /// Returns the lines as bytes.
     pub(crate) fn lines(&self) -> impl Iterator<Item = &[u8]> {
         self.data.chunks_exact(self.size.width as usize * DEPTH)
     }
@@ -46,12 +46,12 @@ impl Pixels {
         self.each().all(|[.., alpha]| alpha == u8::MAX)
     }
 
-    /// Makes all pixels opaque, each of its color.
+    /// Makes all pixels opaque without changing their color.
     pub(crate) fn make_opaque(&mut self) {
         self.each_mut().for_each(|[.., alpha]| *alpha = u8::MAX);
     }
 
-    /// The picture in another size. Colors of transparent pixels do not shine through.
+    /// Returns the image in another size. Colors of transparent pixels do not affect the result.
     pub(crate) fn scaled(&self, size: Size) -> Result<Self, Fault> {
         let mut made = Self::clear(size);
         let from = ImageRef::new(self.size.width, self.size.height, &self.data, PixelType::U8x4);
@@ -66,7 +66,8 @@ impl Pixels {
         scaled.then_some(made).ok_or(Fault::Broken("its pixels cannot be scaled"))
     }
 
-    /// The picture on a transparent canvas, at a distance from its left and its top edge. The rest of it is cut off.
+    /// Places the image on a transparent canvas, at a distance from its left and its top edge. Parts outside are
+    /// cropped.
     pub(crate) fn on_canvas(self, canvas: Size, (left, top): (u32, u32)) -> Self {
         if self.size == canvas && (left, top) == (0, 0) {
             return self;
@@ -83,7 +84,7 @@ impl Pixels {
         made
     }
 
-    /// A part of the picture.
+    /// Returns a part of the image.
     pub(crate) fn cut(&self, cut: Cut) -> Self {
         let (left, width) = (cut.left as usize * DEPTH, cut.size.width as usize * DEPTH);
         let lines = self.lines().skip(cut.top as usize).take(cut.size.height as usize);
@@ -91,7 +92,7 @@ impl Pixels {
         Self { size: cut.size, data }
     }
 
-    /// The picture turned against the clock.
+    /// Returns the image rotated counterclockwise.
     pub(crate) fn turned(mut self, turn: Turn) -> Self {
         match turn {
             Turn::None => self,
@@ -104,7 +105,7 @@ impl Pixels {
         }
     }
 
-    /// The picture as it was seen, where it was stored with an `Orientation` of Exif.
+    /// Returns the image in its display orientation, if it was stored with an Exif `Orientation`.
     pub(crate) fn upright(mut self, orientation: u8) -> Self {
         match orientation {
             2 => {
@@ -130,8 +131,8 @@ impl Pixels {
         }
     }
 
-    /// Columns become lines. `from_right`: the last column is the first line. `from_below`: lines begin with the last
-    /// line's pixel.
+    /// Exchanges columns and lines. `from_right`: the last column becomes the first line. `from_below`: lines start
+    /// with the pixel of the last line.
     fn on_its_side(&self, from_right: bool, from_below: bool) -> Self {
         let (width, height) = (self.size.width as usize, self.size.height as usize);
         let mut made = Self::clear(self.size.on_its_side());
@@ -152,7 +153,7 @@ impl Pixels {
 mod tests {
     use super::{Cut, Pixels, Size, Turn};
 
-    /// A picture of pixels `1 2 3 / 4 5 6`, by their reds.
+    /// Returns an image of pixels `1 2 3 / 4 5 6`, by their reds.
     fn six() -> Pixels {
         let data = (1..=6).flat_map(|red| [red, 0, 0, 255]).collect();
         Pixels::new(Size { width: 3, height: 2 }, data).unwrap()
@@ -174,7 +175,7 @@ mod tests {
         }
     }
 
-    /// As the table of Exif has it: where the first line and the first column of what is stored are seen.
+    /// According to the table of Exif: positions at which the first stored line and column are displayed.
     #[test]
     fn stored_pictures_are_laid_upright() {
         for (orientation, width, pixels) in [

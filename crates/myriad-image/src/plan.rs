@@ -1,20 +1,20 @@
-//! What a wish means for a picture of a size: nginx's arithmetic, which never makes a picture larger.
+//! Target sizes: nginx's arithmetic, which never enlarges an image.
 
 use crate::size::Size;
 use crate::wish::Shape;
 
-/// A part of a picture.
+/// Part of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cut {
-    /// Pixels that are left out at the left.
+    /// Number of columns cropped at the left.
     pub left: u32,
-    /// Lines that are left out at the top.
+    /// Number of lines cropped at the top.
     pub top: u32,
-    /// What is left.
+    /// Remaining size.
     pub size: Size,
 }
 
-/// Whether a picture fits as it is.
+/// Returns whether an image satisfies a shape unchanged.
 pub(crate) fn fits(shape: Shape, size: Size) -> bool {
     match shape {
         Shape::Keep => true,
@@ -24,13 +24,13 @@ pub(crate) fn fits(shape: Shape, size: Size) -> bool {
     }
 }
 
-/// What a picture of a size is scaled to; none where it keeps its own.
+/// Returns the size that an image is scaled to; `None` if it is unchanged.
 pub(crate) fn scaled(shape: Shape, size: Size) -> Option<Size> {
     let scaled = match shape {
         Shape::Keep => size,
-        // First the lines are made short enough, then few enough.
+        // The width is reduced first, then the height.
         Shape::Resize { width, height } => as_high(as_wide(size, width), height),
-        // One side fits, and the other hangs over.
+        // One side matches, the other may be larger.
         Shape::Crop { width, height } => {
             let narrower =
                 u64::from(size.width) * u64::from(height) < u64::from(width) * u64::from(size.height);
@@ -40,7 +40,7 @@ pub(crate) fn scaled(shape: Shape, size: Size) -> Option<Size> {
     (scaled != size).then_some(scaled)
 }
 
-/// What is cut out of a scaled and turned picture; none where all of it stays.
+/// Returns the part of a scaled and rotated image to crop to; `None` if all of it remains.
 pub(crate) fn cut(shape: Shape, size: Size) -> Option<Cut> {
     let Shape::Crop { width, height } = shape else { return None };
     let left = Size { width: size.width.min(width), height: size.height.min(height) };
@@ -65,10 +65,10 @@ fn as_high(size: Size, height: u32) -> Size {
     Size { width: of(size.width, height, size.height), height }
 }
 
-/// `side * numerator / denominator`, rounded down, at least 1.
+/// Returns `side * numerator / denominator`, rounded down, at least 1.
 fn of(side: u32, numerator: u32, denominator: u32) -> u32 {
     let side = u64::from(side) * u64::from(numerator) / u64::from(denominator);
-    // It is no more than `side` was, for whoever calls makes it smaller.
+    // The result does not exceed `side`, since callers only reduce.
     (side as u32).max(1)
 }
 

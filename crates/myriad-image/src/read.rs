@@ -1,4 +1,4 @@
-//! Pictures read, each format by its crate. Sizes are bounded before room is made.
+//! Decoding, with a separate crate for each format. Sizes are checked before memory is allocated.
 
 mod gif;
 mod jpeg;
@@ -11,8 +11,8 @@ use crate::kind::Kind;
 use crate::picture::{LONGEST_PROFILE, Picture};
 use crate::size::Size;
 
-/// Reads a picture of at most `max_pixels`, the first one of an animation. It may come out smaller than it is stored, though
-/// not smaller than `wanted`, where that is faster. Memory and work are bounded by `max_pixels`.
+/// Decodes an image of at most `max_pixels`, the first frame of an animation. The result may be smaller than stored,
+/// but not smaller than `wanted`, if that is faster. Memory and work are bounded by `max_pixels`.
 pub(crate) fn read(
     kind: Kind,
     bytes: &[u8],
@@ -33,8 +33,8 @@ pub(crate) fn read(
     Ok(picture)
 }
 
-/// Whether a profile (ICC.1:2022 section 7.2) tells how red, green and blue are meant, and they are not sRGB's, which is
-/// what everybody takes them for without one.
+/// Returns whether a profile (ICC.1:2022 section 7.2) defines RGB colors other than sRGB, which is the default without
+/// a profile.
 fn tells_something(profile: &[u8]) -> bool {
     let contains = |text: &[u8]| profile.windows(text.len()).any(|part| part == text);
     profile.len() <= LONGEST_PROFILE

@@ -1,8 +1,9 @@
-//! `image_filter_sharpen`, as GD does it: each pixel is set off from its neighbours, along columns and then along lines.
+//! `image_filter_sharpen`, as in GD: each pixel is contrasted with its adjacent pixels, along columns and then along
+//! lines.
 
 use crate::pixels::{DEPTH, Pixels};
 
-/// Sharpens by so many percent. A picture of two lines or columns has no inside, and stays.
+/// Sharpens by a percentage. An image of two lines or columns has no inner pixels and is unchanged.
 pub(crate) fn sharpen(pixels: &mut Pixels, percent: u32) {
     let (width, height) = (pixels.size.width as usize, pixels.size.height as usize);
     if percent == 0 || width <= 2 || height <= 2 {
@@ -20,7 +21,7 @@ pub(crate) fn sharpen(pixels: &mut Pixels, percent: u32) {
     }
 }
 
-/// Sharpens the pixels at `start`, `start + step`, ..., as many as `before` has room for.
+/// Sharpens the pixels at `start`, `start + step`, ..., up to the capacity of `before`.
 fn pass(
     all: &mut [[u8; DEPTH]],
     start: usize,
@@ -33,7 +34,7 @@ fn pass(
     }
     let last = before.len() - 1;
     for at in 0..=last {
-        // Beyond the edge stands the edge.
+        // Beyond the edge, the pixel of the edge is used.
         let neighbours = [before[at.saturating_sub(1)], before[(at + 1).min(last)]];
         let pixel = &mut all[start + at * step];
         for color in 0..DEPTH - 1 {

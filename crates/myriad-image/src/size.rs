@@ -1,29 +1,29 @@
-//! How large a picture is.
+//! Size of an image.
 
 /// Width and height in pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
-    /// Pixels of a line.
+    /// Number of columns.
     pub width: u32,
-    /// Lines.
+    /// Number of lines.
     pub height: u32,
 }
 
 impl Size {
-    /// No picture is larger.
+    /// Upper bound of all sizes.
     pub(crate) const LARGEST: Self = Self { width: u32::MAX, height: u32::MAX };
 
-    /// A size; none without pixels.
+    /// Creates a size; `None` if it has no pixels.
     pub(crate) fn new(width: u32, height: u32) -> Option<Self> {
         (width > 0 && height > 0).then_some(Self { width, height })
     }
 
-    /// The size of the picture when it lies on its side.
+    /// Returns the size with exchanged sides.
     pub(crate) fn on_its_side(self) -> Self {
         Self { width: self.height, height: self.width }
     }
 
-    /// How many pixels there are.
+    /// Returns the number of pixels.
     pub(crate) fn pixels(self) -> u64 {
         u64::from(self.width) * u64::from(self.height)
     }

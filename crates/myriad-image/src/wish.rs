@@ -1,36 +1,36 @@
-//! What is asked for of a picture.
+//! Requested changes of an image.
 
-/// The size that is asked for. A side of [`Shape::ANY`] is not bounded.
+/// Requested size. A side of [`Shape::ANY`] is not bounded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shape {
-    /// As it is (`image_filter rotate`, or another format alone).
+    /// Unchanged size (`image_filter rotate`, or a change of the format only).
     #[default]
     Keep,
-    /// At most so large, with its own proportions (`image_filter resize`).
+    /// Maximum size; the proportions are preserved (`image_filter resize`).
     Resize {
-        /// Pixels of a line, at most.
+        /// Maximum width in pixels.
         width: u32,
-        /// Lines, at most.
+        /// Maximum height in pixels.
         height: u32,
     },
-    /// At most so large, and what hangs over on the longer side is cut off on both ends (`image_filter crop`).
+    /// Maximum size; the longer side is cropped at both edges (`image_filter crop`).
     Crop {
-        /// Pixels of a line, at most.
+        /// Maximum width in pixels.
         width: u32,
-        /// Lines, at most.
+        /// Maximum height in pixels.
         height: u32,
     },
 }
 
 impl Shape {
-    /// A side that is not bounded: `-`.
+    /// Unbounded side: `-`.
     pub const ANY: u32 = u32::MAX;
 }
 
-/// By how much the picture is turned, against the clock (`image_filter rotate`).
+/// Counterclockwise rotation (`image_filter rotate`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Turn {
-    /// Not at all.
+    /// No rotation.
     #[default]
     None,
     /// 90 degrees.
@@ -41,7 +41,7 @@ pub enum Turn {
     ThreeQuarters,
 }
 
-/// A format that a picture may be given instead of its own.
+/// Output format that may replace the input format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// WebP.
@@ -51,7 +51,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Its media type.
+    /// Returns the media type.
     pub fn media_type(self) -> &'static str {
         match self {
             Self::Webp => "image/webp",
@@ -60,33 +60,34 @@ impl Format {
     }
 }
 
-/// What is asked for.
+/// Requested changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wish {
-    /// The size.
+    /// Requested size.
     pub shape: Shape,
-    /// How it lies.
+    /// Rotation.
     pub turn: Turn,
-    /// By how many percent edges are sharpened; 0 is not at all.
+    /// Percentage of sharpening; 0 for none.
     pub sharpen: u32,
-    /// Whether GIF and JPEG show themselves by and by.
+    /// Set if GIF and JPEG are interlaced or progressive.
     pub interlace: bool,
-    /// Whether pictures of few colors keep what is transparent in them.
+    /// Set if images with a palette preserve their transparency.
     pub transparency: bool,
-    /// 1 to 100; 0 is none, and nothing can be written with it.
+    /// JPEG quality, 1 to 100; 0 is invalid, and encoding with it fails.
     pub jpeg_quality: u8,
-    /// 1 to 100.
+    /// WebP quality, 1 to 100.
     pub webp_quality: u8,
-    /// 1 to 100.
+    /// AVIF quality, 1 to 100.
     pub avif_quality: u8,
-    /// Formats that it may be given, the best first. It keeps its own where none is smaller.
+    /// Permitted output formats, in order of preference. The input format is used if none is smaller.
     pub formats: Vec<Format>,
-    /// How many pixels a picture may have that is read: each takes four bytes, a progressive JPEG's up to sixteen meanwhile.
+    /// Maximum number of pixels of an input image: each takes four bytes, with a progressive JPEG up to sixteen during
+    /// decoding.
     pub max_pixels: u64,
 }
 
 impl Default for Wish {
-    /// nginx's defaults, and 25 million pixels.
+    /// Returns nginx's defaults, and 25 million pixels.
     fn default() -> Self {
         Self {
             shape: Shape::Keep,

@@ -1,4 +1,4 @@
-//! Pictures written, each format by its crate.
+//! Encoding, with a separate crate for each format.
 
 mod avif;
 mod gif;
@@ -12,7 +12,7 @@ use crate::kind::Kind;
 use crate::picture::Picture;
 use crate::wish::{Format, Wish};
 
-/// Writes a picture in the kind that it came in.
+/// Encodes an image in its input format.
 pub(crate) fn write(
     kind: Kind,
     picture: &Picture,
@@ -29,9 +29,9 @@ pub(crate) fn write(
     .ok_or(Fault::Broken("it cannot be written"))
 }
 
-/// Writes a picture in another format; none where the format cannot hold it.
+/// Encodes an image in another format; `None` if the format does not support it.
 pub(crate) fn write_as(format: Format, picture: &Picture, wish: &Wish) -> Option<Vec<u8>> {
-    // Neither is given a profile here, and without it the colors would be others.
+    // Neither encoder writes a profile, and the colors would differ without it.
     if picture.profile.is_some() {
         return None;
     }

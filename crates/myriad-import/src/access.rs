@@ -1,7 +1,8 @@
-//! Who may: `Require`, `Order`, `Allow`, `Deny`, `Auth*`.
+//! Access control: `Require`, `Order`, `Allow`, `Deny`, `Auth*`.
 //!
-//! Apache has two modules for it, and a visitor has to please both. `Require` comes to the variable `$access`, `Order`, `Allow` and `Deny`
-//! to `$allowed`: `1` or empty. Each section sets anew what it speaks of; the last word counts, as in Apache.
+//! Apache has two access modules, which must both admit a client. `Require` is translated to the variable `$access`,
+//! `Order`, `Allow` and `Deny` to `$allowed`; their values are `1` or empty. A section replaces the settings of the
+//! modules whose directives it contains; the last one applies, as in Apache.
 
 use crate::expand::env_variable;
 use crate::lines::Item;
@@ -11,40 +12,40 @@ use crate::state::{Auth, Walk};
 
 const NOT_ALL: &str = "Not all of it can be told, so nobody may.";
 
-/// What one scope says.
+/// Access directives of a scope.
 #[derive(Debug, Default)]
 pub(crate) struct Access {
     require: Required,
     order: Ordered,
 }
 
-/// `Require`.
+/// Directives `Require`.
 #[derive(Debug, Default)]
 struct Required {
     of: Vec<(usize, String)>,
-    /// Each line, with those whom it names: one of them is enough.
+    /// Lines with the clients that each admits; one matching line is sufficient, unless `all` is set.
     any: Vec<(Item, Vec<Who>)>,
     forbid: Vec<Who>,
-    /// Whether all lines have to hold; one of them else.
+    /// True if all lines must match, false if one is sufficient.
     all: bool,
     user: bool,
-    /// What could not be told: nobody may.
+    /// True if a directive could not be translated, so that all clients are denied.
     closed: bool,
 }
 
-/// `Order`, `Allow`, `Deny`.
+/// Directives `Order`, `Allow`, `Deny`.
 #[derive(Debug, Default)]
 struct Ordered {
     of: Vec<(usize, String)>,
-    /// `Order deny,allow` is `true`; not written: `true`, as Apache has it.
+    /// True for `Order deny,allow`; `None` without `Order`, which has the same effect, as in Apache.
     allows_last: Option<bool>,
     allow: Vec<Who>,
     deny: Vec<Who>,
-    /// What could not be told: nobody may.
+    /// True if a directive could not be translated, so that all clients are denied.
     closed: bool,
 }
 
-/// Visitors.
+/// Clients of a directive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Who {
     All,
@@ -53,7 +54,7 @@ enum Who {
 }
 
 impl Access {
-    /// Takes a directive, if it is about access.
+    /// Handles a directive of access control; returns false for other directives.
     pub(crate) fn take(&mut self, walk: &mut Walk<'_>, item: &Item) -> bool {
         match item.name.to_ascii_lowercase().as_str() {
             "require" => self.require.take(walk, item),
@@ -78,7 +79,7 @@ impl Access {
         true
     }
 
-    /// `<RequireAll>` and its kin, one level deep.
+    /// Handles `<RequireAll>` and similar sections, one level deep.
     pub(crate) fn nested(&mut self, walk: &mut Walk<'_>, item: &Item) {
         self.require.nested(walk, item);
     }
@@ -189,12 +190,15 @@ impl Required {
         closing(walk, item, reason);
     }
 
-    /// Whom it lets in, and whom not: the last that holds counts. Nobody else may.
+    /// Returns the admitted and denied clients; the last matching step applies, and other clients are denied.
+    ///
+    /// # Errors
+    /// Returns the first of several lines that must all match, which cannot be translated.
     fn steps(&self) -> Result<Vec<(Who, bool)>, &Item> {
         let is_all = |who: &[Who]| who.contains(&Who::All);
         let mut lines: Vec<&(Item, Vec<Who>)> = self.any.iter().collect();
         if self.all {
-            // Where all have to hold, the line that holds for everybody says nothing beside another.
+            // If all lines must match, a line that matches all clients has no effect next to another line.
             let named: Vec<_> = lines.iter().copied().filter(|(_, who)| !is_all(who)).collect();
             if let [(item, _), _, ..] = named[..] {
                 return Err(item);
@@ -207,7 +211,7 @@ impl Required {
         Ok(may.chain(self.forbid.iter().map(|who| (who.clone(), false))).collect())
     }
 
-    /// Writes it.
+    /// Writes the directives of `Require`.
     fn emit(mut self, walk: &mut Walk<'_>) {
         if self.user && !self.closed {
             return password(walk, self);
@@ -271,7 +275,7 @@ impl Ordered {
         self.steps().map(|(start, steps)| verdict(start, &steps))
     }
 
-    /// Writes it.
+    /// Writes the directives of `Order`, `Allow` and `Deny`.
     fn emit(self, walk: &mut Walk<'_>) {
         if self.closed {
             return nobody(walk, Family::Order, self.of);
@@ -281,12 +285,12 @@ impl Ordered {
     }
 }
 
-/// Names a line that cannot be told, and for which nobody may.
+/// Reports a line that cannot be translated, so that all clients are denied.
 fn closing(walk: &mut Walk<'_>, item: &Item, reason: &str) {
     walk.missing(item, &format!("{reason}; until then nobody may there (403)"));
 }
 
-/// Words of `Allow` and `Deny`: addresses, `all`, `env=NAME`.
+/// Parses the words of `Allow` and `Deny`: addresses, `all`, `env=NAME`.
 fn visitors(words: &[String]) -> Result<Vec<Who>, &'static str> {
     let (mut who, mut addresses) = (Vec::new(), Vec::new());
     for word in words {
@@ -307,13 +311,13 @@ fn visitors(words: &[String]) -> Result<Vec<Who>, &'static str> {
     Ok(who)
 }
 
-/// Words behind `Require env`.
+/// Parses the words after `Require env`.
 fn variables(words: &[String]) -> Result<Vec<Who>, &'static str> {
     let told: Vec<Who> = words.iter().map(|word| Who::Env(env_variable(word))).collect();
     if told.is_empty() { Err("it names no variable") } else { Ok(told) }
 }
 
-/// Addresses in nginx's form: `10.1` is `10.1.0.0/16`, masks are prefixes.
+/// Converts addresses to the form of nginx: `10.1` becomes `10.1.0.0/16`, masks become prefixes.
 fn networks(words: &[String]) -> Result<Vec<Who>, &'static str> {
     let told: Option<Vec<String>> = words.iter().map(|word| network(word)).collect();
     told.filter(|list| !list.is_empty())
@@ -348,7 +352,7 @@ fn network(word: &str) -> Option<String> {
     Some(format!("{address}/{bits}"))
 }
 
-/// The two modules of Apache.
+/// Access module of Apache.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Family {
     Require,
@@ -356,7 +360,7 @@ enum Family {
 }
 
 impl Family {
-    /// The variable that says whether a visitor may.
+    /// Returns the name of the variable that is set if the client is admitted.
     fn variable(self) -> &'static str {
         match self {
             Self::Require => "access",
@@ -365,7 +369,7 @@ impl Family {
     }
 }
 
-/// Writes what a scope says.
+/// Writes the access directives of a scope.
 pub(crate) fn emit(walk: &mut Walk<'_>, access: Access) {
     access.order.emit(walk);
     access.require.emit(walk);
@@ -377,7 +381,7 @@ fn nobody(walk: &mut Walk<'_>, family: Family, of: Vec<(usize, String)>) {
 }
 
 fn write(walk: &mut Walk<'_>, family: Family, of: Vec<(usize, String)>, start: bool, steps: &[(Who, bool)]) {
-    // What everybody may or may not hides all steps before it.
+    // A step that matches all clients hides the steps before it.
     let from = steps.iter().rposition(|(who, _)| *who == Who::All);
     let (start, steps) = from.map_or((start, steps), |at| (steps[at].1, &steps[at + 1..]));
     let mut lines = walk.guarded(&[format!("set ${} {};", family.variable(), sign(start))]);
@@ -397,7 +401,7 @@ fn sign(may: bool) -> &'static str {
     if may { "1" } else { "\"\"" }
 }
 
-/// Lines for some visitors.
+/// Returns the lines of a step.
 fn step(walk: &mut Walk<'_>, family: Family, who: &Who, may: bool) -> Vec<String> {
     let variable = match who {
         Who::All => return Vec::new(),
@@ -427,12 +431,12 @@ fn step(walk: &mut Walk<'_>, family: Family, who: &Who, may: bool) -> Vec<String
     lines
 }
 
-/// `AuthType Basic` with `Require valid-user`.
+/// Writes the directives of `AuthType Basic` with `Require valid-user`.
 fn password(walk: &mut Walk<'_>, required: Required) {
     let Required { of: own, any, forbid, .. } = required;
     let Auth { mut of, kind, name, file } = walk.auth.clone();
     of.extend(own);
-    // A variable in the name of the file would be the visitor's choice.
+    // A variable in the file name would let the client choose the file.
     let file = file.filter(|file| (kind == "basic" || kind.is_empty()) && !file.contains('$'));
     let (Some(file), true) = (file, any.is_empty() && forbid.is_empty()) else {
         if let Some((line, text)) = of.last().cloned() {
@@ -470,7 +474,7 @@ fn password(walk: &mut Walk<'_>, required: Required) {
     });
 }
 
-/// What visitors are told: never `off`, with which nobody would be asked.
+/// Returns the realm sent to clients; never `off`, which would disable authentication.
 fn realm(name: &str) -> String {
     let name: String = name.chars().filter(|letter| *letter != '$' && !letter.is_control()).collect();
     if name.is_empty() || name.eq_ignore_ascii_case("off") { "restricted".into() } else { name }

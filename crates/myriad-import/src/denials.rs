@@ -1,7 +1,7 @@
 //! Paths that `.htaccess` files deny to all clients, as a regex.
 //!
-//! Apache applies the rules of folders from the outermost to the innermost, then the sections for files in the same order; the last
-//! match decides. Both access modules (`Require`; `Order`, `Allow` and `Deny`) must admit a client.
+//! Apache applies the rules of folders from the outermost to the innermost, then the sections for files in the same
+//! order; the last match decides. Both access modules (`Require`; `Order`, `Allow` and `Deny`) must admit a client.
 
 use crate::access::{Access, Verdict};
 use crate::lines::{self, Item};
@@ -67,7 +67,8 @@ struct Reader<'o> {
 }
 
 impl Reader<'_> {
-    /// Returns the access rules of a scope, and adds its sections for files. Sections do not nest: `is_folder` is false within one.
+    /// Returns the access rules of a scope, and adds its sections for files. Sections do not nest: `is_folder` is false
+    /// within one.
     fn scope(&mut self, items: &[Item], is_folder: bool) -> Access2 {
         let mut access = Access::default();
         let mut last = None;
@@ -210,8 +211,8 @@ pub struct DeniedPaths {
     pub skipped: usize,
 }
 
-/// Combines the rules of all folders. Each folder is given by its URL path with a `/` on both sides; `compiles` compiles a regex.
-/// The work is linear in the length of the rules, which the owner of a site writes.
+/// Combines the rules of all folders. Each folder is given by its URL path with a `/` on both sides; `compiles`
+/// compiles a regex. The work is linear in the length of the rules, which the owner of a site writes.
 pub fn denied_paths(folders: &[(String, Denials)], compiles: impl Fn(&str) -> bool) -> DeniedPaths {
     let mut skipped = 0;
     let of_modules: Vec<_> = (0..MODULES)
@@ -241,8 +242,9 @@ struct Rule {
     is_admitted: bool,
 }
 
-/// Rules of one module in Apache's order: those of folders, outer ones first, then sections for files, those of outer folders first.
-/// Where the order has no effect (in different folders of one depth), denials come first, so that the regex has few levels.
+/// Rules of one module in Apache's order: those of folders, outer ones first, then sections for files, those of outer
+/// folders first. Where the order has no effect (in different folders of one depth), denials come first, so that the
+/// regex has few levels.
 fn sorted(folders: &[(String, Denials)], module: usize) -> Vec<Rule> {
     let depth = |path: &str| path.matches('/').count();
     let mut rules = Vec::new();

@@ -1,4 +1,4 @@
-//! `SetEnv`, `SetEnvIf`, `BrowserMatch`: variables that rules, access and PHP read.
+//! `SetEnv`, `SetEnvIf`, `BrowserMatch`: variables that rules, access control and PHP read.
 
 use crate::expand::env_variable;
 use crate::lines::Item;
@@ -6,7 +6,7 @@ use crate::pattern::{is_balanced, quoted};
 use crate::site::Entry;
 use crate::state::Walk;
 
-/// Takes a directive, if it is about the environment.
+/// Handles a directive of environment variables; returns false for other directives.
 pub(crate) fn take(walk: &mut Walk<'_>, item: &Item) -> bool {
     let (source, regex, rest, no_case) = match item.name.to_ascii_lowercase().as_str() {
         "setenv" => {
@@ -53,7 +53,7 @@ pub(crate) fn take(walk: &mut Walk<'_>, item: &Item) -> bool {
         ) {
             continue;
         }
-        // Captures of the regex keep their names; another "$" would be a variable.
+        // Captures of the regex keep their names; another "$" would start a variable.
         let is_capture = |(at, _): (usize, &str)| {
             value[at + 1..].starts_with(|letter: char| ('1'..='9').contains(&letter))
         };
@@ -86,7 +86,7 @@ fn push(walk: &mut Walk<'_>, item: &Item, names: &[String], lines: Vec<String>, 
     true
 }
 
-/// What `SetEnvIf` looks at.
+/// Returns the variable for the attribute of `SetEnvIf`.
 fn attribute(name: &str) -> Option<String> {
     let lower = name.to_ascii_lowercase();
     Some(match lower.as_str() {

@@ -1,41 +1,41 @@
-//! Variables: `%{NAME}`, `$1` and `%1` of Apache in the words of nginx.
+//! Translation of the variables `%{NAME}`, `$1` and `%1` of Apache to those of nginx.
 
 use std::fmt::Write as _;
 
-/// What a text of Apache comes to.
+/// Translated text of Apache.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Expanded {
     pub(crate) text: String,
-    /// Names of `%{ENV:…}` that it reads.
+    /// Names of `%{ENV:…}` in the text.
     pub(crate) env: Vec<String>,
-    /// Whether it reads `%{HTTPS}`.
+    /// True if the text contains `%{HTTPS}`.
     pub(crate) https: bool,
-    /// Whether it holds the decoded path of the request, which is not safe in a header.
+    /// True if the text contains the decoded path of the request, which is unsafe in a header field.
     pub(crate) has_path: bool,
-    /// Captures of the rule and of its last condition that it names.
+    /// Captures of the rule and of its last condition in the text.
     pub(crate) of_rule: Vec<usize>,
     pub(crate) of_condition: Vec<usize>,
 }
 
-/// How captures are written.
+/// Form of captures.
 #[derive(Clone, Copy)]
 pub(crate) enum Captures {
-    /// `$1`, of the regex that stands in the same directive; captures of a condition are variables.
+    /// `$1` of the regex in the same directive; captures of a condition are variables.
     Direct(usize),
-    /// All are variables of the rule with this number.
+    /// All captures are variables of the rule with this number.
     Variables(usize),
-    /// `%1` is `$1`: the regex is that of the condition.
+    /// `%1` becomes `$1`, because the regex is that of the condition.
     OfCondition,
-    /// There are none here, `$` is a letter that cannot be told.
+    /// The text has no captures; a `$` cannot be translated.
     None,
 }
 
-/// Name of the variable that keeps a capture.
+/// Returns the name of the variable that stores a capture.
 pub(crate) fn capture(rule: usize, of_condition: bool, index: usize) -> String {
     format!("{}{rule}_{index}", if of_condition { "condition" } else { "rule" })
 }
 
-/// Expands a text; the error names what nginx has no word for.
+/// Translates a text; the error names the part without a counterpart in nginx.
 pub(crate) fn expand(text: &str, captures: Captures) -> Result<Expanded, String> {
     let mut out = Expanded::default();
     let mut letters = text.chars().peekable();
@@ -69,7 +69,7 @@ pub(crate) fn expand(text: &str, captures: Captures) -> Result<Expanded, String>
     Ok(out)
 }
 
-/// Variable of nginx that stands for one of Apache's environment.
+/// Returns the nginx variable for an environment variable of Apache.
 pub(crate) fn env_variable(name: &str) -> String {
     let letter =
         |letter: char| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '_' };
@@ -99,7 +99,8 @@ fn one(
     Ok(())
 }
 
-/// Writes a variable, in braces where a letter of names follows. A capture is never in braces: one digit is all that its `$` takes.
+/// Appends a variable, in braces if a character valid in names follows. A capture never has braces, because its `$`
+/// takes a single digit.
 fn push(name: &str, next: Option<char>, out: &mut Expanded) {
     let is_digit = name.len() == 1;
     let joins = !is_digit && next.is_some_and(|next| next.is_ascii_alphanumeric() || next == '_');
@@ -165,7 +166,7 @@ fn is_name(text: &str, whole: &str) -> Result<(), String> {
     if sound { Ok(()) } else { Err(format!("%{{{whole}}} is no name of a variable")) }
 }
 
-/// Whether a text is one variable and nothing else, as the left side of `if` wants it.
+/// Returns whether a text is a single variable, as required on the left side of `if`.
 pub(crate) fn is_variable(text: &str) -> bool {
     let name =
         text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).or_else(|| text.strip_prefix('$'));
@@ -174,7 +175,7 @@ pub(crate) fn is_variable(text: &str) -> bool {
     })
 }
 
-/// Variables without the braces that they do not need.
+/// Removes unnecessary braces from a variable.
 pub(crate) fn bare(text: &str) -> String {
     if is_variable(text) { text.replace(['{', '}'], "") } else { text.to_owned() }
 }

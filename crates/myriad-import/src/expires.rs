@@ -1,11 +1,11 @@
-//! `Expires*`: a lifetime for each media type, unless the application has said one itself.
+//! `Expires*`: a lifetime for each media type, unless the application sends one.
 
 use crate::lines::Item;
 use crate::pattern::{escaped, quoted};
 use crate::site::Entry;
 use crate::state::{Expires, Walk};
 
-/// Takes a directive, if it is about lifetimes.
+/// Handles a directive of lifetimes; returns false for other directives.
 pub(crate) fn take(walk: &mut Walk<'_>, item: &Item) -> bool {
     let (media, said) = match item.name.to_ascii_lowercase().as_str() {
         "expiresactive" => {
@@ -45,7 +45,8 @@ pub(crate) fn take(walk: &mut Walk<'_>, item: &Item) -> bool {
     true
 }
 
-/// Seconds, and whether they count from the file's last change: `A3600`, `M3600`, `access plus 1 year 2 days`.
+/// Parses `A3600`, `M3600`, `access plus 1 year 2 days`; returns the seconds, and true if they start at the last change
+/// of the file.
 fn lifetime(said: &str) -> Option<(u64, bool)> {
     let lower = said.trim().to_ascii_lowercase();
     for (letter, of_change) in [('a', false), ('m', true)] {
@@ -77,7 +78,7 @@ fn lifetime(said: &str) -> Option<(u64, bool)> {
     Some((sum.min(u64::from(u32::MAX)), of_change))
 }
 
-/// Writes what came together.
+/// Writes the collected lifetimes.
 pub(crate) fn finish(walk: &mut Walk<'_>) {
     let Expires { of, off, default, types } = std::mem::take(&mut walk.expires);
     if of.is_empty() {
@@ -94,7 +95,7 @@ pub(crate) fn finish(walk: &mut Walk<'_>) {
     )];
     lines.push(default.map_or("    default off;".into(), |_| "    default off;".into()));
     for (media, seconds) in &types {
-        // A type ends where its parameters begin.
+        // A media type may be followed by parameters.
         lines.push(format!("    {} {seconds}s;", quoted(&format!("~*^:{}(;|$)", escaped(media)))));
     }
     if let Some(seconds) = default {

@@ -1,4 +1,4 @@
-//! `Header`, `RequestHeader`: fields of answers and requests.
+//! `Header`, `RequestHeader`: header fields of responses and requests.
 
 use crate::expand::env_variable;
 use crate::lines::Item;
@@ -6,7 +6,7 @@ use crate::pattern::quoted;
 use crate::site::Entry;
 use crate::state::{Guard, Walk};
 
-/// Takes a directive, if it is about fields.
+/// Handles a directive of header fields; returns false for other directives.
 pub(crate) fn take(walk: &mut Walk<'_>, item: &Item) -> bool {
     if item.is("RequestHeader") {
         request(walk, item);
@@ -85,7 +85,7 @@ fn answer(walk: &mut Walk<'_>, item: &Item, words: &[&str], always: bool) -> Res
     }
 }
 
-/// A field in the files of a section: a variable that is empty elsewhere, and an empty field is not sent.
+/// Writes a header field for the files of a section: its variable is empty elsewhere, and an empty field is not sent.
 fn field(walk: &mut Walk<'_>, item: &Item, name: &str, value: &str, always: bool) {
     let variable = format!("field_{}", name.to_ascii_lowercase().replace('-', "_"));
     let add = format!("add_header {name} ${variable}{};", if always { " always" } else { "" });
@@ -101,7 +101,7 @@ fn field(walk: &mut Walk<'_>, item: &Item, name: &str, value: &str, always: bool
     }
 }
 
-/// `Header unset` in some files: known for fields that Myriad's own answers have.
+/// Translates `Header unset` for some files, which is possible for fields that Myriad adds.
 fn unset(walk: &mut Walk<'_>, item: &Item, name: &str) -> Result<(), String> {
     if name.eq_ignore_ascii_case("etag") {
         walk.note(item, "entity tags are taken out of all answers");
@@ -146,7 +146,7 @@ fn request(walk: &mut Walk<'_>, item: &Item) {
     }
 }
 
-/// Value in the nginx language: nothing in it may be a variable.
+/// Translates a value, which must not contain variables.
 fn value(text: &str) -> Result<String, String> {
     if text.contains('$') || text.starts_with("expr=") {
         return Err("its value is computed, or holds a \"$\"".into());

@@ -1,16 +1,20 @@
-//! Tells Apache's rules (`.htaccess`, virtual hosts) in the nginx language: text in, a site and [`Remark`]s out.
+//! Translates rules of Apache (`.htaccess`, virtual hosts) to the nginx language: converts a text to a site and
+//! [`Remark`]s.
 //!
 //! ```text
 //! text -> lines: directives and sections, with their line numbers
 //!      -> walk:  IfModule, Files, Limit, Directory -> guards
 //!      -> access, env, headers, redirects, rewrite, settings -> parts of the site
-//!      -> site: what stands in http { }, then server { }
+//!      -> site: the parts of http { }, then server { }
 //! ```
 //!
-//! Everything comes to directives of `server`, in the order in which Apache asks: who may, what is redirected, what is rewritten.
-//! Sections (`<Files>`) come to `if ($apache_file ~ …) { set … }`, so that no location has to repeat what another one says.
-//! What cannot be told is a remark with the reason; where it is a line of who may, all are kept out. A `RewriteRule` with `[F]` and a section that
-//! are not told are named and left out: look at each before it serves.
+//! Everything is translated to directives of `server`, in the order of evaluation in Apache: access control, redirects,
+//! rewrites. Sections (`<Files>`) become `if ($apache_file ~ …) { set … }`, so that no location must repeat the
+//! directives of another.
+//!
+//! Lines that cannot be translated are remarks with the reason. If such a line is an access directive, all clients are
+//! denied. An untranslated `RewriteRule` with `[F]`, and an untranslated section, are reported and omitted: check each
+//! before the site is served.
 
 #![forbid(unsafe_code)]
 
@@ -36,7 +40,8 @@ pub use lines::LARGEST;
 pub use pattern::{escaped, quoted};
 pub use site::{Options, Remark, Translation};
 
-/// Translates the text of a `.htaccess`, or of a file with virtual hosts. Never fails: what is not told is among the remarks.
+/// Translates the text of a `.htaccess`, or of a file with virtual hosts. Never fails: untranslated lines are in the
+/// remarks.
 pub fn translate(text: &str, options: &Options) -> Translation {
     let (items, remarks) = lines::read(text);
     site::write(walk::walk(&items, options, remarks), options)

@@ -1,41 +1,41 @@
-//! Lines of Apache's language: a directive with its words, or a section `<Name words>` with what stands in it.
+//! Lines of the language of Apache: a directive with its words, or a section `<Name words>` with its contents.
 
 use crate::site::Remark;
 
-/// Most bytes of a text; the rest of a longer one is not read, which is a remark.
+/// Maximum length of a text in bytes; the rest of a longer text is ignored, with a remark.
 pub const LARGEST: usize = 1 << 20;
-/// Most sections within each other, and most lines.
+/// Maximum depth of nested sections, and maximum number of lines.
 const DEEPEST: usize = 32;
 const MOST: usize = 20_000;
 
-/// A directive or a section.
+/// Directive or section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Item {
-    /// Number of its line, from 1.
+    /// Line number, from 1.
     pub(crate) line: usize,
-    /// Name as it is written.
+    /// Name as in the text.
     pub(crate) name: String,
-    /// Words behind it, without their quotes.
+    /// Words after it, without quotes.
     pub(crate) words: Vec<String>,
-    /// The line as it is written, for the comment.
+    /// Line as in the text, for the comment.
     pub(crate) text: String,
-    /// What stands in a section; `None` for a directive.
+    /// Contents of a section; `None` for a directive.
     pub(crate) inner: Option<Vec<Item>>,
 }
 
 impl Item {
-    /// Whether this is its name: Apache's have no case.
+    /// Returns whether the name matches; names in Apache are case-insensitive.
     pub(crate) fn is(&self, name: &str) -> bool {
         self.name.eq_ignore_ascii_case(name)
     }
 
-    /// Word of an index; empty if there is none.
+    /// Returns the word at an index; empty if missing.
     pub(crate) fn word(&self, index: usize) -> &str {
         self.words.get(index).map_or("", String::as_str)
     }
 }
 
-/// Reads a text. Sections that are not closed, or closed twice, are remarks.
+/// Parses a text. Sections that are not closed, or closed twice, cause remarks.
 pub(crate) fn read(text: &str) -> (Vec<Item>, Vec<Remark>) {
     let mut remarks = Vec::new();
     let text = match text.get(..text.floor_char_boundary(LARGEST)) {
@@ -45,7 +45,7 @@ pub(crate) fn read(text: &str) -> (Vec<Item>, Vec<Remark>) {
         }
         _ => text,
     };
-    // The innermost section last; the file itself first.
+    // The innermost section is the last; the file is the first.
     let mut open: Vec<(Option<Item>, Vec<Item>)> = vec![(None, Vec::new())];
     for (count, (line, text)) in joined(text).into_iter().enumerate() {
         if count >= MOST {
@@ -100,7 +100,8 @@ fn close(open: &mut Vec<(Option<Item>, Vec<Item>)>) {
     }
 }
 
-/// Lines that are neither empty nor comments, those that end in `\` joined with the next, each with its number.
+/// Returns the lines that are neither empty nor comments, each with its number. Lines with a trailing `\` are joined
+/// with the next line.
 fn joined(text: &str) -> Vec<(usize, String)> {
     let mut lines: Vec<(usize, String)> = Vec::new();
     let mut begun: Option<(usize, String)> = None;
@@ -126,7 +127,8 @@ fn joined(text: &str) -> Vec<(usize, String)> {
         .collect()
 }
 
-/// Words of a line. A word that begins with a quote ends with the same; a backslash keeps its letter only before a quote.
+/// Splits a line into words. A word that starts with a quote extends to the same quote; a backslash only escapes a
+/// quote.
 pub(crate) fn words(text: &str) -> Vec<String> {
     let (mut words, mut letters) = (Vec::new(), text.chars().peekable());
     loop {
@@ -146,7 +148,7 @@ pub(crate) fn words(text: &str) -> Vec<String> {
                     word.push(next);
                     letters.next();
                 }
-                // Apache's words end at a space, unless a backslash stands before it.
+                // Words in Apache are separated by spaces, unless a backslash precedes them.
                 ('\\', None, Some(&' ')) => {
                     word.push_str("\\ ");
                     letters.next();

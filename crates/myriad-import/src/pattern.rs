@@ -1,14 +1,15 @@
-//! Regexes of Apache, which knows a path without the folder of its `.htaccess`, for nginx, which knows it whole; and quoting.
+//! Regexes and quoting. Apache matches a path without the folder of its `.htaccess`, nginx matches the whole path.
 
 use std::iter::Peekable;
 use std::str::CharIndices;
 
-/// Regex of a rule of a folder for the whole path: `^a|b` of `/blog/` is `^/blog/a|^/blog/.*?b`. `None` if a `^` stands within a group.
+/// Converts the regex of a rule in a folder to one for the whole path: `^a|b` of `/blog/` becomes
+/// `^/blog/a|^/blog/.*?b`. Returns `None` if a group contains a `^`.
 pub(crate) fn whole(pattern: &str, base: &str) -> Option<String> {
     below(pattern, &escaped(base))
 }
 
-/// Returns the same as [`whole`]; `base` is a regex.
+/// Converts a regex like [`whole`]; `base` is a regex.
 pub(crate) fn below(pattern: &str, base: &str) -> Option<String> {
     let mut alternatives = Vec::new();
     for alternative in split(pattern) {
@@ -22,9 +23,10 @@ pub(crate) fn below(pattern: &str, base: &str) -> Option<String> {
     Some(alternatives.join("|"))
 }
 
-/// Converts a regex for file names into one for the URL paths of files in a folder or below it; `base` is a regex for the folder's path.
-/// In `/a.php/b` the file name is `a.php`. Returns `None` for syntax that is not safe in a configuration of somebody else, and for a `^`
-/// within a group.
+/// Converts a regex for file names to one for the URL paths of files in a folder or below it; `base` is a regex for the
+/// path of the folder. In `/a.php/b` the file name is `a.php`.
+///
+/// Returns `None` for syntax that is unsafe in the configuration of another owner, and for a `^` within a group.
 pub(crate) fn of_name(pattern: &str, base: &str) -> Option<String> {
     let (case, pattern) = match pattern.strip_prefix("(?i)") {
         Some(rest) => ("(?i)", rest),
@@ -51,8 +53,9 @@ pub(crate) fn of_name(pattern: &str, base: &str) -> Option<String> {
 /// Maximum length of a regex for file names, in bytes.
 const LONGEST: usize = 1000;
 
-/// Returns whether a regex does nothing but match: it has no named groups (which set variables of the configuration), verbs, options,
-/// recursion or callouts, and no escapes other than character classes, word boundaries and punctuation.
+/// Returns whether a regex has no effect except matching: it has no named groups (which set variables of the
+/// configuration), verbs, options, recursion or callouts, and no escapes other than character classes, word boundaries
+/// and punctuation.
 fn is_harmless(pattern: &str) -> bool {
     let (mut rest, mut in_brackets) = (pattern, false);
     while let Some(letter) = rest.chars().next() {
@@ -81,7 +84,7 @@ fn is_harmless(pattern: &str) -> bool {
     true
 }
 
-/// Makes each `$` match before the path info of a PHP file, too.
+/// Extends each `$` to also match before the path info of a PHP file.
 fn with_path_info(pattern: &str) -> String {
     let (mut out, mut from) = (String::new(), 0);
     for (at, _) in outside(pattern).filter(|(_, letter)| *letter == '$') {
@@ -93,7 +96,7 @@ fn with_path_info(pattern: &str) -> String {
     out
 }
 
-/// Whether a regex holds for every text.
+/// Returns whether a regex matches every text.
 pub(crate) fn is_any(pattern: &str) -> bool {
     matches!(pattern, "" | "^" | "$" | ".*" | "^.*" | "^.*$" | ".*$" | "(.*)" | "^(.*)$" | "^(.*)" | "(.*)$")
 }
@@ -110,12 +113,12 @@ pub fn escaped(text: &str) -> String {
     out
 }
 
-/// Whether a name has wildcards.
+/// Returns whether a name has wildcards.
 pub(crate) fn is_glob(name: &str) -> bool {
     name.contains(['*', '?', '[', '\\'])
 }
 
-/// Regex of a name with `*` and `?`, which match no `/`, as sections have it; the error is a sentence.
+/// Converts a name of a section with `*` and `?`, which do not match `/`, to a regex; the error is a sentence.
 pub(crate) fn of_glob(glob: &str) -> Result<String, String> {
     let mut out = String::new();
     for letter in glob.chars() {
@@ -129,11 +132,11 @@ pub(crate) fn of_glob(glob: &str) -> Result<String, String> {
     Ok(out)
 }
 
-/// Letters of a regex that are neither escaped nor within brackets, each with its place.
+/// Iterator over the characters of a regex that are neither escaped nor in brackets, each with its position.
 struct Outside<'p> {
     letters: Peekable<CharIndices<'p>>,
     in_brackets: bool,
-    /// Within `[:alpha:]` of brackets.
+    /// Set within `[:alpha:]` of brackets.
     in_class: bool,
     is_escaped: bool,
 }
@@ -161,7 +164,7 @@ impl Iterator for Outside<'_> {
                 ':' if self.in_class => self.in_class = !self.steps_over(']'),
                 '[' => {
                     self.in_brackets = true;
-                    // The first of them, with or without a ^ before it, does not close them.
+                    // The first of these, also after a ^, does not close the brackets.
                     self.steps_over('^');
                     self.steps_over(']');
                 }
@@ -174,7 +177,7 @@ impl Iterator for Outside<'_> {
     }
 }
 
-/// Alternatives of a regex outside of groups and brackets.
+/// Splits a regex at the alternatives outside of groups and brackets.
 fn split(pattern: &str) -> Vec<&str> {
     let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0_usize);
     for (at, letter) in outside(pattern) {
@@ -192,12 +195,12 @@ fn split(pattern: &str) -> Vec<&str> {
     parts
 }
 
-/// Whether a `^` stands in a regex that is neither escaped nor in brackets.
+/// Returns whether a regex contains a `^` that is neither escaped nor in brackets.
 fn has_anchor(pattern: &str) -> bool {
     outside(pattern).any(|(_, letter)| letter == '^')
 }
 
-/// Whether brackets and groups of a regex are balanced, so that it can be a word of the configuration.
+/// Returns whether brackets and groups of a regex are balanced, so that it can be a word of the configuration.
 pub(crate) fn is_balanced(pattern: &str) -> bool {
     let (mut letters, mut depth) = (outside(pattern), 0_i32);
     for (_, letter) in letters.by_ref() {
@@ -216,7 +219,7 @@ pub(crate) fn is_balanced(pattern: &str) -> bool {
 /// Quotes a word for the configuration language. A backslash is doubled where the language would interpret it.
 pub fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
-    // Control characters go first: one that stood between a backslash and a quote would hide what the backslash does.
+    // Control characters are removed first: one between a backslash and a quote would hide the effect of the backslash.
     let mut letters = text.chars().filter(|letter| !letter.is_control()).peekable();
     while let Some(letter) = letters.next() {
         match (letter, letters.peek()) {
@@ -235,7 +238,7 @@ pub fn quoted(text: &str) -> String {
     out + "\""
 }
 
-/// The same, bare where that reads better.
+/// Quotes a word like [`quoted`], or returns it without quotes if it consists of plain characters.
 pub(crate) fn word(text: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-:$=?&*+@,%".contains(letter);
     if !text.is_empty() && text.chars().all(is_plain) { text.to_owned() } else { quoted(text) }

@@ -1,4 +1,4 @@
-//! `Redirect`, `RedirectMatch` and their kin (mod_alias).
+//! `Redirect`, `RedirectMatch` and similar directives (`mod_alias`).
 
 use crate::expand::{Captures, expand};
 use crate::lines::Item;
@@ -6,7 +6,7 @@ use crate::pattern::{escaped, is_balanced, quoted, word};
 use crate::site::Entry;
 use crate::state::Walk;
 
-/// Takes a directive, if it is a redirect.
+/// Handles a redirect directive; returns false for other directives.
 pub(crate) fn take(walk: &mut Walk<'_>, item: &Item) -> bool {
     let name = item.name.to_ascii_lowercase();
     let mut words = item.words.clone();
@@ -47,7 +47,7 @@ fn told(walk: &mut Walk<'_>, item: &Item, name: &str, status: u16, words: &[Stri
     if !is_match && !path.starts_with('/') {
         return Err("the path has to begin with /".into());
     }
-    // Further path behind the prefix is carried over.
+    // The path after the prefix is appended to the target.
     let regex =
         if is_match { path.clone() } else { format!("^{}(|/.*)$", escaped(path.trim_end_matches('/'))) };
     let regex = if !is_match && path.ends_with('/') { format!("^{}(.*)$", escaped(path)) } else { regex };
@@ -72,7 +72,7 @@ fn told(walk: &mut Walk<'_>, item: &Item, name: &str, status: u16, words: &[Stri
     if !target.starts_with('/') && !target.contains("://") {
         return Err("its target is neither a path nor a URL".into());
     }
-    // As it is, the query is put behind the target; a "?" at its end keeps it away.
+    // By default the query is appended to the target; a trailing "?" prevents that.
     let target = if target.contains('?') { format!("{target}?") } else { target };
     let flag = match status {
         301 => "permanent",

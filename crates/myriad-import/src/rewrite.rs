@@ -1,4 +1,4 @@
-//! mod_rewrite: conditions and rules, gathered in order, then written by [`crate::rewrite_text`].
+//! Rewriting: conditions and rules of `mod_rewrite`, collected in order, then written by [`crate::rewrite_text`].
 
 use crate::lines::Item;
 use crate::pattern::is_balanced;
@@ -7,10 +7,10 @@ use crate::rules::{Condition, Flags, Rule};
 use crate::site::Entry;
 use crate::state::Walk;
 
-/// Most rules; each comes to some directives.
+/// Maximum number of rules; each is translated to several directives.
 const MOST: usize = 2000;
 
-/// Takes a directive, if it is one of mod_rewrite.
+/// Handles a directive of `mod_rewrite`; returns false for other directives.
 pub(crate) fn take(walk: &mut Walk<'_>, item: &Item) -> bool {
     match item.name.to_ascii_lowercase().as_str() {
         "rewriteengine" => {
@@ -97,7 +97,7 @@ fn rule(walk: &mut Walk<'_>, item: &Item) {
             walk.rules.entries.push(Entry { of, why, lines });
         }
         Err(reason) => {
-            // Rules that a missing one leads to would do what was never meant.
+            // Rules chained to a missing rule must not have an unintended effect.
             walk.missing(item, &reason);
             walk.rules.chained = false;
         }
@@ -112,7 +112,7 @@ fn parsed(walk: &mut Walk<'_>, item: &Item) -> Result<Rule, String> {
     if item.words.len() < 2 {
         return Err("a rule has a pattern and a target".into());
     }
-    // Apache ends words at spaces that no backslash stands before; a regex knows them as they are.
+    // Words in Apache are separated by spaces without a backslash; in a regex the spaces need no escape.
     let pattern = pattern.replace("\\ ", " ");
     if !is_balanced(&pattern) {
         return Err("its regex is not sound".into());
@@ -175,7 +175,7 @@ fn redirect(value: &str) -> Result<u16, String> {
     }
 }
 
-/// Hands the rules over.
+/// Passes the rules to the parts of the server.
 pub(crate) fn finish(walk: &mut Walk<'_>) {
     if let Some(condition) = walk.rules.conditions.first().cloned() {
         walk.missing(&condition.item, "no rule follows this condition");

@@ -1,29 +1,29 @@
-//! A rule with its conditions in the nginx language.
+//! Translation of a rule with its conditions to the nginx language.
 //!
-//! One without conditions is one `rewrite` or `if`. Else `$rule` is 1 as long as all hold: `if` of nginx takes one condition, and has no
-//! other within it.
+//! A rule without conditions becomes a single `rewrite` or `if`. Otherwise `$rule` is 1 while all conditions hold: `if`
+//! of nginx takes a single condition and cannot be nested.
 
 use crate::expand::{Captures, Expanded, bare, capture, env_variable, expand, is_variable};
 use crate::pattern::{is_any, is_balanced, quoted, whole, word};
 use crate::rules::{Condition, Rule};
 use crate::state::Walk;
 
-/// What a condition comes to.
+/// Translated condition.
 enum Test {
-    /// Conditions of `if`: holds, fails; and the regex, if it is one.
+    /// Test by `if`, with the condition for success and for failure, and the regex if it is a match.
     Asked { before: Vec<String>, holds: String, fails: String, regex: Option<String> },
-    /// It always holds, or never.
+    /// Constant result.
     Always(bool),
 }
 
-/// Why, and the lines; the error is a sentence.
+/// Returns the explanation and the lines of a rule; the error is a sentence.
 pub(crate) fn lines(
     walk: &mut Walk<'_>,
     rule: &Rule,
     conditions: &[Condition],
 ) -> Result<(String, Vec<String>), String> {
     let base = walk.folder.clone();
-    // Outside of folders Apache knows whole paths.
+    // Outside of folders Apache matches whole paths.
     let regex = match &base {
         Some(base) => whole(&rule.pattern, base)
             .ok_or("a ^ within a group of its regex cannot be told of whole paths")?,
@@ -61,7 +61,7 @@ pub(crate) fn lines(
     Ok((why, lines))
 }
 
-/// `$rule` by the pattern, with the captures that others need.
+/// Sets `$rule` by the pattern, with the captures that other parts use.
 fn begin(walk: &Walk<'_>, rule: &Rule, regex: &str, action: &Action) -> Vec<String> {
     let sign = if rule.flags.no_case { "*" } else { "" };
     if rule.negated {
@@ -85,7 +85,7 @@ fn begin(walk: &Walk<'_>, rule: &Rule, regex: &str, action: &Action) -> Vec<Stri
     lines
 }
 
-/// All conditions, those joined by `OR` as one.
+/// Appends all conditions; those joined by `OR` are combined.
 fn conjunction(
     lines: &mut Vec<String>,
     rule: &Rule,
@@ -139,7 +139,7 @@ fn conjunction(
     }
 }
 
-/// Tests of the conditions.
+/// Translates the conditions.
 fn tests(walk: &mut Walk<'_>, rule: &Rule, conditions: &[Condition]) -> Result<Vec<Test>, String> {
     conditions
         .iter()
@@ -155,7 +155,7 @@ fn test(walk: &mut Walk<'_>, rule: &Rule, condition: &Condition) -> Result<Test,
     if test.eq_ignore_ascii_case("expr") {
         return Err("expressions have no counterpart".into());
     }
-    // The first run of the rules, which is the only one here.
+    // True for the first run of the rules, which is the only run here.
     if test.eq_ignore_ascii_case("%{ENV:REDIRECT_STATUS}") {
         let of_first = matches!(pattern.as_str(), "^$" | "=" | "=\"\"" | "");
         return Ok(Test::Always(of_first != *negated));
@@ -178,7 +178,7 @@ fn test(walk: &mut Walk<'_>, rule: &Rule, condition: &Condition) -> Result<Test,
         "-f" | "-F" | "-s" => return Ok(files("f")),
         "-d" => return Ok(files("d")),
         "-x" => return Ok(files("x")),
-        // What a link leads to is asked by -f and -d, which follow it.
+        // -f and -d follow links and test their targets.
         "-l" | "-h" | "-L" => return Ok(Test::Always(*negated)),
         "-U" => return Err("-U asks Apache itself".into()),
         _ => {}
@@ -220,19 +220,19 @@ fn test(walk: &mut Walk<'_>, rule: &Rule, condition: &Condition) -> Result<Test,
     Ok(Test::Asked { before, holds, fails, regex: (!*negated).then_some(regex) })
 }
 
-/// Notes what has to be there for a text.
+/// Records the variables that a text requires.
 fn read(walk: &mut Walk<'_>, expanded: &Expanded) {
     walk.parts.uses_https |= expanded.https;
     walk.parts.env_read.extend(expanded.env.iter().map(|name| env_variable(name)));
 }
 
-/// What a rule does when it holds.
+/// Effect of a matching rule.
 #[derive(Default)]
 struct Action {
     why: String,
-    /// One directive for a rule without conditions.
+    /// Single directive for a rule without conditions.
     direct: Option<String>,
-    /// What stands in `if ($rule)`: variables, and the end.
+    /// Contents of `if ($rule)`: variables, and the final directive.
     sets: Vec<String>,
     end: Option<String>,
     /// Captures of the pattern and of the last condition that need a variable.
@@ -292,7 +292,7 @@ fn action(
     Ok(action)
 }
 
-/// `E=NAME:VALUE`.
+/// Translates `E=NAME:VALUE`.
 fn environment(
     walk: &mut Walk<'_>,
     rule: &Rule,
@@ -300,7 +300,7 @@ fn environment(
     value: &str,
     action: &mut Action,
 ) -> Result<(), String> {
-    // PHP is told of this field by php-fpm as of any other.
+    // php-fpm passes this field to PHP like any other.
     if name.eq_ignore_ascii_case("HTTP_AUTHORIZATION") || name.eq_ignore_ascii_case("REMOTE_USER") {
         return Ok(());
     }
@@ -318,7 +318,7 @@ fn environment(
     Ok(())
 }
 
-/// Another path, or a redirect.
+/// Translates the target: another path, or a redirect.
 fn target(
     walk: &mut Walk<'_>,
     rule: &Rule,
@@ -339,7 +339,7 @@ fn target(
         read(walk, &head);
         return Ok(());
     }
-    // A capture of the path itself is taken by the regex that gave it, so that it is escaped as a path in a redirect.
+    // A capture of the path is written with the regex of its condition, so that it is escaped as a path in a redirect.
     let of_path = conditions.last().zip(tests.last()).and_then(|(condition, test)| match test {
         Test::Asked { regex: Some(regex), .. } if condition.test.eq_ignore_ascii_case("%{REQUEST_URI}") => {
             Some(format!("{}{regex}", if condition.no_case { "(?i)" } else { "" }))
@@ -397,7 +397,8 @@ fn target(
     Ok(())
 }
 
-/// `https://%{HTTP_HOST}%{REQUEST_URI}`: the request as it came, path and query; and what it names before the path.
+/// Translates `https://%{HTTP_HOST}%{REQUEST_URI}`, which redirects with the original path and query. Returns the
+/// directive and the text before the path.
 fn whole_request(rule: &Rule, status: Option<u16>) -> Option<(String, Expanded)> {
     let head = rule
         .target
@@ -409,7 +410,7 @@ fn whole_request(rule: &Rule, status: Option<u16>) -> Option<(String, Expanded)>
     is_plain.then_some((line, head))
 }
 
-/// Whether captures of the last condition are of the decoded path: no text for a header.
+/// Returns whether captures of the last condition are parts of the decoded path, which is unsafe in a header field.
 fn is_of_path(conditions: &[Condition]) -> bool {
     conditions.last().is_some_and(|condition| {
         let test = condition.test.to_ascii_uppercase();
@@ -436,9 +437,9 @@ fn other_status(rule: &Rule, status: u16, path: &str, own: &str, action: &mut Ac
     Ok(())
 }
 
-/// The target as a whole path.
+/// Returns the target as a whole path.
 fn placed(walk: &Walk<'_>, rule: &Rule, text: &str, is_url: bool, of_path: bool) -> String {
-    // A folder of the file system is the site's own.
+    // The folder in the file system is the root of the site.
     let text = text.strip_prefix("${document_root}").unwrap_or(text);
     let is_path =
         text.starts_with('/') || text.starts_with("${uri}") || (of_path && rule.target.starts_with('%'));
@@ -449,7 +450,8 @@ fn placed(walk: &Walk<'_>, rule: &Rule, text: &str, is_url: bool, of_path: bool)
     format!("{base}{text}")
 }
 
-/// nginx adds the query that came, unless a `?` ends the target; Apache only where the target has none.
+/// Adapts the query: nginx appends the query of the request unless the target has a trailing `?`, Apache only if the
+/// target has no query.
 fn query(rule: &Rule, path: String) -> String {
     let has_own = path.contains('?');
     let bare = path.ends_with('?');

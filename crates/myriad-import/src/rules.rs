@@ -1,36 +1,36 @@
-//! Conditions and rules of mod_rewrite, as they are read.
+//! Parsed conditions and rules of `mod_rewrite`.
 
 use crate::lines::Item;
 use crate::site::Entry;
 
-/// What has been read of them.
+/// State of the parsed conditions and rules.
 #[derive(Debug, Default)]
 pub(crate) struct Rules {
     pub(crate) is_on: bool,
     pub(crate) base: Option<String>,
     pub(crate) conditions: Vec<Condition>,
     pub(crate) count: usize,
-    /// Whether the rule before had the flag `C`.
+    /// True if the previous rule had the flag `C`.
     pub(crate) chained: bool,
     pub(crate) entries: Vec<Entry>,
-    /// Conditions that were refused: the rule behind them cannot be told.
+    /// True if a condition was rejected, so that the following rule cannot be translated.
     pub(crate) broken: bool,
 }
 
-/// `RewriteCond`.
+/// Directive `RewriteCond`.
 #[derive(Clone, Debug)]
 pub(crate) struct Condition {
     pub(crate) item: Item,
     pub(crate) test: String,
-    /// Without its `!`.
+    /// Pattern without its `!`.
     pub(crate) pattern: String,
     pub(crate) negated: bool,
     pub(crate) no_case: bool,
-    /// `OR`: it or the next one.
+    /// True for the flag `OR`: this condition or the next one must match.
     pub(crate) or: bool,
 }
 
-/// `RewriteRule`.
+/// Directive `RewriteRule`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rule {
     pub(crate) number: usize,
@@ -47,9 +47,9 @@ pub(crate) struct Flags {
     pub(crate) last: bool,
     pub(crate) append_query: bool,
     pub(crate) drop_query: bool,
-    /// Status of `R`, `F`, `G`.
+    /// Status of the flags `R`, `F`, `G`.
     pub(crate) status: Option<u16>,
     pub(crate) chain: bool,
-    /// `E=NAME:VALUE`.
+    /// Names and values of `E=NAME:VALUE`.
     pub(crate) env: Vec<(String, String)>,
 }

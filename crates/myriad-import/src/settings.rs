@@ -1,11 +1,11 @@
-//! What is said of files, types, compression, errors and PHP, and where a virtual host listens.
+//! Settings of files, types, compression, errors and PHP, and the addresses of virtual hosts.
 
 use crate::lines::Item;
 use crate::pattern::{quoted, word};
 use crate::site::Entry;
 use crate::state::Walk;
 
-/// Takes a directive, if it is one of these.
+/// Handles a directive of these settings; returns false for other directives.
 pub(crate) fn take(walk: &mut Walk<'_>, item: &Item) -> bool {
     let name = item.name.to_ascii_lowercase();
     if !walk.guards.is_empty() && !matches!(name.as_str(), "php_value" | "php_flag" | "serversignature") {
@@ -82,7 +82,7 @@ pub(crate) fn take(walk: &mut Walk<'_>, item: &Item) -> bool {
     true
 }
 
-/// Addresses of `<VirtualHost>`.
+/// Reads the addresses of `<VirtualHost>`.
 pub(crate) fn addresses(walk: &mut Walk<'_>, item: &Item) {
     let inner = item.inner.as_deref().unwrap_or_default();
     let tls = inner.iter().any(|item| item.is("SSLEngine") && item.word(0).eq_ignore_ascii_case("on"));
@@ -99,7 +99,7 @@ pub(crate) fn addresses(walk: &mut Walk<'_>, item: &Item) {
     }
 }
 
-/// Names of a virtual host. A `~` at the beginning would be a regex here.
+/// Reads the names of a virtual host. A leading `~` is rejected, as it would start a regex in nginx.
 fn names(walk: &mut Walk<'_>, item: &Item) {
     for name in &item.words {
         let name = name.rsplit_once("://").map_or(name.as_str(), |(_, rest)| rest);
@@ -116,7 +116,7 @@ fn push(walk: &mut Walk<'_>, item: &Item, why: &str, line: String) {
     if item.words.iter().any(|word| word.contains('$')) {
         return walk.missing(item, "a \"$\" cannot be written in nginx's language");
     }
-    // What is said twice holds as it was said last.
+    // The last of repeated directives applies.
     let directive = line.split(' ').next().unwrap_or_default().to_owned();
     if directive != "error_page" && directive != "location" {
         let is_same =
@@ -227,12 +227,12 @@ fn compress(walk: &mut Walk<'_>, item: &Item) {
     gzip(walk, item, &types);
 }
 
-/// Adds to the types that are compressed: they stand in one directive.
+/// Adds to the compressed types, which are in a single directive.
 fn gzip(walk: &mut Walk<'_>, item: &Item, types: &[String]) {
     let sound = |text: &&String| {
         text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/+-.*".contains(&byte)) && !text.is_empty()
     };
-    // HTML is always among them.
+    // HTML is always compressed.
     let new: Vec<String> =
         types.iter().filter(sound).filter(|media| *media != "text/html").cloned().collect();
     let is_gzip = |entry: &&mut Entry| entry.lines.first().is_some_and(|line| line == "gzip on;");

@@ -1,24 +1,24 @@
-//! The site that comes of it: what stands in `http`, then `server` blocks; and what is remarked.
+//! Translated site: the parts of `http`, then `server` blocks, and the remarks.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use crate::pattern::word;
 
-/// What the text itself does not say.
+/// Values that the text does not contain.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Name of the file, for the head of the text.
+    /// Name of the file, for the header of the translation.
     pub source: String,
-    /// Folder of the site; `/var/www/html` where neither this nor the text names one.
+    /// Folder of the site; `/var/www/html` if neither this nor the text specifies one.
     pub root: Option<String>,
     /// Address of php-fpm, a path or `HOST:PORT`.
     pub php: Option<String>,
-    /// What `listen` says.
+    /// Value of `listen`.
     pub listen: String,
     /// Names of the site.
     pub names: Vec<String>,
-    /// URL path of the folder in which the `.htaccess` lies; begins and ends with `/`.
+    /// URL path of the folder of the `.htaccess`, with a leading and a trailing `/`.
     pub base: String,
 }
 
@@ -35,16 +35,16 @@ impl Default for Options {
     }
 }
 
-/// What is said of a line.
+/// Remark on a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
-    /// Number of the line, from 1; 0 for the file.
+    /// Line number, from 1; 0 for the file.
     pub line: usize,
-    /// The line.
+    /// Text of the line.
     pub text: String,
-    /// Why, in one sentence without a full stop.
+    /// Reason, a sentence without a full stop.
     pub reason: String,
-    /// Whether the line is not translated; else it is, and differs as the reason says.
+    /// True if the line is not translated; otherwise the translation differs as described by the reason.
     pub is_missing: bool,
 }
 
@@ -61,62 +61,62 @@ impl Remark {
 /// Result of a translation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Translation {
-    /// The site, to be included in `http`.
+    /// Text of the site, for inclusion in `http`.
     pub text: String,
-    /// What is to be known, in the order of the lines.
+    /// Remarks in the order of the lines.
     pub remarks: Vec<Remark>,
 }
 
 impl Translation {
-    /// Whether every line has its counterpart.
+    /// Returns whether all lines are translated.
     pub fn is_whole(&self) -> bool {
         !self.remarks.iter().any(|remark| remark.is_missing)
     }
 }
 
-/// Lines of Apache, and what they come to.
+/// Lines of Apache with their translation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Entry {
     /// Line numbers and texts.
     pub(crate) of: Vec<(usize, String)>,
-    /// What it does, in one sentence.
+    /// Explanation in one sentence.
     pub(crate) why: String,
     /// Lines of the nginx language.
     pub(crate) lines: Vec<String>,
 }
 
-/// One server, in the order in which its parts are written.
+/// Server, in the order in which its parts are written.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Parts {
     pub(crate) http: Vec<Entry>,
     pub(crate) settings: Vec<Entry>,
     pub(crate) env: Vec<Entry>,
     pub(crate) access: Vec<Entry>,
-    /// Variables that are empty where a visitor may not.
+    /// Variables that are empty if the client is denied.
     pub(crate) access_variables: Vec<&'static str>,
     pub(crate) redirects: Vec<Entry>,
     pub(crate) headers: Vec<Entry>,
     pub(crate) rewrite: Vec<Entry>,
-    /// In the location of PHP.
+    /// Lines in the location of PHP.
     pub(crate) php: Vec<Entry>,
     pub(crate) listens: Vec<String>,
     pub(crate) names: Vec<String>,
     pub(crate) root: Option<String>,
-    /// `FallbackResource`.
+    /// Translation of `FallbackResource`.
     pub(crate) fallback: Option<Entry>,
     pub(crate) fallback_path: String,
-    /// Whether a variable has to say `on` or `off` of TLS.
+    /// True if a variable must contain `on` or `off` for TLS.
     pub(crate) uses_https: bool,
-    /// Whether a section asks for the name of the file.
+    /// True if a section tests the file name.
     pub(crate) uses_file: bool,
-    /// Variables of the environment that are read, and those that are set.
+    /// Environment variables that are read, and those that are set.
     pub(crate) env_read: BTreeSet<String>,
     pub(crate) env_set: BTreeSet<String>,
     pub(crate) has_index: bool,
 }
 
 impl Parts {
-    /// What a section may add to.
+    /// Returns the lists that a section may extend.
     pub(crate) fn lists(&mut self) -> [&mut Vec<Entry>; 6] {
         [
             &mut self.settings,
@@ -129,14 +129,14 @@ impl Parts {
     }
 }
 
-/// What a walk has found.
+/// Results of a walk.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) servers: Vec<Parts>,
     pub(crate) remarks: Vec<Remark>,
 }
 
-/// Writes it all.
+/// Writes the translation.
 pub(crate) fn write(found: Found, options: &Options) -> Translation {
     let mut text = format!(
         "# Translated by `myriad import` from {}. Above each part stands what it was, with its line.\n\
@@ -163,8 +163,8 @@ pub(crate) fn write(found: Found, options: &Options) -> Translation {
     Translation { text, remarks }
 }
 
-/// The name that `<Files>` asks for: a path behind a PHP file is no part of it. Captures with names keep the text as it is; `$1` in `set`
-/// would be escaped again.
+/// Sets the file name for `<Files>`, without the path info of a PHP file. Named captures preserve the text; `$1` in
+/// `set` would be escaped again.
 const FILE: &str = r#"    # The file's name; of /a.php/b it is a.php.
     if ($uri ~ "(?<apache_file>[^/]*)$") { }
     if ($uri ~ "(?<apache_file>[^/]+\.php)/") { }
@@ -256,7 +256,7 @@ fn entries(text: &mut String, entries: &[Entry], indent: &str) {
     }
 }
 
-/// Text in a comment: one line.
+/// Converts a text to a single line for a comment.
 fn shown(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }

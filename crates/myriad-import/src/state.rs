@@ -1,10 +1,10 @@
-//! State of a walk: what has been read, the sections that are open, and what came of it.
+//! State of a walk: the parsed directives, the open sections, and the results.
 
 use crate::lines::Item;
 use crate::rules::Rules;
 use crate::site::{Entry, Options, Parts, Remark};
 
-/// Condition of `if` under which a section holds, and its opposite.
+/// Condition of `if` under which a section applies, and its opposite.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Guard {
     pub(crate) holds: String,
@@ -19,31 +19,32 @@ pub(crate) struct Walk<'o> {
     pub(crate) guards: Vec<Guard>,
     pub(crate) rules: Rules,
     pub(crate) expires: Expires,
-    /// What `Auth*` has said so far: sections inherit it.
+    /// Current values of `Auth*`, which sections inherit.
     pub(crate) auth: Auth,
-    /// Path of the folder whose rules are read: begins and ends with `/`. `None` outside of folders, where paths are whole.
+    /// Path of the current folder, with a leading and a trailing `/`. `None` outside of folders, where rules match
+    /// whole paths.
     pub(crate) folder: Option<String>,
-    /// Lines of the sections that are open, the innermost last.
+    /// Lines of the open sections, the innermost last.
     pub(crate) around: Vec<(usize, String)>,
-    /// Sections that are read after all folders.
+    /// Sections that are handled after all folders.
     pub(crate) later: Vec<Later<'o>>,
-    /// Whether these are read now.
+    /// True while these sections are handled.
     pub(crate) is_late: bool,
-    /// For names of variables.
+    /// Counter for the names of variables.
     pub(crate) count: usize,
 }
 
-/// `<Files>` or `<Location>`, with what stands around it.
+/// `<Files>` or `<Location>`, with its context.
 pub(crate) struct Later<'o> {
     pub(crate) item: &'o Item,
     pub(crate) guards: Vec<Guard>,
     pub(crate) folder: Option<String>,
     pub(crate) around: Vec<(usize, String)>,
-    /// Where the sections around it have guards: what they say of passwords holds there alone.
+    /// Set if the sections around it have guards: their `Auth*` values apply only there.
     pub(crate) auth: Option<Auth>,
 }
 
-/// Lifetimes that have been said so far.
+/// Lifetimes collected so far.
 #[derive(Debug, Default)]
 pub(crate) struct Expires {
     pub(crate) of: Vec<(usize, String)>,
@@ -52,7 +53,7 @@ pub(crate) struct Expires {
     pub(crate) types: Vec<(String, u64)>,
 }
 
-/// `AuthType`, `AuthName`, `AuthUserFile`.
+/// Values of `AuthType`, `AuthName`, `AuthUserFile`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Auth {
     pub(crate) of: Vec<(usize, String)>,
@@ -79,7 +80,7 @@ impl<'o> Walk<'o> {
         }
     }
 
-    /// Lines that run where all guards hold.
+    /// Returns lines that are executed if all guards hold.
     pub(crate) fn guarded(&mut self, lines: &[String]) -> Vec<String> {
         match self.guards.as_slice() {
             [] => lines.to_vec(),
@@ -95,7 +96,7 @@ impl<'o> Walk<'o> {
         }
     }
 
-    /// Number for a variable of its own.
+    /// Returns a number for a new variable.
     pub(crate) fn number(&mut self) -> usize {
         self.count += 1;
         self.count
@@ -111,7 +112,7 @@ impl<'o> Walk<'o> {
 }
 
 impl Entry {
-    /// What a line comes to.
+    /// Creates the translation of a line.
     pub(crate) fn new(item: &Item, why: &str, lines: Vec<String>) -> Self {
         Self { of: vec![(item.line, item.text.clone())], why: why.to_owned(), lines }
     }

@@ -4,7 +4,7 @@ fn told(text: &str) -> Translation {
     translate(text, &Options { php: Some("/run/php.sock".into()), ..Options::default() })
 }
 
-/// What is not translated, as `LINE: REASON`.
+/// Returns the untranslated lines as `LINE: REASON`.
 fn missing(text: &str) -> Vec<String> {
     let remarks = told(text).remarks.into_iter().filter(|remark| remark.is_missing);
     remarks.map(|remark| format!("{}: {}", remark.line, remark.reason)).collect()
@@ -118,7 +118,7 @@ fn both_kinds_of_access_have_to_be_satisfied() {
     ] {
         assert!(both.text.contains(part), "{part}\n{}", both.text);
     }
-    // What cannot be told of one is no reason to forget the other.
+    // A module with an untranslated directive does not affect the other module.
     let closed = told("Allow from 10.0.0.0/8\nDeny from all\nRequire host a.test\n");
     for part in ["set $allowed \"\";\n    if ($among_1) { set $allowed 1; }", "set $access \"\";"] {
         assert!(closed.text.contains(part), "{part}\n{}", closed.text);

@@ -1,4 +1,4 @@
-//! The walk through directives and sections: who acts on which, and under which guard.
+//! Walk through directives and sections: passes each directive to its module, with the guards of the sections.
 
 use crate::access::Access;
 use crate::lines::Item;
@@ -7,7 +7,7 @@ use crate::site::{Found, Options, Remark};
 use crate::state::{Guard, Later, Walk};
 use crate::{access, env, expires, headers, redirects, rewrite, settings};
 
-/// Modules of Apache whose directives are told here, so that what depends on one of them is read.
+/// Modules of Apache whose directives are translated; `<IfModule>` with one of them is read.
 const MODULES: [&str; 22] = [
     "rewrite",
     "headers",
@@ -71,13 +71,14 @@ impl<'o> Walk<'o> {
         found.remarks.extend(self.remarks);
     }
 
-    /// Everything of a section that decides of access for itself, or of the whole file.
+    /// Handles the contents of a section with its own access control, or of the whole file.
     fn scope(&mut self, items: &'o [Item]) {
         let mut access = Access::default();
         let mut sections = Vec::new();
         self.items(items, &mut access, &mut sections);
         access::emit(self, access);
-        // What a section says of access comes after what stands around it, wherever it was written; an outer folder before an inner one.
+        // The access control of a section follows that of its context, independent of its position; outer folders
+        // precede inner ones.
         sections.sort_by_key(|section| depth(section));
         for section in sections {
             if self.is_late || rank(section).is_none() {
@@ -95,7 +96,7 @@ impl<'o> Walk<'o> {
         }
     }
 
-    /// Sections that Apache asks after all folders: those of files, then those of locations.
+    /// Handles the sections that Apache evaluates after all folders: those of files, then those of locations.
     fn late(&mut self) {
         self.is_late = true;
         let mut sections = std::mem::take(&mut self.later);
@@ -178,7 +179,7 @@ impl<'o> Walk<'o> {
                 self.around.pop();
             }
             Err(reason) => {
-                // What would have kept visitors out is not let open silently.
+                // The omission of a section that may have denied clients is reported.
                 self.missing(item, &reason);
             }
         }
@@ -194,7 +195,7 @@ impl<'o> Walk<'o> {
         self.parts.lists().map(|list| list.len())
     }
 
-    /// What came since there were so many entries is told with the lines of the sections around it.
+    /// Adds the lines of the sections around them to entries that were added after the lists had these lengths.
     fn told_under(&mut self, lengths: [usize; 6], around: &[(usize, String)]) {
         for (list, length) in self.parts.lists().into_iter().zip(lengths) {
             for entry in list.iter_mut().skip(length).filter(|entry| !entry.of.is_empty()) {
@@ -203,7 +204,7 @@ impl<'o> Walk<'o> {
         }
     }
 
-    /// Guard of a section; none where it holds for all.
+    /// Returns the guard of a section; `None` if it applies to all requests.
     fn guard(&mut self, item: &Item) -> Result<Option<Guard>, String> {
         let is_regex = item.word(0) == "~";
         let first = item.word(usize::from(is_regex)).to_owned();
@@ -211,7 +212,8 @@ impl<'o> Walk<'o> {
         match name.as_str() {
             "files" | "filesmatch" => {
                 self.parts.uses_file = true;
-                // Rules are of folders: within a section of files they are named, not told for all files.
+                // Rules apply to folders: within a section of files they are reported, and not translated for all
+                // files.
                 self.folder = None;
                 let is_glob = name == "files" && !is_regex;
                 let regex = if is_glob { format!("^{}$", of_glob(&first)?) } else { first };
@@ -248,7 +250,8 @@ impl<'o> Walk<'o> {
         }
     }
 
-    /// `<Directory>`: the folder of the site or one around it holds for all, one within it for its paths.
+    /// Returns the guard of `<Directory>`: none for the folder of the site or a parent folder, the paths below for a
+    /// subfolder.
     fn directory(&mut self, path: &str) -> Result<Option<Guard>, String> {
         let root =
             self.options.root.clone().or(self.parts.root.clone()).unwrap_or_else(|| "/var/www/html".into());
@@ -269,7 +272,7 @@ impl<'o> Walk<'o> {
     }
 }
 
-/// Place of a section among those that are read after all folders.
+/// Returns the rank of a section among those that are handled after all folders.
 fn rank(item: &Item) -> Option<u8> {
     match item.name.to_ascii_lowercase().as_str() {
         "files" | "filesmatch" => Some(0),
@@ -278,7 +281,7 @@ fn rank(item: &Item) -> Option<u8> {
     }
 }
 
-/// Depth of a folder, by which Apache sorts them; 0 for what is none.
+/// Returns the depth of a folder, by which Apache sorts them; 0 for other sections.
 fn depth(item: &Item) -> usize {
     if !item.is("Directory") {
         return 0;
@@ -286,7 +289,7 @@ fn depth(item: &Item) -> usize {
     1 + item.word(0).trim_end_matches('/').matches('/').count()
 }
 
-/// Regex of the paths of `<Location>`: what lies below, too, but with wildcards the whole path alone.
+/// Returns the regex of the paths of `<Location>`: it includes paths below, but with wildcards only the whole path.
 fn location(path: &str) -> Result<String, String> {
     if !path.starts_with('/') {
         return Err("its path has to begin with /".into());
@@ -299,7 +302,7 @@ fn location(path: &str) -> Result<String, String> {
     Ok(format!("^{}{end}", of_glob(path)?))
 }
 
-/// Whether a section says who may, at any depth.
+/// Returns whether a section contains access directives at any depth.
 fn asks_who(item: &Item) -> bool {
     item.inner.iter().flatten().any(|inner| {
         let name = inner.name.to_ascii_lowercase();

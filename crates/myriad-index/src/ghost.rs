@@ -1,28 +1,28 @@
-//! Ghosts: hashes of values that left a queue not long ago, in a table of buckets.
+//! Ghosts: hashes of values that left a queue recently, in a table of buckets.
 //!
-//! The table errs rarely: a value that never left may look as if it had (the chance is that of 32 bits of hash), and one that left may be
-//! forgotten early where a bucket is full. Either costs a place in the wrong queue.
+//! The table is rarely wrong: a value that never left may appear in it (with the probability of equal 32 bits of hash),
+//! and a value that left may be removed early from a full bucket. Either only places a value in the wrong queue.
 
-/// Places of a bucket: a cache line.
+/// Number of places in a bucket, which is a cache line.
 const WAYS: usize = 8;
 
-/// A part of a hash, and the number of the value in the order in which values came in; a hash of zero is a vacant place.
+/// Part of a hash, and the sequence number of the value's insertion. A hash of zero marks a vacant place.
 type Place = (u32, u32);
 
 #[derive(Debug, Default)]
 pub(crate) struct Ghost {
-    /// A power of two of buckets, or none before the first value.
+    /// Places of a power of two of buckets, or none before the first value.
     places: Vec<Place>,
     clock: u32,
 }
 
 impl Ghost {
-    /// The most bytes that remembering one value takes.
+    /// Maximum number of bytes per remembered value.
     pub(crate) const BYTES: usize = 8 * size_of::<Place>() / 3;
 
-    /// Remembers a value that leaves. `most` is how many are to be remembered at this moment.
+    /// Remembers a value that leaves the queue. `most` is the current maximum number of remembered values.
     pub(crate) fn remember(&mut self, hash: u64, most: usize) {
-        // A quarter of the places is spare, so that few buckets are too full.
+        // A quarter of the places is spare, so that few buckets overflow.
         if self.places.len() * 3 < most * 4 {
             self.grow((most * 4 / 3 + 1).next_power_of_two().max(WAYS));
         }
@@ -30,7 +30,7 @@ impl Ghost {
         self.put((part(hash), self.clock));
     }
 
-    /// Whether a value was among the last `most` that left; it is forgotten then, as it is back.
+    /// Returns whether a value was among the last `most` that left, and removes it because it is back.
     pub(crate) fn recall(&mut self, hash: u64, most: usize) -> bool {
         let (part, clock) = (part(hash), self.clock);
         let Some(place) = self.bucket(part).iter_mut().find(|place| place.0 == part) else { return false };
@@ -49,7 +49,7 @@ impl Ghost {
 
     fn put(&mut self, place: Place) {
         let clock = self.clock;
-        // The same value, a vacant place, or the one that came in first.
+        // The place of the same value, a vacant place, or the oldest place.
         let age = |other: &Place| match other.0 {
             same if same == place.0 => u64::MAX,
             0 => u64::MAX - 1,
@@ -66,7 +66,7 @@ impl Ghost {
     }
 }
 
-/// The part of a hash that is kept, never zero. It places a value too, so that the table can grow.
+/// Returns the stored part of a hash, never zero. It also determines the bucket, so that the table can grow.
 fn part(hash: u64) -> u32 {
     ((hash >> 32) as u32).max(1)
 }

@@ -1,16 +1,18 @@
-//! The table of a look-up: from hashes to slots. Each place holds part of the hash, the slot, and the part of the slot's entry that
-//! a look-up wants to see, side by side. So a look-up reads one line of memory before the entry's own, where a usual hash table
-//! with entries behind slots reads three: among a million pages that is most of its cost.
+//! Look-up table from hashes to slots.
+//!
+//! Each place contains part of the hash, the slot, and the part of the slot's entry that a look-up reads, next to each
+//! other. A look-up therefore reads one cache line before the entry's own, where a usual hash table with entries in
+//! slots reads three: among a million pages that is most of its cost.
 
 use std::hash::{BuildHasher, RandomState};
 
-/// The part of the places that may be taken: four fifths.
+/// Maximum load of the table: four fifths of the places.
 const MOST: usize = 4;
 const MOST_OF: usize = 5;
-/// The part of a grown table that is new: a quarter. Doubling the table would leave half of it vacant for a long time.
+/// Share of a grown table that is new: a quarter. Doubling the table would leave half of it vacant for a long time.
 const GROWTH_OF: usize = 4;
 
-/// A taken place: half of a hash, a slot, and the part of its entry that is seen here.
+/// Occupied place: half of a hash, a slot, and the visible part of its entry.
 #[derive(Debug)]
 struct Place<T> {
     part: u32,
@@ -18,15 +20,16 @@ struct Place<T> {
     seen: T,
 }
 
-/// Open addressing with linear probing. A removed entry leaves no mark: the entries behind it close the gap.
+/// Hash table with open addressing and linear probing. A removed entry leaves no mark: the entries after it close the
+/// gap.
 #[derive(Debug)]
 pub struct Index<T> {
-    /// The places, of any number; none before the first entry. An entry's place follows from its part of the hash, scaled to
-    /// their number.
+    /// Places, of any number; none before the first entry. An entry's place is its part of the hash, scaled to their
+    /// number.
     places: Vec<Option<Place<T>>>,
     len: usize,
-    /// An odd number of this table alone, so that entries that are near in one table are not near in another. The secret against
-    /// made-up keys is the zone's seed.
+    /// Odd number specific to this table, so that entries close to each other in one table are not close in another.
+    /// The secret against crafted keys is the zone's seed.
     seed: u64,
 }
 
@@ -37,11 +40,12 @@ impl<T> Default for Index<T> {
 }
 
 impl<T> Index<T> {
-    /// Bytes that an entry takes at most, once there are a few: just after the table has grown.
+    /// Maximum number of bytes per entry in a table that is not small, reached just after the table has grown.
     pub const BYTES: usize =
         (size_of::<Option<Place<T>>>() * MOST_OF * GROWTH_OF).div_ceil(MOST * (GROWTH_OF - 1));
 
-    /// The half of a hash that is kept. It alone places an entry, so that a growing table needs no hashes.
+    /// Returns the stored half of a hash. It alone determines the place of an entry, so that a growing table needs no
+    /// hashes.
     fn part_of(&self, hash: u64) -> u32 {
         let product = u128::from(hash ^ self.seed) * u128::from(self.seed);
         (product >> 32) as u32 ^ (product >> 80) as u32
@@ -57,12 +61,13 @@ impl<T> Index<T> {
         if at + 1 == self.places.len() { 0 } else { at + 1 }
     }
 
-    /// How many steps it is from one place to another.
+    /// Returns the number of steps from one place to another.
     fn steps(&self, from: usize, to: usize) -> usize {
         if to >= from { to - from } else { to + self.places.len() - from }
     }
 
-    /// The place of the entry that was entered with `hash` and that `is_it` accepts, by its slot and what is seen of it.
+    /// Returns the place of the entry that was inserted with `hash` and that `is_it` accepts, by its slot and its
+    /// visible part.
     #[inline]
     fn position(&self, hash: u64, is_it: impl Fn(u32, &T) -> bool) -> Option<usize> {
         if self.places.is_empty() {
@@ -79,14 +84,14 @@ impl<T> Index<T> {
         }
     }
 
-    /// The slot that was entered with `hash` and that `is_it` accepts.
+    /// Returns the slot that was inserted with `hash` and that `is_it` accepts.
     #[inline]
     pub fn find(&self, hash: u64, is_it: impl Fn(&T) -> bool) -> Option<(u32, &T)> {
         let at = self.position(hash, |_, seen| is_it(seen))?;
         self.places[at].as_ref().map(|place| (place.slot, &place.seen))
     }
 
-    /// Enters a slot that is not there.
+    /// Inserts a slot that is not in the table.
     pub fn insert(&mut self, hash: u64, slot: u32, seen: T) {
         if (self.len + 1) * MOST_OF > self.places.len() * MOST {
             self.grow();
@@ -110,13 +115,13 @@ impl<T> Index<T> {
         former.into_iter().flatten().for_each(|place| self.put(place));
     }
 
-    /// Changes what is seen of a slot that was entered with `hash`; returns what was.
+    /// Replaces the visible part of a slot that was inserted with `hash`, and returns the former part.
     pub fn replace(&mut self, hash: u64, slot: u32, seen: T) -> Option<T> {
         let at = self.position(hash, |known, _| known == slot)?;
         self.places[at].as_mut().map(|place| std::mem::replace(&mut place.seen, seen))
     }
 
-    /// Takes a slot out that was entered with `hash`; without it nothing changes.
+    /// Removes a slot that was inserted with `hash`. Has no effect if it is not in the table.
     pub fn remove(&mut self, hash: u64, slot: u32) {
         if let Some(at) = self.position(hash, |known, _| known == slot) {
             self.places[at] = None;
@@ -125,7 +130,7 @@ impl<T> Index<T> {
         }
     }
 
-    /// Closes a gap: moves the entries behind it up, but none before the place that its hash gives.
+    /// Closes a gap: moves the entries after it forward, but none before the place of its hash.
     fn close_gap(&mut self, mut gap: usize) {
         let mut at = gap;
         loop {

@@ -1,58 +1,60 @@
-//! Keys: opaque bytes, which a zone hashes with a seed of its own.
+//! Keys: opaque bytes, which a zone hashes with its seed.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
-/// A borrowed key: any bytes, any length.
+/// Borrowed key: any bytes, any length.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyRef<'a>(&'a [u8]);
 
 impl<'a> KeyRef<'a> {
-    /// Names `bytes` as a key.
+    /// Creates a key from `bytes`.
     #[inline]
     pub fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
 
-    /// The key's bytes, as the caller composed them.
+    /// Returns the bytes of the key.
     #[inline]
     pub fn bytes(self) -> &'a [u8] {
         self.0
     }
 }
 
-/// What the keys of a zone are hashed with. It is secret: visitors choose keys, and whoever knew the seed could make any number
-/// of keys of one hash, all of which a look-up of one of them would have to compare.
+/// Seed of the hashes of a zone's keys.
+///
+/// It is secret, because clients control keys: with a known seed, a client could create any number of keys with equal
+/// hashes, and a look-up of one of them would have to compare all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seed(pub u64);
 
 impl Seed {
-    /// A seed that nobody knows.
+    /// Returns a random seed.
     pub fn random() -> Self {
         Self(RandomState::new().hash_one(0))
     }
 
-    /// The XXH3-128 of a key.
+    /// Returns the XXH3-128 of a key.
     #[inline]
     pub fn hash(self, key: &[u8]) -> u128 {
         xxh3_128_with_seed(key, self.0)
     }
 
-    /// A key with its hash.
+    /// Returns a key with its hash.
     #[inline]
     pub fn hashed(self, key: &[u8]) -> Hashed<'_> {
         Hashed { hash: self.hash(key), bytes: key }
     }
 
-    /// Tells files whose keys were hashed with this seed from others; never zero.
+    /// Returns a tag that distinguishes files whose keys were hashed with this seed from others; never zero.
     pub fn tag(self) -> u16 {
         (xxh3_64_with_seed(b"tag", self.0) as u16).max(1)
     }
 }
 
-/// An owned key with its hash.
+/// Owned key with its hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
     hash: u128,
@@ -60,25 +62,25 @@ pub struct Key {
 }
 
 impl Key {
-    /// The key's bytes.
+    /// Returns the bytes of the key.
     pub fn bytes(&self) -> &Arc<[u8]> {
         &self.bytes
     }
 
-    /// Borrows it.
+    /// Borrows the key.
     #[inline]
     pub fn as_ref(&self) -> Hashed<'_> {
         Hashed { hash: self.hash, bytes: &self.bytes }
     }
 
-    /// Whether it is the same key.
+    /// Returns whether both are the same key.
     #[inline]
     pub fn matches(&self, key: Hashed<'_>) -> bool {
         self.hash == key.hash && *self.bytes == *key.bytes
     }
 }
 
-/// A borrowed key with its XXH3-128 under the zone's seed.
+/// Borrowed key with its XXH3-128 under the zone's seed.
 #[derive(Clone, Copy, Debug)]
 pub struct Hashed<'a> {
     hash: u128,
@@ -86,31 +88,31 @@ pub struct Hashed<'a> {
 }
 
 impl<'a> Hashed<'a> {
-    /// The key's bytes.
+    /// Returns the bytes of the key.
     #[inline]
     pub fn bytes(self) -> &'a [u8] {
         self.bytes
     }
 
-    /// Its hash.
+    /// Returns the hash.
     #[inline]
     pub fn hash(self) -> u128 {
         self.hash
     }
 
-    /// Copies it.
+    /// Copies the key.
     pub fn to_owned(self) -> Key {
         Key { hash: self.hash, bytes: self.bytes.into() }
     }
 
-    /// The half of the hash that places a key in its table; the other half picks the shard, so that the two choices
-    /// stay independent.
+    /// Returns the half of the hash that determines the place of a key in its table. The other half selects the shard,
+    /// so that both are independent.
     #[inline]
     pub fn table_hash(self) -> u64 {
         self.hash as u64
     }
 
-    /// The half of the hash that picks the shard.
+    /// Returns the half of the hash that selects the shard.
     #[inline]
     pub fn shard_hash(self) -> u64 {
         (self.hash >> 64) as u64
@@ -125,7 +127,7 @@ mod tests {
 
     #[test]
     fn keys_that_were_made_for_one_hash_share_none_under_a_seed() {
-        // What XXH3's own secret blots out of two lanes, and a sum of the rest that is always the same.
+        // XXH3's default secret cancels a part of two lanes, and the sum of the rest is constant.
         let made = |n: u32| {
             let mut key = [b'x'; 512];
             key[..4].copy_from_slice(&[0xb8, 0xfe, 0x6c, 0x39]);

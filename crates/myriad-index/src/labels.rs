@@ -1,20 +1,20 @@
-//! Which entries of a shard bear a label: the inverted index behind purges by URL and tag.
+//! Inverted index of the entries in a shard that have a label, for purges by URL and tag.
 
 use std::collections::BTreeSet;
 
-/// Pairs of label and slot, in order: a label's slots lie side by side, and taking one out costs the same however many
-/// there are.
+/// Ordered pairs of label and slot: the slots of a label are adjacent, and removing a slot costs the same for any
+/// number of slots.
 #[derive(Debug, Default)]
 pub struct Labels(BTreeSet<Pair>);
 
-/// The halves of a label and a slot: twelve bytes, where a whole label would be aligned to make sixteen.
+/// Halves of a label, and a slot: twelve bytes, where the alignment of a whole label would require sixteen.
 type Pair = (u32, u32, u32);
 
 fn pair(label: u64, slot: u32) -> Pair {
     ((label >> 32) as u32, label as u32, slot)
 }
 
-/// How far a walk over the slots of some labels has come.
+/// Progress of a walk over the slots of some labels.
 #[derive(Debug, Default)]
 pub struct Walk {
     label: usize,
@@ -22,28 +22,28 @@ pub struct Walk {
 }
 
 impl Walk {
-    /// Whether it has come to the end of `labels`, which must be those of each step.
+    /// Returns whether the walk has finished all `labels`, which must be the same in each step.
     pub fn is_over(&self, labels: &[u64]) -> bool {
         self.label >= labels.len()
     }
 }
 
 impl Labels {
-    /// Bytes that a pair takes, with what the tree adds and leaves empty.
+    /// Number of bytes per pair, including the overhead and the unused space of the tree.
     pub const BYTES: usize = 32;
 
-    /// Notes that the entry in a slot bears a label.
+    /// Records that the entry in a slot has a label.
     pub fn insert(&mut self, label: u64, slot: u32) {
         self.0.insert(pair(label, slot));
     }
 
-    /// Notes that it no longer does.
+    /// Records that the entry in a slot no longer has a label.
     pub fn remove(&mut self, label: u64, slot: u32) {
         self.0.remove(&pair(label, slot));
     }
 
-    /// The next slots whose entries bear one of `labels`, `most` of them at most, looking for as many labels at most. To be called
-    /// until the walk is over; entries may come and go in between.
+    /// Returns up to `most` next slots whose entries have one of `labels`, after a search of up to `most` labels. It is
+    /// called until the walk is complete. Entries may be added and removed between the calls.
     pub fn next(&self, labels: &[u64], walk: &mut Walk, most: usize) -> Vec<u32> {
         let mut slots = Vec::new();
         for label in labels.iter().skip(walk.label).take(most) {
@@ -59,7 +59,7 @@ impl Labels {
         slots
     }
 
-    /// The slots whose entries bear `label`.
+    /// Returns the slots whose entries have `label`.
     pub fn slots(&self, label: u64) -> impl Iterator<Item = u32> {
         self.0.range(pair(label, 0)..=pair(label, u32::MAX)).map(|(.., slot)| *slot)
     }

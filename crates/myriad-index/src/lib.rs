@@ -1,16 +1,17 @@
-//! What both tiers of a zone find, purge and evict pages by. It holds no page, and knows neither memory nor disk.
+//! Data structures by which both tiers of a zone find, purge and evict pages. This crate stores no pages, and is
+//! independent of memory and disk.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
 //! | `key`, `selection`, `name` | keys and their hash; variants of a key; the names of their files |
-//! | `index` | the table of a look-up: from the hash of a key to a slot |
-//! | `s3_fifo`, `ghost` | which page leaves next, in both tiers; what left not long ago |
-//! | `labels` | which slots bear a label: URL or tag |
+//! | `index` | look-up table: from the hash of a key to a slot |
+//! | `s3_fifo`, `ghost` | eviction order in both tiers; recently evicted values |
+//! | `labels` | index from labels (URL or tag) to slots |
 //! | `notes` | small facts about keys that are not stored |
 //! | `ledger` | the cap on bytes |
-//! | `metadata` | what callers keep with a page, and how it is kept |
-//! | `purge/` | purges: what is asked for, which are in force, what a restart must know |
-//! | `ticket` | waiting for a value that another thread gives |
+//! | `metadata` | callers' metadata of a page, and its stored form |
+//! | `purge/` | purges: requests, purges in force, records for a restart |
+//! | `ticket` | waiting for a value from another thread |
 //!
 //! Time is a parameter everywhere: `now` is milliseconds since the Unix epoch. Waiting uses [`std::task`] wakers.
 

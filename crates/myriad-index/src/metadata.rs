@@ -1,50 +1,52 @@
-//! Metadata: what callers keep with the objects that they store.
+//! Metadata of callers for the objects that they store.
 
-/// Whether a purge covers a stored object, by its key and metadata.
+/// Predicate that returns whether a purge covers a stored object, by its key and metadata.
 pub type Covers<M> = Box<dyn Fn(&[u8], <M as Metadata>::View<'_>) -> bool + Send + Sync>;
 
-/// The metadata that a caller keeps with every object.
+/// Metadata that a caller stores with every object.
 ///
-/// A value on its own owns its texts. In an object the texts lie between key and body, in one piece of memory: each further
-/// piece would cost memory a million times, and a hit time.
+/// A separate value owns its texts. In an object the texts are between key and body, in the same allocation: a further
+/// allocation would cost memory for each of a million objects, and time for each hit.
 pub trait Metadata: Sized + Send + Sync + 'static {
-    /// What the caller keeps with an alternative encoding; `()` where nothing.
+    /// Caller's metadata of an alternative encoding; `()` for none.
     type Alternative: Send + Sync + 'static;
 
-    /// What an object keeps of a value, the texts left out.
+    /// Part of a value stored in an object, without the texts.
     type Kept: Send + Sync + 'static;
 
-    /// A value as it is looked at, wherever its texts are.
+    /// View of a value, independent of the location of its texts.
     type View<'a>: Copy;
 
-    /// Looks at a value on its own.
+    /// Returns a view of a separate value.
     fn view(&self) -> Self::View<'_>;
 
-    /// Takes the texts off a value: they are appended to `texts`.
+    /// Converts a value to its stored form, and appends its texts to `texts`.
     fn keep(self, texts: &mut Vec<u8>) -> Self::Kept;
 
-    /// Looks at a value in an object; `texts` are what [`Self::keep`] appended.
+    /// Returns a view of a value in an object. `texts` are the bytes appended by [`Self::keep`].
     fn view_kept<'a>(kept: &'a Self::Kept, texts: &'a [u8]) -> Self::View<'a>;
 
-    /// Heap bytes that `kept` owns, beyond its own size and the texts.
+    /// Returns the number of heap bytes that `kept` owns, in addition to its own size and the texts.
     fn weight(kept: &Self::Kept) -> usize;
 
-    /// Gives each label of a value: a hash of a URL or tag by which it may be purged ([`crate::Covered::Exact`]). A value must
-    /// always give the same labels. Each is accounted with 32 bytes.
+    /// Calls `each` with each label of a value: a hash of a URL or tag by which it may be purged
+    /// ([`crate::Covered::Exact`]). A value must always have the same labels. Each is accounted with 32 bytes.
     fn labels(_view: Self::View<'_>, _each: &mut dyn FnMut(u64)) {}
 
-    /// The labels of the URL, which a claim knows before there is a response.
+    /// Returns the labels of the URL, which a claim has before the response arrives.
     fn address(_view: Self::View<'_>) -> Option<[u64; 2]> {
         None
     }
 
-    /// Reads the rule of a purge ([`crate::Covered::Rule`]): as it was given, now or before a restart of perhaps an older
-    /// build. `None` where it is none: such a purge is refused, or, where it was accepted before, covers everything.
+    /// Parses the rule of a purge ([`crate::Covered::Rule`]), which was given now or before a restart, perhaps to an
+    /// older build.
+    ///
+    /// `None` for an invalid rule: such a purge is rejected, or, if it was accepted before, covers everything.
     fn covers(_rule: &[u8]) -> Option<Covers<Self>> {
         None
     }
 
-    /// Heap bytes that the metadata of an alternative owns, beyond its own size.
+    /// Returns the number of heap bytes that the metadata of an alternative owns, in addition to its own size.
     fn alternative_weight(_alternative: &Self::Alternative) -> usize {
         0
     }

@@ -1,22 +1,22 @@
-//! Names of files, as nginx gives them: the MD5 of the key in hexadecimal, below folders made of its last digits.
+//! Names of files, as in nginx: the MD5 of the key in hexadecimal, in folders named by its last digits.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use md5::{Digest, Md5};
 
-/// The name of a file in a zone's folder.
+/// Name of a file in a zone's folder.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name(pub [u8; 16]);
 
 impl Name {
-    /// The file of a key: what people and plugins that clear caches look for.
+    /// Returns the name of a key's file, which cache-clearing plugins and administrators look for.
     pub fn of_key(key: &[u8]) -> Self {
         Self(Md5::digest(key).into())
     }
 
-    /// The file of one variant of a key. Its name depends on the family as well, so that variants cannot be found any more once
-    /// the key's own file is removed.
+    /// Returns the name of the file of a key's variant. It depends on the family as well, so that variants cannot be
+    /// found any more after the key's own file is removed.
     pub fn of_variant(key: &[u8], family: u64, variant: &[u8]) -> Self {
         let mut hash = Md5::new();
         hash.update(key);
@@ -26,7 +26,7 @@ impl Name {
         Self(hash.finalize().into())
     }
 
-    /// The name that a file has, if it is one of ours.
+    /// Parses the name of a file; `None` if this program does not use such a name.
     pub fn parse(text: &[u8]) -> Option<Self> {
         let digits: &[u8; 32] = text.try_into().ok()?;
         let mut bytes = [0; 16];
@@ -36,7 +36,8 @@ impl Name {
         Some(Self(bytes))
     }
 
-    /// The path of the file: below `root`, in folders by `levels`, each of which takes so many digits from the end of the name.
+    /// Returns the path of the file below `root`. Each of `levels` is a folder, named by that number of digits from the
+    /// end of the name.
     pub fn path(self, root: &Path, levels: &[u8]) -> PathBuf {
         let text = self.text();
         let mut path = PathBuf::with_capacity(root.as_os_str().len() + 48);
@@ -54,13 +55,13 @@ impl Name {
     fn text(self) -> String {
         let mut text = String::with_capacity(32);
         for byte in self.0 {
-            // Writing to a String cannot fail.
+            // Writing to a `String` cannot fail.
             let _ = write!(text, "{byte:02x}");
         }
         text
     }
 
-    /// Bits that place the name in a table; an MD5 is as good as random.
+    /// Returns the bits that determine the place of the name in a table. The bits of an MD5 are evenly distributed.
     pub fn table_hash(self) -> u64 {
         u64::from_le_bytes(self.0[..8].try_into().unwrap_or_default())
     }
@@ -72,7 +73,7 @@ impl std::fmt::Debug for Name {
     }
 }
 
-/// Lower case only: nothing here writes another.
+/// Parses a digit in lower case; this program writes no upper case.
 fn digit(byte: u8) -> Option<u8> {
     match byte {
         b'0'..=b'9' => Some(byte - b'0'),

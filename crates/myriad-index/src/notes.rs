@@ -1,8 +1,8 @@
-//! Small facts about keys that are not stored: how often they were asked for, and until when they count as
+//! Small facts about keys that are not stored: the number of their requests, and the time until which they count as
 //! uncacheable.
 //!
-//! Notes are kept in a table of fixed size, eight to a set; a new one takes the place of the one that was touched longest ago.
-//! Losing a note costs a fetch at most, so keys are told apart by 64 bits of their hash alone.
+//! Notes are in a table of fixed size, with eight in a set. A new note replaces the note that was used least recently.
+//! Losing a note costs at most one fetch, so 64 bits of a key's hash are sufficient to identify it.
 
 const WAYS: usize = 8;
 
@@ -14,26 +14,26 @@ struct Note {
     uses: u32,
 }
 
-/// Notes on keys, of a fixed number.
+/// Fixed number of notes on keys.
 #[derive(Debug)]
 pub struct Notes {
-    /// Empty until the first note is taken.
+    /// Empty until the first note.
     table: Vec<Note>,
     sets: usize,
-    /// Notes that were taken at least once: the others take no memory yet.
+    /// Number of notes used at least once. The others occupy no memory yet.
     taken: usize,
 }
 
 impl Notes {
-    /// Bytes of one set, the unit of capacity.
+    /// Size of a set, the unit of capacity, in bytes.
     pub const SET_BYTES: usize = WAYS * size_of::<Note>();
 
-    /// A table of so many sets, at least one. It takes no memory before its first note.
+    /// Creates a table of `sets` sets, at least one. It occupies no memory before its first note.
     pub fn new(sets: usize) -> Self {
         Self { table: Vec::new(), sets: sets.max(1), taken: 0 }
     }
 
-    /// Bytes that are reserved for notes, and not used.
+    /// Returns the number of bytes that are reserved for notes and unused.
     pub fn unused_bytes(&self) -> usize {
         (self.sets * WAYS).saturating_sub(self.taken) * size_of::<Note>()
     }
@@ -64,7 +64,7 @@ impl Notes {
         &mut set[index]
     }
 
-    /// Counts one more use, starting anew after `inactive_ms` without one.
+    /// Counts a use and returns the count, which restarts after `inactive_ms` without a use.
     pub fn count(&mut self, tag: u64, now: u64, inactive_ms: u64) -> u32 {
         let note = self.find_or_take(tag);
         if now.saturating_sub(note.touched) >= inactive_ms {
@@ -75,26 +75,26 @@ impl Notes {
         note.uses
     }
 
-    /// Notes that claims of a key pass until a time, in ms since the epoch.
+    /// Records that claims of a key pass until a time, in ms since the epoch.
     pub fn set_pass(&mut self, tag: u64, now: u64, until: u64) {
         let note = self.find_or_take(tag);
         note.touched = now.max(1);
         note.pass_until = until;
     }
 
-    /// Whether claims of a key pass.
+    /// Returns whether claims of a key pass.
     pub fn passes(&mut self, tag: u64, now: u64) -> bool {
         self.find(tag).is_some_and(|n| now < n.pass_until)
     }
 
-    /// From now on claims of a key do not pass.
+    /// Clears the mark by which claims of a key pass.
     pub fn clear_pass(&mut self, tag: u64) {
         if let Some(note) = self.find(tag) {
             note.pass_until = 0;
         }
     }
 
-    /// Forgets all notes.
+    /// Removes all notes.
     pub fn clear(&mut self) {
         self.table.fill(Note::default());
         self.taken = 0;

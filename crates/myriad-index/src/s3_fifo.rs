@@ -1,63 +1,65 @@
-//! The eviction queue: S3-FIFO (Yang et al., SOSP 2023) over a paged slab, aware of weights.
+//! Eviction queue: S3-FIFO (Yang et al., SOSP 2023) over a paged slab, with weights.
 //!
 //! ```text
-//!   insert --> newcomers --hit--> main --> hit since it last came by? once more round
-//!      |           |                '----> else: evicted
+//!   insert --> new values --hit--> main --> hit since the last check? retained for one more round
+//!      |           |                 '----> else: evicted
 //!      |           '--not hit--> evicted, and remembered as a ghost
 //!      '--- remembered as a ghost: to main at once
 //! ```
 //!
-//! A hit counts up to three and moves nothing. Values that a scan brings in leave first, and displace none that was hit. A value
-//! that left too early is recognised when it comes back. A value that weighs much more than others holds the
-//! room of several, so it must be hit more often to stay.
+//! A hit counts up to three and moves nothing. Values brought in by a scan are evicted first, and displace no value
+//! that was hit. A value that was evicted too early is recognized when it is inserted again. A value that is much
+//! heavier than others occupies the room of several, so it needs more hits to remain.
 //!
-//! The shares were chosen by hit rates on eight traces, `bench/eviction`.
+//! The shares were selected by hit rates on eight traces, `bench/eviction`.
 
 use crate::ghost::Ghost;
 
-/// Slots of the first page; each further one has twice as many as the one before. Pages are never moved, so a growing queue copies
-/// no values while its shard is locked. They are few, so that the list of them stays in the processor's cache.
+/// Number of slots in the first page; each further page has twice as many as its predecessor.
+///
+/// Pages are never moved, so a growing queue copies no values while its shard is locked. Their number is small, so that
+/// the list of them remains in the processor's cache.
 const FIRST_PAGE: usize = 32;
-/// The part of all values that may be newcomers while there are others: one in so many.
+/// Divisor of the number of values: the share of new values while the main queue is not empty.
 const NEWCOMERS: usize = 20;
-/// Hits that are counted.
+/// Maximum number of counted hits.
 const MOST_USES: u8 = 3;
-/// How many values the mean weight is taken over, as a power of two.
+/// Number of values in the mean weight, as a power of two.
 const MEAN_OVER: u32 = 6;
 
 const NIL: u32 = u32::MAX;
 
 #[derive(Debug)]
 struct Slot<T> {
-    /// Towards the head (newer).
+    /// Next slot towards the head (newer).
     newer: u32,
-    /// Towards the tail (older); for a vacant slot, the next vacant one.
+    /// Next slot towards the tail (older); for a vacant slot, the next vacant slot.
     older: u32,
-    /// Hits since it came in, or last came by; no more than [`MOST_USES`].
+    /// Number of hits since the insertion or the last check, at most [`MOST_USES`].
     uses: u8,
     lane: Lane,
     value: Option<T>,
 }
 
-/// Which of the two queues a value is in.
+/// Queue of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lane {
-    /// Values that have yet to be hit.
+    /// Values without a hit.
     Newcomers,
-    /// Values that were hit, or came back.
+    /// Values that were hit, or inserted again.
     Main,
 }
 
-/// How a value stands in the queue: what a restart should find again.
+/// Position of a value in the queue, in the form that a restart restores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// Its queue.
+    /// Queue of the value.
     pub lane: Lane,
-    /// Hits that are counted.
+    /// Number of counted hits.
     pub uses: u8,
 }
 
-/// A list through slots. Values enter at the head and are looked at when they have come to the tail.
+/// Linked list through slots. Values are inserted at the head and checked at the tail.
 #[derive(Clone, Copy, Debug)]
 struct List {
     head: u32,
@@ -69,7 +71,7 @@ impl List {
     const EMPTY: Self = Self { head: NIL, tail: NIL, len: 0 };
 }
 
-/// The page of an index, and the place in it.
+/// Returns the page of an index, and the position in it.
 #[inline]
 fn place(index: u32) -> (usize, usize) {
     let above = index as usize + FIRST_PAGE;
@@ -77,14 +79,14 @@ fn place(index: u32) -> (usize, usize) {
     (page as usize, above - (FIRST_PAGE << page))
 }
 
-/// Values in the order in which they should leave, each at an index of its own for as long as it stays.
+/// Values in the order of their eviction, each at a fixed index.
 #[derive(Debug)]
 pub struct S3Fifo<T> {
     pages: Vec<Vec<Slot<T>>>,
     vacant: u32,
     lists: [List; 2],
     ghost: Ghost,
-    /// Mean weight of the values that came to a tail lately, times 2 to the power of [`MEAN_OVER`].
+    /// Mean weight of the values that reached a tail recently, times 2 to the power of [`MEAN_OVER`].
     mean: u64,
 }
 
@@ -95,20 +97,20 @@ impl<T> Default for S3Fifo<T> {
 }
 
 impl<T> S3Fifo<T> {
-    /// Bytes that one value takes here, its own size included.
+    /// Number of bytes per value, including its size.
     pub const SLOT_BYTES: usize = size_of::<Slot<T>>() + Ghost::BYTES * 7 / 10;
 
-    /// Values in it.
+    /// Returns the number of values.
     pub fn len(&self) -> usize {
         self.lists[0].len + self.lists[1].len
     }
 
-    /// Whether there are no values in it.
+    /// Returns whether the queue is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// One more than the highest index ever used.
+    /// Returns the highest index ever used plus one.
     pub fn slots(&self) -> u32 {
         let before = |pages: usize| (FIRST_PAGE << (pages - 1)) - FIRST_PAGE;
         self.pages.last().map_or(0, |last| before(self.pages.len()) + last.len()) as u32
@@ -124,38 +126,38 @@ impl<T> S3Fifo<T> {
         &mut self.pages[page][at]
     }
 
-    /// The value at an index, `None` for a vacant or unused one.
+    /// Returns the value at an index; `None` for a vacant or unused index.
     pub fn at(&self, index: u32) -> Option<&T> {
         let (page, at) = place(index);
         self.pages.get(page)?.get(at)?.value.as_ref()
     }
 
-    /// As [`Self::at`], to change it.
+    /// Like [`Self::at`], for changes.
     pub fn at_mut(&mut self, index: u32) -> Option<&mut T> {
         let (page, at) = place(index);
         self.pages.get_mut(page)?.get_mut(at)?.value.as_mut()
     }
 
-    /// The value at an index, counted as hit so often.
+    /// Returns the value at an index after counting `times` hits on it.
     pub fn hit(&mut self, index: u32, times: u8) -> Option<&mut T> {
         let slot = self.slot_mut(index);
         slot.uses = slot.uses.saturating_add(times).min(MOST_USES);
         slot.value.as_mut()
     }
 
-    /// Evicted values that are remembered at this moment.
+    /// Returns the current number of evicted values to remember.
     fn remembered(&self) -> usize {
         self.len() * 7 / 10
     }
 
-    /// Enters a value; `hash` is what it is remembered by when it leaves.
+    /// Inserts a value. `hash` identifies it among the remembered values.
     pub fn insert(&mut self, value: T, hash: u64) -> u32 {
         let most = self.remembered();
         let lane = if self.ghost.recall(hash, most) { Lane::Main } else { Lane::Newcomers };
         self.insert_as(value, Standing { lane, uses: 0 })
     }
 
-    /// Enters a value as it stood before.
+    /// Inserts a value at its former position.
     pub fn insert_as(&mut self, value: T, Standing { lane, uses }: Standing) -> u32 {
         let slot = Slot { newer: NIL, older: NIL, uses: uses.min(MOST_USES), lane, value: Some(value) };
         let index = if self.vacant == NIL {
@@ -178,7 +180,7 @@ impl<T> S3Fifo<T> {
         index
     }
 
-    /// Puts a slot at the head of a queue.
+    /// Inserts a slot at the head of a queue.
     fn link(&mut self, index: u32, lane: Lane) {
         let list = &mut self.lists[lane as usize];
         let older = std::mem::replace(&mut list.head, index);
@@ -192,7 +194,7 @@ impl<T> S3Fifo<T> {
         (slot.newer, slot.older, slot.lane) = (NIL, older, lane);
     }
 
-    /// Takes a slot out of its queue.
+    /// Removes a slot from its queue.
     fn unlink(&mut self, index: u32) {
         let Slot { newer, older, lane, .. } = *self.slot(index);
         match newer {
@@ -206,7 +208,7 @@ impl<T> S3Fifo<T> {
         self.lists[lane as usize].len -= 1;
     }
 
-    /// Takes out the value at an index that was used; `None` for a vacant one.
+    /// Removes the value at an index that was used; `None` for a vacant index.
     pub fn remove(&mut self, index: u32) -> Option<T> {
         let value = self.slot_mut(index).value.take()?;
         self.unlink(index);
@@ -215,7 +217,7 @@ impl<T> S3Fifo<T> {
         Some(value)
     }
 
-    /// Remembers a newcomer that is about to be removed to make room: if it comes back soon, it is no newcomer any more.
+    /// Remembers a new value that is about to be evicted: if it is inserted again soon, it goes to the main queue.
     pub fn remember(&mut self, index: u32, hash: u64) {
         if self.slot(index).lane == Lane::Newcomers {
             let most = self.remembered();
@@ -223,7 +225,7 @@ impl<T> S3Fifo<T> {
         }
     }
 
-    /// The values, newcomers before others and each queue from the oldest on.
+    /// Returns the values, new values first and each queue from the oldest on.
     pub fn in_order(&self) -> impl Iterator<Item = (&T, Standing)> {
         let walk = |lane: Lane| {
             let mut next = self.lists[lane as usize].tail;
@@ -236,7 +238,7 @@ impl<T> S3Fifo<T> {
         walk(Lane::Newcomers).chain(walk(Lane::Main))
     }
 
-    /// Puts the values in the order of a key, the least becoming the oldest. All are newcomers then.
+    /// Sorts the values by a key, with the least as the oldest. All become new values.
     pub fn sort_by_key<K: Ord>(&mut self, key: impl Fn(&T) -> K) {
         let mut order: Vec<(K, u32)> =
             (0..self.slots()).filter_map(|index| Some((key(self.at(index)?), index))).collect();
@@ -247,8 +249,9 @@ impl<T> S3Fifo<T> {
         }
     }
 
-    /// The value that should leave next. `unseen` takes the hits that a value has counted by itself. It ends because every step
-    /// counts a hit down or a newcomer in.
+    /// Returns the next value to evict. `unseen` takes the hits that a value has counted itself.
+    ///
+    /// The loop terminates because every step decrements a count of hits or moves a new value to the main queue.
     pub fn victim(&mut self, weight: impl Fn(&T) -> u64, unseen: impl Fn(&T) -> u8) -> Option<u32> {
         loop {
             let [newcomers, main] = self.lists;
@@ -276,7 +279,7 @@ impl<T> S3Fifo<T> {
         }
     }
 
-    /// Whether a value weighs half as much again as the mean, of which it becomes a part.
+    /// Returns whether a value is heavier than one and a half times the mean, and adds it to the mean.
     fn is_heavy(&mut self, index: u32, weight: &impl Fn(&T) -> u64) -> bool {
         let weight = self.at(index).map_or(0, weight);
         if self.mean == 0 {

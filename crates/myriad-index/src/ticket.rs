@@ -1,4 +1,4 @@
-//! A value that another thread will give.
+//! Value that another thread will provide.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -14,20 +14,20 @@ enum State<T> {
     Gone,
 }
 
-/// Gives the value. Dropped before, it ends the wait without one.
+/// Provider of the value. Dropping it completes the wait without a value.
 pub struct Giver<T>(Arc<Mutex<State<T>>>);
 
-/// Waits for the value; `None` comes where the giver was dropped.
+/// Future of the value; `None` if the giver was dropped.
 pub struct Ticket<T>(Arc<Mutex<State<T>>>);
 
-/// A value to come: who gives it, and who waits for it.
+/// Creates a giver of a value, and the ticket that waits for the value.
 pub fn ticket<T>() -> (Giver<T>, Ticket<T>) {
     let state = Arc::new(Mutex::new(State::Waiting(None)));
     (Giver(Arc::clone(&state)), Ticket(state))
 }
 
 impl<T> Giver<T> {
-    /// Gives the value and wakes the task that waits.
+    /// Provides the value and wakes the waiting task.
     pub fn give(self, value: T) {
         self.end(State::Given(value));
     }

@@ -1,4 +1,4 @@
-//! The error log: nginx's line format, and several targets, each with a level of its own.
+//! Error log in nginx's line format, with several targets, each with a separate level.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
@@ -16,21 +16,21 @@ use crate::log_file::LogFile;
 use crate::repeats::{Held, Repeats};
 use crate::syslog::Syslog;
 
-/// What standard error remembers of its messages.
+/// Recent messages of standard error.
 static STDERR: Repeats = Repeats::new();
 
-/// Where lines go.
+/// Destination of lines.
 #[derive(Clone, Debug)]
 pub enum Sink {
-    /// A shared file.
+    /// Shared file.
     File(Arc<LogFile>),
     /// Standard error of the process (`error_log stderr`).
     Stderr,
-    /// A syslog server.
+    /// Syslog server.
     Syslog(Arc<Syslog>),
 }
 
-/// Whether both are the same file, opened once, or the same server.
+/// Compares identity: equal sinks use the same open file or the same server.
 impl PartialEq for Sink {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
@@ -53,7 +53,7 @@ impl Sink {
         }
     }
 
-    /// A sink that cannot be written to is passed over: there is nowhere left to say so.
+    /// Writes a line. Errors are ignored, because no other place to report them exists.
     fn write(&self, level: Level, line: &str) {
         match self {
             Self::File(file) => drop(file.append(line.as_bytes())),
@@ -62,7 +62,8 @@ impl Sink {
         }
     }
 
-    /// Writes how often messages were held back whose time is over at `now_ms`, milliseconds since the epoch.
+    /// Writes the number of suppressed repetitions of each message whose interval is over at `now_ms`, in milliseconds
+    /// since the epoch.
     pub(crate) fn write_repeats(&self, now_ms: u64) {
         for held in self.repeats().due(now_ms) {
             self.write_held(&held);
@@ -82,7 +83,7 @@ impl Sink {
         } else {
             let mut line = String::with_capacity(128);
             begin_line(&mut line, now_s, held.level, None);
-            // As syslog daemons word it, which tools know.
+            // Wording of syslog daemons, which tools recognize.
             let _ = write!(line, "message repeated {} times: [", held.lines);
             push_escaped(&mut line, &held.text);
             line.push_str("]\n");
@@ -92,73 +93,74 @@ impl Sink {
     }
 }
 
-/// Target of one `error_log` directive: a sink, its level and the form of its lines.
+/// Target of an `error_log` directive: a sink with its level and line format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// Where lines go.
+    /// Destination of the lines.
     pub sink: Sink,
     /// Least severe level that is written.
     pub level: Level,
-    /// Whether lines are JSON (`format=json`).
+    /// Writes lines as JSON (`format=json`).
     pub is_json: bool,
-    /// Whether the same message is written as often as it comes (`repeat=all`).
+    /// Writes every repetition of a message (`repeat=all`).
     pub repeats_all: bool,
 }
 
 impl Target {
-    /// A target with lines of nginx's form.
+    /// Creates a target with lines in nginx's format.
     pub fn new(sink: Sink, level: Level) -> Self {
         Self { sink, level, is_json: false, repeats_all: false }
     }
 }
 
-/// The targets of one context; cheap to clone.
+/// Targets of a context; cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorLog {
     targets: Arc<[Target]>,
     threshold: Option<Level>,
 }
 
-/// A message, as it goes to every target.
+/// Message for all targets.
 struct Message {
     now_ms: u64,
     level: Level,
     connection: Option<u64>,
-    /// Message and account of the request.
+    /// Message with the request context.
     text: String,
-    /// Where the account begins.
+    /// Position of the request context in `text`.
     context: usize,
 }
 
 impl ErrorLog {
-    /// A log that writes each line to every target whose level admits it.
+    /// Creates a log that writes each line to every target whose level admits it.
     pub fn new(targets: Vec<Target>) -> Self {
         let threshold = targets.iter().map(|target| target.level).max();
         Self { targets: targets.into(), threshold }
     }
 
-    /// A log on standard error, used until the configuration names another.
+    /// Creates a log on standard error, used until the configuration sets another.
     pub fn stderr(level: Level) -> Self {
         Self::new(vec![Target::new(Sink::Stderr, level)])
     }
 
-    /// Whether any target takes this level. It costs one comparison: ask before a message is formatted.
+    /// Returns whether any target accepts this level. Callers should test it before formatting a message; it costs a
+    /// single comparison.
     pub fn enabled(&self, level: Level) -> bool {
         self.threshold.is_some_and(|threshold| level <= threshold)
     }
 
-    /// Whether a line of this level goes to standard error.
+    /// Returns whether a line of this level is written to standard error.
     pub fn reaches_stderr(&self, level: Level) -> bool {
         self.targets.iter().any(|target| matches!(target.sink, Sink::Stderr) && level <= target.level)
     }
 
-    /// Writes `date [level] pid#tid: *connection message`; a target that cannot be written to is passed over,
-    /// since there is nowhere left to say so. `connection` is the serial number of the client connection.
+    /// Writes `date [level] pid#tid: *connection message`. Write errors are ignored, because no other place to report
+    /// them exists. `connection` is the serial number of the client connection.
     pub fn write(&self, level: Level, connection: Option<u64>, message: fmt::Arguments<'_>) {
         self.write_with(level, connection, message, format_args!(""));
     }
 
-    /// As [`ErrorLog::write`], with nginx's account of the request behind the message: `, client: …`.
+    /// Writes like [`ErrorLog::write`], followed by nginx's request context: `, client: …`.
     pub fn write_with(
         &self,
         level: Level,
@@ -175,7 +177,8 @@ impl ErrorLog {
         }
     }
 
-    /// As [`ErrorLog::write_with`], to every target whatever its level, as often as it comes (`debug_connection`).
+    /// Writes like [`ErrorLog::write_with`], but to every target regardless of its level, and without suppressing
+    /// repetitions (`debug_connection`).
     pub fn write_everywhere(
         &self,
         level: Level,
@@ -198,7 +201,7 @@ impl Message {
         context: fmt::Arguments<'_>,
     ) -> Self {
         let mut text = String::with_capacity(192);
-        // Writing to a String cannot fail; a Display that reports an error loses its own text only.
+        // Writing to a String cannot fail; if a Display implementation returns an error, only its text is lost.
         let _ = text.write_fmt(message);
         let begin = text.len();
         let _ = text.write_fmt(context);
@@ -236,7 +239,7 @@ impl Message {
     }
 }
 
-/// Milliseconds since the epoch.
+/// Returns the milliseconds since the epoch.
 fn now_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_millis() as u64)
 }

@@ -1,4 +1,4 @@
-//! Lines of the error log as JSON (`error_log … format=json`): an object a line.
+//! Error log lines as JSON (`error_log … format=json`): an object per line.
 
 use std::fmt::Write as _;
 
@@ -8,16 +8,16 @@ use myriad_conf::settings::Level;
 use crate::escaped::is_unsafe;
 use crate::local_time;
 
-/// What a line tells beside its message.
+/// Fields of a line in addition to its message.
 pub(crate) struct Head {
     pub(crate) now_s: u64,
     pub(crate) level: Level,
     pub(crate) connection: Option<u64>,
-    /// How many lines it stands for, where it tells of a repetition.
+    /// Number of suppressed lines, if the line reports repetitions.
     pub(crate) repeated: Option<u64>,
 }
 
-/// Fields of nginx's account of a request, in its order: how each begins in the text, its name, whether it is quoted.
+/// Fields of nginx's request context in order: the text before the value, the name, and whether the value is quoted.
 const FIELDS: [(&str, &str, bool); 7] = [
     (", client: ", "client", false),
     (", server: ", "server", false),
@@ -28,7 +28,8 @@ const FIELDS: [(&str, &str, bool); 7] = [
     (", referrer: \"", "referrer", true),
 ];
 
-/// The line of a message, end included. `context` is nginx's account of the request, which becomes fields.
+/// Returns the line of a message, including its terminator. `context` is nginx's request context, which is split into
+/// fields.
 pub(crate) fn line(head: &Head, message: &str, context: &str) -> String {
     let mut line = String::with_capacity(160 + message.len() + context.len());
     let time = format_time_iso8601(head.now_s, local_time::offset_minutes(head.now_s));
@@ -54,8 +55,8 @@ pub(crate) fn line(head: &Head, message: &str, context: &str) -> String {
     line
 }
 
-/// The fields of an account. A value ends where the next field begins that there can be: what a client wrote into its request cannot
-/// give it another address, which stands before.
+/// Returns the fields of a request context. A value extends to the start of the next possible field. Client-controlled
+/// text in the request line cannot change the client address, because the address precedes it.
 fn fields(context: &str) -> Vec<(&'static str, &str)> {
     let mut found: Vec<(&'static str, usize, usize, bool)> = Vec::new();
     let mut from = 0;

@@ -1,19 +1,20 @@
-//! Logs as nginx writes them: the error log, access logs, syslog, and the local time that stands in their lines.
+//! Logs in nginx's formats: the error log, access logs, syslog, and the local time in their lines.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
-//! | `error_log` | lines of the error log, and the targets that they go to |
-//! | `repeats`, `json_line` | messages that come again and again; lines as JSON |
-//! | `escaped` | messages that stay on one line |
-//! | `once_a_second` | lines that must not fill a log |
-//! | `log_file` | a file that any number of logs share, swapped under them when logs are opened anew |
-//! | `access` | lines of access logs: format, escaping, buffers of a worker, threads that write, logs whose path holds variables |
-//! | `logs` | the log files and syslog servers of a process, each opened once |
+//! | `error_log` | lines of the error log and their targets |
+//! | `repeats`, `json_line` | suppression of repeated messages; lines as JSON |
+//! | `escaped` | escaping of messages to a single line |
+//! | `once_a_second` | rate limit for repeated lines |
+//! | `log_file` | file shared by any number of logs, whose descriptor is replaced when logs are reopened |
+//! | `access` | access logs: format, escaping, buffers of a worker, writer threads, logs with variables in their path |
+//! | `logs` | log files and syslog servers of a process, each opened once |
 //! | `syslog` | lines as datagrams to syslog servers (RFC 3164) |
-//! | [`local_time`] | the time zone |
+//! | [`local_time`] | time zone |
 //!
-//! A line that cannot be written is lost: a full disk or a syslog server that is down must not stop the site. Nothing here knows
-//! what a request is: an access log asks a `myriad_script::Environment` for the values of its line.
+//! A line that cannot be written is lost: a full disk or an unavailable syslog server must not stop the site. This
+//! crate does not depend on the type of requests: an access log gets the values of its line from a
+//! `myriad_script::Environment`.
 
 #![forbid(unsafe_code)]
 
@@ -38,9 +39,9 @@ pub use logs::Logs;
 pub use once_a_second::OnceASecond;
 pub use syslog::Syslog;
 
-/// Mode of log files that are created. URLs in them hold keys that reset passwords and secrets of APIs, so other users of the machine
-/// may not read them.
+/// Mode of new log files. URLs in them contain password reset keys and API secrets, so other users of the machine must
+/// not read them.
 pub const MODE: u32 = 0o640;
 
-/// Severity of a line; handed on for crates that log and need nothing else of `myriad-conf`.
+/// Severity of a line; re-exported for crates that log and need nothing else from `myriad-conf`.
 pub use myriad_conf::settings::Level;

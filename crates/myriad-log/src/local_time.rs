@@ -6,14 +6,14 @@ use std::sync::OnceLock;
 
 use myriad_calendar::TimeZone;
 
-/// A quarter of an hour, seconds: offsets change only at its end, so one that was looked up holds until then.
+/// A quarter of an hour in seconds. Offsets only change at multiples of it, so a cached offset is valid until the next.
 const QUARTER_S: u64 = 900;
 
 thread_local! {
     static LATEST: Cell<(u64, i32)> = const { Cell::new((u64::MAX, 0)) };
 }
 
-/// Minutes east of UTC at `now_s`, seconds since the epoch.
+/// Returns the offset in minutes east of UTC at `now_s`, in seconds since the epoch.
 pub fn offset_minutes(now_s: u64) -> i32 {
     static ZONE: OnceLock<TimeZone> = OnceLock::new();
     let quarter = now_s / QUARTER_S;
@@ -26,7 +26,7 @@ pub fn offset_minutes(now_s: u64) -> i32 {
     offset
 }
 
-/// The zone that `TZ` names, else that of `/etc/localtime`, else UTC.
+/// Returns the zone of `TZ`, otherwise that of `/etc/localtime`, otherwise UTC.
 fn of_system() -> TimeZone {
     match std::env::var("TZ") {
         Ok(name) if !name.is_empty() => named(name.trim_start_matches(':')),
@@ -34,7 +34,8 @@ fn of_system() -> TimeZone {
     }
 }
 
-/// A file below `/usr/share/zoneinfo`, an absolute path, or a rule written out (`CET-1CEST,M3.5.0,M10.5.0/3`).
+/// Returns a zone by its name: a file below `/usr/share/zoneinfo`, an absolute path, or a rule
+/// (`CET-1CEST,M3.5.0,M10.5.0/3`).
 fn named(name: &str) -> TimeZone {
     let file = of_file(&Path::new("/usr/share/zoneinfo").join(name));
     file.or_else(|| TimeZone::of_rule(name)).unwrap_or_default()
@@ -81,7 +82,7 @@ mod tests {
     #[test]
     fn what_is_remembered_of_a_quarter_is_what_the_zone_says() {
         let zone = of_system();
-        // Back and forth over quarters, so that each answer but some is of another quarter than the one before it.
+        // Alternates between quarters, so that most results are for a different quarter than the one cached before.
         for at in [1_774_745_999, 1_774_746_000, 1_774_746_899, 1_774_746_900, 1_774_745_999, 0] {
             assert_eq!(offset_minutes(at), zone.offset_s(at.cast_signed()) / 60, "{at}");
         }

@@ -1,4 +1,4 @@
-//! Log files that any number of logs share.
+//! Log files shared by any number of logs.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write as _};
@@ -14,30 +14,30 @@ use crate::repeats::Repeats;
 /// Number of the next file.
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
-/// A file opened for appending, shared by every log that names it.
+/// File opened for appending, shared by every log that uses it.
 #[derive(Debug)]
 pub struct LogFile {
     number: u32,
     path: PathBuf,
-    /// Locked to be read or swapped, never while bytes are written: a slow disk holds up nobody who opens logs anew.
+    /// Locked only to read or replace the descriptor, never during a write: a slow disk does not block reopening.
     file: Mutex<Arc<File>>,
-    /// Whether a write ended within a line, as on a full disk.
+    /// True if a write stopped within a line, for instance on a full disk.
     is_torn: AtomicBool,
-    /// Messages of error logs that came again and again.
+    /// Repeated messages of error logs.
     pub(crate) repeats: Repeats,
 }
 
-/// A write that did not take all: what is left of the bytes was not written.
+/// Partial write: the rest of the bytes was not written.
 #[derive(Debug)]
 pub struct Cut {
-    /// How many bytes were written before the error.
+    /// Number of bytes written before the error.
     pub written: usize,
-    /// What the system said.
+    /// Error of the system.
     pub error: io::Error,
 }
 
 impl LogFile {
-    /// Takes a descriptor opened with `O_APPEND`; `path` is its name in the configuration.
+    /// Creates a log file from a descriptor opened with `O_APPEND`; `path` is its name in the configuration.
     pub fn new(path: PathBuf, descriptor: OwnedFd) -> Self {
         Self {
             number: NEXT.fetch_add(1, Relaxed),
@@ -48,21 +48,21 @@ impl LogFile {
         }
     }
 
-    /// The path as the configuration names it, made absolute by the prefix.
+    /// Returns the configured path, made absolute with the prefix.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Number of the file, counted from 0 in each process: few, so that a list has room for all.
+    /// Returns the number of the file, counted from 0 in each process. The numbers are small enough to index a list.
     pub fn number(&self) -> usize {
         self.number as usize
     }
 
-    /// Appends bytes with one system call where the disk takes them all, so that lines of several processes never interleave. After
-    /// a line that was cut off the next one begins on a line of its own.
+    /// Appends bytes with a single system call if the disk accepts all of them, so that lines of several processes
+    /// never interleave. The line after a truncated line starts on a new line.
     ///
     /// # Errors
-    /// The disk is full, or the like.
+    /// A write error, for instance a full disk.
     pub fn append(&self, bytes: &[u8]) -> Result<(), Cut> {
         let file = Arc::clone(&self.file.lock());
         if self.is_torn.swap(false, Relaxed) && (&*file).write_all(b"\n").is_err() {
@@ -87,7 +87,7 @@ impl LogFile {
         Cut { written, error }
     }
 
-    /// Swaps in a newly opened descriptor; a writer in flight finishes on the old one.
+    /// Replaces the descriptor with a newly opened one; a write in progress finishes on the old descriptor.
     pub fn replace(&self, descriptor: OwnedFd) {
         let file = Arc::new(File::from(descriptor));
         drop(std::mem::replace(&mut *self.file.lock(), file));

@@ -18,7 +18,7 @@ use crate::error_log::{ErrorLog, Sink, Target};
 use crate::log_file::LogFile;
 use crate::syslog::Syslog;
 
-/// Log files and syslog servers of a process, each opened once however many logs name it.
+/// Log files and syslog servers of a process. Each is opened once, regardless of the number of logs that use it.
 #[derive(Default)]
 pub struct Logs {
     files: Mutex<HashMap<PathBuf, Arc<LogFile>>>,
@@ -28,18 +28,18 @@ pub struct Logs {
 }
 
 impl Logs {
-    /// Logs that open no file and no socket, for a check of a configuration.
+    /// Creates an instance that opens no file and no socket, for configuration tests.
     pub fn nowhere() -> Self {
         Self { nowhere: true, ..Self::default() }
     }
 
-    /// The threads that write access logs.
+    /// Returns the threads that write access logs.
     pub fn threads(&self) -> &Arc<LogThreads> {
         &self.threads
     }
 
-    /// Writes how often messages of error logs were held back whose time is over at `now_ms`, milliseconds since the epoch, and to
-    /// `log` what of access logs was lost. Meant to be called about once a second.
+    /// Writes the suppressed repetitions of error logs whose interval is over at `now_ms`, in milliseconds since the
+    /// epoch, and reports lost access log lines to `log`. Should be called about once per second.
     pub fn tend(&self, now_ms: u64, log: &ErrorLog) {
         let files: Vec<_> = self.files.lock().values().map(Arc::clone).collect();
         for file in files {
@@ -55,8 +55,8 @@ impl Logs {
         }
     }
 
-    /// Takes files opened with `O_APPEND` under their absolute paths. A file that is known already gets the new descriptor, and
-    /// the logs that share it go on.
+    /// Adds files opened with `O_APPEND` under their absolute paths. A known file gets the new descriptor, and the logs
+    /// that share it continue with it.
     pub fn take(&self, opened: Vec<(PathBuf, OwnedFd)>) {
         let mut files = self.files.lock();
         for (path, descriptor) in opened {
@@ -69,7 +69,8 @@ impl Logs {
         }
     }
 
-    /// The file at an absolute path, opened now unless [`Logs::take`] was given it; `None` if it cannot be opened.
+    /// Returns the file at an absolute path, which is opened unless it was passed to [`Logs::take`]; `None` if it
+    /// cannot be opened.
     pub fn file(&self, path: &Path) -> Option<Arc<LogFile>> {
         let mut files = self.files.lock();
         if let Some(file) = files.get(path) {
@@ -82,21 +83,21 @@ impl Logs {
         Some(file)
     }
 
-    /// The syslog server of a configuration: one socket for all logs that name it with the same parameters; `None` if its name
-    /// cannot be resolved. Blocks while a name is looked up.
+    /// Returns the syslog server of a configuration, with a single socket for all logs with the same parameters.
+    /// Returns `None` if its name cannot be resolved. Blocks during the resolution.
     pub fn syslog(&self, conf: &SyslogConf) -> Option<Arc<Syslog>> {
         let mut servers = self.syslogs.lock();
         if let Some((_, known)) = servers.iter().find(|(known, _)| known == conf) {
             return Some(Arc::clone(known));
         }
-        // A check of a configuration does not wait for name servers.
+        // A configuration test does not wait for name servers.
         let syslog = Arc::new(Syslog::new(conf.clone()).ok().filter(|_| !self.nowhere)?);
         servers.push((conf.clone(), Arc::clone(&syslog)));
         Some(syslog)
     }
 
-    /// The error log that `error_log` directives describe, their paths relative to `prefix`. A target that cannot be opened is left
-    /// out.
+    /// Creates the error log for `error_log` directives; their paths are relative to `prefix`. Targets that cannot be
+    /// opened are omitted.
     pub fn error_log(&self, targets: &[ErrorLogConf], prefix: &Path) -> ErrorLog {
         let targets = targets.iter().filter_map(|conf| {
             let sink = match &conf.syslog {
@@ -171,7 +172,7 @@ mod tests {
         logs.file(&folder.path("a.log")).expect("a file").append(b"x").expect("written");
         assert!(!folder.path("a.log").exists());
         assert!(logs.syslog(&server(514)).is_none());
-        // A file in a folder that does not exist is no error yet.
+        // A file in a missing folder is not an error yet.
         assert!(logs.file(&folder.path("missing/a.log")).is_some());
     }
 

@@ -1,20 +1,20 @@
-//! Limits a repeated log line to one a second, so that a flood of the same event does not fill the log.
+//! Rate limit of one log line per second, so that a flood of the same event does not fill the log.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Least time between two lines about the same event, milliseconds.
+/// Minimum time between two lines about the same event, in milliseconds.
 const INTERVAL_MS: u64 = 1000;
 
-/// Limit of one line a second about one event, over all threads that share it.
+/// Rate limit of one line per second for an event, shared by any number of threads.
 #[derive(Debug, Default)]
 pub struct OnceASecond {
-    /// Time of the last line that was written, milliseconds since the epoch.
+    /// Time of the last written line in milliseconds since the epoch.
     told_ms: AtomicU64,
 }
 
 impl OnceASecond {
-    /// Whether to write a line now, at `now_ms` milliseconds since the epoch. `true` uses up the line of this second: the
-    /// caller must write it.
+    /// Returns whether to write a line at `now_ms`, in milliseconds since the epoch. With `true`, the line of this
+    /// second is used up, so the caller must write it.
     pub fn admits(&self, now_ms: u64) -> bool {
         let told = self.told_ms.load(Relaxed);
         now_ms >= told.saturating_add(INTERVAL_MS)

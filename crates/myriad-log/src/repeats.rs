@@ -1,4 +1,4 @@
-//! Messages of the error log that come again and again: the first are written, the rest are counted.
+//! Repeated messages of the error log: the first repetitions are written, the rest is counted.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
@@ -6,20 +6,20 @@ use std::sync::OnceLock;
 use myriad_conf::settings::Level;
 use parking_lot::Mutex;
 
-/// How long the same message counts as a repetition, milliseconds.
+/// Interval in milliseconds in which the same message counts as a repetition.
 pub(crate) const INTERVAL_MS: u64 = 10_000;
-/// How often the same message is written within that time: more often than tools such as fail2ban need to see it (5 by default).
+/// Number of times the same message is written in this interval: more than tools such as fail2ban need (5 by default).
 pub(crate) const WRITTEN: u64 = 10;
-/// Messages that are remembered for each file. Another takes the place of the one that came most seldom, whose
-/// count is written then.
+/// Maximum number of remembered messages per file. A new message replaces the least frequent one, whose count is
+/// written then.
 const MOST_MESSAGES: usize = 16;
-/// Longest message that is remembered, bytes; longer ones are all written.
+/// Maximum length of a remembered message in bytes; longer messages are always written.
 const LONGEST: usize = 1024;
 
-/// How messages are hashed, in all files of a process.
+/// Hasher of messages for all files of a process.
 static STATE: OnceLock<RandomState> = OnceLock::new();
 
-/// What one file remembers of its messages.
+/// Recent messages of a file.
 #[derive(Debug, Default)]
 pub(crate) struct Repeats {
     messages: Mutex<Vec<Message>>,
@@ -29,32 +29,32 @@ pub(crate) struct Repeats {
 struct Message {
     hash: u64,
     began_ms: u64,
-    /// How often it came, written or not.
+    /// Number of occurrences, written or not.
     count: u64,
     held: Held,
 }
 
-/// A message that was held back so often.
+/// Message with suppressed repetitions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Held {
     pub(crate) level: Level,
-    /// As it stands behind the number of the connection.
+    /// Text after the connection number.
     pub(crate) text: String,
-    /// Where in the text the account of the request begins.
+    /// Position of the request context in the text.
     pub(crate) context: usize,
-    /// Whether its target takes JSON.
+    /// True if its target uses JSON.
     pub(crate) is_json: bool,
-    /// How many lines it stands for.
+    /// Number of suppressed lines.
     pub(crate) lines: u64,
 }
 
 impl Repeats {
-    /// Nothing remembered.
+    /// Creates an empty list.
     pub(crate) const fn new() -> Self {
         Self { messages: Mutex::new(Vec::new()) }
     }
 
-    /// Takes note of a message. Whether it is to be written, and what was held back that is to be written before it.
+    /// Records a message. Returns whether it must be written, and the suppressed messages to write before it.
     pub(crate) fn admit(
         &self,
         level: Level,
@@ -86,15 +86,15 @@ impl Repeats {
         (true, due)
     }
 
-    /// What was held back and whose time is over.
+    /// Returns the suppressed messages whose interval is over.
     pub(crate) fn due(&self, now_ms: u64) -> Vec<Held> {
         take_due(&mut self.messages.lock(), now_ms)
     }
 }
 
-/// They stand in the order in which they began.
+/// Removes the messages whose interval is over; the messages are sorted by their start.
 fn take_due(messages: &mut Vec<Message>, now_ms: u64) -> Vec<Held> {
-    // A clock that was set back ends all of them.
+    // If the clock was set back, all intervals are over.
     let is_over = |message: &Message| {
         now_ms < message.began_ms || now_ms.saturating_sub(message.began_ms) >= INTERVAL_MS
     };

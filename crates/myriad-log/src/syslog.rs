@@ -1,4 +1,4 @@
-//! Log lines to a syslog server: the datagrams of RFC 3164, as nginx sends them.
+//! Log lines to a syslog server: datagrams of RFC 3164, in the format of nginx.
 
 use std::fmt::Write;
 use std::io;
@@ -13,15 +13,15 @@ use parking_lot::Mutex;
 use crate::local_time;
 use crate::repeats::Repeats;
 
-/// A syslog server. A message that its socket does not take at once is lost.
+/// Syslog server. Messages that its socket does not accept immediately are lost.
 #[derive(Debug)]
 pub struct Syslog {
     conf: SyslogConf,
     hostname: String,
-    /// Address, resolved once at the start: no name server is waited for while a request is logged.
+    /// Address, resolved once at the start, so that logging never waits for a name server.
     address: Option<SocketAddr>,
     socket: Mutex<Option<Socket>>,
-    /// Messages of error logs that came again and again.
+    /// Repeated messages of error logs.
     pub(crate) repeats: Repeats,
 }
 
@@ -32,10 +32,10 @@ enum Socket {
 }
 
 impl Syslog {
-    /// Finds the server's address. Blocks while a name is looked up.
+    /// Resolves the address of the server. Blocks during the resolution.
     ///
     /// # Errors
-    /// The server's name cannot be resolved.
+    /// The name of the server cannot be resolved.
     pub fn new(conf: SyslogConf) -> io::Result<Self> {
         let address = match &conf.server {
             SyslogServer::Unix(_) => None,
@@ -53,7 +53,7 @@ impl Syslog {
         self.send(self.conf.severity, line);
     }
 
-    /// Sends an error-log line under the severity of its level.
+    /// Sends an error-log line with the severity of its level.
     pub fn send_error(&self, level: Level, line: &[u8]) {
         self.send(level as u8, line);
     }
@@ -62,8 +62,8 @@ impl Syslog {
         let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
         let message = self.message(severity, now_s, line.trim_ascii_end());
         let mut socket = self.socket.lock();
-        // Sent once more: the first error may belong to an earlier datagram, and a server that was restarted has another
-        // socket.
+        // Sends twice at most: the first error may belong to an earlier datagram, and a restarted server has a
+        // different socket.
         for _ in 0..2 {
             if socket.is_none() {
                 *socket = self.open().ok();
@@ -75,7 +75,7 @@ impl Syslog {
         }
     }
 
-    /// `<PRI>Nov 21 01:02:03 HOST TAG: LINE`.
+    /// Formats `<PRI>Nov 21 01:02:03 HOST TAG: LINE`.
     fn message(&self, severity: u8, now_s: u64, line: &[u8]) -> Vec<u8> {
         let priority = u32::from(self.conf.facility) * 8 + u32::from(severity);
         // `21/Nov/2026:01:02:03 +0000`
@@ -185,7 +185,7 @@ mod tests {
         conf(SyslogServer::Unix("/nonexistent/log".to_owned()))
     }
 
-    /// `now_s` such that it is that time in the zone of the tests.
+    /// Returns the time at which the local time in the zone of the tests is `seconds`.
     fn local(seconds: u64) -> u64 {
         seconds.wrapping_add_signed(-60 * i64::from(local_time::offset_minutes(seconds)))
     }
@@ -249,7 +249,7 @@ mod tests {
         let server = UnixDatagram::bind(folder.path("log")).unwrap();
         let path = folder.path("log").to_str().unwrap().to_owned();
         let syslog = Syslog::new(conf(SyslogServer::Unix(path))).unwrap();
-        // More than any queue of datagrams holds: the rest is lost.
+        // More datagrams than any queue can store: the rest is lost.
         for _ in 0..10_000 {
             syslog.send_line(b"x");
         }
@@ -259,7 +259,7 @@ mod tests {
             taken += 1;
         }
         assert!((1..10_000).contains(&taken), "{taken}");
-        // It reads again: what comes now is not lost.
+        // After the server reads again, new lines are not lost.
         syslog.send_line(b"after");
         let mut buffer = [0; 64];
         let length = server.recv(&mut buffer).unwrap();

@@ -1,4 +1,4 @@
-//! A folder of a test's own.
+//! Temporary folder of a test.
 
 use std::fs::OpenOptions;
 use std::os::fd::OwnedFd;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::log_file::LogFile;
 
-/// A folder that goes with the test that made it.
+/// Folder that is removed with the test that created it.
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
@@ -21,7 +21,7 @@ impl Folder {
         self.0.join(name)
     }
 
-    /// Opens a file for appending and makes it.
+    /// Opens a file for appending and creates it if necessary.
     pub(crate) fn open(&self, name: &str) -> OwnedFd {
         OpenOptions::new().create(true).append(true).open(self.path(name)).expect("a file").into()
     }

@@ -1,27 +1,29 @@
-//! What has the allocator, mimalloc 2, give memory back to the system.
+//! Return of memory to the system by the allocator, mimalloc 2.
 //!
-//! A block that another thread frees than the one that allocated it stays with the latter, which takes it in while it allocates: after
-//! each hundredth allocation beyond the small sizes it looks at what was freed so, after each ten thousandth it collects, and then
-//! whole stretches that have been free for a tenth of a second go back to the system (`src/page.c`, `generic_collect`, `purge_delay`).
-//! A thread that rests does neither: zones could be emptied, and the process would be as large as before. To call the allocator
-//! itself would need `unsafe`; to allocate does not.
+//! A block freed by a thread other than its allocating thread remains assigned to the latter, which collects such
+//! blocks while it allocates: after each hundredth allocation above the small sizes it checks for freed blocks, and
+//! after each ten thousandth it performs a collection, which returns ranges that have been free for a tenth of a second
+//! to the system (`src/page.c`, `generic_collect`, `purge_delay`). An idle thread does neither: after zones have been
+//! emptied, the process would remain as large as before. Calling the allocator directly would need `unsafe`; allocating
+//! does not.
 
 use std::hint::black_box;
 
-/// Bytes beyond the small sizes, which are 1024 at most.
+/// Size in bytes above the small sizes, which are 1024 at most.
 const BEYOND_SMALL: usize = 2048;
-/// Allocations after which a thread takes in what others have freed; ten times that is no whole millisecond.
+/// Number of allocations after which a thread collects blocks freed by others; ten times that takes less than one
+/// millisecond.
 const TAKES_IN: usize = 1000;
-/// Allocations after which it collects.
+/// Number of allocations after which a thread performs a collection.
 const COLLECTS: usize = 10_100;
 
-/// Has this thread take in what others have freed of its memory: some tens of microseconds.
+/// Makes this thread collect blocks of its memory that others have freed. It takes some tens of microseconds.
 pub fn take_in() {
     allocate(TAKES_IN);
 }
 
-/// Has this thread collect, and what is free go back to the system, also of other threads: less than a millisecond. For a thread that
-/// nobody waits for.
+/// Makes this thread perform a collection and return free memory to the system, including memory of other threads. It
+/// takes less than a millisecond and should run on a background thread.
 pub fn give_back() {
     allocate(COLLECTS);
 }

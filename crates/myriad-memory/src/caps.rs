@@ -1,43 +1,45 @@
-//! The caps of zones under pressure.
+//! Memory limits of zones under pressure.
 
 use crate::Stage;
 
-/// What is aimed at while zones shrink, percent of the limit: where the stage ends.
+/// Target while zones shrink, in percent of the limit; the stage is left at this value.
 const AIM: u64 = 80;
-/// Up to this part of the limit zones may fill, percent: less than where they would have to shrink.
+/// Percentage of the limit up to which zones may grow: less than the percentage at which they must shrink.
 const FILLS_TO: u64 = 82;
 
-/// A zone's memory, bytes.
+/// Memory of a zone, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cap {
-    /// What it holds.
+    /// Memory in use.
     pub used: u64,
-    /// What the configuration lets it hold (`memory=`).
+    /// Configured limit (`memory=`).
     pub configured: u64,
-    /// What it may hold now.
+    /// Current limit.
     pub now: u64,
 }
 
 impl Cap {
-    /// The least that a zone is left with: what it has of its own, a sixty-fourth, and room for a page under way.
+    /// Returns the minimum limit of a zone: a thirty-second of the configured limit, which covers its fixed structures
+    /// (a sixty-fourth), and 1 MB for a page being fetched.
     fn least(self) -> u64 {
         (self.configured / 32 + (1 << 20)).min(self.configured)
     }
 
-    /// What it could give up.
+    /// Returns the memory that it could free.
     pub fn spare(self) -> u64 {
         self.used.saturating_sub(self.least())
     }
 }
 
-/// Says anew what zones may hold where the process has `resident` bytes of `limit`.
+/// Updates the limits of zones for a process that uses `resident` bytes of `limit`.
 ///
-/// Without pressure that is what they have and a share of what the process has left, up to what is configured: however fast they
-/// fill, they come near the limit and not beyond it before this is asked again. As memory is freed they grow.
+/// Without pressure, the limit of a zone is its current size and a share of the free memory, up to the configured
+/// limit: even if they grow quickly, zones do not exceed the process limit before the next call. As memory becomes
+/// free, they grow.
 ///
-/// Under pressure they give up, in proportion to what they hold beyond their least, what the process has beyond the aim. A
-/// step takes a part of that alone, an eighth, or half where the limit is passed: memory that is given up is the system's only some
-/// tenths of a second later, and a zone must not be emptied meanwhile.
+/// Under pressure, they free the excess over the target, in proportion to their sizes above the minimum. One step frees
+/// at most an eighth of that size, or half of it above the process limit: the system gets freed memory only after some
+/// tenths of a second, and a zone must not be emptied meanwhile.
 pub fn recap(zones: &mut [Cap], stage: Stage, resident: u64, limit: u64) {
     if limit == 0 {
         return zones.iter_mut().for_each(|zone| zone.now = zone.configured);
@@ -54,7 +56,7 @@ pub fn recap(zones: &mut [Cap], stage: Stage, resident: u64, limit: u64) {
     }
 }
 
-/// Lets zones fill what room there is, each its share by what it is configured to hold.
+/// Distributes the free memory to zones, in proportion to their configured limits.
 fn share_room(zones: &mut [Cap], room: u64) {
     let all = zones.iter().map(|zone| zone.configured).sum();
     for zone in zones {
@@ -133,7 +135,7 @@ mod tests {
 
     #[test]
     fn memory_under_a_limit_comes_to_rest_within_it() {
-        // Fills whatever it may; what else there is grows, too, and shrinks at last.
+        // The zone grows up to its limit; the other memory also grows, and finally shrinks.
         let (mut zones, mut ladder, limit) = ([zone(0, 512)], crate::Ladder::default(), 256 * MIB);
         let (mut highest, mut least) = (0, u64::MAX);
         for round in 0..1000_u64 {

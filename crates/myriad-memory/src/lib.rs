@@ -1,13 +1,13 @@
-//! How much memory the process may have (`memory_limit`), and what gives way as it comes near that.
+//! Memory limit of the process (`memory_limit`), and the measures taken near the limit.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `stage` | the stages of pressure, each with what is done in it, and the ladder that leads from one to the next |
-//! | `caps` | what zones may hold in memory: what room there is, and less by steps under pressure |
-//! | `allocator` | what has the allocator give back to the system what zones have given up |
-//! | `machine` | what the kernel says of memory: of the process, of its control group |
+//! | `stage` | stages of pressure with their measures, and the transitions between them |
+//! | `caps` | memory limits of zones: growth into free memory, and reduction in steps under pressure |
+//! | `allocator` | return of memory that zones have freed to the system |
+//! | `machine` | parsing of kernel information about memory: of the process, of its control group |
 //!
-//! All of it is arithmetic: texts and figures come in, nothing is read and no clock is asked.
+//! The crate consists of calculations on texts and figures: it reads no files and no clock.
 
 #![forbid(unsafe_code)]
 

@@ -1,19 +1,19 @@
-//! What the kernel says of memory.
+//! Parsing of kernel information about memory.
 
-/// Bytes of the process that are in memory, its program's included: `VmRSS` of `/proc/self/status` (proc(5)), of which the text may be
-/// the first part alone. None where that is not in it.
+/// Returns the resident memory of the process in bytes, including its program: `VmRSS` of `/proc/self/status`
+/// (proc(5)). The text may be truncated; `None` if it does not contain the figure.
 pub fn resident_bytes(status: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     line.trim().strip_suffix("kB")?.trim_end().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// The path of the control group (version 2) in which the process is, below the mount point: of `/proc/self/cgroup`
+/// Returns the path of the process's control group (version 2) relative to the mount point, from `/proc/self/cgroup`
 /// (cgroups(7)).
 pub fn group_path(cgroup: &str) -> Option<&str> {
     cgroup.lines().find_map(|line| line.strip_prefix("0::/"))
 }
 
-/// The bound of a control group, bytes: of `memory.max`. None where that is `max`, or no number.
+/// Returns the limit of a control group in bytes, from `memory.max`; `None` if it is `max` or not a number.
 pub fn group_limit(memory_max: &str) -> Option<u64> {
     memory_max.trim().parse().ok()
 }

@@ -1,30 +1,30 @@
-//! The stages of pressure.
+//! Stages of memory pressure.
 
-/// What is done for want of memory. Each stage does what those before it do, too.
+/// Measures against memory pressure. Each stage includes the measures of the previous stages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Stage {
-    /// Nothing.
+    /// No measures.
     #[default]
     Normal,
-    /// Zones and the memory for small files shrink, idle buffers are given back.
+    /// Zones and the memory for small files shrink, idle buffers are freed.
     Shrinking,
-    /// Connections on which nothing is under way are closed, the oldest first, and background compression rests.
+    /// Idle connections are closed, oldest first, and background compression is suspended.
     Closing,
-    /// A request for an origin gets 503, a newcomer beyond the first some is let in where somebody gives way.
+    /// Requests to origins get 503. Above a minimum number, a new connection is accepted only if another can be closed.
     Refusing,
 }
 
-/// Parts of the limit at which each stage after [`Stage::Normal`] begins, percent.
+/// Percentages of the limit at which the stages after [`Stage::Normal`] are entered.
 const BEGINS: [u64; 3] = [85, 95, 100];
-/// Parts of the limit below which it ends, percent. Lower, so that a stage is not begun and ended by the same few pages.
+/// Percentages of the limit below which they are left. They are lower, so that a few pages do not toggle a stage.
 const ENDS: [u64; 3] = [80, 90, 97];
 
 impl Stage {
-    /// All of them, from the least pressure to the most.
+    /// All stages, in order of increasing pressure.
     pub const ALL: [Self; 4] = [Self::Normal, Self::Shrinking, Self::Closing, Self::Refusing];
 
-    /// Its word, for reports and logs.
+    /// Returns the name for reports and logs.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Normal => "normal",
@@ -34,27 +34,28 @@ impl Stage {
         }
     }
 
-    /// The stage of that number, the last one for a number beyond.
+    /// Returns the stage of a number; the last stage for larger numbers.
     pub fn of(number: u8) -> Self {
         Self::ALL.get(usize::from(number)).copied().unwrap_or(Self::Refusing)
     }
 }
 
-/// The stage at which a process stands.
+/// Current stage of a process.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ladder(Stage);
 
 impl Ladder {
-    /// The stage where the process has so many bytes of so many that it may have. A limit of 0 is none. `can_shrink` says that zones
-    /// could give up more: nothing fails before they have.
+    /// Returns the stage for a process that uses `resident` bytes of `limit`; 0 means no limit. `can_shrink` is true if
+    /// zones could free more memory: before they have, no request is rejected.
     ///
     /// ```text
-    ///            85 %             95 %             100 %, zones have given up all
+    ///            85 %             95 %             100 %, zones have freed all memory
     ///  Normal ---------> Shrinking -------> Closing --------> Refusing
     ///         <---------          <-------          <--------
     ///            80 %             90 %              97 %
     /// ```
-    /// Each look goes up by one step at most, so that what is done in a stage has its time; down by any number.
+    /// Each call advances by one stage at most, so that the measures of a stage take effect; it goes back by any
+    /// number.
     pub fn observe(&mut self, resident: u64, limit: u64, can_shrink: bool) -> Stage {
         let parts = u128::from(resident) * 100;
         let is_at_least = |percent: u64| limit > 0 && parts >= u128::from(limit) * u128::from(percent);
@@ -71,7 +72,7 @@ impl Ladder {
         self.0
     }
 
-    /// The stage that was found last.
+    /// Returns the stage determined last.
     pub fn stage(self) -> Stage {
         self.0
     }
@@ -81,7 +82,7 @@ impl Ladder {
 mod tests {
     use super::*;
 
-    /// The stages that a process goes through whose memory takes these parts of the limit, percent.
+    /// Returns the stages of a process whose memory uses these percentages of the limit.
     fn through(parts: &[u64]) -> Vec<Stage> {
         let mut ladder = Ladder::default();
         parts.iter().map(|part| ladder.observe(part * 1000, 100_000, false)).collect()

@@ -1,44 +1,45 @@
-//! The activity of a connection: whether anything is under way on it, and whom it waits for.
+//! Activity of a connection: idle, busy, or stalled by its client.
 //!
-//! [`crate::Seats`] closes connections by it where a newcomer needs a seat. A request pays one store for it.
+//! [`crate::Seats`] uses it to select the connections to evict when a new connection needs a seat. A request costs one
+//! store.
 
-/// Bits that say which kind it is; the number of requests is above them.
+/// Bits of the kind of activity; the number of requests is above them.
 const KIND_BITS: u32 = 2;
 const IDLE: u32 = 1;
 const STALLED: u32 = 2;
 
-/// The activity as one word.
+/// Activity packed into one word.
 ///
 /// ```text
-///          .------------- first byte of a request, an answer under way ------------.
+///          .-------- first byte of a request, response in progress ----------------.
 ///          v                                                                       |
-///   Busy --+--> Idle      nothing was ever asked, or nothing since the last answer
-///          '--> Stalled   the client owes bytes, or does not take what it is owed
+///   Busy --+--> Idle      no request yet, or no request since the last response
+///          '--> Stalled   the client has not sent the rest of a request, or does not read the response
 /// ```
-/// The word holds the tick since which it is so, the number of requests begun by then, and the kind. `Idle` ends with the next
-/// request by itself, because the number of requests is another then.
+/// The word contains the tick of the last change, the number of requests started by then, and the kind. The next
+/// request cancels `Idle` without a store, because it changes the number of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Activity(u64);
 
-/// What a connection waits for.
+/// Event that a connection waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Waiting {
     /// The client's next request.
     Idle,
-    /// The client owes the rest of a head or a body, or does not take an answer.
+    /// The rest of a request head or body, or the client reading a response.
     Stalled,
 }
 
 impl Activity {
-    /// Something is under way.
+    /// A request or a response is in progress.
     pub(crate) const BUSY: Self = Self(0);
 
-    /// Nothing is under way since that tick, after so many requests.
+    /// Returns the activity of a connection that is idle since `tick`, after `requests` requests.
     pub(crate) fn idle(tick: u32, requests: u32) -> Self {
         Self::new(tick, requests, IDLE)
     }
 
-    /// The client is waited for since that tick.
+    /// Returns the activity of a connection that waits for its client since `tick`.
     pub(crate) fn stalled(tick: u32, requests: u32) -> Self {
         Self::new(tick, requests, STALLED)
     }
@@ -47,7 +48,7 @@ impl Activity {
         Self(u64::from(tick) << 32 | u64::from(requests << KIND_BITS | kind))
     }
 
-    /// What a connection waits for that has begun so many requests by now; none where it is busy.
+    /// Returns the event that a connection with `requests` requests waits for; `None` if it is busy.
     pub(crate) fn waiting(self, requests: u32) -> Option<Waiting> {
         match (self.0 as u32) ^ (requests << KIND_BITS) {
             IDLE => Some(Waiting::Idle),
@@ -56,7 +57,7 @@ impl Activity {
         }
     }
 
-    /// The tick since which it is so.
+    /// Returns the tick of the last change.
     pub(crate) fn since(self) -> u32 {
         (self.0 >> 32) as u32
     }

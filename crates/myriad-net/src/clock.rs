@@ -5,8 +5,8 @@
 //! | process clock: [`now_ms`], [`now_us`] | ages, lifetimes, limits, durations | no |
 //! | system clock: [`wall_ms`], [`to_wall_ms`] | dates in messages, logs and certificates | yes |
 //!
-//! The process clock starts at the system time and does not follow later changes of it, so the age of a page does not depend on them.
-//! A time of the process clock must be converted before it is compared with a date of another machine.
+//! The process clock starts at the system time and does not follow later changes of it, so they do not change the age
+//! of a page. A time of the process clock must be converted before it is compared with a date of another machine.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::LazyLock;
@@ -15,7 +15,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Least change of the difference between the clocks that is noted, milliseconds. Smaller ones come from reading one clock after the other.
+/// Minimum change of the difference between the clocks that is recorded, in milliseconds. Smaller changes come from
+/// reading one clock after the other.
 const STEP_MS: i64 = 10;
 
 /// Time of the process clock when the machine started, microseconds.
@@ -24,7 +25,7 @@ static BASE_US: LazyLock<u64> = LazyLock::new(|| {
     system_us.wrapping_sub(since_boot_us)
 });
 
-/// Hash of the kernel's identifier of this run of the machine; a random number if it cannot be read, so that times of other processes are
+/// Hash of the kernel's boot identifier. If it cannot be read, a random number, so that times of other processes are
 /// converted by the system clock.
 static BOOT: LazyLock<u64> = LazyLock::new(|| {
     std::fs::read("/proc/sys/kernel/random/boot_id")
@@ -34,39 +35,40 @@ static BOOT: LazyLock<u64> = LazyLock::new(|| {
 /// Milliseconds by which the system clock is ahead of the process clock, as of the last call of [`synchronize`].
 static AHEAD_MS: AtomicI64 = AtomicI64::new(0);
 
-/// Milliseconds of the process clock.
+/// Returns the time of the process clock in milliseconds.
 pub fn now_ms() -> u64 {
     now_us() / 1000
 }
 
-/// Microseconds of the process clock.
+/// Returns the time of the process clock in microseconds.
 pub fn now_us() -> u64 {
     BASE_US.wrapping_add(since_boot_us())
 }
 
-/// Milliseconds since the Unix epoch by the system clock, read now.
+/// Reads the system clock: milliseconds since the Unix epoch.
 pub fn wall_ms() -> u64 {
     system_us() / 1000
 }
 
-/// Returns a time of the process clock as milliseconds since the Unix epoch by the system clock. A step of the system clock counts
-/// within about a second (see [`synchronize`]).
+/// Converts a time of the process clock to milliseconds since the Unix epoch by the system clock. A step of the system
+/// clock takes effect within about a second (see [`synchronize`]).
 pub fn to_wall_ms(ms: u64) -> u64 {
     ms.wrapping_add_signed(AHEAD_MS.load(Relaxed))
 }
 
-/// As [`to_wall_ms`], in microseconds.
+/// Same as [`to_wall_ms`], in microseconds.
 pub fn to_wall_us(us: u64) -> u64 {
     us.wrapping_add_signed(AHEAD_MS.load(Relaxed) * 1000)
 }
 
-/// Returns how far the system clock is ahead of the process clock now, milliseconds.
+/// Returns the current lead of the system clock over the process clock, in milliseconds.
 pub fn ahead_ms() -> i64 {
     synchronize();
     AHEAD_MS.load(Relaxed)
 }
 
-/// Notes how far the system clock is ahead of the process clock. Each thread that serves requests calls this once a second.
+/// Records the lead of the system clock over the process clock. Each thread that serves requests calls this once a
+/// second.
 pub fn synchronize() {
     let (system_us, since_boot_us) = both_us();
     let ahead_ms = system_us.wrapping_sub(BASE_US.wrapping_add(since_boot_us)).cast_signed() / 1000;
@@ -75,7 +77,8 @@ pub fn synchronize() {
     }
 }
 
-/// Returns a number of this run of the machine. Clocks of processes with the same number differ by their [`boot_at_ms`].
+/// Returns a number that identifies this boot of the machine. Clocks of processes with the same number differ by their
+/// [`boot_at_ms`].
 pub fn boot() -> u64 {
     *BOOT
 }
@@ -85,12 +88,13 @@ pub fn boot_at_ms() -> i64 {
     BASE_US.cast_signed() / 1000
 }
 
-/// Milliseconds since the machine started, with the time that it was suspended.
+/// Returns the milliseconds since the machine booted, including suspended time.
 pub fn monotonic_ms() -> u64 {
     since_boot_us() / 1000
 }
 
-/// Reads the system clock and the time since the machine started at the same moment: again, if this thread was interrupted in between.
+/// Reads the system clock and the time since boot at the same moment. Repeats the read if this thread was interrupted
+/// in between.
 fn both_us() -> (u64, u64) {
     let mut both = (0, 0);
     for _ in 0..10 {

@@ -1,4 +1,4 @@
-//! One client connection, as the service sees it.
+//! Client connection as seen by the service.
 
 use std::any::Any;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -18,22 +18,22 @@ use crate::tls::{Session, TlsFacts};
 
 static SERIAL: AtomicU64 = AtomicU64::new(1);
 
-/// The next connection's number.
+/// Returns the next connection number.
 pub(crate) fn next_serial() -> u64 {
     SERIAL.fetch_add(1, Ordering::Relaxed)
 }
 
-/// The client's end of the socket.
+/// Address of the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Peer {
     /// A TCP client.
     Inet(SocketAddr),
-    /// A client on a unix socket (`unix:` in nginx's words).
+    /// Client on a unix socket (`unix:` in nginx).
     Unix,
 }
 
 impl Peer {
-    /// The client's address, none on a unix socket.
+    /// Returns the client's address; `None` on a unix socket.
     pub fn ip(self) -> Option<IpAddr> {
         match self {
             Self::Inet(address) => Some(address.ip()),
@@ -45,16 +45,16 @@ impl Peer {
 /// Maximum number of times that a connection is passed to another listener, as in nginx.
 const MAX_PASSES: usize = 10;
 
-/// Where a connection was passed to.
+/// Listener address that a connection was passed to, and the values to drop with it.
 #[derive(Default)]
 struct Passed {
     /// Address of the listener that it was passed to last; `None` for a unix socket.
     address: Cell<Option<SocketAddr>>,
-    /// Values that are dropped with the connection, one for each time that it was passed.
+    /// Values that are dropped with the connection, one for each pass.
     held: RefCell<Vec<Box<dyn Any>>>,
 }
 
-/// A connection: its socket, who is on the other end, and what the driver keeps between requests.
+/// Connection: its socket, its peer, and the driver's state between requests.
 pub struct Connection {
     /// Serial number, unique in this process (`$connection`).
     pub id: u64,
@@ -62,31 +62,32 @@ pub struct Connection {
     pub peer: Peer,
     /// Number of the listener whose servers serve it, as given to [`crate::Worker::listen`].
     listener: Cell<u32>,
-    /// What the PROXY protocol said of the client; set before the first request, where it said something.
+    /// Client addresses from the PROXY protocol header, set before the first request; empty if the connection has no
+    /// such header.
     pub proxied: OnceCell<Box<ProxyHeader>>,
-    /// When it was accepted, milliseconds since the epoch (`$connection_time`).
+    /// Time of the accept, in milliseconds since the epoch (`$connection_time`).
     pub accepted_ms: u64,
-    /// Requests begun on it, the current one included (`$connection_requests`).
+    /// Number of requests started on the connection, including the current request (`$connection_requests`).
     pub requests: Cell<u32>,
     pub(crate) socket: Socket,
     pub(crate) deadline: Deadline,
-    /// Whether it waits for its client, as far as others are concerned.
+    /// Activity as seen by [`crate::Seats`].
     pub(crate) activity: Cell<Activity>,
-    /// Its seat was given to somebody else: it is to end.
+    /// Set when the connection has been evicted and its seat freed.
     gives_way: Cell<bool>,
     local: OnceCell<Option<SocketAddr>>,
-    /// Set once the connection was passed to another listener.
+    /// Set when the connection was passed to another listener.
     passed: OnceCell<Box<Passed>>,
     tls: OnceCell<Box<TlsFacts>>,
-    /// The client speaks plain HTTP to a port of TLS (nginx's 497).
+    /// Set if the client sent plain HTTP to a TLS port (nginx's 497).
     pub plain_to_tls: Cell<bool>,
-    /// Whether records of TLS are sized as the connection goes on.
+    /// Set if the size of TLS records is adjusted during the connection.
     pub(crate) sizes_records: Cell<bool>,
-    /// Number of the request whose answer is waited for: nothing of it has been sent. 0 where there is none.
+    /// Number of the request whose response has not started; 0 if there is no such request.
     pub(crate) waiting: Cell<u32>,
-    /// The driver of a connection without a socket has not seen the end of the handshake.
+    /// Set while the handshake of a connection without a socket is not complete.
     pub(crate) early: Cell<bool>,
-    /// The way of interim responses on a connection of many streams; none on HTTP/1.
+    /// Queue of interim responses on a multiplexed connection; empty on HTTP/1.
     interims: OnceCell<Box<Interims>>,
 }
 
@@ -114,7 +115,7 @@ impl Connection {
         })
     }
 
-    /// A connection without a socket of its own: its driver moves the bytes. Everything that is asked of a socket fails.
+    /// Creates a connection without a socket: its driver moves the bytes. All socket operations fail.
     pub(crate) fn without_socket(
         id: u64,
         listener: u32,
@@ -129,30 +130,30 @@ impl Connection {
         connection
     }
 
-    /// What stands for the datagrams of one client.
+    /// Creates the connection that represents the datagrams of one client.
     pub fn of_datagrams(listener: u32, peer: SocketAddr, local: SocketAddr) -> Rc<Self> {
         Self::without_socket(next_serial(), listener, (Peer::Inet(peer), local), None)
     }
 
-    /// A connection that nobody is on, to take a request through the service without a client; over TLS where there are
-    /// facts of that.
+    /// Creates a connection without a client, to process an internal request. It counts as a TLS connection if `tls` is
+    /// set.
     pub fn imagined(listener: u32, local: SocketAddr, tls: Option<TlsFacts>) -> Rc<Self> {
         let peer = Peer::Inet(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
         Self::without_socket(0, listener, (peer, local), tls)
     }
 
-    /// Says what TLS came to, where a driver does without a session of its own.
+    /// Sets the TLS parameters on a connection whose driver has no TLS session.
     pub(crate) fn set_tls(&self, facts: Box<TlsFacts>) {
-        // A connection has one handshake.
+        // A connection has one handshake, so the cell is empty.
         let _ = self.tls.set(facts);
     }
 
-    /// Makes this a connection of many streams: interim responses go to its driver.
+    /// Marks the connection as multiplexed: interim responses go to its driver.
     pub fn multiplex(&self) -> &Interims {
         self.interims.get_or_init(Box::default)
     }
 
-    /// Nothing is under way on it; where that was so before, the time goes on.
+    /// Marks the connection as idle. If it was idle already, its idle time continues.
     pub(crate) fn rest(&self) {
         let requests = self.requests.get();
         if self.activity.get().waiting(requests) != Some(Waiting::Idle) {
@@ -160,7 +161,7 @@ impl Connection {
         }
     }
 
-    /// The client is waited for; where that was so before, the time goes on.
+    /// Marks the connection as stalled by its client. If it was stalled already, its stall time continues.
     pub(crate) fn stall(&self) {
         let requests = self.requests.get();
         if self.activity.get().waiting(requests) != Some(Waiting::Stalled) {
@@ -168,12 +169,13 @@ impl Connection {
         }
     }
 
-    /// The client is not what is waited for any more.
+    /// Marks the connection as busy.
     pub(crate) fn go_on(&self) {
         self.activity.set(Activity::BUSY);
     }
 
-    /// Ends the connection for the sake of another: one of streams says so to its client, any other closes.
+    /// Evicts the connection: wakes the driver of a multiplexed connection, which notifies its client; shuts down the
+    /// socket of any other.
     pub(crate) fn give_way(&self) {
         self.gives_way.set(true);
         match self.interims.get() {
@@ -182,13 +184,14 @@ impl Connection {
         }
     }
 
-    /// Whether it was told to end for the sake of another.
+    /// Returns whether the connection has been evicted.
     pub(crate) fn has_given_way(&self) -> bool {
         self.gives_way.get()
     }
 
-    /// The driver is done. The socket closes with the last who holds the connection; where that is not the driver (a page
-    /// being fetched remembers who asked), the client must not wait for it.
+    /// Finishes the connection when its driver is done. The socket closes when the last reference is dropped; if other
+    /// references exist (a fetch in progress retains one), the socket is shut down so that the client does not wait for
+    /// them.
     pub(crate) fn end(self: &Rc<Self>) {
         if Rc::strong_count(self) > 1 {
             self.socket.shutdown();
@@ -197,9 +200,11 @@ impl Connection {
         }
     }
 
-    /// Sends an interim response ahead of the answer to the request of that number (RFC 9110 section 15.2): its reason and
-    /// field lines, each ended by CRLF. Not for HTTP/1.0 clients. It is left out where a byte of the answer has been sent
-    /// already, or there is no room for it at once: no client depends on one. A connection that takes part of it is broken.
+    /// Sends an interim response to the request with that number before its response (RFC 9110 section 15.2). `lines`
+    /// are the field lines, each terminated by CRLF.
+    ///
+    /// Not for HTTP/1.0 clients. The interim response is omitted if a byte of the response has been sent already, or
+    /// the socket has no room for it: interim responses are optional. A partial write shuts the connection down.
     pub fn send_interim(&self, request: u32, status: u16, reason: &str, lines: &[u8]) {
         if let Some(interims) = self.interims.get() {
             return interims.push(Interim { request, status, lines: lines.into() });
@@ -216,18 +221,19 @@ impl Connection {
         }
     }
 
-    /// What client and server agreed on by TLS; none on a plain connection.
+    /// Returns the negotiated TLS parameters; `None` on a plain connection.
     pub fn tls(&self) -> Option<&TlsFacts> {
         self.tls.get().map(|facts| &**facts)
     }
 
-    /// Whether what is read now was sent ahead of the handshake's end, so that it may be a replay (`$ssl_early_data`).
+    /// Returns whether the data being read was sent before the handshake was complete, so that it may be a replay
+    /// (`$ssl_early_data`).
     pub fn is_early(&self) -> bool {
         self.early.get() || self.socket.is_early()
     }
 
-    /// A stand-in for a connection that is still shaking hands, for rules that are asked about it: the same client and
-    /// listener, and the name that was asked for.
+    /// Creates a placeholder for a connection during its handshake, to evaluate rules: same client and listener, and
+    /// the requested server name.
     pub fn greeting(&self, server_name: Option<&str>) -> Rc<Self> {
         let greeting = Self::greeting_of(self.id, self.listener(), (self.peer, self.local()), server_name);
         if let Some(header) = self.proxied.get() {
@@ -236,7 +242,7 @@ impl Connection {
         greeting
     }
 
-    /// The greeting of a connection that is known by its number, listener and addresses alone.
+    /// Creates such a placeholder from a number, a listener and addresses alone.
     pub fn greeting_of(
         id: u64,
         listener: u32,
@@ -249,20 +255,20 @@ impl Connection {
     }
 
     pub(crate) fn secure(&self, facts: TlsFacts, session: Session) {
-        // A connection has one handshake.
+        // A connection has one handshake, so the cell is empty.
         let _ = self.tls.set(Box::new(facts));
         self.socket.secure(session);
     }
 
-    /// Returns the number of the listener whose servers serve the connection: the listener that accepted it, unless it was passed
-    /// to another.
+    /// Returns the number of the listener whose servers serve the connection: the accepting listener, unless the
+    /// connection was passed to another.
     #[inline]
     pub fn listener(&self) -> u32 {
         self.listener.get()
     }
 
-    /// Passes the connection to another listener, as if it had been accepted there at `address`; `held` is dropped with the
-    /// connection. Returns false if it was passed too often already.
+    /// Passes the connection to another listener, as if it had been accepted there at `address`; `held` is dropped with
+    /// the connection. Returns `false` if it has been passed `MAX_PASSES` times already.
     pub fn pass_to(&self, listener: u32, address: Option<SocketAddr>, held: Box<dyn Any>) -> bool {
         let passed = self.passed.get_or_init(Box::default);
         if passed.held.borrow().len() >= MAX_PASSES {
@@ -274,13 +280,13 @@ impl Connection {
         true
     }
 
-    /// Returns the server's end of a TCP connection (`$server_addr`, `$server_port`): the address it was passed to, or that of the
-    /// socket.
+    /// Returns the server address of a TCP connection (`$server_addr`, `$server_port`): the address that it was passed
+    /// to, or the address of the socket.
     pub fn local(&self) -> Option<SocketAddr> {
         self.passed.get().and_then(|passed| passed.address.get()).or_else(|| self.socket_address())
     }
 
-    /// Returns the address of the socket; the kernel is asked once.
+    /// Returns the address of the socket; calls `getsockname` only once.
     fn socket_address(&self) -> Option<SocketAddr> {
         *self.local.get_or_init(|| match self.peer {
             Peer::Inet(_) => {
@@ -291,21 +297,22 @@ impl Connection {
         })
     }
 
-    /// Whether small packets are sent at once (`tcp_nodelay`); listeners have it on, which connections inherit.
+    /// Sets whether small packets are sent immediately (`tcp_nodelay`). Connections inherit the option from the
+    /// listener, where it is on.
     pub fn set_nodelay(&self, on: bool) {
-        // A unix socket has no such option, and needs none.
+        // Unix sockets do not have this option.
         let _ = self.socket.with(|socket| rustix::net::sockopt::set_tcp_nodelay(socket, on));
     }
 
-    /// The path of the unix socket that was connected to; none on TCP, or where the socket has no path.
+    /// Returns the path of the unix socket; `None` on TCP, or if the socket has no path.
     pub fn local_path(&self) -> Option<Vec<u8>> {
         let name = self.socket.with(|socket| rustix::net::getsockname(socket))?.ok()?;
         let name = rustix::net::SocketAddrUnix::try_from(name).ok()?;
         Some(name.path()?.to_bytes().to_vec())
     }
 
-    /// What the kernel knows of the connection as it is now; none on a unix socket, and where nobody is on it: port 0 would find
-    /// the socket that listens.
+    /// Returns the kernel's current figures of the connection. `None` on a unix socket and for port 0, which means no
+    /// client: the query would return the listening socket.
     pub fn tcp_info(&self) -> Option<TcpInfo> {
         let Peer::Inet(peer) = self.peer else { return None };
         if peer.port() == 0 {
@@ -314,7 +321,7 @@ impl Connection {
         TcpInfo::of(self.socket_address()?, peer)
     }
 
-    /// How many bytes the client has taken of all that was written to the connection; none where the kernel does not tell.
+    /// Returns the total number of bytes acknowledged by the client; `None` if the kernel does not report it.
     pub(crate) fn taken(&self) -> Option<u64> {
         self.tcp_info()?.bytes_acked
     }

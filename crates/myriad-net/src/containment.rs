@@ -1,8 +1,9 @@
-//! What a panic ends: one connection, or the process where nothing would go on without the task.
+//! Handling of panics: a panic terminates one connection, or the process if a vital task is lost.
 //!
-//! The runtime catches a panic in a task and says nothing. A listener would accept no more, deadlines would never pass, and
-//! the process would look well. So a task that the worker cannot do without ends the process, and its supervisor starts another;
-//! one of a connection ends that connection. Both are told of in the log.
+//! The runtime catches a panic in a task without a log entry. A listener would accept no more connections, deadlines
+//! would never expire, and the process would appear healthy. So a panic in a vital task of the worker terminates the
+//! process, and its supervisor starts another. A panic in the task of a connection closes that connection. Both are
+//! logged.
 
 use std::any::Any;
 use std::future::poll_fn;
@@ -15,7 +16,7 @@ use tokio::task::JoinHandle;
 
 use crate::service::Service;
 
-/// Runs a future to its end, or to a panic in it, whose words it gives.
+/// Runs a future to completion. Returns the panic message if the future panics.
 pub(crate) async fn contain<F: Future>(future: F) -> Result<F::Output, String> {
     let mut future = pin!(future);
     poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
@@ -25,12 +26,12 @@ pub(crate) async fn contain<F: Future>(future: F) -> Result<F::Output, String> {
     .await
 }
 
-/// Does something, or tells what a panic in it said.
+/// Runs `work`. Returns the panic message if it panics.
 pub(crate) fn attempt<R>(work: impl FnOnce() -> R) -> Result<R, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| words(&*panic))
 }
 
-/// Spawns a task that the worker cannot do without; `task` is its name for the log. A panic in it goes to
+/// Spawns a vital task of the worker; `task` is its name for the log. A panic in it is reported to
 /// [`Service::task_lost`].
 pub fn spawn_vital<S: Service>(
     service: &Rc<S>,

@@ -1,8 +1,8 @@
-//! Coarse deadlines for connections: one slot each, checked by one task per worker.
+//! Coarse deadlines for connections: one slot per deadline, checked by one task per worker.
 //!
-//! A timer of the runtime costs a registration per request, several times per request for a keep-alive connection.
-//! Time-outs of an HTTP server are seconds and almost never fire, so a slot here is armed by one store. One task
-//! walks the slots every [`TICK_MS`]: ten thousand of them are 40 KB of contiguous memory, some microseconds a walk.
+//! A runtime timer costs a registration per request, and several per request on a keep-alive connection. Time-outs of
+//! an HTTP server are seconds long and rarely expire, so arming a slot is one store. One task scans the slots every
+//! [`TICK_MS`]: ten thousand slots are 40 KB of contiguous memory, some microseconds per scan.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -11,14 +11,14 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
-/// How often the slots are checked: a deadline fires at most this many milliseconds late.
+/// Interval between scans of the slots, in milliseconds. A deadline expires at most two intervals late.
 pub const TICK_MS: u64 = 50;
 const OFF: u32 = u32::MAX;
 
 struct Table {
-    /// What ticks are counted from.
+    /// Start time of tick 0.
     started: Instant,
-    /// Tick number at which the slot fires, `OFF` while it is not armed.
+    /// Tick at which each slot expires; `OFF` if it is not armed.
     at: RefCell<Vec<u32>>,
     state: RefCell<Vec<SlotState>>,
     free: RefCell<Vec<u32>>,
@@ -59,13 +59,13 @@ impl Table {
     }
 }
 
-/// A slot of this thread's table. Dropping it frees the slot.
+/// Slot of this thread's table. Dropping it frees the slot.
 pub struct Deadline {
     slot: u32,
 }
 
 impl Deadline {
-    /// Takes a slot; not armed.
+    /// Allocates a slot, not armed.
     pub fn new() -> Self {
         TABLE.with(|table| {
             let slot = table.free.borrow_mut().pop().unwrap_or_else(|| {
@@ -77,11 +77,11 @@ impl Deadline {
         })
     }
 
-    /// Arms the slot to fire `ms` milliseconds from now; 0 disarms it. Gives the tick of now.
+    /// Arms the slot to expire `ms` milliseconds from now; 0 disarms it. Returns the current tick.
     pub fn set(&self, ms: u64) -> u32 {
         TABLE.with(|table| {
             if ms != 0 && table.armed.get() == 0 {
-                // Nobody has counted while no slot was armed.
+                // The tick is not updated while no slot is armed.
                 table.tick.set(table.now_tick());
             }
             let ticks = (ms.div_ceil(TICK_MS) + 1).min(u64::from(u32::MAX / 2)) as u32;
@@ -107,7 +107,8 @@ impl Deadline {
         self.set(0);
     }
 
-    /// Whether the deadline has passed. Wakes the task of `cx` when it does, or when the worker starts to drain.
+    /// Returns ready once the deadline has expired. Wakes the task of `cx` when it expires, when the worker starts to
+    /// drain, and on [`renew`].
     pub fn poll_expired(&self, cx: &Context<'_>) -> Poll<()> {
         TABLE.with(|table| {
             let state = &mut table.state.borrow_mut()[self.slot as usize];
@@ -132,7 +133,7 @@ impl Default for Deadline {
 impl Drop for Deadline {
     fn drop(&mut self) {
         self.clear();
-        // A waker dropped here may drop a task, whose own slot is then freed: no borrow may be held.
+        // Dropping a waker here may drop a task, which frees its own slot: no borrow may be active then.
         let freed = TABLE.try_with(|table| {
             table.free.borrow_mut().push(self.slot);
             std::mem::take(&mut table.state.borrow_mut()[self.slot as usize])
@@ -141,23 +142,23 @@ impl Drop for Deadline {
     }
 }
 
-/// The number of the tick of now: [`TICK_MS`] each, counted from the start of the worker.
+/// Returns the number of the current tick of [`TICK_MS`] each, counted from the start of the worker.
 pub(crate) fn tick() -> u32 {
     TABLE.with(|table| {
         if table.armed.get() == 0 {
-            // Nobody counts while no slot is armed.
+            // The tick is not updated while no slot is armed.
             table.tick.set(table.now_tick());
         }
         table.tick.get()
     })
 }
 
-/// Whether this worker is finishing: idle connections close, busy ones close after their answer.
+/// Returns whether this worker drains: idle connections close, busy connections close after their response.
 pub fn draining() -> bool {
     TABLE.with(|table| table.draining.get())
 }
 
-/// Begins to drain this worker and wakes every connection.
+/// Starts to drain this worker and wakes all connections.
 pub fn drain() {
     TABLE.with(|table| {
         table.draining.set(true);
@@ -165,13 +166,13 @@ pub fn drain() {
     });
 }
 
-/// How often this worker has been given another configuration.
+/// Returns the number of configuration reloads of this worker.
 pub fn epoch() -> u32 {
     TABLE.with(|table| table.epoch.get())
 }
 
-/// The worker has another configuration: wakes every connection, so that those which can tell their clients to connect
-/// anew without loss do.
+/// Records a configuration reload and wakes all connections. Connections that can request their clients to reconnect
+/// without loss do so.
 pub fn renew() {
     TABLE.with(|table| {
         table.epoch.set(table.epoch.get().wrapping_add(1));
@@ -179,7 +180,7 @@ pub fn renew() {
     });
 }
 
-/// Runs the table of this thread; never ends. One per worker, spawned when the worker starts.
+/// Runs the table of this thread and never returns. Spawned once per worker when the worker starts.
 pub async fn run() {
     let table = TABLE.with(Rc::clone);
     loop {

@@ -1,9 +1,8 @@
-//! Listeners and the drivers of HTTP/1, HTTP/2 and HTTP/3 that yield exchanges.
+//! Listeners and the HTTP/1, HTTP/2 and HTTP/3 drivers, which produce exchanges.
 //!
-//! One OS thread is one worker with a current-thread runtime; a connection stays on its thread. The driver reads a
-//! request head, hands it to a [`Service`], and writes what comes back. An answer that needs no waiting
-//! ([`Outcome::Ready`]) is written with one `writev` and no future is made for it; an idle connection owns its
-//! socket and nothing else.
+//! Each worker is one OS thread with a current-thread runtime; a connection stays on its thread. The driver reads a
+//! request head, passes it to a [`Service`], and writes the response. An immediate response ([`Outcome::Ready`]) is
+//! written with one `writev` and without a future. An idle connection owns its socket and nothing else.
 
 mod activity;
 pub mod clock;

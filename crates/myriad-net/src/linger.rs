@@ -1,4 +1,4 @@
-//! nginx's `lingering_close`: read and drop what the client still sends, so that it gets to read the answer.
+//! nginx's `lingering_close`: reads and discards further bytes of the client, so that the client can read the response.
 
 use std::future::poll_fn;
 use std::task::Poll;

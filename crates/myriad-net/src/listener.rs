@@ -1,4 +1,4 @@
-//! A worker's listening sockets and its connections.
+//! Listening sockets and connections of a worker.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -23,31 +23,32 @@ use crate::test_panic::test_panic;
 use crate::transport::Registered;
 use crate::{deadline, h1};
 
-/// Descriptors that a newcomer and its request may need.
+/// Number of descriptors that a new connection and its request may need.
 const NEWCOMER: usize = 4;
-/// How long accepting pauses when the system refuses a socket for want of memory (nginx: `accept_mutex_delay`, 500 ms).
+/// Pause of accepting after the system refused a socket because it is out of memory (nginx: `accept_mutex_delay`, 500
+/// ms).
 const OUT_OF_MEMORY: Duration = Duration::from_millis(500);
-/// How long it pauses where the process has no descriptor left, or nobody could give way to a newcomer: a connection that
-/// begins to wait for its client meanwhile tells nobody.
+/// Pause of accepting if the process is out of descriptors or no connection can be evicted. A connection that starts to
+/// wait for its client does not notify the listener.
 const AGAIN: Duration = Duration::from_millis(deadline::TICK_MS);
 
-/// One thread's share of the site: its listeners and connections.
+/// Listeners and connections of one worker thread.
 pub struct Worker<S> {
     service: Rc<S>,
     seats: Seats,
-    /// Listeners for QUIC, by number.
+    /// QUIC listeners, by number.
     hubs: Rc<RefCell<HashMap<u32, WeakUsers>>>,
 }
 
-/// Accepts from one listening socket until dropped.
+/// Handle of a listening socket that is accepted from; dropping it stops accepting.
 pub struct Acceptor {
     kind: Kind,
 }
 
 enum Kind {
-    /// Connections of TCP or unix sockets.
+    /// TCP or unix connections.
     Stream(JoinHandle<()>),
-    /// Connections of QUIC, whose task ends with the last of them.
+    /// QUIC connections; the task finishes with the last of them.
     Quic(#[expect(dead_code, reason = "it is held, not asked")] Users),
 }
 
@@ -60,13 +61,13 @@ impl Drop for Acceptor {
 }
 
 impl<S: Service> Worker<S> {
-    /// A worker whose clients take those seats. Must be made on the worker's runtime.
+    /// Creates a worker whose clients take their seats from `seats`. Must be called on the worker's runtime.
     pub fn new(service: Rc<S>, seats: Seats) -> Self {
         spawn_vital(&service, "deadlines", deadline::run());
         Self { service, seats, hubs: Rc::default() }
     }
 
-    /// Starts to accept connections from a TCP or unix socket; they bear `number` as their listener.
+    /// Starts to accept connections from a TCP or unix socket; `number` becomes their listener number.
     pub fn listen(&self, number: u32, socket: OwnedFd) -> io::Result<Acceptor> {
         rustix::io::ioctl_fionbio(&socket, true)?;
         let listener = Registered::new(socket)?;
@@ -82,8 +83,8 @@ impl<S: Service> Worker<S> {
         Ok(Acceptor { kind: Kind::Stream(task) })
     }
 
-    /// Starts to accept connections of QUIC from sockets of one address, or goes on where their listener is accepted from
-    /// already.
+    /// Starts to accept QUIC connections from the sockets of one address. If a listener with that number is already
+    /// active, joins it.
     pub fn listen_quic(&self, sockets: Vec<OwnedFd>, place: QuicPlace) -> io::Result<Acceptor> {
         let mut hubs = self.hubs.borrow_mut();
         if let Some(users) = hubs.get(&place.number).and_then(WeakUsers::join) {
@@ -95,12 +96,12 @@ impl<S: Service> Worker<S> {
         Ok(Acceptor { kind: Kind::Quic(users) })
     }
 
-    /// Connections open now.
+    /// Returns the number of open client connections.
     pub fn connections(&self) -> usize {
         self.seats.clients()
     }
 
-    /// Closes idle connections at once, lets the others finish, and returns when none is left. The acceptors must
+    /// Closes idle connections immediately, lets the others finish, and returns when all are closed. The acceptors must
     /// have been dropped.
     pub async fn drain(&self) {
         deadline::drain();
@@ -109,8 +110,8 @@ impl<S: Service> Worker<S> {
         }
     }
 
-    /// Closes, once `after` has passed, the connections of now on which no request has begun until then: what they are
-    /// busy with, if anything, is as old as they are (nginx's `worker_shutdown_timeout` after a reload).
+    /// After the delay `after`, closes those of the current connections on which no further request has started
+    /// (nginx's `worker_shutdown_timeout` after a reload).
     pub fn end_stragglers(&self, after: Duration) {
         let mut now = Vec::with_capacity(self.seats.clients());
         self.seats.each_client(|it| now.push((Rc::downgrade(&it), it.requests.get())));
@@ -124,7 +125,7 @@ impl<S: Service> Worker<S> {
         });
     }
 
-    /// Closes every connection, whatever it is busy with.
+    /// Closes all connections, including busy connections.
     pub fn end_all(&self) {
         self.seats.each_client(|connection| connection.socket.shutdown());
     }
@@ -148,7 +149,7 @@ impl<S: Service> Worker<S> {
         tokio::task::spawn_local(async move {
             let driven = loop {
                 let Some(driver) = service.raw(&connection) else {
-                    // The driver borrows the connection: `Connection::end` counts the references to it.
+                    // The driver borrows the connection, because `Connection::end` counts the references.
                     break contain(h1::drive(Rc::clone(&service), &connection)).await;
                 };
                 match contain(driver).await {
@@ -166,7 +167,7 @@ impl<S: Service> Worker<S> {
         });
     }
 
-    /// Returns once a newcomer can be seated: there is a seat, or somebody who gives way to whoever comes.
+    /// Returns once a new connection can be accepted: a seat is free, or a connection can be evicted.
     async fn wait_for_room(&self, listener: &Registered) {
         while !self.seats.has_room() {
             if listener.has_input() {
@@ -176,10 +177,10 @@ impl<S: Service> Worker<S> {
         }
     }
 
-    /// The system gave no socket.
+    /// Handles an error of `accept`.
     async fn refused(&self, error: &io::Error) {
         match Errno::from_io_error(error) {
-            // A client that has gone needs no pause.
+            // The client has closed the connection: no pause needed.
             Some(Errno::CONNABORTED | Errno::CONNRESET) => {}
             Some(Errno::MFILE | Errno::NFILE) => {
                 self.seats.make_descriptors(NEWCOMER);

@@ -1,36 +1,36 @@
-//! Bytes and sessions that the connections of a worker hold, and how much the process lacks memory.
+//! Bytes and sessions held by the connections of a worker, and the memory stage of the process.
 //!
-//! Each is a figure of a thread, changed where a buffer or a session is made or dropped: a request that is served from a pooled buffer
-//! changes none.
+//! The figures are thread-local and change when a buffer or a session is created or dropped. A request served from a
+//! pooled buffer changes none of them.
 
 use std::cell::Cell;
 
 use myriad_memory::Stage;
 
 thread_local! {
-    /// How much the process lacks memory.
+    /// Memory stage of the process.
     pub(crate) static STAGE: Cell<Stage> = const { Cell::new(Stage::Normal) };
-    /// Bytes of the buffers that requests are read into.
+    /// Bytes of request buffers.
     pub(crate) static BUFFERS: Cell<usize> = const { Cell::new(0) };
-    /// Bytes of bodies that came ahead of their readers.
+    /// Bytes of bodies buffered for their readers.
     pub(crate) static BODIES: Cell<usize> = const { Cell::new(0) };
-    /// Bytes of answers of connections that requests share, for which their clients have yet to open a window.
+    /// Bytes of responses of multiplexed connections that wait for the flow-control windows of their clients.
     pub(crate) static ANSWERS: Cell<usize> = const { Cell::new(0) };
-    /// Sessions of TLS.
+    /// Number of TLS sessions.
     pub(crate) static SESSIONS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Whether connections are to hold no more than they must.
+/// Returns whether connections must reduce their memory to the minimum.
 pub(crate) fn is_short() -> bool {
     STAGE.get() >= Stage::Closing
 }
 
-/// Whether a newcomer beyond the first some is let in only where somebody gives way.
+/// Returns whether a new connection above the minimum number requires an eviction.
 pub(crate) fn is_spent() -> bool {
     STAGE.get() >= Stage::Refusing
 }
 
-/// A part of one of the sums, taken off when it is dropped.
+/// Part of one of the sums, subtracted when dropped.
 #[derive(Debug)]
 pub(crate) struct Counted {
     sum: &'static std::thread::LocalKey<Cell<usize>>,
@@ -38,7 +38,7 @@ pub(crate) struct Counted {
 }
 
 impl Counted {
-    /// Adds a part.
+    /// Adds a part to a sum.
     pub(crate) fn new(sum: &'static std::thread::LocalKey<Cell<usize>>, part: usize) -> Self {
         let mut counted = Self { sum, part: 0 };
         counted.set(part);
@@ -49,11 +49,11 @@ impl Counted {
         self.part
     }
 
-    /// The part is so large now.
+    /// Sets the part to `part` and adjusts the sum.
     pub(crate) fn set(&mut self, part: usize) {
         let before = std::mem::replace(&mut self.part, part);
         if part != before {
-            // At the end of a thread its figures may be gone before what they count.
+            // At thread exit the thread-local sum may be destroyed before the counted values.
             let _ = self.sum.try_with(|sum| sum.set((sum.get() + part).saturating_sub(before)));
         }
     }

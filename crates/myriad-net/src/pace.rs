@@ -1,4 +1,4 @@
-//! `limit_rate`: how much of an answer may be sent by now.
+//! `limit_rate`: number of bytes of a response that may be sent at a time.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -9,7 +9,7 @@ use tokio::time::Sleep;
 use crate::clock::monotonic_ms;
 use crate::response::Rate;
 
-/// The rate of one answer.
+/// Rate limit of one response.
 pub(crate) struct Pace {
     rate: Rate,
     began_ms: u64,
@@ -21,12 +21,12 @@ impl Pace {
         Self { rate, began_ms: monotonic_ms(), sleep: None }
     }
 
-    /// How many bytes may be written now; pending until at least one may.
+    /// Returns the number of bytes that may be written now; pending until at least one byte may.
     pub(crate) fn poll_room(pace: &mut Option<Self>, sent: u64, cx: &mut Context<'_>) -> Poll<usize> {
         let Some(pace) = pace else { return Poll::Ready(usize::MAX) };
         loop {
             let elapsed = monotonic_ms() - pace.began_ms;
-            // As nginx: the first second's worth may leave at once.
+            // As in nginx, the allowance of the first second is available immediately.
             let seconds = elapsed / 1000 + 1;
             let allowed = pace.rate.after.saturating_add(pace.rate.bytes_per_second.saturating_mul(seconds));
             if allowed > sent {

@@ -1,7 +1,7 @@
-//! How long a client is waited for: until it is silent for too long, or slower than `client_min_rate` allows.
+//! Time limits of waiting for a client: its maximum silence, and the minimum rate of `client_min_rate`.
 //!
-//! Time counts only while the client is what is waited for: an origin that is slow, a rate that holds an answer back, an idle
-//! connection cost it nothing. A client that never has to be waited for is not measured at all.
+//! Time counts only while the server waits for the client. A slow origin, a rate limit on the response, and an idle
+//! connection do not count. A client that is never waited for is not measured.
 
 use std::task::{Context, Poll};
 
@@ -9,19 +9,20 @@ use crate::clock::monotonic_ms;
 use crate::deadline::Deadline;
 use crate::pressure;
 
-/// `client_min_rate`: what a client has to move at least.
+/// Minimum transfer rate of a client (`client_min_rate`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MinRate {
-    /// Bytes a second; 0 for none.
+    /// Bytes per second; 0 disables the limit.
     pub bytes_per_second: u32,
-    /// The rate holds of each stretch of so many milliseconds in which the client was waited for.
+    /// Milliseconds of waiting per measurement interval; the rate is checked for each interval.
     pub grace_ms: u32,
-    /// Whether the rate holds only while the worker has more than three quarters of its connections.
+    /// Set if the rate applies only under pressure: more than three quarters of the worker's connections are in use, or
+    /// memory is short.
     pub under_pressure: bool,
 }
 
 impl MinRate {
-    /// Whether so many bytes in all that time are too few.
+    /// Returns whether `moved` bytes in `waited_ms` milliseconds of waiting are below the rate.
     pub(crate) fn is_missed(self, moved: u64, waited_ms: u64) -> bool {
         self.bytes_per_second > 0
             && waited_ms >= u64::from(self.grace_ms)
@@ -29,67 +30,68 @@ impl MinRate {
             && (!self.under_pressure || pressure::is_on())
     }
 
-    /// No rate: a client may be as slow as it likes.
+    /// No minimum rate.
     pub const NONE: Self = Self { bytes_per_second: 0, grace_ms: 0, under_pressure: false };
 }
 
-/// What a client is allowed.
+/// Time limits of a client.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms {
-    /// The longest silence, milliseconds, 0 for any.
+    /// Maximum silence, in milliseconds; 0 for no limit.
     pub(crate) silence_ms: u64,
     pub(crate) rate: MinRate,
 }
 
 impl Default for Terms {
-    /// The terms until a request has been routed.
+    /// Returns the terms that apply until a request has been routed.
     fn default() -> Self {
         Self { silence_ms: 60_000, rate: MinRate::NONE }
     }
 }
 
-/// Why a client is waited for no more.
+/// Reason to stop waiting for a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lapse {
-    /// Nothing moved for too long.
+    /// No byte was transferred within the maximum silence.
     Silent,
-    /// Too little did.
+    /// The transfer was slower than the minimum rate.
     Slow,
 }
 
-/// Asks how many bytes the client has had in all: what is written is not yet taken.
+/// Returns the total number of bytes received by the client, which can be less than the bytes written; `None` if it is
+/// unknown.
 pub(crate) type Taken<'a> = &'a dyn Fn() -> Option<u64>;
 
-/// Nothing is known but what was read or written.
+/// Only the bytes read or written are known.
 pub(crate) const AS_MOVED: Taken<'static> = &|| None;
 
-/// One direction of one exchange.
+/// Wait state of one direction of one exchange.
 #[derive(Debug, Default)]
 pub(crate) struct Patience {
-    /// Since when nothing has moved; none while the client is not waited for.
+    /// Start of the current silence; `None` while the client is not waited for.
     silent_since: Option<u64>,
-    /// Since when the wait under way is not in `waited_ms`.
+    /// Time up to which the current wait is included in `waited_ms`.
     counted_until: u64,
-    /// How long the client was waited for in this stretch.
+    /// Milliseconds of waiting in this interval.
     waited_ms: u64,
-    /// Bytes that moved in it.
+    /// Bytes transferred in this interval.
     moved: u64,
-    /// What the client had taken when the stretch began.
+    /// Bytes received by the client at the start of the interval.
     taken: Mark,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Mark {
-    /// Nobody has been asked.
+    /// Not queried yet.
     #[default]
     Unasked,
-    /// Nobody knows.
+    /// The kernel does not report it.
     Unknown,
     Known(u64),
 }
 
 impl Patience {
-    /// The client is waited for. Ready once it has been for too long; `deadline` belongs to this.
+    /// Waits for the client. Ready once a limit is exceeded; `deadline` must be reserved for this state.
     pub(crate) fn poll(
         &mut self,
         deadline: &Deadline,
@@ -113,12 +115,12 @@ impl Patience {
         deadline.poll_expired(cx).map(|()| Lapse::Silent)
     }
 
-    /// Whether the client is waited for.
+    /// Returns whether the client is waited for.
     pub(crate) fn is_waiting(&self) -> bool {
         self.silent_since.is_some()
     }
 
-    /// Notes that so many bytes have moved and the client is not waited for any more. True where that was too little.
+    /// Records a transfer of `bytes` bytes and stops waiting. Returns `true` if the rate is below the minimum.
     pub(crate) fn moved(&mut self, bytes: u64, deadline: &Deadline, rate: MinRate, taken: Taken<'_>) -> bool {
         self.moved += bytes;
         if self.silent_since.is_none() {
@@ -153,11 +155,11 @@ impl Patience {
         self.is_below(terms.rate, taken).then_some(Lapse::Slow)
     }
 
-    /// Judges the stretch if it is over, and begins the next.
+    /// Checks the rate if the interval is complete, and starts the next interval.
     ///
-    /// What has been written may lie in buffers of the kernel, megabytes of them, while the client takes it as slowly as it does.
-    /// So where the kernel knows, the stretch begins once it has been asked, a quarter of the grace after the first wait: hardly
-    /// any client comes to that.
+    /// Written bytes may wait in kernel buffers, megabytes of them, while the client reads slowly. So if the kernel
+    /// reports the acknowledged bytes, the first interval starts with the first query, after a quarter of the grace
+    /// time of waiting. Few clients reach that point.
     fn is_below(&mut self, rate: MinRate, taken: Taken<'_>) -> bool {
         if rate.bytes_per_second == 0 || self.waited_ms < self.stretch_ms(rate) {
             return false;
@@ -178,13 +180,13 @@ impl Patience {
         rate.is_missed(moved, waited)
     }
 
-    /// How long a stretch lasts until something is to be asked.
+    /// Returns the milliseconds of waiting until the next check.
     fn stretch_ms(&self, rate: MinRate) -> u64 {
         let grace = u64::from(rate.grace_ms);
         if self.taken == Mark::Unasked { grace / 4 } else { grace }
     }
 
-    /// When to look again, milliseconds from now; 0 for never.
+    /// Returns the milliseconds until the next check; 0 for never.
     fn alarm_ms(&self, now: u64, terms: Terms) -> u64 {
         let silent = self.silent_since.map_or(0, |since| now.saturating_sub(since));
         let silence = (terms.silence_ms > 0).then(|| terms.silence_ms.saturating_sub(silent).max(1));
@@ -200,7 +202,8 @@ mod tests {
 
     const RATE: MinRate = MinRate { bytes_per_second: 100, grace_ms: 1000, under_pressure: false };
 
-    /// Waits of so many milliseconds, each ended by so many bytes; after how many the client is too slow.
+    /// Simulates waits of the given milliseconds, each followed by the given bytes. Returns the index of the wait after
+    /// which the client is too slow.
     fn ended_by(waits: &[(u64, u64)], taken: Taken<'_>) -> Option<usize> {
         let mut patience = Patience::default();
         let mut now = 0;
@@ -209,7 +212,7 @@ mod tests {
             now += wait;
             patience.moved += bytes;
             let below = patience.end(now, RATE, taken);
-            // Whatever the server does meanwhile is not the client's time.
+            // The server's own processing time does not count.
             now += 10_000;
             below
         })
@@ -219,7 +222,7 @@ mod tests {
     fn who_moves_too_little_is_found_out_at_the_end_of_a_stretch() {
         assert_eq!(ended_by(&[(500, 1); 9], AS_MOVED), Some(1));
         assert_eq!(ended_by(&[(500, 50); 9], AS_MOVED), None);
-        // What came in an earlier stretch is no credit.
+        // Bytes of an earlier interval do not count for the next.
         assert_eq!(ended_by(&[(1000, 1_000_000), (500, 1), (500, 1)], AS_MOVED), Some(2));
     }
 
@@ -235,7 +238,7 @@ mod tests {
             }
         };
         assert_eq!(ended_by(&[(500, 0); 9], &taken(100)), None);
-        // The first look says where the stretch begins.
+        // The first query starts the interval.
         assert_eq!(ended_by(&[(500, 1_000_000); 9], &taken(10)), Some(2));
     }
 

@@ -1,4 +1,4 @@
-//! Whether connections or memory run short.
+//! Shortage of connections or memory.
 
 use std::cell::Cell;
 
@@ -8,12 +8,12 @@ thread_local! {
     static PRESSED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether the worker of this thread has more than three quarters of its connections, or the process is short of memory.
+/// Returns whether more than three quarters of this worker's connections are in use, or the process is short of memory.
 pub(crate) fn is_on() -> bool {
     PRESSED.get() || memory_figures::is_short()
 }
 
-/// Says whether it has; who counts them does.
+/// Sets whether more than three quarters of the connections are in use; called by [`crate::Seats`].
 pub(crate) fn set(is_on: bool) {
     PRESSED.set(is_on);
 }

@@ -1,4 +1,4 @@
-//! A client's connection whose bytes are no version of HTTP: whoever serves it reads and writes them (`stream`).
+//! Client connection that does not use HTTP; the server of its bytes (`stream`) reads and writes them.
 
 use std::future::poll_fn;
 use std::io::{self, IoSlice};
@@ -14,60 +14,63 @@ use crate::h1;
 use crate::service::HandshakeFailure;
 use crate::tls::{self, Failure, Greeter, Greeting};
 
-/// The connection, taken for as long as its bytes are passed on.
+/// Connection whose bytes are relayed.
 pub struct RawClient {
     connection: Rc<Connection>,
-    /// Ends it some time after a reload (`worker_shutdown_timeout`).
+    /// Closes the connection some time after a reload (`worker_shutdown_timeout`).
     end: Rc<Deadline>,
 }
 
-/// What a client came to that was looked at.
+/// Result of a peek at the client's first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Peeked<R> {
-    /// The verdict on its first bytes.
+    /// The result of `judge`.
     Judged(R),
-    /// As many bytes as may be are there, and there is no verdict.
+    /// The maximum number of bytes has arrived without a result.
     Full,
-    /// It closed the connection first, or that failed.
+    /// The client closed the connection first, or the connection failed.
     Closed,
-    /// It did not send enough in time.
+    /// The client did not send enough bytes in time.
     TimedOut,
 }
 
-/// How a handshake ended.
+/// Result of a handshake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Secured {
-    /// What is read and written goes through TLS from now on.
+    /// The connection is encrypted from now on.
     Secure,
-    /// The client does not speak TLS.
+    /// The client does not use TLS.
     Plain,
-    /// There is nobody to serve: what is counted, unless the client has not begun, and the reason, where there is one to tell.
+    /// The handshake failed: the failure to count, unless the client sent nothing, and the reason if there is one to
+    /// log.
     Failed(Option<HandshakeFailure>, Option<String>),
 }
 
 impl RawClient {
-    /// Takes a connection that nothing was read of. Until [`RawClient::go_on`] it gives way where seats are short.
+    /// Wraps a connection from which no bytes have been read. Until [`RawClient::go_on`] it can be evicted when seats
+    /// are short.
     pub fn new(connection: Rc<Connection>) -> Self {
         connection.stall();
         Self { connection, end: h1::tunnel_end() }
     }
 
-    /// Who is connected.
+    /// Returns the connection.
     pub fn connection(&self) -> &Rc<Connection> {
         &self.connection
     }
 
-    /// What is waited for is not the client any more: the connection keeps its seat.
+    /// Marks the connection as busy, so that it is not evicted.
     pub fn go_on(&self) {
         self.connection.go_on();
     }
 
-    /// Reads a PROXY protocol header and not a byte more, into [`Connection::proxied`].
+    /// Reads exactly one PROXY protocol header into [`Connection::proxied`].
     pub async fn read_proxy_header(&self, timeout_ms: u64) -> Peeked<bool> {
         self.within(timeout_ms, |cx| tls::poll_header(&self.connection, cx).map(Peeked::Judged)).await
     }
 
-    /// Shows what the client has sent to `judge`, up to `most` bytes, until that has a verdict; the bytes stay where they are.
+    /// Passes the bytes received so far, up to `most`, to `judge` until that returns a result. The bytes are not
+    /// consumed.
     pub async fn peek<R>(
         &self,
         most: usize,
@@ -109,7 +112,7 @@ impl RawClient {
         peeked
     }
 
-    /// Takes the client through a handshake of TLS.
+    /// Performs a TLS handshake with the client.
     pub async fn secure(&self, greeter: &impl Greeter) -> Secured {
         let greeting = Box::pin(tls::accept(greeter, &self.connection)).await;
         self.connection.deadline.clear();
@@ -123,17 +126,17 @@ impl RawClient {
         }
     }
 
-    /// Ready once a reload, or the end of the worker, has the connection end.
+    /// Returns ready once the connection must close because of a reload or a shutdown of the worker.
     pub fn poll_ended(&self, cx: &Context<'_>) -> Poll<()> {
         self.end.poll_expired(cx)
     }
 
-    /// Sends the client's side an end, and goes on reading.
+    /// Shuts down the writing side; reading continues.
     pub fn shutdown_write(&self) {
         self.connection.socket.shutdown_write();
     }
 
-    /// The connection is over; what was written is still sent.
+    /// Closes the connection; written bytes are still sent.
     pub fn close(&self) {
         self.connection.end();
     }

@@ -1,4 +1,4 @@
-//! The request's body, pulled by whoever answers.
+//! Request body, pulled by the handler of the request.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -17,19 +17,19 @@ use crate::multiplex::Feed;
 use crate::patience::{AS_MOVED, MinRate, Patience, Terms};
 use crate::request_buffers::Input;
 
-/// Largest piece given out at once, bytes; also what a streaming upload holds in memory.
+/// Maximum size of a piece in bytes; also the memory of a streaming upload.
 const PIECE: usize = 16 * 1024;
-/// Most bytes of an unread body that are read for the sake of keeping the connection.
+/// Maximum number of bytes of an unread body that are read to preserve the connection.
 const DRAIN: u64 = 64 * 1024;
 
-/// What of the body is still to come, shared by the driver and the service.
+/// Rest of the body, shared by the driver and the service.
 pub(crate) struct BodyState {
     framing: BodyFraming,
     input: Input,
     received: u64,
     expect_continue: bool,
     failed: bool,
-    /// How long the client is waited for.
+    /// Time limits of waiting for the client.
     patience: Patience,
 }
 
@@ -38,7 +38,7 @@ enum BodyFraming {
     Chunked { decoder: ChunkedDecoder, done: bool },
 }
 
-/// A request's body. Empty for most requests, and then it owns nothing.
+/// Body of a request. Empty for most requests; an empty body owns nothing.
 pub struct RequestBody {
     source: Source,
 }
@@ -46,30 +46,30 @@ pub struct RequestBody {
 /// The source of the bytes.
 enum Source {
     Nothing,
-    /// Read from the connection that is the request's alone.
+    /// Read from a connection used by this request alone.
     Socket(Rc<Inner>),
-    /// Put in by the driver of a connection that requests share.
+    /// Pushed by the driver of a multiplexed connection.
     Stream(Feed),
 }
 
 struct Inner {
     connection: Rc<Connection>,
     state: RefCell<BodyState>,
-    /// Largest body accepted, bytes (`client_max_body_size`), 0 for any.
+    /// Maximum size of the body in bytes (`client_max_body_size`); 0 for no limit.
     limit: Cell<u64>,
     /// `client_body_timeout` and `client_min_rate`.
     terms: Cell<Terms>,
-    /// The body's own: the answer may be under way at the same time, and has its own time-out.
+    /// Deadline of the body. The response may be in progress at the same time and has a separate time-out.
     deadline: Deadline,
 }
 
 impl RequestBody {
-    /// No body.
+    /// Returns an empty body.
     pub fn empty() -> Self {
         Self { source: Source::Nothing }
     }
 
-    /// A body that the driver of a connection of many streams feeds.
+    /// Returns a body that is fed by the driver of a multiplexed connection.
     pub fn fed(feed: &Feed) -> Self {
         Self { source: Source::Stream(feed.reader()) }
     }
@@ -112,7 +112,7 @@ impl RequestBody {
         Self { source }
     }
 
-    /// Whether the request has no body.
+    /// Returns whether the request has no body.
     pub fn is_empty(&self) -> bool {
         match &self.source {
             Source::Stream(feed) => feed.is_empty(),
@@ -120,12 +120,12 @@ impl RequestBody {
         }
     }
 
-    /// Whether the client has announced a body by leaving its stream open, be it an empty one.
+    /// Returns whether the client announced a body, possibly empty, by leaving its stream open.
     pub fn is_on_stream(&self) -> bool {
         matches!(self.source, Source::Stream(_))
     }
 
-    /// Bytes still to come, where the request says it (`Content-Length`); none for a chunked body.
+    /// Returns the number of remaining bytes if it is known (`Content-Length`); `None` for a chunked body.
     pub fn length(&self) -> Option<u64> {
         match &self.source {
             Source::Nothing => Some(0),
@@ -137,8 +137,8 @@ impl RequestBody {
         }
     }
 
-    /// Sets `client_max_body_size` (bytes, 0 for any), `client_body_timeout` (milliseconds, 0 for none) and `client_min_rate`,
-    /// once the location is known.
+    /// Sets `client_max_body_size` (bytes, 0 for no limit), `client_body_timeout` (milliseconds, 0 for none) and
+    /// `client_min_rate`, once the location is known.
     pub fn configure(&self, limit: u64, timeout_ms: u64, rate: MinRate) {
         let terms = Terms { silence_ms: timeout_ms, rate };
         match &self.source {
@@ -151,7 +151,7 @@ impl RequestBody {
         }
     }
 
-    /// Bytes of the body received so far.
+    /// Returns the number of body bytes received so far.
     pub fn received(&self) -> u64 {
         match &self.source {
             Source::Nothing => 0,
@@ -160,7 +160,7 @@ impl RequestBody {
         }
     }
 
-    /// Whether the whole body has been read, so that the next request may follow.
+    /// Returns whether the whole body has been read, so that the next request may follow.
     pub(crate) fn is_done(&self) -> bool {
         let Source::Socket(inner) = &self.source else { return true };
         let state = inner.state.borrow();
@@ -171,7 +171,7 @@ impl RequestBody {
             }
     }
 
-    /// Tells a client that waits for it to go on; one that announced an empty body waits, too.
+    /// Sends `100 Continue` if the client waits for it. A client that announced an empty body may wait too.
     pub fn send_continue(&self) {
         match &self.source {
             Source::Nothing => {}
@@ -180,8 +180,11 @@ impl RequestBody {
         }
     }
 
-    /// Reads and drops what has arrived of a body that nobody wants. An error where that is no body: the client would
-    /// take the answer for one to a sound request.
+    /// Discards the bytes received so far of a body that is not used.
+    ///
+    /// # Errors
+    ///
+    /// Fails if these bytes are malformed: the client would take the response for a response to a valid request.
     pub fn discard_at_hand(&self) -> Result<(), BodyError> {
         let inner = match &self.source {
             Source::Nothing => return Ok(()),
@@ -202,7 +205,7 @@ impl RequestBody {
         Ok(())
     }
 
-    /// Whether all that is still to come has been read from the socket already: taking it needs no waiting.
+    /// Returns whether the rest of the body has been read from the socket already, so that reading it does not wait.
     pub fn is_at_hand(&self) -> bool {
         let inner = match &self.source {
             Source::Nothing => return true,
@@ -217,7 +220,7 @@ impl RequestBody {
             }
     }
 
-    /// Whether so little is left of a body that nobody read that reading it costs less than a new connection.
+    /// Returns whether the rest of an unread body is small enough that reading it costs less than a new connection.
     pub(crate) fn is_drainable(&self) -> bool {
         let Source::Socket(inner) = &self.source else { return true };
         let state = inner.state.borrow();
@@ -229,8 +232,8 @@ impl RequestBody {
             }
     }
 
-    /// Reads and drops what is left, for at most `limit_ms` milliseconds (`lingering_time`). False where that broke off,
-    /// took longer, or there was more than a little.
+    /// Reads and discards the rest for at most `limit_ms` milliseconds (`lingering_time`). Returns `false` if the body
+    /// is incomplete, took longer, or exceeded [`DRAIN`] bytes.
     pub(crate) async fn drain(&mut self, limit_ms: u64) -> bool {
         let all = self.drain_all();
         tokio::time::timeout(Duration::from_millis(limit_ms), all).await.unwrap_or(false)
@@ -246,7 +249,7 @@ impl RequestBody {
         self.is_done()
     }
 
-    /// Takes back the bytes that were read past the body.
+    /// Takes the bytes read past the body.
     pub(crate) fn take_input(&self) -> Option<Input> {
         let Source::Socket(inner) = &self.source else { return None };
         Some(std::mem::take(&mut inner.state.borrow_mut().input))
@@ -284,7 +287,7 @@ impl Inner {
         }
     }
 
-    /// RFC 9110 section 10.1.1: sent only once somebody wants the body.
+    /// Sends `100 Continue` once the body is read (RFC 9110 section 10.1.1).
     fn send_continue(&self, state: &mut BodyState) {
         if std::mem::take(&mut state.expect_continue) {
             use std::io::Write;
@@ -302,7 +305,7 @@ impl Inner {
             }
             Poll::Ready(Ok(count)) => {
                 state.input.filled(count);
-                // An origin that is slow to take the body must not count against the client.
+                // An origin that reads the body slowly must not count against the client.
                 self.connection.go_on();
                 let rate = self.terms.get().rate;
                 let is_slow = state.patience.moved(count as u64, &self.deadline, rate, AS_MOVED);
@@ -324,7 +327,7 @@ enum Advance {
 }
 
 impl BodyState {
-    /// Takes the next piece out of what has been read.
+    /// Takes the next piece from the input buffer.
     fn advance(&mut self) -> Result<Advance, BodyError> {
         match &mut self.framing {
             BodyFraming::Length { left: 0 } | BodyFraming::Chunked { done: true, .. } => Ok(Advance::End),

@@ -1,5 +1,5 @@
-//! Buffers that a connection has only while it is busy, kept in a pool for each thread: with ten thousand idle connections and
-//! some active ones, the active ones share a few warm buffers.
+//! Pool of buffers per thread, used by a connection only while it is busy: with ten thousand idle connections and some
+//! active connections, the active connections share a few warm buffers.
 
 use std::cell::RefCell;
 
@@ -7,19 +7,19 @@ use myriad_http::head::RequestHead;
 
 use crate::memory_figures::{BUFFERS, Counted};
 
-/// Size of a pooled read buffer, bytes.
+/// Size of a pooled read buffer, in bytes.
 pub(crate) const READ_BUFFER: usize = 16 * 1024;
-/// Most buffers of a kind that a thread's pool keeps.
+/// Maximum number of buffers of each kind in a thread's pool.
 const KEEP: usize = 64;
-/// Bytes of a head's text beyond which it is not kept.
+/// Capacity in bytes above which the text of a head is not pooled.
 const KEEP_HEAD_CAPACITY: usize = 16 * 1024;
 
-/// The buffers of one exchange: the bytes read and the head parsed from them.
+/// Buffers of one exchange: the bytes read and the head parsed from them.
 #[derive(Default)]
 pub(crate) struct RequestBuffers {
     pub(crate) input: Input,
     pub(crate) head: RequestHead,
-    /// The request began to arrive before the one ahead of it was answered (`$pipe`).
+    /// Set if the request started to arrive before the response to the previous request was finished (`$pipe`).
     pub(crate) pipelined: bool,
 }
 
@@ -39,7 +39,7 @@ impl Default for Input {
 }
 
 impl Input {
-    /// The bytes that wait.
+    /// Returns the unconsumed bytes.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
@@ -65,7 +65,8 @@ impl Input {
         self.end = 0;
     }
 
-    /// Room to read into: moves what waits to the front, and grows up to `most` bytes. Empty when full.
+    /// Returns room to read into: moves the unconsumed bytes to the front, and grows up to `most` bytes. Empty if the
+    /// buffer is full.
     pub(crate) fn room(&mut self, most: usize) -> &mut [u8] {
         if self.start > 0 {
             self.buffer.copy_within(self.start..self.end, 0);
@@ -86,7 +87,8 @@ impl Input {
 }
 
 thread_local! {
-    // Boxed so that an idle connection's future holds one pointer, and moving in and out of the pool copies one.
+    // Boxed so that the future of an idle connection contains one pointer, and moving in and out of the pool copies
+    // one.
     #[expect(clippy::vec_box)]
     static REQUEST_BUFFERS: RefCell<Vec<Box<RequestBuffers>>> = const { RefCell::new(Vec::new()) };
     static HEADS: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
@@ -108,7 +110,7 @@ pub(crate) fn give(mut buffers: Box<RequestBuffers>) {
     }
 }
 
-/// Drops what waits in the pools of this thread.
+/// Frees the buffers in the pools of this thread.
 pub(crate) fn give_back() {
     drop((REQUEST_BUFFERS.take(), HEADS.take()));
 }

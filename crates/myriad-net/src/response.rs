@@ -1,4 +1,4 @@
-//! What a service gives back, and what became of it.
+//! Response of a service, and the report of its transfer.
 
 use std::os::fd::OwnedFd;
 use std::pin::Pin;
@@ -11,18 +11,18 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use crate::request_buffers;
 use crate::timeouts::Timeouts;
 
-/// Status line and fields, written in HTTP/1's form as they are found, so that a stored head is copied once.
+/// Status line and fields, written in the form of HTTP/1, so that a stored head is copied once.
 ///
-/// Connection, Keep-Alive and Transfer-Encoding belong to the driver and are never written here.
+/// `Connection`, `Keep-Alive` and `Transfer-Encoding` are written by the driver and never here.
 pub struct Head {
     pub(crate) text: Vec<u8>,
     status: u16,
-    /// The place where the fields begin in `text`; a driver of another version reads them from there.
+    /// Offset of the fields in `text`; the drivers of other versions read them from there.
     fields_at: usize,
 }
 
 impl Head {
-    /// Begins a head. `reason` may be empty.
+    /// Creates a head. `reason` may be empty.
     pub fn new(status: u16, reason: &str) -> Self {
         let mut text = request_buffers::take_head();
         text.extend_from_slice(b"HTTP/1.1 ");
@@ -34,12 +34,12 @@ impl Head {
         Self { text, status, fields_at }
     }
 
-    /// The status code.
+    /// Returns the status code.
     pub fn status(&self) -> u16 {
         self.status
     }
 
-    /// Appends a field. The caller vouches that neither part holds CR, LF or NUL.
+    /// Appends a field. The caller must ensure that neither part contains CR, LF or NUL.
     pub fn field(&mut self, name: &[u8], value: &[u8]) {
         self.text.extend_from_slice(name);
         self.text.extend_from_slice(b": ");
@@ -55,22 +55,22 @@ impl Head {
         self.text.extend_from_slice(b"\r\n");
     }
 
-    /// Appends whole field lines, each ended by CRLF.
+    /// Appends whole field lines, each terminated by CRLF.
     pub fn lines(&mut self, lines: &[u8]) {
         self.text.extend_from_slice(lines);
     }
 
-    /// The text itself, to append parts of a line.
+    /// Returns the text itself, to append parts of a line.
     pub fn text(&mut self) -> &mut Vec<u8> {
         &mut self.text
     }
 
-    /// The field lines so far.
+    /// Returns the field lines so far.
     pub fn fields(&self) -> &[u8] {
         &self.text[self.fields_at..]
     }
 
-    /// Takes out the lines of the fields so far that `keeps` does not keep; it is given each with its CRLF.
+    /// Retains only the field lines for which `keeps` returns true; it gets each line with its CRLF.
     pub fn retain(&mut self, mut keeps: impl FnMut(&[u8]) -> bool) {
         let (mut from, mut to) = (self.fields_at, self.fields_at);
         while from < self.text.len() {
@@ -86,13 +86,13 @@ impl Head {
         self.text.truncate(to);
     }
 
-    /// Names and values of the fields so far.
+    /// Returns the names and values of the fields so far.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         fields(self.fields())
     }
 }
 
-/// Names and values of field lines.
+/// Returns the names and values of field lines.
 pub(crate) fn fields(lines: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     lines.split(|&byte| byte == b'\n').filter_map(|line| {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -114,48 +114,49 @@ fn push_decimal(out: &mut Vec<u8>, mut value: u64, width: usize) {
     out.extend_from_slice(&digits[at.min(digits.len() - width)..]);
 }
 
-/// The body of a response.
+/// Body of a response.
 pub enum ResponseBody {
-    /// None at all: 204, 304, or a HEAD answer whose length stands in the head already.
+    /// No body: 204, 304, or a HEAD response whose head contains the length.
     None,
-    /// One stretch of memory.
+    /// One memory buffer.
     Full(Bytes),
-    /// Several stretches, sent in order.
+    /// Several memory buffers, sent in order.
     Parts(Vec<Bytes>),
-    /// A stretch of a file, sent with `sendfile`.
+    /// Range of a file, sent with `sendfile`.
     File {
-        /// The open file.
+        /// Open file.
         file: Arc<OwnedFd>,
-        /// First byte to send.
+        /// Offset of the first byte.
         offset: u64,
-        /// Bytes to send.
+        /// Number of bytes.
         length: u64,
     },
-    /// Pulled as the client takes it. Without a length it is chunked, or ends with the connection for HTTP/1.0.
+    /// Stream, pulled as the client reads it. Without a length it is chunked, or terminated by closing the connection
+    /// for HTTP/1.0.
     Stream(BoxBody, Option<u64>),
-    /// None, but another protocol instead: with status 101 only. The service writes `Connection` and `Upgrade` itself.
+    /// Switch to another protocol, only with status 101. The service writes `Connection` and `Upgrade` itself.
     Tunnel(Box<Tunnel>),
 }
 
-/// The other end of a connection that speaks another protocol from now on.
+/// Upstream side of a connection that has switched to another protocol.
 pub struct Tunnel {
-    /// The connection to the origin.
+    /// Connection to the origin.
     pub stream: Pin<Box<dyn Duplex>>,
-    /// What the origin sent beyond its head.
+    /// Bytes received from the origin after its head.
     pub leftover: Bytes,
-    /// Longest silence, milliseconds (`proxy_read_timeout`).
+    /// Maximum silence in milliseconds (`proxy_read_timeout`).
     pub read_ms: u64,
-    /// How long the origin may take nothing, milliseconds (`proxy_send_timeout`).
+    /// Maximum time in which the origin reads nothing, in milliseconds (`proxy_send_timeout`).
     pub send_ms: u64,
 }
 
-/// Bytes both ways.
+/// Bidirectional byte stream.
 pub trait Duplex: AsyncRead + AsyncWrite {}
 
 impl<T: AsyncRead + AsyncWrite> Duplex for T {}
 
 impl ResponseBody {
-    /// The length in bytes, where it is known.
+    /// Returns the length in bytes, if it is known.
     pub fn length(&self) -> Option<u64> {
         match self {
             Self::None => Some(0),
@@ -168,48 +169,48 @@ impl ResponseBody {
     }
 }
 
-/// `limit_rate` and `limit_rate_after`.
+/// Rate limit: `limit_rate` and `limit_rate_after`.
 #[derive(Clone, Copy, Debug)]
 pub struct Rate {
-    /// Bytes a second.
+    /// Bytes per second.
     pub bytes_per_second: u64,
-    /// Bytes sent at full speed first.
+    /// Number of bytes sent at full speed first.
     pub after: u64,
 }
 
-/// A response. The service writes every field but those of the connection.
+/// Response. The service writes all fields except those of the connection.
 pub struct Response<T> {
     /// Status line and fields.
     pub head: Head,
-    /// The body; not sent for HEAD.
+    /// Body; not sent for HEAD.
     pub body: ResponseBody,
-    /// Whether a body of unknown length may be chunked (`chunked_transfer_encoding`).
+    /// Set if a body of unknown length may be chunked (`chunked_transfer_encoding`).
     pub chunked: bool,
-    /// Whether the connection must end after this answer.
+    /// Set if the connection must close after this response.
     pub close: bool,
-    /// Close without any answer (nginx's `return 444`).
+    /// Set to close the connection without a response (nginx's `return 444`).
     pub drop_connection: bool,
     /// Value of a `Keep-Alive: timeout=` field in seconds (second argument of `keepalive_timeout`), 0 for none.
     pub keepalive_header_s: u32,
-    /// The time-outs of the location that answered.
+    /// Time-outs of the location that sends the response.
     pub timeouts: Timeouts,
-    /// The head waits for the first bytes of a streamed body: where that breaks off before, nothing is sent at all.
+    /// Set if the head waits for the first bytes of a streamed body: if the body fails before, nothing is sent.
     pub postponed: bool,
     /// `limit_rate`.
     pub rate: Option<Rate>,
-    /// `http2_chunk_size`: most bytes of the body in one frame of HTTP/2.
+    /// `http2_chunk_size`: maximum number of body bytes in one HTTP/2 frame.
     pub frame: u32,
-    /// What the service wants back when the exchange is over.
+    /// State that the service gets back when the exchange is finished.
     pub ticket: T,
-    /// Appends the field lines that follow the last chunk, each ended by CRLF (RFC 9112 section 7.1.2); asked once,
-    /// when a chunked body is over.
+    /// Appends the trailer lines after the last chunk, each terminated by CRLF (RFC 9112 section 7.1.2); called once,
+    /// when a chunked body is complete.
     pub trailers: Option<fn(&mut T, &mut Vec<u8>)>,
-    /// Bytes of head and body that a first `writev` took.
+    /// Number of bytes of head and body sent by a first `writev`.
     pub(crate) sent_already: usize,
 }
 
 impl<T> Response<T> {
-    /// A response that keeps the connection, with nginx's default time-outs.
+    /// Creates a response that preserves the connection, with nginx's default time-outs.
     pub fn new(head: Head, body: ResponseBody, ticket: T) -> Self {
         Self {
             head,
@@ -229,30 +230,30 @@ impl<T> Response<T> {
     }
 }
 
-/// What became of a response.
+/// Report of a sent response.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sent {
-    /// The status sent; 0 where the connection was dropped instead.
+    /// Status sent; 0 if the connection was dropped instead.
     pub status: u16,
-    /// Bytes of the head (`$bytes_sent` less the body's).
+    /// Bytes of the head (`$bytes_sent` minus the body).
     pub head_bytes: u64,
     /// Bytes of the body, without chunk framing (`$body_bytes_sent`).
     pub body_bytes: u64,
-    /// Bytes written in all (`$bytes_sent`).
+    /// Total bytes written (`$bytes_sent`).
     pub bytes: u64,
-    /// Whether the client was told that the connection stays open (`$sent_http_connection`).
+    /// Set if the response announced that the connection stays open (`$sent_http_connection`).
     pub kept: bool,
-    /// Whether the body was chunked (`$sent_http_transfer_encoding`).
+    /// Set if the body was chunked (`$sent_http_transfer_encoding`).
     pub chunked: bool,
-    /// Whether the response left whole (`$request_completion`).
+    /// Set if the whole response was sent (`$request_completion`).
     pub complete: bool,
-    /// Whether it was the client that went away.
+    /// Set if the client closed the connection.
     pub client_closed: bool,
-    /// Whether the request began to arrive before the one ahead of it was answered (`$pipe`).
+    /// Set if the request started to arrive before the response to the previous request was finished (`$pipe`).
     pub pipelined: bool,
-    /// Bytes of the request: head and body (`$request_length`).
+    /// Bytes of the request, head and body (`$request_length`).
     pub request_bytes: u64,
-    /// When the first byte left, microseconds since the epoch; 0 where that was when the exchange was over.
+    /// Time of the first sent byte, in microseconds since the epoch; 0 if that was when the exchange finished.
     pub first_us: u64,
 }
 

@@ -1,14 +1,14 @@
-//! Seats: how many connections a worker holds at once, to clients and to origins together (`worker_connections`).
+//! Connection limit of a worker: client and upstream connections together (`worker_connections`).
 //!
-//! As in nginx, what a worker holds is bounded as a whole: a fetch needs a descriptor and memory as a client does. A client's
-//! seat is taken by its listener; whoever connects to an origin takes one with [`Seats::take`]. Clients leave an eighth of the
-//! seats to origins, so that those who are in can be served.
+//! As in nginx, the limit covers all connections of a worker: a fetch needs a descriptor and memory as a client
+//! connection does. The listener takes the seat of a client; a connection to an origin takes one with [`Seats::take`].
+//! An eighth of the seats is reserved for origins, so that accepted clients can be served.
 //!
-//! Where there is no seat, connections give way on which nothing is under way, the oldest first; then those whose clients
-//! have owed bytes, or taken none, for [`STALL_TICKS`]. One with a request that is worked on never does.
+//! If no seat is free, idle connections are evicted, the oldest first; then connections whose clients have sent or read
+//! nothing for [`STALL_TICKS`]. A connection with a request in progress is never evicted.
 //!
-//! The oldest are found by a walk over all connections that gathers many at once: a request pays one store
-//! ([`Activity`]), and a newcomer some entries of a walk.
+//! The oldest connections are found by a scan over all connections that collects many of them. A request costs one
+//! store ([`Activity`]), and a new connection some entries of a scan.
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -20,73 +20,73 @@ use crate::connection::Connection;
 use crate::deadline::{self, TICK_MS};
 use crate::{memory_figures, pressure};
 
-/// How long a client has owed bytes, or taken none, before its connection may give way: longer than a packet that is lost and
-/// sent again, ticks.
+/// Time in ticks after which a stalled connection may be evicted: longer than the retransmission of a lost packet.
 const STALL_TICKS: i32 = (2000 / TICK_MS) as i32;
-/// How long a connection has been idle before it is closed for want of memory, ticks: the request of a newcomer is on its way.
+/// Minimum idle time in ticks before a connection is closed to free memory: the request of a new connection may be in
+/// transit.
 const REST_TICKS: i32 = (1000 / TICK_MS) as i32;
-/// Connections that one walk gathers at least; an eighth of all where that is more.
+/// Minimum number of connections collected by one scan; an eighth of all connections if that is more.
 const GATHER: usize = 32;
-/// Clients that are let in though the process has no memory: so many at least, and an eighth of the seats where that is more. What takes
-/// the memory may be nothing that a connection could give up, and stored pages are served even then.
+/// Number of clients accepted even if the process is out of memory; an eighth of the seats if that is more. The memory
+/// may be used by data that no connection can free, and stored pages are still served.
 const LEAST_CLIENTS: usize = 64;
 
-/// The seats of one worker. Cheap to clone; stays on the worker's thread.
+/// Seats of one worker. Cheap to clone; stays on the worker's thread.
 #[derive(Clone)]
 pub struct Seats(Rc<Inner>);
 
 struct Inner {
     most: usize,
     taken: Cell<usize>,
-    /// The connections of clients, each at the place that its guard holds.
+    /// Client connections, each at the index in its guard.
     clients: RefCell<Vec<Option<Client>>>,
     free: RefCell<Vec<usize>>,
     open: Cell<usize>,
     changed: Notify,
-    /// The connections that give way next, the last first.
+    /// Connections to evict next, in reverse order.
     next: RefCell<Vec<(usize, Activity)>>,
-    /// The tick of the last walk that found nobody, for each [`Want`].
+    /// Tick of the last scan without a result, for each [`Want`].
     in_vain: [Cell<Option<u32>>; 2],
     shortage: Cell<Option<Shortage>>,
-    /// What newcomers had closed for want of memory.
+    /// Connections closed to free memory for new connections.
     relieved: Cell<Relieved>,
 }
 
 struct Client {
     connection: Weak<Connection>,
-    /// Whether it has a seat, and has not given way.
+    /// Set while the connection has a seat, until it is evicted.
     is_seated: bool,
 }
 
-/// What was done for want of seats or descriptors.
+/// Effects of a shortage of seats or descriptors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shortage {
-    /// Connections that gave way on which nothing was under way.
+    /// Number of idle connections evicted.
     pub idle: u32,
-    /// Connections that gave way whose clients did not go on with a head, a body or an answer.
+    /// Number of evicted connections whose clients stalled in a head, a body or a response.
     pub stalled: u32,
-    /// Whether no connection could give way, so that newcomers wait or connections to origins were not made.
+    /// Set if no connection could be evicted, so that new connections wait or upstream connections failed.
     pub refused: bool,
-    /// The process had no descriptor left.
+    /// Set if the process was out of descriptors.
     pub descriptors: bool,
 }
 
-/// Connections that were closed for want of memory.
+/// Connections closed to free memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Relieved {
-    /// Nothing was under way on them.
+    /// Number of idle connections.
     pub idle: u32,
-    /// Their clients did not go on with a head, a body or an answer.
+    /// Number of connections whose clients stalled in a head, a body or a response.
     pub stalled: u32,
 }
 
-/// One taken seat; dropping it gives it back.
+/// Seat in use; dropping it frees the seat.
 pub struct Seat {
     seats: Rc<Inner>,
 }
 
 impl Seats {
-    /// A worker's seats, so many (`worker_connections`).
+    /// Creates the seats of a worker, `most` in number (`worker_connections`).
     pub fn new(most: usize) -> Self {
         Self(Rc::new(Inner {
             most,
@@ -102,8 +102,8 @@ impl Seats {
         }))
     }
 
-    /// A seat for a connection that is no client's. Where all are taken, a client that waits for nothing gives way; none where
-    /// nobody can.
+    /// Takes a seat for a connection other than a client's. If all seats are taken, evicts a client connection; returns
+    /// `None` if none can be evicted.
     pub fn take(&self) -> Option<Seat> {
         if self.0.taken.get() >= self.0.most && !self.reclaim() {
             self.note(|shortage| shortage.refused = true);
@@ -113,24 +113,24 @@ impl Seats {
         Some(Seat { seats: Rc::clone(&self.0) })
     }
 
-    /// How many there are.
+    /// Returns the number of seats.
     pub fn most(&self) -> usize {
         self.0.most
     }
 
-    /// Connections of clients that are open now.
+    /// Returns the number of open client connections.
     pub fn clients(&self) -> usize {
         self.0.open.get()
     }
 
-    /// What was done for want of seats since this was asked last; none where there were enough.
+    /// Returns the effects of a shortage since the last call; `None` if there was no shortage.
     pub fn take_shortage(&self) -> Option<Shortage> {
         self.0.shortage.take()
     }
 
-    /// The process is short of memory: closes `count` connections on which nothing is under way, the oldest first, then those whose
-    /// clients stall, or as many as can.
-    /// Returns them, and those that newcomers had closed since this was called last.
+    /// Closes up to `count` connections to free memory: idle connections first, the oldest first, then stalled
+    /// connections. Returns the number of connections closed, including those closed for new connections since the last
+    /// call.
     pub fn relieve(&self, count: usize) -> Relieved {
         for _ in 0..count {
             if !self.close_for_memory() {
@@ -151,32 +151,34 @@ impl Seats {
         true
     }
 
-    /// Whether the process has no memory for one more client. Some are always let in.
+    /// Returns whether the process has no memory for another client. A minimum number of clients is always accepted.
     fn is_spent(&self) -> bool {
         memory_figures::is_spent() && self.0.open.get() >= LEAST_CLIENTS.max(self.0.most / 8)
     }
 
-    /// Whether clients have as many seats as they may.
+    /// Returns whether all seats available to clients are taken.
     pub(crate) fn is_full(&self) -> bool {
         self.0.taken.get() >= self.0.most - self.0.most / 8
     }
 
-    /// Whether a newcomer can be seated: there is room, or somebody who could give way.
+    /// Returns whether a new connection can be accepted: a seat is free or a connection can be evicted.
     pub(crate) fn has_room(&self) -> bool {
         self.want().is_none_or(|want| self.find(want))
     }
 
-    /// What somebody has to give way for if a newcomer is to be seated; none where there is room.
+    /// Returns the resource that an eviction must free for a new connection; `None` if a seat is free and memory is
+    /// available.
     fn want(&self) -> Option<Want> {
         if self.is_full() { Some(Want::Seats) } else { self.is_spent().then_some(Want::Memory) }
     }
 
-    /// Whether somebody has to give way if a newcomer is to be seated.
+    /// Returns whether a new connection requires an eviction.
     pub(crate) fn is_short(&self) -> bool {
         self.want().is_some()
     }
 
-    /// Has somebody give way if clients have as many seats as they may, or there is no memory. Whether a newcomer can be seated.
+    /// Evicts a connection if all seats of clients are taken or memory is short. Returns whether a new connection can
+    /// be accepted.
     pub(crate) fn make_room(&self) -> bool {
         match self.want() {
             None => true,
@@ -191,16 +193,16 @@ impl Seats {
         }
     }
 
-    /// Notes that a seat was asked for and no connection could give way.
+    /// Records that a seat was requested and no connection could be evicted.
     pub(crate) fn note_refused(&self) {
-        // For want of memory that is no shortage of seats.
+        // A shortage of memory is not a shortage of seats.
         if self.is_full() {
             self.note(|shortage| shortage.refused = true);
         }
     }
 
-    /// The process has no descriptor left: has `count` connections give way, or as many as can. Their descriptors are free
-    /// soon, once their tasks have run.
+    /// Evicts up to `count` connections because the process is out of descriptors. Their descriptors are freed once
+    /// their tasks have run.
     pub fn make_descriptors(&self, count: usize) {
         self.note(|shortage| shortage.descriptors = true);
         for _ in 0..count {
@@ -210,12 +212,12 @@ impl Seats {
         }
     }
 
-    /// Returns once a seat has been given back; one that was given back since the last call counts.
+    /// Returns once a seat has been freed; a seat freed since the last call counts.
     pub(crate) async fn changed(&self) {
         self.0.changed.notified().await;
     }
 
-    /// Each client's connection that is open now.
+    /// Calls `visit` with each open client connection.
     pub(crate) fn each_client(&self, mut visit: impl FnMut(Rc<Connection>)) {
         let all = self.0.clients.borrow();
         all.iter().flatten().filter_map(|client| client.connection.upgrade()).for_each(&mut visit);
@@ -227,7 +229,8 @@ impl Seats {
         self.0.shortage.set(Some(shortage));
     }
 
-    /// Has one connection give way for want of seats; its seat is free at once. False where none can.
+    /// Evicts one connection because seats are short; its seat is free immediately. Returns `false` if none can be
+    /// evicted.
     fn reclaim(&self) -> bool {
         let Some(waited) = self.close_one(Want::Seats) else { return false };
         self.note(|shortage| match waited {
@@ -237,7 +240,7 @@ impl Seats {
         true
     }
 
-    /// Has one connection give way, and says what it waited for; none where none can.
+    /// Evicts one connection and returns the event it waited for; `None` if none can be evicted.
     fn close_one(&self, want: Want) -> Option<Waiting> {
         if !self.find(want) {
             return None;
@@ -254,7 +257,7 @@ impl Seats {
         Some(waited)
     }
 
-    /// Sees to it that the last of `next` can give way. False where nobody can.
+    /// Ensures that the last entry of `next` can be evicted. Returns `false` if no connection can.
     fn find(&self, want: Want) -> bool {
         let tick = deadline::tick();
         loop {
@@ -275,11 +278,11 @@ impl Seats {
         }
     }
 
-    /// Walks over all connections and notes the oldest of those that can give way. A walk in vain is not made again in the
-    /// same tick.
+    /// Scans all connections and stores the oldest evictable connections in `next`. A scan without a result is not
+    /// repeated in the same tick.
     fn gather(&self, want: Want) -> bool {
         let now = deadline::tick();
-        // Who may give way for want of memory may do so for want of a seat, not the reverse.
+        // A connection evictable for memory is also evictable for a seat, but not vice versa.
         if [Want::Seats, want].iter().any(|of| self.0.in_vain[*of as usize].get() == Some(now)) {
             return false;
         }
@@ -304,14 +307,14 @@ impl Seats {
     }
 }
 
-/// What connections give way for.
+/// Resource that an eviction frees.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Want {
     Seats,
     Memory,
 }
 
-/// Whether a connection that waits has waited long enough to give way.
+/// Returns whether a waiting connection has waited long enough to be evicted.
 fn is_ripe(activity: Activity, waiting: Waiting, now: u32, want: Want) -> bool {
     let waited = now.wrapping_sub(activity.since()).cast_signed();
     match (waiting, want) {
@@ -322,7 +325,7 @@ fn is_ripe(activity: Activity, waiting: Waiting, now: u32, want: Want) -> bool {
 }
 
 impl Client {
-    /// How the connection stands, for whom it waits, its number; none where it has no seat, or does not wait.
+    /// Returns the activity, the awaited event and the number of the connection; `None` if it has no seat or is busy.
     fn activity(&self) -> Option<(Activity, Waiting, u64)> {
         let connection = self.connection.upgrade().filter(|_| self.is_seated)?;
         let activity = connection.activity.get();
@@ -353,14 +356,14 @@ impl Drop for Seat {
     }
 }
 
-/// Counts a client's connection for as long as it is driven.
+/// Counts a client's connection while it is driven.
 pub(crate) struct Guard {
     seats: Rc<Inner>,
     at: usize,
 }
 
 impl Guard {
-    /// Seats a client, whether or not there is room: its listener sees to that.
+    /// Takes a seat for a client without a check; its listener checks that a seat is free.
     pub(crate) fn new(seats: &Seats, connection: &Rc<Connection>) -> Self {
         let inner = &seats.0;
         inner.sit();

@@ -1,4 +1,4 @@
-//! What a driver asks of the site behind it.
+//! Interface between the connection drivers and the site.
 
 use std::fmt::Display;
 use std::future::Future;
@@ -18,117 +18,119 @@ use crate::request_body::RequestBody;
 use crate::response::{Response, Sent};
 use crate::timeouts::Timeouts;
 
-/// How the driver of a connection whose bytes are not HTTP ended.
+/// Result of the driver of a connection that does not use HTTP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RawEnd {
-    /// The connection is over.
+    /// The connection is closed.
     Closed,
     /// The connection was passed to another listener ([`Connection::pass_to`]).
     Passed,
 }
 
-/// Drives a connection whose bytes are not HTTP.
+/// Driver of a connection that does not use HTTP.
 pub type RawDriver = Pin<Box<dyn Future<Output = RawEnd>>>;
 
-/// A site: turns request heads into responses.
+/// Site: maps request heads to responses.
 ///
 /// All methods run on the worker's thread.
 pub trait Service: 'static {
-    /// What the service keeps of an exchange until it is over (for the access log).
+    /// State of an exchange that the service retains until it is finished (for the access log).
     type Ticket: 'static;
 
-    /// How a head on this connection may look and how long it may take, before its server is known.
+    /// Returns the limits and time-outs of request heads on this connection, before its server is known.
     fn limits(&self, connection: &Connection) -> Limits;
 
-    /// Something has happened to a connection; for counting.
+    /// Records a connection event, for counting.
     fn note(&self, event: ConnectionEvent) {
         let _ = event;
     }
 
-    /// Whether clients of this listener are announced by the PROXY protocol; asked once for a connection.
+    /// Returns whether clients of this listener send a PROXY protocol header. Called once per connection.
     fn expects_proxy_header(&self, connection: &Connection) -> bool {
         let _ = connection;
         false
     }
 
-    /// Returns the driver of a connection whose bytes are not HTTP (`stream`); `None` for a connection of HTTP. Called once for each
-    /// listener that serves the connection.
+    /// Returns the driver of a connection that does not use HTTP (`stream`); `None` for an HTTP connection. Called once
+    /// for each listener that serves the connection.
     fn raw(&self, connection: &Rc<Connection>) -> Option<RawDriver> {
         let _ = connection;
         None
     }
 
-    /// A connection did not begin with a PROXY protocol header; it is closed without an answer.
+    /// Reports a connection without a valid PROXY protocol header; it is closed without a response.
     fn proxy_header_failed(&self, connection: &Connection) {
         let _ = connection;
     }
 
-    /// Whether the clients of this listener speak TLS (`listen … ssl`).
+    /// Returns whether the listener uses TLS (`listen … ssl`).
     fn is_secure(&self, connection: &Connection) -> bool {
         let _ = connection;
         false
     }
 
-    /// How the server speaks TLS that a client asks for; none refuses it (`ssl_reject_handshake`).
+    /// Returns the TLS settings for a client hello; `None` rejects the handshake (`ssl_reject_handshake`).
     fn tls(&self, connection: &Connection, hello: &ClientHello<'_>) -> Option<Arc<ServerConfig>> {
         let _ = (connection, hello);
         None
     }
 
-    /// Whether what a hello offered is kept, for variables.
+    /// Returns whether the offers of a client hello are stored, for variables.
     fn keeps_offers(&self) -> bool {
         false
     }
 
-    /// Whether HTTP/2 is spoken on this connection, and how much a client may ask at once (`http2`, `listen … http2`).
+    /// Returns the HTTP/2 limits of this connection; `None` if HTTP/2 is disabled (`http2`, `listen … http2`).
     fn http2(&self, connection: &Connection) -> Option<StreamLimits> {
         let _ = connection;
         None
     }
 
-    /// A client of HTTP/2 went too far, or away in the middle of something; for the error log.
+    /// Reports an HTTP/2 client that exceeded a limit or closed the connection during a request; for the error log.
     fn http2_failed(&self, connection: &Connection, reason: &str) {
         let _ = (connection, reason);
     }
 
-    /// A client of HTTP/3 broke a rule or went too far, and its connection ends; for the error log.
+    /// Reports an HTTP/3 client that violated the protocol or exceeded a limit, so that its connection closes; for the
+    /// error log.
     fn http3_failed(&self, connection: &Connection, reason: &dyn Display) {
         let _ = (connection, reason);
     }
 
-    /// How a client of a listener for QUIC is spoken to that comes now; none sends it away.
+    /// Returns the settings for a new client of a QUIC listener; `None` rejects it.
     fn quic(&self, connection: &Connection) -> Option<QuicSettings> {
         let _ = connection;
         None
     }
 
-    /// A client took less of an answer than `client_min_rate`, and its connection was reset; for the error log.
+    /// Reports a client that read a response slower than `client_min_rate` and whose connection was reset; for the
+    /// error log.
     fn client_too_slow(&self, connection: &Connection) {
         let _ = connection;
     }
 
-    /// A panic broke a connection off, whose requests under way are lost; for the error log.
+    /// Reports a panic that closed a connection and lost its requests in progress; for the error log.
     fn connection_lost(&self, connection: &Connection, panic: &str) {
         let _ = (connection, panic);
     }
 
-    /// A panic ended a task that the worker cannot do without: the process is to end, so that another takes its place.
+    /// Handles a panic that terminated a vital task of the worker: the process must exit so that another replaces it.
     fn task_lost(&self, task: &'static str, panic: &str) {
         let _ = (task, panic);
         std::process::abort();
     }
 
-    /// A handshake is over, for counting; what came of one that succeeded is known of the connection.
+    /// Reports a completed handshake, for counting; the connection contains the parameters of a successful handshake.
     fn handshake_over(&self, connection: &Connection, failure: Option<HandshakeFailure>) {
         let _ = (connection, failure);
     }
 
-    /// A handshake failed, for the error log.
+    /// Reports a failed handshake, for the error log.
     fn tls_failed(&self, connection: &Connection, why: &dyn Display) {
         let _ = (connection, why);
     }
 
-    /// Begins an exchange. `head` may be taken with `mem::take` by an answer that comes later.
+    /// Starts an exchange. A later response may take `head` with `mem::take`.
     fn begin(
         &self,
         head: &mut RequestHead,
@@ -136,7 +138,7 @@ pub trait Service: 'static {
         body: RequestBody,
     ) -> Outcome<Self::Ticket>;
 
-    /// Answers a request that could not be read. The driver closes the connection after the answer.
+    /// Returns the response to a request that could not be read. The driver closes the connection after it.
     fn reject(
         &self,
         error: Rejection,
@@ -144,14 +146,15 @@ pub trait Service: 'static {
         connection: &Rc<Connection>,
     ) -> Outcome<Self::Ticket>;
 
-    /// Returns a future that is ready when the log lines of exchanges that are over are written; `None` if no line waits. A
-    /// connection is closed by the server only after that, or a moment later.
+    /// Returns a future that is ready when the log lines of finished exchanges are written; `None` if no line is
+    /// pending. The server closes a connection only after that, or after the time limit of the future.
     fn logged(&self) -> Option<Behind> {
         None
     }
 
-    /// The exchange is over: sent, or broken off. What it gives goes on behind the answer; a connection of HTTP/1 that ends
-    /// with the answer is closed a moment later for it, so that a client which comes again at once finds it done.
+    /// Finishes an exchange: the response was sent or aborted. The returned future runs after the response. An HTTP/1
+    /// connection that closes after the response waits a short time for it, so that a client that reconnects at once
+    /// finds it completed.
     fn finish(
         &self,
         head: &RequestHead,
@@ -161,51 +164,51 @@ pub trait Service: 'static {
     ) -> Option<Behind>;
 }
 
-/// What goes on behind an answer that has been sent. Dropping it ends the wait for it alone.
+/// Work that continues after a response has been sent. Dropping it cancels only the wait for it.
 pub type Behind = Pin<Box<dyn Future<Output = ()>>>;
 
-/// What happens to a connection between requests.
+/// Event of a connection between requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionEvent {
-    /// It was accepted.
+    /// The connection was accepted.
     Accepted,
-    /// It is over.
+    /// The connection was closed.
     Closed,
-    /// A part of a head has arrived, and the rest is waited for.
+    /// A part of a head has arrived.
     HeadBegan,
-    /// That head is read, or will never be.
+    /// That head was read or abandoned.
     HeadEnded,
 }
 
-/// Why a handshake of TLS failed, as far as it is counted apart.
+/// Reason of a failed TLS handshake, as far as it is counted separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandshakeFailure {
-    /// The two speak no version of TLS in common.
+    /// Client and server have no TLS version in common.
     NoCommonProtocol,
-    /// They know no cipher suite in common.
+    /// Client and server have no cipher suite in common.
     NoCommonCipher,
-    /// The client took too long.
+    /// The handshake timed out.
     TimedOut,
-    /// The client did not believe the certificate, and said so.
+    /// The client rejected the certificate with an alert.
     CertificateRejected,
     /// Anything else.
     Other,
 }
 
-/// Why a request could not be read.
+/// Reason why a request could not be read.
 #[derive(Debug)]
 pub enum Rejection {
-    /// The head breaks the rules of RFC 9112.
+    /// The head violates RFC 9112.
     Malformed(ParseError),
     /// The head did not arrive within `client_header_timeout`.
     TimedOut,
 }
 
-/// An answer now, or a future that gives it.
+/// Immediate response, or a future that returns it.
 pub enum Outcome<T> {
-    /// The whole answer is known: one `writev`, no future.
+    /// The complete response: one `writev`, no future.
     Ready(Response<T>),
-    /// Something has to be waited for.
+    /// The response requires waiting.
     Later(Pin<Box<dyn Future<Output = Response<T>>>>),
 }
 
@@ -214,30 +217,30 @@ pub enum Outcome<T> {
 pub struct Limits {
     /// Limits of the request head.
     pub head: HeadLimits,
-    /// The limits in HTTP/2 and HTTP/3, which have no lines: a name or a value is at most one of `large_client_header_buffers`,
-    /// whatever `client_header_buffer_size`.
+    /// Limits in HTTP/2 and HTTP/3, which have no lines: the maximum size of a name or a value is one buffer of
+    /// `large_client_header_buffers`, regardless of `client_header_buffer_size`.
     pub block: HeadLimits,
     /// `client_header_timeout`, milliseconds; 0 for none.
     pub header_timeout_ms: u64,
-    /// Time-outs that hold until a request has been routed.
+    /// Time-outs that apply until a request has been routed.
     pub timeouts: Timeouts,
 }
 
-/// What a client of HTTP/2 may ask for at once.
+/// Limits of an HTTP/2 client.
 #[derive(Clone, Copy, Debug)]
 pub struct StreamLimits {
-    /// `http2_max_concurrent_streams`: requests under way on one connection, at least 1.
+    /// `http2_max_concurrent_streams`: concurrent requests on one connection, at least 1.
     pub streams: u32,
-    /// `http2_body_preread_size`: bytes of a body that are taken before anybody reads it, at most 2³¹-1.
+    /// `http2_body_preread_size`: bytes of a body accepted before it is read, at most 2³¹-1.
     pub preread: u32,
-    /// `http2_recv_buffer_size`: bytes that are read at once; one buffer a worker.
+    /// `http2_recv_buffer_size`: maximum size of one read, in bytes; one buffer per worker.
     pub receive_buffer: usize,
     /// `keepalive_time`, milliseconds.
     pub keepalive_time_ms: u64,
 }
 
 impl Default for StreamLimits {
-    /// nginx's defaults.
+    /// Returns nginx's defaults.
     fn default() -> Self {
         Self { streams: 128, preread: 65_536, receive_buffer: 256 * 1024, keepalive_time_ms: 3_600_000 }
     }

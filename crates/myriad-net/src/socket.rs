@@ -1,4 +1,4 @@
-//! A stream socket that is read and written through a shared reference, by TLS where there is a session.
+//! Stream socket with interior mutability, encrypted if it has a TLS session.
 
 use std::cell::{OnceCell, RefCell};
 use std::io::{self, IoSlice, Write};
@@ -10,54 +10,54 @@ use rustix::net::{SendFlags, send};
 use crate::tls::Session;
 use crate::transport::Transport;
 
-/// Most bytes of a file that are encrypted at once.
+/// Maximum number of file bytes encrypted at once.
 const SECURED_PIECE: usize = 64 * 1024;
 
 thread_local! {
-    /// The buffer into which a file is read before it is encrypted.
+    /// Buffer into which a file is read before it is encrypted.
     static FILE_PIECE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A connection's socket: its transport, and the session of TLS over it.
+/// Socket of a connection: its transport, and the TLS session over it.
 pub(crate) struct Socket {
     transport: Transport,
-    /// TLS over it, after the handshake.
+    /// TLS session, set after the handshake.
     session: OnceCell<Box<RefCell<Session>>>,
 }
 
 impl Socket {
-    /// Takes a connected, non-blocking socket.
+    /// Wraps a connected, non-blocking socket.
     pub(crate) fn new(descriptor: OwnedFd) -> Self {
         Self { transport: Transport::new(Some(descriptor)), session: OnceCell::new() }
     }
 
-    /// No socket: all that is asked of it fails.
+    /// Creates a socket without a descriptor: all operations fail.
     pub(crate) fn none() -> Self {
         Self { transport: Transport::new(None), session: OnceCell::new() }
     }
 
-    /// Sets the session of TLS through which everything is read and written from now on.
+    /// Sets the TLS session that encrypts all data from now on.
     pub(crate) fn secure(&self, session: Session) {
-        // A connection has one handshake.
+        // A connection has one handshake, so the cell is empty.
         let _ = self.session.set(Box::new(RefCell::new(session)));
     }
 
-    /// Whether there is a session whose handshake is not over.
+    /// Returns whether the socket has a session whose handshake is not complete.
     pub(crate) fn is_early(&self) -> bool {
         self.session.get().is_some_and(|session| session.borrow().is_early())
     }
 
-    /// What lies below TLS, for a handshake that is not over.
+    /// Returns the transport below TLS, for use during the handshake.
     pub(crate) fn transport(&self) -> &Transport {
         &self.transport
     }
 
-    /// Lends the descriptor.
+    /// Calls `work` with the descriptor.
     pub(crate) fn with<R>(&self, work: impl FnOnce(BorrowedFd<'_>) -> R) -> Option<R> {
         self.transport.with(work)
     }
 
-    /// Looks at what waits below TLS, as [`Transport::poll_peek`].
+    /// Peeks at the pending bytes below TLS, like [`Transport::poll_peek`].
     pub(crate) fn poll_peek<R>(
         &self,
         cx: &mut Context<'_>,
@@ -67,7 +67,7 @@ impl Socket {
         self.transport.poll_peek(cx, buffer, judge)
     }
 
-    /// Reads once, through TLS where there is a session.
+    /// Reads once, through the TLS session if it exists.
     pub(crate) fn poll_read(&self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
         match self.session.get() {
             None => self.transport.poll_receive(cx, buffer),
@@ -75,8 +75,8 @@ impl Socket {
         }
     }
 
-    /// Writes once, through TLS where there is a session: then a write that is pending must be tried again with the same
-    /// bytes in front.
+    /// Writes once, through the TLS session if it exists. With TLS, a pending write must be repeated with the same
+    /// leading bytes.
     pub(crate) fn poll_write(&self, cx: &mut Context<'_>, parts: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
         match self.session.get() {
             None => self.transport.poll_send(cx, parts),
@@ -84,7 +84,7 @@ impl Socket {
         }
     }
 
-    /// Sends `length` bytes of `file` from `offset`, as many as the socket takes.
+    /// Sends up to `length` bytes of `file` from `offset`.
     pub(crate) fn poll_send_file(
         &self,
         cx: &mut Context<'_>,
@@ -98,7 +98,7 @@ impl Socket {
         self.transport.poll_send_file(cx, file, offset, length)
     }
 
-    /// What is sent by TLS has to pass through memory.
+    /// Sends a part of a file with TLS, which requires a copy in memory.
     fn poll_send_file_secured(
         &self,
         session: &mut Session,
@@ -120,7 +120,7 @@ impl Socket {
         })
     }
 
-    /// Ready once the client has closed its side or the connection failed; pending while it is silent or talks.
+    /// Ready once the client has closed its side or the connection failed; pending otherwise, even if data arrives.
     pub(crate) fn poll_closed(&self, cx: &mut Context<'_>) -> Poll<()> {
         if let Some(session) = self.session.get() {
             return session.borrow_mut().poll_closed(&self.transport, cx);
@@ -128,33 +128,33 @@ impl Socket {
         self.transport.poll_closed(cx)
     }
 
-    /// Ends both sides; errors are of no interest, the connection is over.
+    /// Shuts down both sides. Errors are ignored, because the connection is finished.
     pub(crate) fn shutdown(&self) {
         self.say_goodbye();
         let _ = self.with(|socket| rustix::net::shutdown(socket, rustix::net::Shutdown::Both));
     }
 
-    /// Ends the writing side; errors are of no interest, the connection is over.
+    /// Shuts down the writing side. Errors are ignored, because the connection is finished.
     pub(crate) fn shutdown_write(&self) {
         self.say_goodbye();
         let _ = self.with(|socket| rustix::net::shutdown(socket, rustix::net::Shutdown::Write));
     }
 
-    /// Ends a session of TLS, so that the client can tell the end from an attack that cuts it short.
+    /// Sends the TLS close notification, so that the client can detect truncation.
     pub(crate) fn say_goodbye(&self) {
         if let Some(session) = self.session.get() {
             session.borrow_mut().say_goodbye(&self.transport);
         }
     }
 
-    /// Makes the close that follows a reset: what is queued for a silent client is forgotten at once.
+    /// Makes the close send a reset: data queued for a silent client is dropped immediately.
     pub(crate) fn reset_on_close(&self) {
         let _ = self
             .with(|socket| rustix::net::sockopt::set_socket_linger(socket, Some(std::time::Duration::ZERO)));
     }
 }
 
-/// One write without waiting, for an interim response.
+/// Writes once without waiting, for interim responses.
 impl Write for &Socket {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if let Some(session) = self.session.get() {

@@ -1,7 +1,7 @@
-//! What the kernel knows of a TCP connection (`$tcpinfo_*`), asked over `NETLINK_SOCK_DIAG`: `getsockopt(TCP_INFO)` has no
-//! safe form.
+//! Kernel figures of a TCP connection (`$tcpinfo_*`), queried over `NETLINK_SOCK_DIAG`, because `getsockopt(TCP_INFO)`
+//! has no safe wrapper.
 //!
-//! The layouts are those of `linux/netlink.h`, `linux/inet_diag.h` and `linux/tcp.h`.
+//! The layouts are defined in `linux/netlink.h`, `linux/inet_diag.h` and `linux/tcp.h`.
 
 use std::cell::Cell;
 use std::net::{IpAddr, SocketAddr};
@@ -15,15 +15,15 @@ use rustix::net::{
 /// Figures of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpInfo {
-    /// Smoothed round trip, microseconds.
+    /// Smoothed round-trip time, in microseconds.
     pub rtt: u32,
-    /// Its variation, microseconds.
+    /// Round-trip time variation, in microseconds.
     pub rttvar: u32,
-    /// The congestion window, segments.
+    /// Congestion window, in segments.
     pub snd_cwnd: u32,
-    /// The receive window, bytes.
+    /// Receive window, in bytes.
     pub rcv_space: u32,
-    /// Bytes that the other end has acknowledged; none from kernels before 4.1.
+    /// Bytes acknowledged by the peer; `None` for kernels before 4.1.
     pub bytes_acked: Option<u64>,
 }
 
@@ -38,21 +38,22 @@ const REQUEST: usize = 56;
 const ANSWER: usize = 72;
 
 thread_local! {
-    /// The socket that the kernel is asked over: opened for the first question, so that many, of slow readers who came together, cost
-    /// two system calls each.
+    /// Socket for queries, opened by the first query and reused, so that each of many queries (of concurrent slow
+    /// readers) costs two system calls.
     static SOCKET: Cell<Option<OwnedFd>> = const { Cell::new(None) };
 }
 
 impl TcpInfo {
-    /// Asks for the connection between two addresses; none where the kernel does not tell.
+    /// Queries the connection between two addresses; `None` if the kernel does not return it.
     pub(crate) fn of(local: SocketAddr, peer: SocketAddr) -> Option<Self> {
         let socket = SOCKET.take().or_else(open)?;
         let mut answer = [0; 2048];
         let length = ask(&socket, &request(local, peer), &mut answer).ok()?;
-        // A socket over which something failed has been dropped: what it may still hold answers no later question.
+        // After a failure the socket is dropped, so that pending data on it cannot be read as the response to a later
+        // query.
         SOCKET.set(Some(socket));
         let answer = answer.get(..length)?;
-        // Of a connection that is gone, the kernel shows the socket that listens.
+        // For a closed connection the kernel returns the listening socket.
         let peers_port = answer.get(HEADER + 6..HEADER + 8)?;
         if peers_port == peer.port().to_be_bytes() { read(answer) } else { None }
     }
@@ -65,7 +66,7 @@ fn open() -> Option<OwnedFd> {
     Some(socket)
 }
 
-/// Sends a question, and returns the length of its answer; the kernel has answered before `send` returns.
+/// Sends a query and returns the length of the response; the kernel has queued the response when `send` returns.
 fn ask(socket: &OwnedFd, question: &[u8], answer: &mut [u8]) -> rustix::io::Result<usize> {
     send(socket, question, SendFlags::empty())?;
     recv(socket, answer, RecvFlags::empty()).map(|(_, length)| length)
@@ -94,7 +95,7 @@ fn request(local: SocketAddr, peer: SocketAddr) -> Vec<u8> {
     text
 }
 
-/// Finds `tcp_info` among the attributes of an answer.
+/// Finds `tcp_info` among the attributes of a response.
 fn read(answer: &[u8]) -> Option<TcpInfo> {
     let kind = u16::from_ne_bytes(answer.get(4..6)?.try_into().ok()?);
     let mut attributes = answer.get(HEADER + ANSWER..).filter(|_| kind == SOCK_DIAG_BY_FAMILY)?;
@@ -141,7 +142,7 @@ mod tests {
             let mut nobody = peer;
             nobody.set_port(1);
             assert_eq!(TcpInfo::of(local, nobody), None);
-            // A socket that fails is not asked again.
+            // A socket that failed is not reused.
             SOCKET.set(Some(std::fs::File::open("/dev/null").expect("a file").into()));
             assert_eq!(TcpInfo::of(local, peer), None);
             assert_eq!(TcpInfo::of(local, peer).and_then(|info| info.bytes_acked), Some(before + 5));

@@ -1,7 +1,8 @@
-//! Panics that tests ask for, to see what they end.
+//! Panics triggered by tests of the panic handling.
 
-/// Panics where a test wants it: in builds with debug assertions, where the environment names the place and a file
-/// (`MYRIAD_TEST_PANIC=deadlines:/folder/file`, which `env` has to pass on), once the file holds the number of this process.
+/// Panics if a test requests it: in builds with debug assertions, if the environment contains the place and a file
+/// (`MYRIAD_TEST_PANIC=deadlines:/folder/file`, which `env` must pass), once the file contains the number of this
+/// process.
 #[cfg(debug_assertions)]
 pub(crate) fn test_panic(place: &str) {
     use std::sync::OnceLock;

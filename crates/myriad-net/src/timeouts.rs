@@ -1,30 +1,30 @@
-//! How long a connection's driver waits for its client.
+//! Time-outs of a connection's driver.
 
 use crate::patience::MinRate;
 
-/// How long the driver waits; all in milliseconds, 0 for no limit unless said otherwise.
+/// Time-outs of the driver, in milliseconds; 0 for no limit unless specified otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// `keepalive_timeout`: how long an idle connection stays open; 0 closes after the answer.
+    /// `keepalive_timeout`: maximum idle time of a connection; 0 closes it after the response.
     pub keepalive_ms: u64,
-    /// `keepalive_requests`: how many requests a connection may make.
+    /// `keepalive_requests`: maximum number of requests per connection.
     pub keepalive_requests: u32,
-    /// `send_timeout`: between two writes that make progress.
+    /// `send_timeout`: maximum time between two writes that make progress.
     pub send_ms: u64,
-    /// `lingering_time`: in total, reading what a client still sends after an early answer; 0 for no lingering.
+    /// `lingering_time`: maximum total time of reading from a client after an early response; 0 disables lingering.
     pub lingering_ms: u64,
-    /// `lingering_timeout`: the longest silence while lingering.
+    /// `lingering_timeout`: maximum silence while lingering.
     pub lingering_idle_ms: u64,
-    /// `lingering_close always`: linger also where nothing more is expected of the client.
+    /// `lingering_close always`: lingers even if no more data is expected from the client.
     pub lingering_always: bool,
     /// `client_min_rate`.
     pub min_rate: MinRate,
-    /// `reset_timedout_connection`: close with a reset when a client times out, and on 444.
+    /// `reset_timedout_connection`: closes with a reset when a client times out, and on 444.
     pub reset_timed_out: bool,
 }
 
 impl Default for Timeouts {
-    /// nginx's defaults, and that of `client_min_rate`.
+    /// Returns nginx's defaults, and the default of `client_min_rate`.
     fn default() -> Self {
         Self {
             keepalive_ms: 75_000,

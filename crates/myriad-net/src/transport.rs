@@ -1,4 +1,4 @@
-//! What lies under a connection and knows nothing of TLS: a stream socket that is read and written through a shared reference.
+//! Stream socket below TLS, with interior mutability.
 
 use std::cell::{OnceCell, RefCell};
 use std::io::{self, IoSlice};
@@ -11,19 +11,19 @@ use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, send, sendmsg
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 
-/// The transport under a connection: TCP or unix.
+/// Transport of a connection: TCP or unix socket.
 ///
-/// It is registered with the event loop when it first has to wait. A client that sends its request at once and closes
-/// after the answer never waits: two system calls and a wake-up less.
+/// The socket is registered with the event loop when it first has to wait. A client that sends its request immediately
+/// and closes after the response never waits, which saves two system calls and a wake-up.
 pub(crate) struct Transport {
     fresh: RefCell<Option<OwnedFd>>,
     registered: OnceCell<Registered>,
 }
 
-/// A descriptor that the event loop watches.
+/// Descriptor registered with the event loop.
 ///
-/// The runtime's stream types differ in how they connect, which is over here, and not in how they wait: one of them
-/// serves for every kind of socket.
+/// The runtime's stream types differ only in how they connect. The socket is already connected here, so one type serves
+/// for all kinds of sockets.
 pub(crate) struct Registered(UnixStream);
 
 impl Registered {
@@ -32,7 +32,7 @@ impl Registered {
         UnixStream::from_std(std::os::unix::net::UnixStream::from(socket)).map(Self)
     }
 
-    /// Whether there is something to read or accept now, as the system sees it.
+    /// Returns whether the system reports data to read or a connection to accept now.
     pub(crate) fn has_input(&self) -> bool {
         let mut polled = [PollFd::new(&self.0, PollFlags::IN)];
         poll(&mut polled, Some(&Timespec::default())).is_ok_and(|count| count > 0)
@@ -70,7 +70,7 @@ impl Registered {
 }
 
 impl Transport {
-    /// Takes a connected, non-blocking socket. Without one, all that is asked of it fails.
+    /// Wraps a connected, non-blocking socket. Without a descriptor all operations fail.
     pub(crate) fn new(descriptor: Option<OwnedFd>) -> Self {
         Self { fresh: RefCell::new(descriptor), registered: OnceCell::new() }
     }
@@ -80,11 +80,11 @@ impl Transport {
             let registered = Registered::new(descriptor)?;
             return Ok(self.registered.get_or_init(|| registered));
         }
-        // Registering has failed before, and the descriptor went with it.
+        // An earlier registration failed and closed the descriptor.
         self.registered.get().ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 
-    /// Lends the descriptor.
+    /// Calls `work` with the descriptor.
     pub(crate) fn with<R>(&self, work: impl FnOnce(BorrowedFd<'_>) -> R) -> Option<R> {
         if let Some(registered) = self.registered.get() {
             return Some(work(registered.0.as_fd()));
@@ -92,7 +92,8 @@ impl Transport {
         self.fresh.borrow().as_ref().map(|descriptor| work(descriptor.as_fd()))
     }
 
-    /// Tries on a socket that is not registered yet; none where it is, or has to wait.
+    /// Tries an operation on a socket that is not registered yet; `None` if it is registered or the operation would
+    /// block.
     fn try_fresh<R>(&self, work: impl FnOnce(BorrowedFd<'_>) -> io::Result<R>) -> Option<io::Result<R>> {
         let outcome = self.fresh.borrow().as_ref().map(|descriptor| work(descriptor.as_fd()))?;
         match outcome {
@@ -101,7 +102,7 @@ impl Transport {
         }
     }
 
-    /// Reads once. A read that does not fill `buffer` has drained the socket, so readiness is cleared at once and
+    /// Reads once. A read that does not fill `buffer` has drained the socket, so readiness is cleared immediately and
     /// the next call waits for an event instead of spending a system call on `EAGAIN`.
     pub(crate) fn poll_receive(&self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
         if let Some(outcome) = self.try_fresh(|socket| receive(socket, buffer)) {
@@ -128,8 +129,8 @@ impl Transport {
         }
     }
 
-    /// Looks at what waits, and leaves it where it is but for the bytes that `judge` takes. Nothing waits any more where
-    /// the client has closed. As long as `judge` has no verdict, more is waited for.
+    /// Passes the pending bytes to `judge` and consumes only the bytes that it takes. The bytes are empty if the client
+    /// has closed. While `judge` returns `None`, waits for more.
     pub(crate) fn poll_peek<R>(
         &self,
         cx: &mut Context<'_>,
@@ -142,7 +143,7 @@ impl Transport {
                 return Err(io::ErrorKind::WouldBlock.into());
             };
             if taken > 0 {
-                // It is there: it was looked at just now.
+                // The bytes are available: they were just peeked.
                 recv(socket, &mut buffer[..taken], RecvFlags::empty()).map_err(io::Error::from)?;
             }
             Ok(verdict)
@@ -161,7 +162,7 @@ impl Transport {
         })
     }
 
-    /// Sends `length` bytes of `file` from `offset`, as many as the socket takes.
+    /// Sends up to `length` bytes of `file` from `offset`.
     pub(crate) fn poll_send_file(
         &self,
         cx: &mut Context<'_>,
@@ -192,22 +193,22 @@ impl Transport {
         self.registered()?.poll_output(cx, again)
     }
 
-    /// Ready once the client has closed its side or the connection failed; pending while it is silent or talks.
+    /// Ready once the client has closed its side or the connection failed; pending otherwise, even if data arrives.
     pub(crate) fn poll_closed(&self, cx: &mut Context<'_>) -> Poll<()> {
         let Ok(registered) = self.registered() else { return Poll::Ready(()) };
         let peeked = registered.poll_input(cx, |socket| {
             recv(socket, &mut [0u8; 1][..], RecvFlags::PEEK).map(|(_, count)| count).map_err(io::Error::from)
         });
         match peeked {
-            // A pipelined request waits: a close behind it is seen when that request has been read.
+            // A pipelined request is pending: a close after it is detected when that request has been read.
             Poll::Pending | Poll::Ready(Ok(1..)) => Poll::Pending,
             Poll::Ready(_) => Poll::Ready(()),
         }
     }
 }
 
-/// `recv` and `sendmsg` rather than `read` and `writev`: the same bytes without the detour through the file layer,
-/// some 50 ns less a call. A closed connection is an error, never a signal.
+/// Reads with `recv` instead of `read`, as writes use `sendmsg` instead of `writev`: the same bytes without the file
+/// layer, some 50 ns less per call. A closed connection is an error, never a signal.
 fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
     loop {
         match recv(socket, &mut *buffer, RecvFlags::empty()) {

@@ -1,4 +1,4 @@
-//! A bound socket of UDP whose datagrams are nobody's protocol: whoever serves them reads and writes them (`stream`).
+//! Bound UDP socket for datagrams other than QUIC; the server of the datagrams (`stream`) reads and writes them.
 
 use std::future::poll_fn;
 use std::io::{self, IoSliceMut};
@@ -9,29 +9,29 @@ use quinn_udp::{RecvMeta, Transmit, UdpSocketState};
 
 use crate::transport::Registered;
 
-/// Bytes that one read takes: the longest datagram, or many of one client that the kernel has joined.
+/// Buffer size of one read: the longest datagram, or several datagrams of one client joined by the kernel.
 const LONGEST: usize = 65_536;
 
-/// The socket, and what the kernel can do for it.
+/// Socket and its kernel capabilities.
 pub struct UdpSocket {
     socket: Registered,
     state: UdpSocketState,
     local: SocketAddr,
 }
 
-/// A datagram as it came.
+/// Received datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival<'a> {
-    /// Its bytes.
+    /// Content of the datagram.
     pub bytes: &'a [u8],
-    /// Its sender.
+    /// Address of the sender.
     pub from: SocketAddr,
-    /// The address of this machine that it was sent to.
+    /// Local destination address.
     pub to: SocketAddr,
 }
 
 impl UdpSocket {
-    /// Takes a bound socket.
+    /// Wraps a bound socket.
     pub fn new(socket: OwnedFd) -> io::Result<Self> {
         rustix::io::ioctl_fionbio(&socket, true)?;
         let name = rustix::net::getsockname(&socket)?;
@@ -40,7 +40,7 @@ impl UdpSocket {
         Ok(Self { socket: Registered::new(socket)?, state, local })
     }
 
-    /// Waits for datagrams, and gives each to `take`. `buffer` is kept by the caller from one call to the next.
+    /// Waits for datagrams and passes each to `take`. The caller reuses `buffer` from one call to the next.
     pub async fn receive(&self, buffer: &mut Vec<u8>, mut take: impl FnMut(Arrival<'_>)) -> io::Result<()> {
         buffer.resize(LONGEST, 0);
         let mut metas = [RecvMeta::default(); 1];
@@ -61,7 +61,8 @@ impl UdpSocket {
         Ok(())
     }
 
-    /// Sends a datagram from the address that its receiver has sent to. What the kernel refuses is lost, as on any network.
+    /// Sends a datagram from the address `from`, to which its receiver has sent. A datagram refused by the kernel is
+    /// lost, as on any network.
     pub async fn send(&self, bytes: &[u8], to: SocketAddr, from: SocketAddr) -> io::Result<()> {
         let src_ip = Some(from.ip()).filter(|_| self.local.ip().is_unspecified());
         let transmit = Transmit { destination: to, ecn: None, contents: bytes, segment_size: None, src_ip };

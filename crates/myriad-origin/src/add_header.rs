@@ -1,4 +1,5 @@
-//! `origin_add_header`: fields that answers of an origin are given before they are stored, so that no hit has to make them.
+//! `origin_add_header`: header fields that are added to an origin's responses before they are stored, so that cache
+//! hits do not compute them.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, at_least};
 use myriad_conf::settings::Settings;
@@ -11,7 +12,7 @@ use myriad_exchange::exchange::{Exchange, scratch};
 use myriad_exchange::feature::Feature;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
-/// Fields in their order.
+/// Values of `origin_add_header`, in configuration order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct AddSettings(Vec<AddedField>);
 
@@ -19,13 +20,13 @@ struct AddSettings(Vec<AddedField>);
 struct AddedField {
     name: Box<[u8]>,
     value: Text,
-    /// Fields of an answer beside which it is not added.
+    /// Header fields that prevent the addition if the response contains one of them.
     unless: Vec<Box<[u8]>>,
 }
 
 myriad_conf::feature_settings!(AddSettings);
 
-/// The feature, for the list of them.
+/// Feature entry for the list of features.
 pub const FEATURE: Feature = Feature::new("headers", ROWS).compiled_by(compile);
 
 static ROWS: &[Directive] = &[Directive::new(
@@ -55,7 +56,7 @@ fn add(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-/// The name of a field that says nothing of how the answer is framed, coded or kept.
+/// Parses a field name. Names of fields that affect framing, coding or storing of the response are rejected.
 fn field_name(args: &Arguments<'_>, index: usize, name: &[u8]) -> Result<Box<[u8]>, Diagnostic> {
     const NEVER: [&[u8]; 6] = [
         b"content-length",
@@ -74,7 +75,7 @@ fn field_name(args: &Arguments<'_>, index: usize, name: &[u8]) -> Result<Box<[u8
     Ok(name.into())
 }
 
-/// The fields of a place, compiled.
+/// Compiled fields of a place.
 struct Added(Vec<CompiledField>);
 
 struct CompiledField {
@@ -96,7 +97,8 @@ fn compile(compiler: &mut dyn SettingsCompiler, settings: &Settings, features: &
     features.keep(Added(compiled.collect()));
 }
 
-/// Adds to an answer what its place says. A 304 confirms a page, which has its fields already.
+/// Adds the configured fields of the place to a response. A 304 is left unchanged, because the stored page already
+/// contains the fields.
 pub(crate) fn add_to(exchange: &mut Exchange, status: u16, fields: &mut Fields) {
     let Exchange { request, frame } = exchange;
     let Some(Added(added)) = request.place().features.get::<Added>() else { return };
@@ -109,7 +111,7 @@ pub(crate) fn add_to(exchange: &mut Exchange, status: u16, fields: &mut Fields) 
             continue;
         }
         scratch::with_buffer(|value| {
-            // A field that cannot be made is left out: the answer itself is sound.
+            // A field whose value cannot be evaluated is omitted; the response itself is valid.
             if field.value.eval(request, frame, value).is_ok() && !value.is_empty() {
                 value.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));
                 fields.push(&field.name, value);

@@ -1,4 +1,4 @@
-//! The head of an answer as the visitor gets it.
+//! Conversion of an origin's response head to the head that the client receives.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,8 @@ use crate::nominated::Nominated;
 use myriad_exchange::exchange::Answer;
 use myriad_exchange::runtime::{AnswerRules, OriginPlace};
 
-/// The head of an answer as the visitor gets it, its body to be set. `own` passes what belongs to this visitor alone.
+/// Builds the response head for the client. The body is empty and set later. `own` forwards fields that are private to
+/// this client.
 pub fn answer(head: &ResponseHead, origin: &OriginPlace, own: bool) -> Answer {
     let mut answer = Answer::new(head.status, ResponseBody::Full(Bytes::new()));
     answer.judged = true;
@@ -32,12 +33,12 @@ pub fn answer(head: &ResponseHead, origin: &OriginPlace, own: bool) -> Answer {
     answer.limit_rate = accel_rate(&origin.answer, &head.fields);
     answer.own_head = origin.answer.passes_head;
     let coding = head.known(Known::ContentEncoding);
-    // What the origin has coded, in whatever way, is not coded again.
+    // A response with any `Content-Encoding` of the origin is not compressed again.
     answer.compressible = coding.is_none_or(<[u8]>::is_empty);
     answer
 }
 
-/// `X-Accel-Charset` becomes the charset of the media type.
+/// Appends the charset of `X-Accel-Charset` to the media type, unless it has a charset.
 fn with_charset(media_type: &[u8], rules: &AnswerRules, fields: &Fields) -> Vec<u8> {
     let mut media_type = media_type.to_vec();
     let charset = fields.known(Known::XAccelCharset).filter(|_| !rules.ignore_accel.charset);
@@ -50,7 +51,7 @@ fn with_charset(media_type: &[u8], rules: &AnswerRules, fields: &Fields) -> Vec<
     media_type
 }
 
-/// Bytes a second that `X-Accel-Limit-Rate` allows.
+/// Returns the rate of `X-Accel-Limit-Rate`, in bytes per second.
 pub(super) fn accel_rate(rules: &AnswerRules, fields: &Fields) -> Option<u64> {
     let value = fields.known(Known::XAccelLimitRate).filter(|_| !rules.ignore_accel.limit_rate)?;
     myriad_exchange::exchange::size::parse_size(value)

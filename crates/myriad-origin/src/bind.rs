@@ -1,4 +1,4 @@
-//! `*_bind`: the address that connections to an origin come from.
+//! `*_bind`: local address of connections to an origin.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -7,7 +7,8 @@ use myriad_log::Level;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::FetchRules;
 
-/// The address, port 0 where none is said; none where the value is empty or no address, as in nginx.
+/// Returns the local address, with port 0 if the value has none. Returns `None` if the value is empty or not an
+/// address, as in nginx.
 pub fn address(exchange: &mut Exchange, rules: &FetchRules) -> Option<SocketAddr> {
     let template = rules.bind.as_ref()?;
     let Exchange { request, frame } = exchange;

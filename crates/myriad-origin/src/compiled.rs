@@ -1,4 +1,4 @@
-//! What the compilation knows of a protocol.
+//! Protocol definition used by the configuration compiler.
 
 use crate::OriginCompiler;
 use myriad_conf::Text;
@@ -8,15 +8,15 @@ use myriad_conf::settings::Settings;
 use myriad_exchange::exchange::variables::Row;
 use myriad_exchange::runtime::{OriginProtocol, Target};
 
-/// What is compiled of a place: who is asked, and how its protocol is spoken.
+/// Compilation result of a place: the target and the protocol used to reach it.
 pub(crate) type Spoken = (Target, Box<dyn OriginProtocol>);
 
-/// A protocol, and what compiles the places that speak it.
+/// Protocol with its language, variables and compile function.
 pub(crate) struct CompiledProtocol {
-    /// The protocol, and what a configuration says of it.
+    /// Protocol with its directives.
     pub language: ProtocolLanguage,
-    /// Its variables.
+    /// Variables of the protocol.
     pub variables: &'static [Row],
-    /// Compiles a place, of its settings, the argument of `*_pass`, and the prefix that the location matches by.
+    /// Compiles a place from its settings, the argument of `*_pass` and the prefix of the location.
     pub compile: fn(&mut dyn OriginCompiler, &Settings, &Text, &Text) -> Spoken,
 }

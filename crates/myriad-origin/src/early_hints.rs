@@ -1,4 +1,4 @@
-//! `early_hints`: 103 of an origin for the client.
+//! `early_hints`: forwarding of 103 responses of an origin to the client.
 
 use myriad_conf::Text;
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, at_least};
@@ -8,13 +8,13 @@ use myriad_script::Predicates;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
-/// `early_hints`: values of which one must be neither empty nor `0`.
+/// Values of `early_hints`. 103 is forwarded if one of them is neither empty nor `0`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct EarlyHintSettings(Vec<Text>);
 
 myriad_conf::feature_settings!(EarlyHintSettings);
 
-/// The directive.
+/// Directive table.
 pub static ROWS: &[Directive] = &[Directive::new(
     "early_hints",
     Contexts::HSL,
@@ -29,7 +29,7 @@ fn early_hints(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-/// The same, compiled.
+/// Compiled form of [`EarlyHintSettings`].
 struct EarlyHints(Predicates);
 
 /// Compiles `early_hints`.
@@ -42,7 +42,7 @@ pub fn compile(compiler: &mut dyn SettingsCompiler, settings: &Settings, feature
     }
 }
 
-/// Whether the client is told of 103 of an origin.
+/// Returns whether 103 responses of an origin are forwarded to the client.
 pub(super) fn are_wanted(exchange: &mut Exchange) -> bool {
     let Exchange { request, frame } = exchange;
     let rules = request.place().features.get::<EarlyHints>();

@@ -1,4 +1,4 @@
-//! A request sent to an origin.
+//! Sending a request to an origin.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use myriad_exchange::exchange::Exchange;
 use myriad_exchange::exchange::Step;
 use myriad_exchange::runtime::{OriginGroup, OriginPlace};
 
-/// As [`fetch`], but goes on when the client has gone (`*_ignore_client_abort`), up to the answer's last byte. What no peer has
-/// begun with ends with its client all the same.
+/// Like [`fetch`], but continues after the client has disconnected (`*_ignore_client_abort`), until the last byte of
+/// the response. A request that no peer has started to process is cancelled nevertheless.
 pub async fn fetch_to_the_end(
     exchange: &mut Exchange,
     origin: &Arc<OriginPlace>,
@@ -35,8 +35,8 @@ pub async fn fetch_to_the_end(
     Ok(response)
 }
 
-/// Sends a request to a group, with what goes wrong on the way told to the error log of the exchange. `waits` says that
-/// the client waits for its head. The request stays where it is, for it is large.
+/// Sends a request to a group and writes errors on the way to the error log of the exchange. `waits` is set if the
+/// client waits for the response head. `request` is passed by reference because it is large.
 pub async fn fetch(
     exchange: &mut Exchange,
     origin: &Arc<OriginPlace>,
@@ -53,13 +53,14 @@ pub async fn fetch(
     Ok(response)
 }
 
-/// What this server notes of an answer, and adds to it, before anybody reads it.
+/// Records facts of a response (`sticky`) and adds configured fields (`origin_add_header`) before it is processed
+/// further.
 fn noted(exchange: &mut Exchange, group: &OriginGroup, attempts: &Attempts, response: &mut OriginResponse) {
     sticky::note(exchange, group, attempts, response);
     add_header::add_to(exchange, response.head.status, &mut response.head.fields);
 }
 
-/// The answer, which holds the permission to ask for it as long as the origin is busy with it.
+/// Attaches the permit to the response; it is released when the origin has finished the response.
 fn answered(
     fetched: Result<Box<OriginResponse>, OriginError>,
     permit: Permit,
@@ -83,7 +84,7 @@ fn prepare(
     request.observer = Some(crate::observer::Observer::of(exchange, origin, waits));
 }
 
-/// No answer: the error log says why, the client gets the status.
+/// Handles a failed fetch: writes the error log and returns the error status for the client.
 pub fn fail(exchange: &mut Exchange, error: &OriginError) -> Step {
     exchange.request.log(Level::Error, format_args!("{error}"));
     if let ErrorKind::NotAsked(status) = error.kind() {

@@ -1,4 +1,4 @@
-//! Which origins are asked: the group that a place names, or that a variable names.
+//! Selection of the upstream group that the configuration or a variable names.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use myriad_upstream::{Address, Affinity, Group, GroupConfig, KeepAlive, PeerConf
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::{OriginGroup, OriginPlace, Target, Who};
 
-/// Idle connections that a worker keeps to an HTTP origin without an `upstream` block.
+/// Maximum number of idle connections per worker to an HTTP origin without an `upstream` block.
 pub const HTTP_IDLE: usize = 32;
 
-/// The group that the place's target names; the error is the status to answer.
+/// Returns the group of the place's target. The error is the response status.
 pub fn of_place(exchange: &mut Exchange, origin: &OriginPlace) -> Result<Who, u16> {
     let template = match &origin.target {
         Target::Group(group) => return Ok(Who::Group(Arc::clone(group))),
@@ -24,7 +24,7 @@ pub fn of_place(exchange: &mut Exchange, origin: &OriginPlace) -> Result<Who, u1
     origin.protocol.who(exchange, template)
 }
 
-/// The group or address that a target with variables comes to; the error is the status to answer.
+/// Returns the group or address that a target with variables evaluates to. The error is the response status.
 pub(super) fn named(exchange: &mut Exchange, target: &Template) -> Result<Who, u16> {
     let mut name = Vec::new();
     let Exchange { request, frame } = exchange;
@@ -40,12 +40,12 @@ pub(super) fn named(exchange: &mut Exchange, target: &Template) -> Result<Who, u
                  or to a host and a port"
             ),
         );
-        // Nothing at all is a mistake of the configuration, as in nginx.
+        // An empty name is a configuration error, as in nginx.
         Err(if name.is_empty() { 500 } else { 502 })
     }
 }
 
-/// Looks the name up, where there is one; the error is the status to answer.
+/// Resolves the name if the target is a host name. The error is the response status.
 pub async fn settle(exchange: &mut Exchange, chosen: Who) -> Result<Arc<OriginGroup>, u16> {
     let (name, port, place) = match chosen {
         Who::Group(group) => return Ok(group),
@@ -62,7 +62,7 @@ pub async fn settle(exchange: &mut Exchange, chosen: Who) -> Result<Arc<OriginGr
     }
 }
 
-/// The group of a name's addresses. They come and go, so none is remembered to have failed.
+/// Returns the group of the resolved addresses of a name. `max_fails` is 0, because the addresses change.
 fn resolved_group(exchange: &Exchange, name: &str, port: u16, addresses: &[IpAddr]) -> Arc<OriginGroup> {
     let identity = format!("{name}:{port} {addresses:?}");
     let site = &exchange.request.site;
@@ -89,7 +89,7 @@ fn resolved_group(exchange: &Exchange, name: &str, port: u16, addresses: &[IpAdd
     group
 }
 
-/// An `upstream` block, else an address; host names are not looked up while a request waits.
+/// Returns an `upstream` block, else a group with a single address. Host names are not resolved here.
 pub(super) fn named_group(exchange: &Exchange, name: &str) -> Option<Arc<OriginGroup>> {
     let site = &exchange.request.site;
     if let Some(group) = site.runtime.group(name) {
@@ -106,10 +106,10 @@ pub(super) fn named_group(exchange: &Exchange, name: &str) -> Option<Arc<OriginG
     Some(group)
 }
 
-/// What `hash` and `ip_hash` choose a peer by.
+/// Returns the key that `hash` and `ip_hash` select a peer by.
 pub fn affinity(exchange: &mut Exchange, group: &OriginGroup) -> Affinity {
     let Some(key) = &group.key else {
-        // Clients on unix sockets are one to nginx: they all stay with one peer.
+        // All clients of unix sockets share one address and therefore one peer, as in nginx.
         let client = exchange.request.client().unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
         return Affinity::Client(client);
     };
@@ -117,7 +117,7 @@ pub fn affinity(exchange: &mut Exchange, group: &OriginGroup) -> Affinity {
     let Exchange { request, frame } = exchange;
     match key.eval(request, frame, &mut text) {
         Ok(()) => Affinity::Key(Bytes::from(text)),
-        // Any peer will do for a key that cannot be told.
+        // Any peer is suitable if the key cannot be evaluated.
         Err(_) => Affinity::None,
     }
 }

@@ -1,4 +1,4 @@
-//! How an origin is asked, and what of its answer goes to the visitor.
+//! Requests to origins, and the processing of their responses.
 
 pub mod add_header;
 pub mod answer;

@@ -1,11 +1,11 @@
-//! A request in the form that an origin is asked in.
+//! Construction of origin requests.
 
 use myriad_upstream::{Affinity, Attempts, OriginRequest, RequestPayload};
 
 use myriad_exchange::exchange::{Exchange, Purpose};
 use myriad_exchange::runtime::{MakeError, OriginPlace};
 
-/// Makes the request of the current place, in the protocol that its origin speaks.
+/// Builds the request of the current place in the protocol of its origin.
 pub fn make(
     exchange: &mut Exchange,
     origin: &OriginPlace,

@@ -1,14 +1,15 @@
-//! Fields that `Connection` names: they were meant for this hop alone (RFC 9110 section 7.6.1).
+//! Header fields that `Connection` lists. They apply to this hop only (RFC 9110 section 7.6.1).
 
 use std::cmp::Ordering;
 
 use myriad_http::{Fields, Known};
 
-/// The names in a head's `Connection`, sorted: a client may send as many of them as it sends fields.
+/// Names listed in `Connection`, sorted, because a client may send one per header field.
 pub struct Nominated<'a>(Vec<&'a [u8]>);
 
 impl<'a> Nominated<'a> {
-    /// Those of a head; most name nothing but what becomes of the connection.
+    /// Collects the names of a head. The result is empty if `Connection` only contains common options such as
+    /// `keep-alive`.
     pub fn of(fields: &'a Fields) -> Self {
         if fields.known(Known::Connection).is_none_or(is_usual) && !fields.is_repeated(Known::Connection) {
             return Self(Vec::new());
@@ -19,23 +20,23 @@ impl<'a> Nominated<'a> {
         Self(names)
     }
 
-    /// Whether there are none.
+    /// Returns whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether a field is among them.
+    /// Returns whether the list contains a field.
     pub fn has(&self, name: &[u8]) -> bool {
         self.0.binary_search_by(|known| compare(known, name)).is_ok()
     }
 }
 
-/// What names no field that would be passed on.
+/// Returns whether an option is common and names no field that would be forwarded.
 fn is_usual(option: &[u8]) -> bool {
     [&b""[..], b"close", b"keep-alive", b"upgrade"].iter().any(|usual| option.eq_ignore_ascii_case(usual))
 }
 
-/// Names compare without regard to case (RFC 9110 section 5.1).
+/// Compares names case-insensitively (RFC 9110 section 5.1).
 fn compare(left: &[u8], right: &[u8]) -> Ordering {
     left.iter().map(u8::to_ascii_lowercase).cmp(right.iter().map(u8::to_ascii_lowercase))
 }

@@ -1,4 +1,4 @@
-//! What an origin says on the side goes to the error log.
+//! Observer of an origin request: error log entries and interim responses.
 
 use std::fmt;
 use std::rc::Rc;
@@ -16,34 +16,34 @@ use myriad_exchange::exchange::{Account, Exchange};
 use myriad_exchange::runtime::{OriginPlace, PlaceId};
 use myriad_exchange::worker::Generation;
 
-/// Writes to the error log of the exchange that asked.
+/// Observer that writes to the error log of its exchange.
 pub struct Observer {
     site: Rc<Generation>,
     place: PlaceId,
     origin: Arc<OriginPlace>,
     connection: u64,
-    /// What is told of the request.
+    /// Description of the request for log lines.
     account: Account,
-    /// Where interim responses go, if they go anywhere.
+    /// Client that receives interim responses, if any.
     client: Option<Hearer>,
 }
 
-/// A client that is told of interim responses.
+/// Client connection that receives interim responses.
 struct Hearer {
     connection: Rc<Connection>,
-    /// The number of its request.
+    /// Number of its request on the connection.
     number: u32,
-    /// Of every one (RFC 9110 section 15.2 wants a proxy to pass them on), not of 103 alone.
+    /// Set if all interim responses are forwarded (required of proxies by RFC 9110 section 15.2), not only 103.
     all: bool,
 }
 
-/// Most bytes of fields in an interim response that is passed on.
+/// Maximum size of the fields of a forwarded interim response, in bytes.
 const INTERIM_MAX: usize = 8 << 10;
 
 impl Observer {
-    /// The observer of one exchange's origin request.
+    /// Creates the observer of an origin request of `exchange`.
     ///
-    /// `waits` says that the client waits for the head of what is asked for here, and for nothing else.
+    /// `waits` is set if the client waits for the head of this response and for nothing else.
     pub fn of(
         exchange: &mut Exchange,
         origin: &Arc<OriginPlace>,
@@ -83,7 +83,7 @@ impl myriad_upstream::Observer for Observer {
     }
 
     fn interim(&self, head: &ResponseHead) {
-        // 100 is for this server alone, who did not ask for it.
+        // 100 is addressed to this server, which has not requested it.
         let told = |client: &&Hearer| head.status == 103 || client.all && head.status != 100;
         let Some(client) = self.client.as_ref().filter(told) else { return };
         let mut lines = Vec::new();
@@ -109,7 +109,8 @@ impl myriad_upstream::Observer for Observer {
     }
 }
 
-/// The client, where `early_hints` or `cache_rfc9111` says so and it can be told: HTTP/1.0 knows no interim responses.
+/// Returns the client if `early_hints` or `cache_rfc9111` enables interim responses and its protocol supports them.
+/// HTTP/1.0 does not.
 fn hearer(exchange: &mut Exchange, origin: &OriginPlace) -> Option<Hearer> {
     if !origin.protocol.has_interim() {
         return None;

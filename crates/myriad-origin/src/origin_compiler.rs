@@ -1,4 +1,4 @@
-//! What a protocol compiles its settings with: the compiler of the configuration, as far as a protocol needs it.
+//! Interface of the configuration compiler that protocols use.
 
 use std::sync::Arc;
 
@@ -8,29 +8,30 @@ use myriad_script::{Regex, Template};
 
 use myriad_exchange::runtime::{OriginGroup, OriginTlsPlace, ResolverPlace, SettingsCompiler, Target};
 
-/// The compilation of a place that asks an origin.
+/// Compiler of a place with an origin.
 pub trait OriginCompiler: SettingsCompiler {
-    /// Compiles a text of which the key of a stored page is made, so that rules have it.
+    /// Compiles a text that is part of the key of a stored page, so that it is available to rules.
     fn rule_template(&mut self, text: &Text) -> Template;
 
-    /// Compiles a regex; an error is reported.
+    /// Compiles a regular expression. Errors are reported.
     fn pattern(&mut self, pattern: &Text, caseless: bool) -> Option<Regex>;
 
-    /// The group of that name, else one made of an address; `written` is where it stands.
+    /// Returns the group of that name, else a new group with that address. `written` is its position in the
+    /// configuration.
     fn address(&mut self, name: &str, written: &Text) -> Target;
 
-    /// The `upstream` block of that name, without regard to case.
+    /// Returns the `upstream` block of that name, compared case-insensitively.
     fn named_upstream(&self, name: &str) -> Option<Arc<OriginGroup>>;
 
-    /// TLS with an origin that is asked at `at`; none where the settings have errors, which are reported.
+    /// Compiles TLS settings of the origin at `at`. Returns `None` if the settings have errors, which are reported.
     fn tls(&mut self, settings: &OriginTlsSettings, at: Span) -> Option<OriginTlsPlace>;
 
-    /// Where names are looked up that are known only when a request comes; none without `resolver`.
+    /// Returns the resolver for names that are only known at request time; `None` without `resolver`.
     fn name_resolver(&mut self, settings: &Settings) -> Option<ResolverPlace>;
 }
 
 impl dyn OriginCompiler + '_ {
-    /// Who is asked: a template where the target holds variables, else the group or address that it names.
+    /// Compiles a target: a template if it contains variables, else the named group or address.
     pub fn target(&mut self, target: &Text) -> Target {
         if target.has_variables() {
             return Target::Variable(self.apart_template(target));

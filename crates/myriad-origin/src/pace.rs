@@ -1,10 +1,10 @@
-//! `*_limit_rate`: how fast an origin is read.
+//! `*_limit_rate`: limit of the read rate from an origin.
 
 use std::time::Duration;
 
 use myriad_net::clock::monotonic_ms;
 
-/// Counts what was read, and waits where it was too much.
+/// Rate limiter that counts bytes read and delays further reads above the limit.
 pub struct Pace {
     bytes_per_second: u64,
     began_ms: u64,
@@ -12,19 +12,19 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Begins to count; 0 bytes a second means no limit.
+    /// Creates a limiter and starts its clock. A rate of 0 means no limit.
     pub fn new(bytes_per_second: u64) -> Self {
         Self { bytes_per_second, began_ms: monotonic_ms(), taken: 0 }
     }
 
-    /// Waits until more may be read.
+    /// Waits until more bytes may be read.
     pub async fn wait(&self) {
         if self.bytes_per_second == 0 {
             return;
         }
         loop {
             let elapsed = monotonic_ms() - self.began_ms;
-            // As nginx: the first second's worth may come at once.
+            // As in nginx, the bytes of the first second may be read at once.
             let allowed = self.bytes_per_second.saturating_mul(elapsed / 1000 + 1);
             if self.taken < allowed {
                 return;
@@ -33,7 +33,7 @@ impl Pace {
         }
     }
 
-    /// Counts bytes that were read.
+    /// Counts bytes read.
     pub fn took(&mut self, bytes: usize) {
         self.taken += bytes as u64;
     }

@@ -1,14 +1,14 @@
-//! What an origin is told by name.
+//! Named parameters sent to an origin.
 
 use myriad_script::Template;
 
-/// One `fastcgi_param` or `proxy_set_header`.
+/// Single `fastcgi_param` or `proxy_set_header`.
 #[derive(PartialEq)]
 pub(crate) struct Param {
-    /// The name.
+    /// Name of the parameter.
     pub name: Box<[u8]>,
-    /// The value.
+    /// Value of the parameter.
     pub value: Template,
-    /// `if_not_empty`.
+    /// Set with `if_not_empty`: the parameter is omitted if its value is empty.
     pub if_not_empty: bool,
 }

@@ -1,4 +1,4 @@
-//! The list of protocols.
+//! List of protocols.
 
 use std::rc::Rc;
 
@@ -13,7 +13,7 @@ use myriad_exchange::exchange::variables::Row;
 use myriad_exchange::worker::Generation;
 use myriad_upstream::TellHealth;
 
-/// Every protocol, in the order of the docs.
+/// All protocols, in the order of the documentation.
 static PROTOCOLS: &[&CompiledProtocol] = &[
     &crate::fastcgi::PROTOCOL,
     &crate::http::PROTOCOL,
@@ -24,23 +24,23 @@ static PROTOCOLS: &[&CompiledProtocol] = &[
     &crate::tunnel::PROTOCOL,
 ];
 
-/// What the protocols bring to the language.
+/// Returns the language (directives and settings) of each protocol.
 pub fn languages() -> impl Iterator<Item = ProtocolLanguage> {
     PROTOCOLS.iter().map(|listed| listed.language)
 }
 
-/// Begins what is asked of origins beside requests, other than [`crate::health_check`]: the status of pools of PHP. `tell` is told what
-/// changes.
+/// Starts background requests to origins other than [`crate::health_check`]: the status of PHP pools. Changes are
+/// reported to `tell`.
 pub fn begin(site: &Rc<Generation>, tell: &TellHealth) {
     crate::fastcgi::begin(site, tell);
 }
 
-/// The variables of origins, a list each: those of all protocols, then those of one.
+/// Returns the variables of origins as lists: first those of all protocols, then one list per protocol.
 pub fn variables() -> impl Iterator<Item = &'static [Row]> {
     std::iter::once(VARIABLES).chain(PROTOCOLS.iter().map(|listed| listed.variables))
 }
 
-/// Compiles a place that asks an origin by a protocol, with the argument of `*_pass` and the prefix of the location.
+/// Compiles a place with an origin of `protocol`, from the argument of `*_pass` and the prefix of the location.
 pub fn compiled(
     protocol: Protocol,
     compile: &mut dyn OriginCompiler,

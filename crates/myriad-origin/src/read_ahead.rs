@@ -1,12 +1,12 @@
-//! An origin's answer read ahead of the client (`*_buffering`), so that a slow client does not hold a php-fpm child.
+//! Read-ahead of an origin's response (`*_buffering`), so that a slow client does not occupy a php-fpm child.
 //!
 //! ```text
 //! origin --pump--> memory, up to the size of the buffers ----------> client
 //!            \---> file, while memory is full or the file is read --/
 //! ```
 //!
-//! What there is goes to the client at once. The pump is a task of its own; it ends with its reader, unless
-//! `*_ignore_client_abort` wants the origin read to its end.
+//! Available data is sent to the client at once. The pump is a separate task. It stops when its reader is dropped,
+//! unless `*_ignore_client_abort` requires the response to be read completely.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -23,21 +23,21 @@ use myriad_net::memory::WaitingBytes;
 
 use crate::pace::Pace;
 
-/// How far ahead an answer is read.
+/// Limits of reading a response ahead.
 #[derive(Clone, Copy, Debug)]
 pub struct Ahead {
-    /// Bytes in memory.
+    /// Maximum size in memory, in bytes.
     pub memory: u64,
-    /// Bytes in a file (`*_max_temp_file_size`), 0 for none.
+    /// Maximum size in a file (`*_max_temp_file_size`), in bytes; 0 disables the file.
     pub file: u64,
-    /// Whether the origin is read to its end when the client has gone.
+    /// Set if the response is read completely after the client has disconnected.
     pub to_the_end: bool,
-    /// Bytes a second, 0 for any.
+    /// Maximum read rate in bytes per second; 0 for no limit.
     pub rate: u64,
 }
 
-/// Reads a body ahead of whoever pulls what is returned. `length` is what its sender said of it. An answer that is all
-/// there is a stretch of memory: it needs no task, and is compressed whole.
+/// Reads a body ahead of its reader. `length` is the length declared by the sender. A response that is already complete
+/// and fits into memory becomes a full body: it needs no task, and is compressed in one piece.
 pub fn read_ahead(mut body: BoxBody, length: Option<u64>, ahead: Ahead) -> ResponseBody {
     let mut state = State::default();
     if ahead.rate == 0 {
@@ -49,24 +49,25 @@ pub fn read_ahead(mut body: BoxBody, length: Option<u64>, ahead: Ahead) -> Respo
     ResponseBody::Stream(state.go_on(body, ahead), length)
 }
 
-/// As [`read_ahead`], for a body that is under way.
+/// Like [`read_ahead`], for a body that has already been started.
 pub fn ahead_of(body: BoxBody, ahead: Ahead) -> BoxBody {
     State::default().go_on(body, ahead)
 }
 
-/// What was read and not yet taken. Memory comes before the file; while the file holds something, what is new goes there.
+/// Data read and not yet taken. Memory is read before the file; while the file contains unread data, new data is
+/// written to it.
 #[derive(Default)]
 struct State {
-    /// The first piece, until somebody else reads: most short answers have no other.
+    /// First piece, until the state is shared with the pump. Most short responses consist of a single piece.
     first: Bytes,
     queue: VecDeque<Bytes>,
-    /// Bytes of the queue.
+    /// Number of bytes in the queue.
     waiting: WaitingBytes,
     file: Option<TempFile>,
     written: u64,
     read: u64,
     end: Option<Result<(), BodyError>>,
-    /// The reader was dropped.
+    /// Set when the reader was dropped.
     gone: bool,
     reader: Option<Waker>,
     pump: Option<Waker>,
@@ -75,7 +76,7 @@ struct State {
 type Shared = Rc<RefCell<State>>;
 
 impl State {
-    /// Takes what is there already, so that a short answer leaves in one piece and needs no task.
+    /// Takes the data that is already available, so that a short response is sent in one piece and needs no task.
     fn fill(&mut self, body: &mut BoxBody, memory: u64) {
         let mut cx = Context::from_waker(Waker::noop());
         while self.held() < memory {
@@ -89,7 +90,7 @@ impl State {
         }
     }
 
-    /// What was read, and behind it the rest of the body.
+    /// Returns a body of the data read so far, followed by the rest.
     fn go_on(mut self, body: BoxBody, ahead: Ahead) -> BoxBody {
         if !self.first.is_empty() {
             self.waiting.add(self.first.len());
@@ -103,7 +104,7 @@ impl State {
         Box::pin(Reader { shared, reading: None })
     }
 
-    /// All that was read, as one stretch.
+    /// Returns all data read as a single buffer.
     fn whole(self) -> ResponseBody {
         if self.queue.is_empty() {
             return ResponseBody::Full(self.first);
@@ -121,7 +122,7 @@ impl State {
         self.queue.push_back(piece);
     }
 
-    /// Bytes in memory.
+    /// Returns the number of bytes in memory.
     fn held(&self) -> u64 {
         self.first.len() as u64 + self.waiting.get()
     }
@@ -177,7 +178,7 @@ async fn room(shared: &Shared, ahead: Ahead) {
     .await;
 }
 
-/// The next piece of the body; none where nobody wants it any more.
+/// Returns the next piece of the body; `None` if the reader was dropped and the rest is not needed.
 async fn next(body: &mut BoxBody, ahead: Ahead, shared: &Shared) -> Option<Option<Result<Bytes, BodyError>>> {
     poll_fn(|cx| {
         let mut state = shared.borrow_mut();
@@ -191,7 +192,7 @@ async fn next(body: &mut BoxBody, ahead: Ahead, shared: &Shared) -> Option<Optio
     .await
 }
 
-/// Puts a piece where the reader finds it in its turn.
+/// Adds a piece to the memory queue or to the file.
 async fn keep(piece: Bytes, ahead: Ahead, shared: &Shared) -> Result<(), BodyError> {
     let (file, at) = {
         let mut state = shared.borrow_mut();

@@ -1,4 +1,4 @@
-//! What an origin has answered goes to the visitor.
+//! Processing of an origin's response for the client.
 
 use bytes::Bytes;
 use myriad_http::body::BoxBody;
@@ -21,14 +21,15 @@ use myriad_exchange::exchange::{Carried, Exchange};
 use myriad_exchange::runtime::{AheadRules, OriginPlace};
 use myriad_exchange::subrequest;
 
-/// Passes an origin's answer on: `X-Accel-Redirect`, intercepted errors, fields, body.
+/// Forwards an origin's response: `X-Accel-Redirect`, intercepted errors, header fields, body.
 pub fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: Box<OriginResponse>) -> Step {
     let OriginResponse { head, body, upgraded, trailers, .. } = *response;
-    // What has a body of a length that HTTP/1 tells has nothing behind it, nor has an answer that ends with its head.
+    // A body whose length HTTP/1 declares has no trailers. The same applies to a response that consists of its head
+    // only.
     let may_trail =
         trailers.as_ref().is_some_and(|fields| body.size_hint() != Some(0) || !fields.borrow().is_empty());
     exchange.request.origin_mut().trailers = trailers;
-    // A page that stood here before, such as one with an error, is no longer what is told of.
+    // Variables no longer refer to an earlier page of this request, such as an error page.
     exchange.request.cache.origin_fields = None;
     if let Some(upgraded) = upgraded {
         return upgrade::tunnel(exchange, origin, head, upgraded);
@@ -55,9 +56,9 @@ pub fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: Box<Orig
             let (body, is_stored) = store::stored(exchange, origin, &head, body);
             answer.length = if bodiless { length } else { None };
             let ahead = is_read_ahead(origin, &head);
-            // What follows may read it: `*_limit_rate` may hold `$upstream_http_*`.
+            // The following steps may read the head: `*_limit_rate` may contain `$upstream_http_*`.
             exchange.request.origin_mut().head = Some(head);
-            // Clients of gRPC know an error without messages by a head that ends its stream.
+            // A response whose stream is closed by its head signals an error without messages to gRPC clients.
             let is_all = origin.protocol.is_unbuffered() && length.is_none() && !may_trail;
             answer.body = if is_all && !bodiless {
                 ResponseBody::Full(Bytes::new())
@@ -78,7 +79,7 @@ pub fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: Box<Orig
     step
 }
 
-/// An intercepted 401 still says how to authenticate, as in nginx.
+/// Forwards the challenge of an intercepted 401 (`WWW-Authenticate`), as in nginx.
 fn keep_challenge(exchange: &mut Exchange, head: &ResponseHead) {
     if head.status != 401 {
         return;
@@ -92,7 +93,7 @@ fn keep_challenge(exchange: &mut Exchange, head: &ResponseHead) {
     exchange.request.errors.carried = Some(Box::new(carried));
 }
 
-/// `*_buffering`, which `X-Accel-Buffering` may overrule.
+/// Returns whether the response is read ahead: `*_buffering`, unless `X-Accel-Buffering` overrides it.
 fn is_read_ahead(origin: &OriginPlace, head: &ResponseHead) -> bool {
     let said = head.fields.known(Known::XAccelBuffering).filter(|_| !origin.answer.ignore_accel.buffering);
     match said {
@@ -103,7 +104,7 @@ fn is_read_ahead(origin: &OriginPlace, head: &ResponseHead) -> bool {
     }
 }
 
-/// The body as it goes to the visitor, read ahead or not; `*_limit_rate` holds with read-ahead only, as in nginx.
+/// Returns the body for the client, read ahead or not. `*_limit_rate` only applies with read-ahead, as in nginx.
 fn buffered(
     exchange: &mut Exchange,
     origin: &OriginPlace,
@@ -111,7 +112,7 @@ fn buffered(
     body: BoxBody,
     length: Option<u64>,
 ) -> ResponseBody {
-    // What becomes a file is read to its end, as in nginx.
+    // A response that is stored as a file is read completely, as in nginx.
     let to_the_end = origin.fetch.to_the_end || is_stored;
     if on {
         let ahead = Ahead {
@@ -128,14 +129,14 @@ fn buffered(
     }
 }
 
-/// How far ahead of its readers a page may be read that is too long for the zone; none with `*_buffering off`. The fetch itself
-/// is as fast as `*_limit_rate` says, and goes on as `*_ignore_client_abort` says.
+/// Returns the read-ahead limits of a page that is too large for the zone; `None` with `*_buffering off`.
+/// `*_limit_rate` and `*_ignore_client_abort` apply to the fetch itself.
 pub fn ahead(rules: &AheadRules) -> Option<Ahead> {
     let ahead = Ahead { memory: rules.memory, file: rules.file, to_the_end: false, rate: 0 };
     rules.on.then_some(ahead)
 }
 
-/// `*_limit_rate`, bytes a second, 0 for any.
+/// Evaluates `*_limit_rate`, in bytes per second; 0 for no limit.
 pub fn limit_rate(exchange: &mut Exchange, rules: &AheadRules) -> u64 {
     let Some(template) = &rules.limit_rate else { return 0 };
     let Exchange { request, frame } = exchange;
@@ -146,7 +147,7 @@ pub fn limit_rate(exchange: &mut Exchange, rules: &AheadRules) -> u64 {
     }
 }
 
-/// `X-Accel-Redirect`: the answer is at another place of this server.
+/// Handles `X-Accel-Redirect`: another location of this server produces the response.
 pub fn redirected(exchange: &mut Exchange, origin: &OriginPlace, head: &ResponseHead) -> Option<Step> {
     let target = head.known(Known::XAccelRedirect).filter(|_| !origin.answer.ignore_accel.redirect)?;
     let rate = accel_rate(&origin.answer, &head.fields);
@@ -156,14 +157,14 @@ pub fn redirected(exchange: &mut Exchange, origin: &OriginPlace, head: &Response
     if target.starts_with(b"@") {
         return Some(Step::Named(target.into()));
     }
-    // The application names a path; what is not one must not lead the server anywhere.
+    // The path comes from the application; an unsafe path is rejected.
     let Some((path, args)) = subrequest::target(target) else {
         exchange.request.log(Level::Error, format_args!("X-Accel-Redirect to an unsafe path"));
         return Some(Step::Error(404));
     };
     let request = &mut exchange.request;
     redirect::local_redirect_to(request, &path, args);
-    // As nginx: what was posted was for the application; the place it names is asked by GET.
+    // As in nginx: the application has consumed the request body, so the target location is requested with GET.
     request.route.as_get |= !matches!(request.received.head.method(), Method::Get | Method::Head);
     request.upload.body = RequestBody::empty();
     request.upload.gathered = None;
@@ -173,7 +174,7 @@ pub fn redirected(exchange: &mut Exchange, origin: &OriginPlace, head: &Response
     Some(Step::Redirect)
 }
 
-/// What nginx takes along to the place that `X-Accel-Redirect` names.
+/// Returns the fields that nginx forwards to the target location of `X-Accel-Redirect`.
 fn carried(fields: &Fields) -> Carried {
     let mut carried = Carried::default();
     for (known, name, value) in fields.iter_known() {
@@ -190,7 +191,7 @@ fn carried(fields: &Fields) -> Carried {
     carried
 }
 
-/// The value of `Content-Length` (RFC 9110 section 8.6); none where it is no number.
+/// Parses `Content-Length` (RFC 9110 section 8.6); `None` if it is not a number.
 pub fn parse_length(value: &[u8]) -> Option<u64> {
     parse_digits(value)
 }

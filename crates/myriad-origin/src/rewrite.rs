@@ -1,17 +1,18 @@
-//! What an answer says of places of its origin's, made this server's own.
+//! Rewriting of origin URLs in responses to URLs of this server.
 
 use myriad_exchange::exchange::{Answer, Exchange, MadeFrom};
 use myriad_exchange::runtime::OriginPlace;
 use myriad_http::{Fields, Known};
 
-/// Rewrites the `Location`, `Refresh` and `Set-Cookie` lines of an answer, and adds what its protocol cannot tell.
+/// Rewrites the `Location`, `Refresh` and `Set-Cookie` lines of a response, and adds fields that the protocol cannot
+/// transfer.
 pub fn rewrite(exchange: &mut Exchange, origin: &OriginPlace, answer: &mut Answer) {
     origin.protocol.rewrite(exchange, answer);
     origin.protocol.complete(exchange, answer);
 }
 
-/// As [`rewrite`], for an answer whose lines are those of a head with these fields: lines are looked through only where it has
-/// one that may change.
+/// Like [`rewrite`], for a response whose lines originate from a head with these fields. The lines are scanned only if
+/// the head contains a field that may be rewritten.
 pub(crate) fn rewrite_head(
     exchange: &mut Exchange,
     origin: &OriginPlace,
@@ -24,7 +25,8 @@ pub(crate) fn rewrite_head(
     origin.protocol.complete(exchange, answer);
 }
 
-/// As [`rewrite`], for a stored page: what it says is rewritten for each visitor, since rules may hold their variables.
+/// Like [`rewrite`], for a stored page. It is rewritten for each client, because rules may contain variables of the
+/// request.
 pub fn rewrite_page(exchange: &mut Exchange, origin: &OriginPlace, answer: &mut Answer) {
     let MadeFrom::Page(page) = &answer.made_from else { return };
     let page = page.clone();

@@ -1,7 +1,7 @@
-//! Visitors who come back to the same origin of a group (`sticky`).
+//! Session affinity (`sticky`): requests of a client go to the same origin of a group.
 //!
-//! The cookie that says which one is the visitor's own: it is added to an answer on its way out, behind the store, so that no page is
-//! stored with it, and none that was stored goes out with it.
+//! The affinity cookie is private to the client. It is added to the response after the store, so that no page is stored
+//! with it and no stored page is delivered with it.
 
 use bytes::Bytes;
 use myriad_calendar::format_cookie_date;
@@ -17,10 +17,10 @@ mod text;
 
 use text::{first, text};
 
-/// Longest name of an origin that a visitor may say.
+/// Maximum length of an origin name that a client may send, in bytes.
 const LONGEST: usize = 256;
 
-/// The origin that a visitor asks for; none where nothing is said.
+/// Returns the origin that the request names; `None` if it names none.
 pub(crate) fn wanted(exchange: &mut Exchange, group: &OriginGroup) -> Option<Bytes> {
     let said = match group.sticky.as_ref()? {
         StickyPlace::Cookie(cookie) => {
@@ -33,7 +33,7 @@ pub(crate) fn wanted(exchange: &mut Exchange, group: &OriginGroup) -> Option<Byt
     said.filter(|said| !said.is_empty() && said.len() <= LONGEST)
 }
 
-/// Notes which origin has answered: in the cookie that tells the visitor, or as that of a session.
+/// Records the origin that has responded: in the cookie of the client, or as the origin of its session.
 pub(crate) fn note(
     exchange: &mut Exchange,
     group: &OriginGroup,
@@ -51,7 +51,7 @@ pub(crate) fn note(
     attempts.set_cookie(value);
 }
 
-/// Adds that cookie to the answer for the visitor whose request was answered so.
+/// Adds the recorded cookie to the response of the client whose request was sent to the origin.
 pub fn append(exchange: &Exchange, answer: &mut Answer) {
     let Some(facts) = &exchange.request.origin else { return };
     let attempts = facts.attempts.get();
@@ -60,7 +60,7 @@ pub fn append(exchange: &Exchange, answer: &mut Answer) {
     }
 }
 
-/// The value of `Set-Cookie`, its attributes in nginx's order.
+/// Builds the value of `Set-Cookie`, with its attributes in nginx's order.
 fn value(exchange: &mut Exchange, cookie: &StickyCookiePlace, sid: &str, now_s: u64) -> Vec<u8> {
     let mut out = format!("{}={sid}", cookie.name).into_bytes();
     match cookie.expires {
@@ -74,7 +74,7 @@ fn value(exchange: &mut Exchange, cookie: &StickyCookiePlace, sid: &str, now_s: 
         }
     }
     let domain = cookie.domain.as_ref().and_then(|domain| text(exchange, domain));
-    // A domain may come from the visitor: nothing of it may end the attribute, or the line.
+    // The domain may contain client input, which must not terminate the attribute or the line.
     if let Some(domain) = domain.filter(|domain| domain.iter().copied().all(is_of_domain)) {
         out.extend_from_slice(b"; domain=");
         out.extend_from_slice(&domain);

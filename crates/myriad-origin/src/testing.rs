@@ -1,4 +1,4 @@
-//! For unit tests: what an origin would be asked, and what a visitor would get of its answer.
+//! Helpers for unit tests: the request that an origin would receive, and the response that a client would receive.
 
 use std::sync::Arc;
 
@@ -12,23 +12,23 @@ use myriad_exchange::exchange::{Answer, Exchange, Purpose};
 use myriad_exchange::runtime::{MakeError, OriginPlace};
 use myriad_serve::testing::{TestSite, answered_at_once};
 
-/// A request that has come to a place with an origin, which nobody has asked yet.
+/// Request at a place with an origin, before it is sent.
 pub(crate) struct Trial(pub Box<Exchange>);
 
-/// The head of a request to an HTTP origin, and what goes with it.
+/// Head of a request to an HTTP origin, with its connection options.
 pub(crate) struct Head {
-    /// The request line, without its end.
+    /// Request line, without its line break.
     pub line: String,
-    /// The field lines, without the empty one.
+    /// Field lines, without the empty line.
     pub fields: String,
-    /// Whether the connection may be kept.
+    /// Set if the connection may be reused.
     pub keep_alive: bool,
-    /// The protocols that the origin may switch to.
+    /// Protocols that the origin may switch to.
     pub upgrade: Bytes,
 }
 
 impl Head {
-    /// The values of a field, in order; its name in any case.
+    /// Returns the values of a field, in order. The name is case-insensitive.
     pub(crate) fn all(&self, name: &str) -> Vec<&str> {
         let lines =
             self.fields.split_terminator("\r\n").map(|line| line.split_once(": ").expect("a field line"));
@@ -37,12 +37,12 @@ impl Head {
 }
 
 impl Trial {
-    /// A request `METHOD /target`, with these fields, to a server of these directives.
+    /// Creates a request `METHOD /target` with these fields, to a server with these directives.
     pub(crate) fn of(server: &str, line: &str, fields: &[(&str, &str)]) -> Self {
         Self::of_version(Version::Http11, server, line, fields)
     }
 
-    /// As [`of`](Self::of), in a version of HTTP.
+    /// Like [`of`](Self::of), with an HTTP version.
     pub(crate) fn of_version(version: Version, server: &str, line: &str, fields: &[(&str, &str)]) -> Self {
         let mut fields = fields.to_vec();
         fields.push(("Host", "visited.test"));
@@ -53,17 +53,17 @@ impl Trial {
         Self(exchange)
     }
 
-    /// The origin of the place.
+    /// Returns the origin of the place.
     pub(crate) fn origin(&self) -> Arc<OriginPlace> {
         Arc::clone(self.0.request.place().handler.origin().expect("the place asks an origin"))
     }
 
-    /// What the origin is asked for this visitor, with this body.
+    /// Returns the origin request for a client request with this body.
     pub(crate) fn made(&mut self, payload: RequestPayload) -> Result<OriginRequest, MakeError> {
         self.made_for(Purpose::Visitor, payload)
     }
 
-    /// As [`made`](Self::made), for a purpose.
+    /// Like [`made`](Self::made), for a purpose.
     pub(crate) fn made_for(
         &mut self,
         purpose: Purpose<'_>,
@@ -73,7 +73,7 @@ impl Trial {
         make::make(&mut self.0, &origin, purpose, payload, Attempts::default())
     }
 
-    /// What an HTTP origin is asked, with this body.
+    /// Returns the head of the request to an HTTP origin, with this body.
     pub(crate) fn asked(&mut self, payload: RequestPayload) -> Head {
         let request = self.made(payload).expect("a request");
         let Protocol::Http { head, keep_alive, upgrade } = request.protocol else {
@@ -86,12 +86,12 @@ impl Trial {
         Head { line: line.to_owned(), fields: end.to_owned(), keep_alive, upgrade }
     }
 
-    /// The request line that an HTTP origin gets.
+    /// Returns the request line that an HTTP origin receives.
     pub(crate) fn line(&mut self) -> String {
         self.asked(RequestPayload::Empty).line
     }
 
-    /// The environment that a FastCGI origin gets, as `NAME=value` in its order.
+    /// Returns the environment that a FastCGI origin receives, as `NAME=value` in order.
     pub(crate) fn environment(&mut self) -> Vec<String> {
         let request = self.made(RequestPayload::Empty).expect("a request");
         let Protocol::FastCgi { params, .. } = request.protocol else {
@@ -102,7 +102,7 @@ impl Trial {
         pairs.map(|(name, value)| format!("{}={}", text(name), text(value))).collect()
     }
 
-    /// The answer that this visitor gets where the origin answers so, without its body.
+    /// Returns the client's response, without its body, to this response of the origin.
     pub(crate) fn answered(&mut self, status: u16, fields: &[(&str, &str)]) -> Answer {
         let origin = self.origin();
         let head = head(status, fields);
@@ -111,13 +111,13 @@ impl Trial {
         answer
     }
 
-    /// The field lines of [`answered`](Self::answered).
+    /// Returns the field lines of [`answered`](Self::answered).
     pub(crate) fn lines(&mut self, fields: &[(&str, &str)]) -> String {
         text(&self.answered(200, fields).lines)
     }
 }
 
-/// The head of an origin's answer.
+/// Builds the head of an origin's response.
 pub(crate) fn head(status: u16, fields: &[(&str, &str)]) -> ResponseHead {
     let mut head = ResponseHead::new(status);
     for (name, value) in fields {
@@ -126,17 +126,17 @@ pub(crate) fn head(status: u16, fields: &[(&str, &str)]) -> ResponseHead {
     head
 }
 
-/// Bytes as text.
+/// Converts bytes to a string.
 pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("text")
 }
 
-/// A body in memory.
+/// Returns a body in memory.
 pub(crate) fn bytes(text: &'static str) -> RequestPayload {
     RequestPayload::Bytes(Bytes::from_static(text.as_bytes()))
 }
 
-/// A body that is sent as it comes, of that length where it is known.
+/// Returns a streamed body, with its length if known.
 pub(crate) fn stream(length: Option<u64>) -> RequestPayload {
     RequestPayload::Stream(myriad_exchange::exchange::pulled(ResponseBody::None), length)
 }

@@ -1,4 +1,4 @@
-//! TLS for one request to an origin: who it must be, and what it is shown.
+//! TLS settings of a request to an origin: the expected server name and the client certificate.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use xxhash_rust::xxh3::Xxh3;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::{MakeError, NamedPair, OriginTlsPlace};
 
-/// TLS with the origin, which is `host` unless `*_ssl_name` says another.
+/// Returns the TLS settings. The server name is `host` unless `*_ssl_name` sets another.
 pub(crate) fn of_request(
     exchange: &mut Exchange,
     place: &OriginTlsPlace,
@@ -34,12 +34,12 @@ pub(crate) fn of_request(
         own.client_auth_cert_resolver = Arc::new(shown);
         config = Arc::new(own);
     }
-    // 0 is for connections without TLS.
+    // 0 is reserved for connections without TLS.
     let identity = identity.digest() | 1;
     Ok(Rc::new(OriginTls { config, name, check: place.check.clone(), identity }))
 }
 
-/// Has the origin asked by ALPN (RFC 7301) whether it speaks HTTP/2.
+/// Offers HTTP/2 by ALPN (RFC 7301).
 pub(crate) fn offer_http2(place: &mut OriginTlsPlace) {
     Arc::make_mut(&mut place.config).alpn_protocols = vec![b"h2".to_vec()];
 }
@@ -58,7 +58,7 @@ fn eval(exchange: &mut Exchange, template: &Template) -> Result<Vec<u8>, MakeErr
     Ok(value)
 }
 
-/// A host without its port; the colons of an IPv6 address belong to it.
+/// Returns a host without its port. The colons of an IPv6 address belong to the host.
 fn without_port(name: &str) -> &str {
     let from = name.rfind(']').unwrap_or(0);
     name[from..].find(':').map_or(name, |at| &name[..from + at])

@@ -1,6 +1,7 @@
-//! A request's body that goes to an origin as it comes (`*_request_buffering off`).
+//! Streaming of a request body to an origin (`*_request_buffering off`).
 //!
-//! What has come with the head is taken at once: a body that is all there is kept, so that it can be read and sent again.
+//! Data received together with the head is taken at once. A body that is complete then is stored, so that it can be
+//! read and sent again.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -15,10 +16,10 @@ use myriad_upstream::RequestPayload;
 
 use myriad_exchange::exchange::{Exchange, Gathered};
 
-/// Most bytes that are taken before the origin is asked.
+/// Maximum number of bytes that are taken before the request is sent.
 const AT_ONCE: usize = 64 << 10;
 
-/// The body as it goes to the origin; the error is the status to answer.
+/// Returns the body for the origin. The error is the response status.
 pub async fn payload(exchange: &mut Exchange) -> Result<RequestPayload, u16> {
     let mut body = std::mem::replace(&mut exchange.request.upload.body, RequestBody::empty());
     let length = body.length();
@@ -39,7 +40,7 @@ pub async fn payload(exchange: &mut Exchange) -> Result<RequestPayload, u16> {
     }
 }
 
-/// Takes what is there without waiting; whether that is all.
+/// Takes the available data without waiting. Returns whether the body is complete.
 fn take_ready(
     body: &mut RequestBody,
     first: &mut VecDeque<Bytes>,
@@ -71,7 +72,7 @@ fn joined(mut pieces: VecDeque<Bytes>) -> Bytes {
     whole.freeze()
 }
 
-/// A body whose first pieces have been taken.
+/// Body whose first pieces have been taken.
 struct Begun {
     first: VecDeque<Bytes>,
     body: RequestBody,

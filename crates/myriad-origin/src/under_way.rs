@@ -1,23 +1,23 @@
-//! Requests of a worker that nobody waits for: so many at once, since what is known of their visitors' requests is held meanwhile.
+//! Limit of background requests of a worker. They are limited because each retains the data of its client request.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
 use tokio::sync::Notify;
 
-/// Such requests of one kind that are under way at once.
+/// Maximum number of concurrent background requests of one kind.
 pub(crate) const MOST: usize = 512;
 
-/// Those of one kind.
+/// Counter of the background requests of one kind.
 #[derive(Default)]
 pub(crate) struct UnderWay {
     count: Cell<usize>,
-    /// Told when none is under way any longer.
+    /// Notified when the count drops to 0.
     over: Notify,
 }
 
 impl UnderWay {
-    /// One more; none where there are as many as may be.
+    /// Counts another request; `None` if [`MOST`] are in progress.
     pub(crate) fn begin(self: &Rc<Self>) -> Option<Turn> {
         let others = self.count.get();
         (others < MOST).then(|| {
@@ -26,7 +26,7 @@ impl UnderWay {
         })
     }
 
-    /// Returns when none is under way.
+    /// Waits until no request is in progress.
     pub(crate) async fn ended(&self) {
         while self.count.get() > 0 {
             self.over.notified().await;
@@ -34,7 +34,7 @@ impl UnderWay {
     }
 }
 
-/// One of them, until it is dropped.
+/// Guard of a counted request; dropping it decrements the count.
 pub(crate) struct Turn(Rc<UnderWay>);
 
 impl Drop for Turn {

@@ -1,4 +1,4 @@
-//! 101 from an origin: the connection speaks another protocol from now on, as WebSocket does (RFC 9110 section 7.8); and CONNECT.
+//! Protocol switches by a 101 of an origin, such as WebSocket (RFC 9110 section 7.8), and CONNECT.
 
 use myriad_http::{Known, ResponseHead};
 use myriad_log::Level;
@@ -10,13 +10,13 @@ use myriad_exchange::exchange::Exchange;
 use myriad_exchange::exchange::Step;
 use myriad_exchange::runtime::OriginPlace;
 
-/// The protocols that a value of `Upgrade` names (RFC 9110 section 7.8).
+/// Returns the protocols in a value of `Upgrade` (RFC 9110 section 7.8).
 pub fn names(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii).filter(|name| !name.is_empty())
 }
 
-/// What is left of a value of `Upgrade` where only listed protocols are asked for: `h2c` never, since its requests would reach
-/// the origin past every rule. A protocol is listed by its name, with or without a version.
+/// Filters a value of `Upgrade` by the protocols in `list`, which contains names with or without a version. `h2c` is
+/// always removed, since its requests would reach the origin without any rules applied.
 pub fn allowed(value: &[u8], list: &[Box<[u8]>]) -> Vec<u8> {
     let is_listed = |name: &&[u8]| {
         let bare = name.split(|byte| *byte == b'/').next().unwrap_or_default();
@@ -28,14 +28,14 @@ pub fn allowed(value: &[u8], list: &[Box<[u8]>]) -> Vec<u8> {
     names(value).filter(is_listed).collect::<Vec<_>>().join(&b", "[..])
 }
 
-/// The answer that lets client and origin speak to each other.
+/// Returns the response that connects client and origin by a tunnel.
 pub fn tunnel(exchange: &mut Exchange, place: &OriginPlace, head: ResponseHead, upgraded: Upgraded) -> Step {
     if exchange.request.is_subrequest() {
         exchange.request.log(Level::Error, format_args!("connection upgrade in subrequest"));
         return Step::Error(502);
     }
     let mut answer = answer::answer(&head, place, true);
-    // What answers CONNECT is the connection alone (RFC 9110 section 9.3.6).
+    // The response to CONNECT is the connection alone (RFC 9110 section 9.3.6).
     if head.status == 101 {
         for protocol in head.fields.known_all(Known::Upgrade) {
             answer.field(b"Upgrade", protocol);

@@ -1,15 +1,15 @@
-//! `upgrade_protocols`: what a connection to an origin may become.
+//! `upgrade_protocols`: protocols that a connection to an origin may switch to.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, at_least};
 use myriad_conf::settings::Settings;
 
-/// `upgrade_protocols`, in lower case.
+/// Values of `upgrade_protocols`, in lower case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UpgradeProtocols(pub Vec<Box<[u8]>>);
 
 myriad_conf::feature_settings!(UpgradeProtocols);
 
-/// The directive.
+/// Directive table.
 pub static ROWS: &[Directive] = &[Directive::new(
     "upgrade_protocols",
     Contexts::HSL,

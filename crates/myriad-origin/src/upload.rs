@@ -1,7 +1,8 @@
-//! The request's body on its way to an origin (`*_request_buffering`).
+//! Buffering of a request body for an origin (`*_request_buffering`).
 //!
-//! A php-fpm child serves one request at a time: one that reads a body as a slow client sends it is taken from everybody
-//! else meanwhile. So the body is gathered first, in memory up to `client_body_buffer_size`, then in a file.
+//! A php-fpm child serves one request at a time. A child that reads the body of a slow client is not available to other
+//! requests meanwhile. The body is therefore received completely first, in memory up to `client_body_buffer_size`, then
+//! in a file.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -17,14 +18,14 @@ use crate::unbuffered;
 use myriad_exchange::exchange::{Exchange, Gathered};
 use myriad_exchange::runtime::{BodyRules, OriginPlace};
 
-/// Least that is written to a file at a time, bytes.
+/// Minimum size of a write to the file, in bytes.
 const LEAST_WRITE: u64 = 64 << 10;
 
-/// Shorter pieces than this are joined as they come, bytes: a body of chunks of one byte would cost a hundred times its
-/// length.
+/// Pieces shorter than this, in bytes, are joined: otherwise a body in chunks of one byte would cost a hundred times
+/// its length.
 const SHORT: usize = 1024;
 
-/// The body as it goes to the origin; the error is the status to answer.
+/// Returns the body for the origin. The error is the response status.
 pub async fn payload(exchange: &mut Exchange, origin: &OriginPlace) -> Result<RequestPayload, u16> {
     let request = &mut exchange.request;
     request.upload.body.send_continue();
@@ -40,7 +41,7 @@ pub async fn payload(exchange: &mut Exchange, origin: &OriginPlace) -> Result<Re
     }
 }
 
-/// Reads the body to its end, for whoever wants it; the error is the status to answer.
+/// Reads the complete body. The error is the response status.
 pub async fn gather(exchange: &mut Exchange) -> Result<(), u16> {
     let mut body = std::mem::replace(&mut exchange.request.upload.body, RequestBody::empty());
     let request = &exchange.request;
@@ -74,11 +75,11 @@ pub async fn gather(exchange: &mut Exchange) -> Result<(), u16> {
     }
 }
 
-/// Why a body was not read.
+/// Reason why a body was not read.
 enum Unread {
-    /// It broke off, or could not be kept.
+    /// The body was aborted or could not be stored.
     Failed(BodyError),
-    /// Bodies in files take as much as they may (`client_body_temp_max_size`).
+    /// Bodies in files have reached their total limit (`client_body_temp_max_size`).
     NoRoom,
 }
 
@@ -88,7 +89,7 @@ impl From<BodyError> for Unread {
     }
 }
 
-/// Reads a body to its end; at most `rules.in_memory` bytes, or one write, are held in memory.
+/// Reads a complete body. At most `rules.in_memory` bytes, or one write, are buffered in memory.
 async fn read(body: &mut RequestBody, rules: &BodyRules, naming: Naming) -> Result<Gathered, Unread> {
     let folder = (rules.folder_is_written || naming != Naming::Nameless).then_some(&rules.folder);
     let failed = |error: std::io::Error| BodyError::Io(format!("temporary file: {error}"));
@@ -127,11 +128,11 @@ async fn read(body: &mut RequestBody, rules: &BodyRules, naming: Naming) -> Resu
     })
 }
 
-/// What of a body is in memory.
+/// Part of a body that is in memory.
 #[derive(Default)]
 struct Held {
     pieces: Vec<Bytes>,
-    /// Short pieces behind them, in one.
+    /// Short pieces after the queue, joined.
     tail: BytesMut,
     length: u64,
 }

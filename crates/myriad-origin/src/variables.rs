@@ -1,4 +1,4 @@
-//! Variables of what an origin was asked and has answered.
+//! Variables of origin requests and responses.
 
 use std::fmt::Write;
 
@@ -19,7 +19,7 @@ const LENGTH: Status =
 const COOKIE: Status =
     Status::Differs("empty where a stored page is served: cookies are one visitor's and are never stored");
 
-/// What any origin was asked and has answered; those of one protocol stand in its folder.
+/// Variables of all protocols; those of a single protocol are defined in its module.
 pub(crate) const VARIABLES: &[Row] = &[
     Row::new(
         "upstream",
@@ -91,12 +91,12 @@ pub(crate) const VARIABLES: &[Row] = &[
     .fares(LENGTH),
 ];
 
-/// One figure of each try; none where no origin was asked.
+/// Writes a figure of each attempt. Returns false if no origin was contacted.
 fn list(request: &Request, out: &mut Vec<u8>, figure: impl FnMut(&Attempt, &mut String)) -> bool {
     request.origin.as_ref().is_some_and(|origin| origin.list(out, figure))
 }
 
-/// Milliseconds as nginx shows them: seconds with three decimals, `-` where there is none.
+/// Formats milliseconds as nginx does: seconds with three decimals, `-` if absent.
 fn seconds(ms: Option<u64>, text: &mut String) {
     let _ = match ms {
         Some(ms) => write!(text, "{}.{:03}", ms / 1000, ms % 1000),
@@ -105,13 +105,14 @@ fn seconds(ms: Option<u64>, text: &mut String) {
 }
 
 fn number(value: u64, text: &mut String) {
-    // Writing to a string cannot fail.
+    // Writing to a string does not fail.
     let _ = write!(text, "{value}");
 }
 
 fn response_time(request: &Request, out: &mut Vec<u8>) -> bool {
     let Some(origin) = &request.origin else { return false };
-    // While the head is made, the last answer is under way, even where all of it has come with its head.
+    // While the response head is built, the last response counts as in progress, even if all of it was received with
+    // its head.
     let last = origin.attempts.get().len().saturating_sub(1);
     let under_way = request.outcome.finished_ms == 0 && request.errors.status.is_none();
     let mut index = 0;
@@ -122,13 +123,13 @@ fn response_time(request: &Request, out: &mut Vec<u8>) -> bool {
     })
 }
 
-/// The head of the answer that is passed on; none where that is a stored page.
+/// Returns the head of the forwarded response; `None` if that is a stored page.
 fn head(request: &Request) -> Option<&Fields> {
     let is_stored = request.cache.origin_fields.is_some();
     Some(&request.origin.as_ref().filter(|_| !is_stored)?.head.as_ref()?.fields)
 }
 
-/// The values of a field of the answer that is passed on, be it the origin's own or a stored page.
+/// Returns the values of a field of the forwarded response, from the origin or from a stored page.
 fn values<'a>(request: &'a Request, name: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
     let stored = request.cache.origin_fields.iter().flat_map(move |stored| stored.get_all(name));
     stored.chain(head(request).into_iter().flat_map(move |head| head.get_all(name)))
@@ -151,7 +152,7 @@ fn trailer(request: &Request, rest: &Rest, out: &mut Vec<u8>) -> bool {
     out.len() > before
 }
 
-/// The value that the origin sets a cookie to.
+/// Writes the value that the origin sets a cookie to.
 fn cookie(request: &Request, rest: &Rest, out: &mut Vec<u8>) -> bool {
     let name = rest.as_text().as_bytes();
     let cookies = head(request).into_iter().flat_map(|head| head.known_all(Known::SetCookie));

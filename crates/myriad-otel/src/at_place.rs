@@ -1,4 +1,4 @@
-//! What traces the requests of a place: as they come to it, and when they are over.
+//! Tracing of a place's requests: when they enter it, and when they are finished.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -8,17 +8,17 @@ use myriad_exchange::exchange::{Exchange, Request, Traced, Tracing};
 use crate::place::{TracePlace, traced};
 use crate::{parts, span};
 
-/// What traces the requests of a place.
+/// Tracing of a place's requests.
 pub(crate) struct AtPlace(pub Arc<TracePlace>);
 
 impl Tracing for AtPlace {
     fn begin(&self, exchange: &mut Exchange) {
         let request = &exchange.request;
         let has_said = |traced: &Rc<Traced>| traced.sampled.get().is_some();
-        // The first place that says it has the say, for what comes of the request, too.
+        // The first place with a setting decides, also for subrequests.
         let is_decided = request.is_subrequest() || request.received.trace.get().is_some_and(has_said);
         let said = if is_decided { None } else { self.0.says(exchange) };
-        // Each place on the way says for itself what its origin is told.
+        // The context sent to an origin is determined by each place separately.
         let context = self.0.context;
         if said.is_none() && !context.injects && (is_decided || !context.extracts) {
             return;
@@ -34,12 +34,12 @@ impl Tracing for AtPlace {
 
     fn end(&self, exchange: &mut Exchange) {
         let Some(exporter) = &*self.0.exporter else { return };
-        // A request that could not be read has no place, and is told by nobody.
+        // A request that could not be parsed has no place and is not reported.
         if exchange.request.route.uri.is_empty() {
             return;
         }
         let known = exchange.request.received.trace.get().and_then(|traced| traced.sampled.get());
-        // It may have come by the short way, or have been answered before any location.
+        // The request may have used the shortcut, or have been answered before any location.
         let Some(sampled) = known.or_else(|| self.0.says(exchange)) else { return };
         if sampled {
             let traced = Rc::clone(traced(&exchange.request));
@@ -52,7 +52,7 @@ impl Tracing for AtPlace {
     }
 }
 
-/// Puts this server in the place of the client, for whoever reads the fields of the request from now on.
+/// Replaces the trace context of the client by that of this server in the fields of the request.
 fn inject(request: &mut Request, traced: &Traced) {
     let mut value = Vec::with_capacity(64);
     traced.for_origins().write(&mut value);

@@ -1,4 +1,4 @@
-//! The lines of `otel_exporter`.
+//! Parser of the `otel_exporter` block.
 
 use myriad_conf::number::{parse_millis, parse_number};
 use myriad_conf::{Diagnostic, Node, Text, Word};
@@ -7,13 +7,13 @@ use crate::settings::{Endpoint, ExporterConf};
 
 const LINES: &str = "its lines are endpoint, trusted_certificate, header, interval, batch_size, batch_count";
 const ENDPOINT: &str = "write `endpoint localhost:4317;` for OTLP over gRPC, `endpoint http://localhost:4318/v1/traces;` for OTLP over HTTP";
-/// Most spans that may wait, which bounds memory: a span has some kilobytes at most.
+/// Maximum number of waiting spans, which limits memory: a span has some kilobytes at most.
 const MOST_WAITING: usize = 1 << 20;
-/// Fields that the protocol itself has, and those that would make another message of it.
+/// Fields that the protocol sets, and fields that would change the message.
 const OWN_FIELDS: [&str; 8] =
     ["connection", "content-length", "content-type", "host", "te", "trailer", "transfer-encoding", "upgrade"];
 
-/// Reads the block.
+/// Parses the block.
 pub(crate) fn exporter(node: &Node) -> Result<ExporterConf, Diagnostic> {
     let (mut endpoint, mut trusted, mut headers) = (None, None, Vec::new());
     let (mut interval_ms, mut batch_size, mut batch_count) = (5000, 512, 4);
@@ -44,7 +44,7 @@ pub(crate) fn exporter(node: &Node) -> Result<ExporterConf, Diagnostic> {
     Ok(ExporterConf { span: node.span, endpoint, trusted, headers, interval_ms, batch_size, batch_count })
 }
 
-/// The one argument of a line.
+/// Returns the argument of a line that must have exactly one.
 fn one(line: &Node) -> Result<&Word, Diagnostic> {
     match line.args.as_slice() {
         [word] if line.block.is_none() => Ok(word),
@@ -74,7 +74,8 @@ fn invalid(word: &Word, what: &str) -> Diagnostic {
     Diagnostic::error(word.span, format!("invalid {what} \"{}\"", String::from_utf8_lossy(&word.text)))
 }
 
-/// A field that each request to the collector has: nothing that could end its line.
+/// Parses a header field for each request to the collector. It must not contain characters that could terminate its
+/// line.
 fn header(line: &Node) -> Result<(String, String), Diagnostic> {
     let [name, value] = line.args.as_slice() else {
         return Err(arguments(line, "write `header X-API-Token \"value\";`"));
@@ -94,7 +95,7 @@ fn header(line: &Node) -> Result<(String, String), Diagnostic> {
     Ok((lower, String::from_utf8_lossy(&value.text).into_owned()))
 }
 
-/// `[(http|https)://]host:port[/path]`.
+/// Parses `[(http|https)://]host:port[/path]`.
 fn read_endpoint(word: &Word) -> Result<Endpoint, Diagnostic> {
     endpoint_of(&word.text).ok_or_else(|| invalid(word, "endpoint").help(ENDPOINT))
 }
@@ -112,7 +113,7 @@ fn endpoint_of(text: &[u8]) -> Option<Endpoint> {
         (None, None) => (false, text),
     };
     let (authority, path) = match rest.find('/') {
-        // A bare slash at the end names no path.
+        // A single trailing slash is not a path.
         Some(at) => (&rest[..at], Some(&rest[at..]).filter(|path| *path != "/")),
         None => (rest, None),
     };

@@ -1,4 +1,4 @@
-//! A level's settings made into what its requests need.
+//! Compilation of a level's settings.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
@@ -14,7 +14,7 @@ use crate::exporter::Exporter;
 use crate::place::{Rule, TracePlace};
 use crate::settings::OtelSettings;
 
-/// Says what a resource may not be called.
+/// Reports invalid values of resource attributes.
 pub(crate) fn examine(http: &HttpConf, errors: &mut Vec<Diagnostic>) {
     for (_, value) in &http.settings.feature::<OtelSettings>().resource {
         if value.as_str().is_none() {
@@ -23,7 +23,7 @@ pub(crate) fn examine(http: &HttpConf, errors: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Keeps what traces the requests of a place, where something in the configuration does.
+/// Stores the tracing of a place, if the configuration enables it anywhere.
 pub(crate) fn compile(
     compiler: &mut dyn SettingsCompiler,
     settings: &Settings,
@@ -33,7 +33,7 @@ pub(crate) fn compile(
     let exports = compiler.model().settings.feature::<OtelSettings>().exporter.is_some();
     let said = own.trace.as_ref().filter(|said| !exports && !matches!(said.bytes(), b"off" | b"0"));
     if let Some(said) = said {
-        // Every level within inherits it; one error is enough.
+        // Every nested level inherits it, so only one error is reported.
         let first = compiler.share(|_| Told::default());
         if !first.0.swap(true, Ordering::Relaxed) {
             compiler.report(
@@ -76,6 +76,6 @@ pub(crate) fn compile(
     features.keep::<Arc<TracePlace>>(place);
 }
 
-/// Whether a missing exporter has been told.
+/// Set if a missing exporter has been reported.
 #[derive(Default)]
 struct Told(AtomicBool);

@@ -1,4 +1,4 @@
-//! The rows.
+//! Directives of the feature.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, ONE, Set, block, exactly};
 use myriad_conf::set;
@@ -11,7 +11,7 @@ use crate::settings::{OtelSettings, Propagation};
 const HTTP: Contexts = Contexts::HTTP;
 const HSL: Contexts = Contexts::HSL;
 
-/// The directives of nginx's module otel.
+/// Directives of nginx's module otel.
 pub(crate) static ROWS: &[Directive] = &[
     Directive::new(
         "otel_exporter",
@@ -123,7 +123,7 @@ fn attribute(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-/// The name of an attribute, and its value.
+/// Parses the name and the value of an attribute.
 fn named(args: &mut Arguments<'_>) -> Result<(String, Text), Diagnostic> {
     let name = args.name(0)?;
     if name.is_empty() {

@@ -1,5 +1,5 @@
-//! Numbers of traces and spans: a keyed hash of a counter, under keys of the system's random source that each thread has of its own, so
-//! that nobody outside foresees one and no two are alike.
+//! Generation of trace and span identifiers: a keyed hash of a counter. Each thread has separate random keys from the
+//! system, so that identifiers are unpredictable and unique.
 
 use std::cell::Cell;
 use std::hash::{BuildHasher, RandomState};
@@ -11,13 +11,13 @@ thread_local! {
     static COUNTER: Cell<u64> = const { Cell::new(0) };
 }
 
-/// A trace that begins here.
+/// Returns the identifier of a new trace.
 pub(crate) fn trace() -> TraceId {
     let (high, low) = next();
     TraceId::of(high, low)
 }
 
-/// A span of this server.
+/// Returns the identifier of a new span.
 pub(crate) fn span() -> SpanId {
     SpanId::of(next().0)
 }

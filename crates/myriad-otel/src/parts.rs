@@ -1,4 +1,4 @@
-//! What a request was made of, each a span below its own: tries of origins, and what it has waited for.
+//! Parts of a request as child spans: attempts at origins, and waits.
 
 use myriad_exchange::exchange::{Request, Traced};
 use myriad_net::clock::to_wall_us;
@@ -7,10 +7,10 @@ use myriad_upstream::Attempt;
 
 use crate::numbers;
 
-/// Most tries of an origin that are told.
+/// Maximum number of reported attempts.
 const MOST_TRIES: usize = 32;
 
-/// The spans.
+/// Returns the child spans.
 pub(crate) fn of(traced: &Traced, request: &Request) -> Vec<Vec<u8>> {
     let now_us = request.outcome.finished_us;
     let waits = traced.waits.borrow();
@@ -25,7 +25,7 @@ pub(crate) fn of(traced: &Traced, request: &Request) -> Vec<Vec<u8>> {
     spans
 }
 
-/// A span below that of the request.
+/// Creates a child span of the request's span.
 fn below(traced: &Traced, what: (Kind, &[u8]), times_us: (u64, u64)) -> SpanWriter {
     let times_us = (to_wall_us(times_us.0), to_wall_us(times_us.1));
     let mut span = SpanWriter::new(traced.trace, numbers::span(), Some(traced.span), what, times_us);
@@ -33,7 +33,8 @@ fn below(traced: &Traced, what: (Kind, &[u8]), times_us: (u64, u64)) -> SpanWrit
     span
 }
 
-/// A try of an origin, in the words of the conventions for clients of HTTP; its moments are events.
+/// Returns the span of an attempt with the attributes of the semantic conventions for HTTP clients. Its times are
+/// events.
 fn of_try(traced: &Traced, request: &Request, attempt: &Attempt, now_us: u64) -> Vec<u8> {
     let began_us = now_us.saturating_sub(attempt.age_ms() * 1000);
     let after = |ms: u64| began_us + ms * 1000;
@@ -66,7 +67,7 @@ fn of_try(traced: &Traced, request: &Request, attempt: &Attempt, now_us: u64) ->
     span.finish()
 }
 
-/// A host and its port; a path of a unix socket has none.
+/// Splits an address into host and port; the path of a Unix socket has no port.
 fn split(address: &str) -> (&str, Option<u64>) {
     let parts = address.rsplit_once(':').and_then(|(host, port)| Some((host, port.parse().ok()?)));
     match parts {

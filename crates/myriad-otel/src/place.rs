@@ -1,4 +1,4 @@
-//! What a place says of traces, and what a request is in them.
+//! Tracing settings of a place, and the trace context of a request.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -14,17 +14,17 @@ use crate::settings::Propagation;
 
 /// `otel_trace`.
 pub(crate) enum Rule {
-    /// Nobody has written it: a place behind an internal redirect may say it.
+    /// Not configured: a place reached by an internal redirect may decide.
     Unsaid,
-    /// The same for each request.
+    /// Constant.
     Said(bool),
-    /// What a text comes to: `on` or `1`.
+    /// Text that enables tracing if it evaluates to `on` or `1`.
     Computed(Template),
 }
 
-/// What a place says of traces.
+/// Tracing settings of a place.
 pub(crate) struct TracePlace {
-    /// What spans are sent by; none where the configuration has no exporter.
+    /// Exporter of spans; `None` if the configuration has no exporter.
     pub exporter: Arc<Option<Exporter>>,
     /// `otel_trace`.
     pub rule: Rule,
@@ -32,14 +32,14 @@ pub(crate) struct TracePlace {
     pub context: Propagation,
     /// `otel_span_name`.
     pub name: Option<Template>,
-    /// The name of the location; empty outside of one.
+    /// Name of the location; empty outside of locations.
     pub route: Box<[u8]>,
     /// `otel_span_attr`.
     pub attributes: Vec<(Box<str>, Template)>,
 }
 
 impl TracePlace {
-    /// Whether a request is recorded; none where nobody has said it.
+    /// Returns whether a request is recorded; `None` if this is not configured.
     pub(crate) fn says(&self, exchange: &mut Exchange) -> Option<bool> {
         let template = match &self.rule {
             Rule::Unsaid => return None,
@@ -56,7 +56,7 @@ impl TracePlace {
     }
 }
 
-/// What a request is in traces, found out where that has not been done: by the place where it is.
+/// Returns the trace context of a request. It is created on first use, with the settings of the current place.
 pub(crate) fn traced(request: &Request) -> &Rc<Traced> {
     request.received.trace.get_or_init(|| {
         let place = request.place().features.get::<Arc<TracePlace>>();
@@ -74,7 +74,7 @@ pub(crate) fn traced(request: &Request) -> &Rc<Traced> {
     })
 }
 
-/// Who asks, as the client has said it; none where it said nothing that is valid, or said it twice.
+/// Returns the `traceparent` sent by the client; `None` if it is missing, invalid or repeated.
 fn sent_parent(request: &Request) -> Option<TraceParent> {
     let mut sent = request.received.head.fields().get_all(b"traceparent");
     let parent = TraceParent::read(sent.next()?)?;

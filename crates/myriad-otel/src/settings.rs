@@ -1,58 +1,58 @@
-//! What the directives say.
+//! Settings of the directives.
 
 use myriad_conf::{Span, Text};
 
 /// `otel_exporter`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ExporterConf {
-    /// The head of the block.
+    /// Position of the block's head.
     pub span: Span,
     /// `endpoint`.
     pub endpoint: Endpoint,
-    /// `trusted_certificate`; none for the authorities that the machine trusts.
+    /// `trusted_certificate`; `None` for the system's certificate authorities.
     pub trusted: Option<Text>,
     /// `header`: names in lower case, with their values.
     pub headers: Vec<(String, String)>,
-    /// `interval`, milliseconds.
+    /// `interval`, in milliseconds.
     pub interval_ms: u64,
-    /// `batch_size`, spans.
+    /// `batch_size`, in spans.
     pub batch_size: usize,
     /// `batch_count`.
     pub batch_count: usize,
 }
 
-/// Where spans are sent.
+/// Destination of spans.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Endpoint {
-    /// Whether by TLS.
+    /// True for TLS.
     pub secure: bool,
-    /// A name or an address, without brackets.
+    /// Name or address, without brackets.
     pub host: String,
-    /// The port.
+    /// Port.
     pub port: u16,
-    /// The path of OTLP over HTTP; none for OTLP over gRPC.
+    /// Path for OTLP over HTTP; `None` for OTLP over gRPC.
     pub path: Option<String>,
 }
 
 /// `otel_trace_context`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Propagation {
-    /// Whether the client's context is taken over.
+    /// True if the client's trace context is adopted.
     pub extracts: bool,
-    /// Whether origins are told ours.
+    /// True if origins receive the trace context of this server.
     pub injects: bool,
 }
 
-/// What a level says.
+/// Settings of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OtelSettings {
     /// `otel_exporter`.
     pub exporter: Option<ExporterConf>,
     /// `otel_service_name`.
     pub service_name: Option<Text>,
-    /// `otel_resource_attr`; a later one of a name counts.
+    /// `otel_resource_attr`; of several with the same name, the last applies.
     pub resource: Vec<(String, Text)>,
-    /// `otel_trace`; none where nothing is written.
+    /// `otel_trace`; `None` if absent.
     pub trace: Option<Text>,
     /// `otel_trace_context`.
     pub context: Propagation,

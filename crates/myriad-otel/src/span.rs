@@ -1,4 +1,4 @@
-//! The span of a request that is over.
+//! Span of a finished request.
 
 use myriad_net::clock::to_wall_us;
 use std::net::IpAddr;
@@ -13,10 +13,10 @@ use myriad_trace::{Kind, SpanWriter};
 
 use crate::place::TracePlace;
 
-/// Names of attributes under which nginx tells a list: what stands behind them is a field's name.
+/// Prefixes of attribute names whose values nginx sends as lists; the rest of the name is a header field.
 const LISTS: [&str; 2] = ["http.request.header.", "http.response.header."];
 
-/// The span of a request, as nginx's module tells it, with what the cache did and which robot asked.
+/// Returns the span of a request with the attributes of nginx's module, the cache status and the class of robot.
 pub(crate) fn of(place: &TracePlace, traced: &Traced, exchange: &mut Exchange) -> Vec<u8> {
     let Exchange { request, frame } = exchange;
     let name = name(place, request, frame);
@@ -59,7 +59,7 @@ fn name(place: &TracePlace, request: &Request, frame: &mut Frame) -> Vec<u8> {
     name
 }
 
-/// What was asked for: the attributes of the conventions for HTTP that nginx follows (OpenTelemetry 1.16).
+/// Adds the attributes of the request, from the HTTP conventions that nginx follows (OpenTelemetry 1.16).
 fn tell_request(span: &mut SpanWriter, place: &TracePlace, request: &Request) {
     let head = &request.received.head;
     span.text("http.method", head.method_bytes());
@@ -96,7 +96,7 @@ fn tell_answer(span: &mut SpanWriter, request: &Request) {
     }
 }
 
-/// Both ends of the connection, the client's as a trusted proxy told it.
+/// Adds both addresses of the connection; the client's address as reported by a trusted proxy.
 fn tell_ends(span: &mut SpanWriter, request: &Request) {
     let name = &request.server().name;
     span.text("net.host.name", if name.is_empty() { &request.route.host[..] } else { &name[..] });
@@ -119,7 +119,7 @@ fn shown(client: Option<IpAddr>) -> Vec<u8> {
     out
 }
 
-/// What nginx does not tell: what the cache did, and whether a robot asked.
+/// Adds attributes that nginx does not send: cache status and reason, and the class of the client.
 fn tell_own(span: &mut SpanWriter, request: &Request) {
     let shown = &request.cache.shown;
     if let Some(status) = shown.status {
@@ -130,7 +130,7 @@ fn tell_own(span: &mut SpanWriter, request: &Request) {
     }
     let class = request.place().logs.classes.as_ref().map_or(&b""[..], |classes| classes.class(request));
     if !class.is_empty() {
-        // A browser that fetches ahead is a class of its own, and no robot.
+        // A prefetching browser has a class, but is not a robot.
         if class != b"prefetch" {
             span.text("user_agent.synthetic.type", b"bot");
         }

@@ -7,7 +7,7 @@ use myriad_exchange::runtime::Value::Made;
 
 use crate::place::traced;
 
-/// What a request is in traces. Each request has numbers of its own, so that rules which read one are run for each.
+/// Trace context of a request. The identifiers differ for each request, so rules that read them run for each request.
 pub(crate) const VARIABLES: &[Row] = &[
     Row::new("otel", "otel_trace_id", &[Moment], Made(trace_id)).yielding(),
     Row::new("otel", "otel_span_id", &[Moment], Made(span_id)).yielding(),

@@ -6,7 +6,7 @@ use myriad_net::Head;
 use myriad_exchange::exchange::Request;
 use myriad_exchange::exchange::{Answer, MadeFrom};
 
-/// Methods that some resource of a server may support.
+/// Methods that at least one resource of a server may support.
 pub const SERVER_METHODS: MethodSet = MethodSet::of(&[
     Method::Get,
     Method::Head,
@@ -17,8 +17,9 @@ pub const SERVER_METHODS: MethodSet = MethodSet::of(&[
     Method::Options,
 ]);
 
-/// Adds the field to a 405 by which this server refused the method itself (RFC 9110 section 15.5.6), unless `add_header` has added
-/// it. The methods behind a 405 of the configuration (`return 405`, `error_page`) or of an origin are unknown.
+/// Adds the field to a 405 by which this server rejects the method (RFC 9110 section 15.5.6), unless `add_header` has
+/// added it. For a 405 of the configuration (`return 405`, `error_page`) or of an origin the supported methods are
+/// unknown.
 pub(super) fn add(request: &Request, answer: &Answer, head: &mut Head) {
     let supported = request.errors.supported;
     if answer.status != 405 || supported.is_empty() || is_of_origin(request, answer) {

@@ -1,4 +1,4 @@
-//! Conditions of the request (RFC 9110 section 13), judged against an answer.
+//! Evaluation of request conditions (RFC 9110 section 13) against a response.
 
 use myriad_http::Method;
 use myriad_net::ResponseBody;
@@ -9,13 +9,13 @@ use super::ranges;
 use myriad_exchange::exchange::{Answer, Request};
 use myriad_exchange::runtime::Place;
 
-/// Applies the status of an `error_page` and judges conditions.
+/// Applies the status of an `error_page` and evaluates conditions.
 pub(super) fn judge(request: &Request, place: &Place, answer: &mut Answer) {
     if let Some(status) = request.errors.forced_status {
         answer.status = status;
         answer.reason = None;
     }
-    // What an origin answers to this visitor alone was judged by the origin.
+    // The origin has evaluated the conditions of a response that it generated for this request only.
     if !is_whole(request, answer) || answer.judged {
         return;
     }
@@ -30,7 +30,7 @@ pub(super) fn judge(request: &Request, place: &Place, answer: &mut Answer) {
     }
 }
 
-/// Whether the visitor has the answer already, so that nobody needs to make it.
+/// Returns whether the client already has the response (304), so that its body is not needed.
 pub(super) fn is_unchanged(request: &Request, place: &Place, answer: &Answer) -> bool {
     if request.errors.forced_status.is_some() || !is_whole(request, answer) || answer.judged {
         return false;
@@ -44,7 +44,7 @@ fn judged(request: &Request, place: &Place, answer: &Answer) -> Condition {
     judge_conditions(request.received.head.fields(), &validators, place.files.if_modified_since, now_s)
 }
 
-/// Whether conditions and ranges of the request are for this answer.
+/// Returns whether conditions and ranges of the request apply to this response.
 pub(super) fn is_whole(request: &Request, answer: &Answer) -> bool {
     answer.status == 200 && matches!(request.received.head.method(), Method::Get | Method::Head)
 }

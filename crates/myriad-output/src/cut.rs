@@ -1,4 +1,4 @@
-//! `Range`: the parts that the client asks for, cut out of a whole answer.
+//! `Range`: parts of a complete response.
 
 use myriad_calendar::parse_http_date;
 use myriad_http::Known;
@@ -12,14 +12,14 @@ use super::ranges;
 use myriad_exchange::exchange::{Answer, Request};
 use myriad_exchange::runtime::Place;
 
-/// Cuts the parts out that the client asks for.
+/// Reduces a response to the requested ranges.
 pub(super) fn cut(request: &Request, frame: &mut Frame, place: &Place, answer: &mut Answer) {
     if answer.ranges && request.received.head.fields().has(Known::Range) && is_whole(request, answer) {
         let now_s = request.received.at_ms / 1000;
         let own = answer.own_tag();
         let tag = own.as_ref().or_else(|| answer.tag(place.files.etag));
         let mut validators = ranges::validators(answer, tag, now_s);
-        // What the client has of an earlier answer is what `add_header` has put there.
+        // The client's validators of an earlier response are those that `add_header` has set.
         let said = |frame: &mut Frame, name| said_instead(request, frame, place, name);
         if let Some(modified) = said(frame, LAST_MODIFIED) {
             validators.last_modified_s = parse_http_date(&modified, now_s);
@@ -36,7 +36,7 @@ pub(super) fn cut(request: &Request, frame: &mut Frame, place: &Place, answer: &
     }
 }
 
-/// The value that `add_header` puts in the place of the answer's own; empty where it takes the field away.
+/// Returns the value that `add_header` replaces a validator by; empty if it removes the field.
 fn said_instead(request: &Request, frame: &mut Frame, place: &Place, name: &[u8]) -> Option<Vec<u8>> {
     place.headers.replaced.iter().find(|(replaced, _)| *replaced == name)?;
     let mut value = Vec::new();

@@ -1,4 +1,4 @@
-//! The `Date` line, made once a second on each thread.
+//! `Date` line, cached per thread and rebuilt once a second.
 
 use std::cell::RefCell;
 
@@ -14,7 +14,7 @@ thread_local! {
     static LINE: RefCell<Line> = const { RefCell::new(Line { second: 0, text: Vec::new() }) };
 }
 
-/// Appends `Date: …` for `now` (milliseconds of the process clock). Compares the clocks once a second.
+/// Appends `Date: …` for `now` (milliseconds of the process clock). Synchronizes the clocks once a second.
 pub(crate) fn write_date_line(now: u64, out: &mut impl FnMut(&[u8])) {
     LINE.with_borrow_mut(|line| {
         let second = now / 1000;

@@ -1,4 +1,4 @@
-//! The answer for an error that shows itself while an answer is sent.
+//! Response to an error that is detected while a response is sent.
 
 use bytes::Bytes;
 use myriad_net::ResponseBody;
@@ -7,7 +7,7 @@ use myriad_exchange::answers::error_body::error_body;
 use myriad_exchange::exchange::Answer;
 use myriad_exchange::runtime::Place;
 
-/// An answer with the built-in page.
+/// Returns a response with the built-in error page.
 pub(super) fn error_answer(place: &Place, status: u16) -> Answer {
     let page = error_body(status, &place.headers.own.server_name);
     let mut answer = Answer::new(status, ResponseBody::Full(Bytes::from(page)));

@@ -1,10 +1,10 @@
-//! Which encodings the answer may come in.
+//! Explanation of filters and encodings.
 
 use myriad_http::Known;
 
 use myriad_exchange::exchange::{Exchange, media_type_of};
 
-/// Says which codings are offered for a media type; the place's own where none is known.
+/// Reports the filters and codings offered for a media type; without one, for the type by the URI.
 pub fn explain(exchange: &Exchange, media_type: Option<&[u8]>) {
     let Some(sink) = &exchange.request.received.sink else { return };
     let request = &exchange.request;

@@ -1,4 +1,4 @@
-//! The head of an answer, but for what the place adds to it.
+//! Response head without the fields that the place adds.
 
 use myriad_encode::Coding;
 use myriad_http::head::reason_phrase;
@@ -11,7 +11,7 @@ use super::headers::expires::is_decorated;
 use myriad_exchange::exchange::{Answer, MadeFrom, Request};
 use myriad_exchange::runtime::Place;
 
-/// Begins the head: the status line, and what the server says of itself.
+/// Starts the head: the status line and the fields of the server.
 pub(super) fn begin(request: &Request, place: &Place, answer: &Answer) -> Head {
     let reason = answer.reason.as_deref().unwrap_or_else(|| reason_phrase(answer.status));
     let mut head = Head::new(answer.status, reason);
@@ -23,7 +23,7 @@ pub(super) fn begin(request: &Request, place: &Place, answer: &Answer) -> Head {
     if let Some(line) = &place.headers.own.hsts_line
         && request.came_by_https()
     {
-        // Ahead of what a site says itself: browsers take the first (RFC 6797 section 8.1).
+        // Before the fields of the site: browsers use the first (RFC 6797 section 8.1).
         head.lines(line);
     }
     let alternatives = &place.headers.own.alt_svc;
@@ -36,14 +36,14 @@ pub(super) fn begin(request: &Request, place: &Place, answer: &Answer) -> Head {
     head
 }
 
-/// Has `$sent_http_*` read what the answer says so far.
+/// Makes the current fields of the response available to `$sent_http_*`.
 pub(super) fn tell(request: &mut Request, place: &Place, answer: &Answer) {
     let mut said = begin(request, place, answer);
     write_fields(place, answer, false, &mut said);
     request.outcome.answered.fields = said.fields().to_vec();
 }
 
-/// The media type, where the head says one: not with a status that has no body.
+/// Returns the media type if the head contains one; a status without a body has none.
 pub(super) fn media_type(answer: &Answer) -> Option<&[u8]> {
     answer.media_type().filter(|_| says_type(answer))
 }
@@ -52,7 +52,7 @@ fn says_type(answer: &Answer) -> bool {
     !matches!(answer.status, 204 | 304)
 }
 
-/// Writes the fields of the answer itself. `expires` says that those of the place's `expires` have taken their part.
+/// Writes the fields of the response itself. `expires` is set if the place's `expires` replaces its freshness fields.
 pub(super) fn write_fields(place: &Place, answer: &Answer, expires: bool, head: &mut Head) {
     let left_out = &left_out(place, answer, expires);
     let bodiless = matches!(answer.status, 204 | 304) || answer.status < 200;
@@ -73,7 +73,7 @@ pub(super) fn write_fields(place: &Place, answer: &Answer, expires: bool, head: 
             head.field(b"Last-Modified", text);
         }
         if answer.status == 206 {
-            // A whole page may have kept one that says nothing of this part.
+            // A stored page may contain a `Content-Range` that does not apply to this part.
             let mut left_out = left_out.clone();
             left_out.push(b"content-range");
             copy_lines(meta.lines(), &left_out, |lines| head.lines(lines));
@@ -109,12 +109,12 @@ pub(super) fn write_fields(place: &Place, answer: &Answer, expires: bool, head: 
     copy_lines(&answer.lines, left_out, |lines| head.lines(lines));
 }
 
-/// `Last-Modified`, as [`HeaderRules::replaced`](myriad_exchange::runtime::HeaderRules::replaced) names it.
+/// `Last-Modified`, as named in [`HeaderRules::replaced`](myriad_exchange::runtime::HeaderRules::replaced).
 pub(super) const LAST_MODIFIED: &[u8] = b"last-modified";
 /// `ETag`, likewise.
 pub(super) const ETAG: &[u8] = b"etag";
 
-/// Fields of the answer that something else has taken the place of, lower case.
+/// Names of response fields that are replaced, in lower case.
 type LeftOut = SmallVec<[&'static [u8]; 6]>;
 
 fn left_out(place: &Place, answer: &Answer, expires: bool) -> LeftOut {
@@ -125,7 +125,7 @@ fn left_out(place: &Place, answer: &Answer, expires: bool) -> LeftOut {
     if expires {
         names.extend([&b"expires"[..], b"cache-control"]);
     }
-    // An origin may have a cache of its own.
+    // The origin may have a cache that sends `X-Cache` too.
     if place.headers.debug.as_ref().is_some_and(|debug| debug.debug && !debug.said_already) {
         names.push(b"x-cache");
     }

@@ -1,4 +1,4 @@
-//! What ends a connection that could be kept: `keepalive_time`, `keepalive_disable`.
+//! Conditions that close a persistent connection: `keepalive_time`, `keepalive_disable`.
 
 use myriad_http::{Known, Method, Version};
 
@@ -6,11 +6,11 @@ use crate::agents::is_msie6;
 use myriad_exchange::exchange::Request;
 use myriad_exchange::runtime::KeepAliveRules;
 
-/// Whether the connection ends with the answer under way.
+/// Returns whether the connection is closed after the current response.
 pub(crate) fn ends(request: &Request, rules: &KeepAliveRules) -> bool {
     let is_old =
         request.received.at_ms.saturating_sub(request.received.connection.accepted_ms) > rules.time_ms;
-    // The browsers that are meant know no later version.
+    // The affected browsers do not support later versions.
     if is_old || matches!(request.received.head.version(), Version::Http2 | Version::Http3) {
         return is_old;
     }
@@ -22,7 +22,7 @@ fn agent_is(request: &Request, test: fn(&[u8]) -> bool) -> bool {
     request.received.head.known(Known::UserAgent).is_some_and(test)
 }
 
-/// nginx's test: Safari on a Mac, and none of those that only call themselves so.
+/// Implements nginx's test: Safari on a Mac, but not browsers that only include its name.
 fn is_safari(agent: &[u8]) -> bool {
     let says = |word: &[u8]| agent.windows(word.len()).any(|window| window == word);
     let others: [&[u8]; 4] = [b"MSIE ", b"Opera", b"Gecko/", b"Chrome/"];

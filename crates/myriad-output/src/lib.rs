@@ -1,4 +1,4 @@
-//! From an answer to a response: conditions, filters, the coding, ranges, the head.
+//! Conversion of an answer to a response: conditions, filters, coding, ranges, head.
 
 mod agents;
 pub mod allow;

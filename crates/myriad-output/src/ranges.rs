@@ -1,4 +1,4 @@
-//! Parts of an answer (RFC 9110 section 14): one as 206, several as `multipart/byteranges`.
+//! Ranges of a response (RFC 9110 section 14): one as 206, several as `multipart/byteranges`.
 
 use std::ops::Range;
 use std::pin::Pin;
@@ -15,7 +15,7 @@ use myriad_policy::{EntityTag, StoredValidators, if_range_holds};
 use myriad_exchange::exchange::Answer;
 use myriad_exchange::exchange::Request;
 
-/// Which parts the client gets, judged before anything of the answer is changed.
+/// Returns the ranges for the client, evaluated before the response is changed.
 pub(crate) fn plan(request: &Request, answer: &Answer, validators: &StoredValidators<'_>) -> Ranges {
     let max_ranges = request.place().files.max_ranges;
     let fields = request.received.head.fields();
@@ -31,7 +31,7 @@ pub(crate) fn plan(request: &Request, answer: &Answer, validators: &StoredValida
         return Ranges::Ignore;
     }
     match parse_ranges(value, length, max_ranges) {
-        // Parts of what still arrives would have to be kept until their turn comes.
+        // Several ranges of a stream would have to be buffered.
         Ranges::Satisfiable(ranges)
             if ranges.len() > 1 && matches!(answer.body, ResponseBody::Stream(..)) =>
         {
@@ -41,7 +41,7 @@ pub(crate) fn plan(request: &Request, answer: &Answer, validators: &StoredValida
     }
 }
 
-/// Cuts the planned parts out of a whole answer; the error is the `Content-Range` of a 416.
+/// Reduces a complete response to the planned ranges. The error is the `Content-Range` of a 416.
 pub(crate) fn apply(answer: &mut Answer, plan: &Ranges) -> Result<(), String> {
     let length = answer.body.length().unwrap_or(0);
     match plan {
@@ -68,7 +68,7 @@ pub(crate) fn apply(answer: &mut Answer, plan: &Ranges) -> Result<(), String> {
     Ok(())
 }
 
-/// One stretch of a body that arrives.
+/// Range of a streamed body.
 struct Cut {
     body: BoxBody,
     skip: u64,
@@ -100,7 +100,7 @@ impl Body for Cut {
     }
 }
 
-/// One stretch of a body that is wholly at hand.
+/// Returns a range of a body that is completely available.
 fn part(body: &ResponseBody, range: &Range<u64>) -> ResponseBody {
     match body {
         ResponseBody::Full(bytes) => {
@@ -131,7 +131,7 @@ fn slice_parts(parts: &[Bytes], range: &Range<u64>) -> Vec<Bytes> {
     out
 }
 
-/// Largest stretch of a file that several ranges may read into memory; beyond it the whole is sent.
+/// Maximum number of file bytes that several ranges may read into memory; beyond it the complete response is sent.
 const SEVERAL_FROM_FILE: u64 = 8 << 20;
 
 fn several(answer: &mut Answer, ranges: &[Range<u64>], length: u64) {
@@ -141,7 +141,7 @@ fn several(answer: &mut Answer, ranges: &[Range<u64>], length: u64) {
     let total: u64 = ranges.iter().map(|range| range.end - range.start).sum();
     match answer.body {
         ResponseBody::File { .. } if total > SEVERAL_FROM_FILE => return,
-        // It comes but once, and the ranges may overlap: RFC 9110 section 14.2 lets the whole be sent.
+        // A stream can be read only once, and ranges may overlap: RFC 9110 section 14.2 permits the complete response.
         ResponseBody::Stream(..) => return,
         _ => {}
     }
@@ -184,7 +184,7 @@ fn read_part(file: &std::os::fd::OwnedFd, offset: u64, length: u64) -> Option<By
     Some(Bytes::from(bytes))
 }
 
-/// The validators of an answer, in the encoding that is about to be sent.
+/// Returns the validators of a response, in the encoding that is sent.
 pub(crate) fn validators<'a>(
     answer: &'a Answer,
     tag: Option<&'a EntityTag>,

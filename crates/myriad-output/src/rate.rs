@@ -1,4 +1,4 @@
-//! `limit_rate`: how fast a body may leave.
+//! `limit_rate`: limit of the send rate of a body.
 
 use myriad_net::Rate;
 use myriad_script::Frame;
@@ -6,7 +6,7 @@ use myriad_script::Frame;
 use myriad_exchange::exchange::{Answer, Request, scratch, size};
 use myriad_exchange::runtime::Place;
 
-/// What `limit_rate`, `X-Accel-Limit-Rate` and `set $limit_rate` come to; none for any rate.
+/// Returns the rate of `limit_rate`, `X-Accel-Limit-Rate` and `set $limit_rate`; `None` for no limit.
 pub(super) fn rate(request: &Request, frame: &mut Frame, place: &Place, answer: &Answer) -> Option<Rate> {
     let said = answer.limit_rate.or(request.outcome.limit_rate);
     if said.is_none() && place.connection.rates.is_none() {

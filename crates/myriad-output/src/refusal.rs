@@ -1,4 +1,4 @@
-//! Answers that the request's own conditions or ranges refuse, where an `error_page` speaks for the refusal.
+//! Responses rejected by conditions or ranges of the request, for places with an `error_page`.
 
 use myriad_http::ranges::Ranges;
 use myriad_http::{Known, Method};
@@ -8,16 +8,16 @@ use super::ranges;
 use myriad_exchange::exchange::Answer;
 use myriad_exchange::exchange::Request;
 
-/// A refusal: 412 or 416.
+/// Rejection: 412 or 416.
 pub struct Refusal {
-    /// The status.
+    /// Status code.
     pub status: u16,
-    /// The field lines that go with it.
+    /// Additional field lines.
     pub lines: Vec<u8>,
 }
 
-/// What the answer is about to be refused with. Without an `error_page` at the place nobody
-/// needs to know before the answer is sent.
+/// Returns the status that the response is about to be rejected with. Without an `error_page` at the place the result
+/// is `None`, because the rejection is then handled when the response is sent.
 pub fn refusal(request: &Request, answer: &Answer) -> Option<Refusal> {
     let place = request.place();
     let fields = request.received.head.fields();

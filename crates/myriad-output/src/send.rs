@@ -1,7 +1,7 @@
-//! The last step of every exchange: an answer becomes the response that the driver sends.
+//! Last step of each exchange: conversion of an answer to the response that the driver sends.
 //!
 //! ```text
-//! slices to a whole -> conditions -> filters -> coding -> ranges -> trailers -> head
+//! joined slices -> conditions -> filters -> coding -> ranges -> trailers -> head
 //! ```
 
 use std::rc::Rc;
@@ -18,11 +18,11 @@ use super::{allow, cache_debug, conditions, cut, filters, head, keepalive, rate,
 use myriad_exchange::exchange::{Answer, Exchange, HeadEdit, Request};
 use myriad_exchange::runtime::Place;
 
-/// Turns an answer into the response that the driver sends.
+/// Converts an answer to the response that the driver sends.
 pub fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<Box<Exchange>> {
     let site = Rc::clone(&exchange.request.site);
     let place = site.runtime.place(exchange.request.route.place);
-    // A request whose first piece was asked for by one place may be answered by another (`X-Accel-Redirect`).
+    // The first slice may have been requested at another place (`X-Accel-Redirect`).
     if exchange.request.cache.slice.get().is_some() {
         slice::assemble(&mut exchange, &mut answer);
     }
@@ -46,7 +46,7 @@ pub fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<Box<Exc
     let has_trailers = wants_trailers && trailers::expect(request, place, &mut answer);
     let mut head = head::begin(request, place, &answer);
     if site.runtime.reads_sent_fields {
-        // `expires $map` and `add_header` may ask for fields of the answer itself.
+        // `expires $map` and `add_header` may read fields of the response itself.
         head::tell(request, place, &answer);
     }
     request.outcome.answered.status = answer.status;
@@ -54,11 +54,11 @@ pub fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<Box<Exc
         && !answer.personal
         && write_expires(request, frame, modified_s, head.text());
     if expires || place.headers.says_freshness {
-        // It counts from now on, whatever the age of the page.
+        // The new freshness starts now, independent of the age of the page.
         answer.age_s = None;
     }
     head::write_fields(place, &answer, expires, &mut head);
-    // As nginx, which adds fields before it looks at ranges.
+    // As in nginx, which adds fields before it evaluates ranges.
     let decorated = if answer.status == 416 { uncut } else { answer.status };
     if let Some(edit) = edit {
         edit.edit(request, frame, (&answer, decorated), &mut head);
@@ -87,7 +87,7 @@ pub fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<Box<Exc
     response
 }
 
-/// The connection ends without an answer.
+/// Closes the connection without a response.
 fn dropped(mut exchange: Box<Exchange>, place: &Place, answer: &Answer) -> Response<Box<Exchange>> {
     exchange.request.outcome.answered.status = answer.status;
     let mut response = Response::new(Head::new(answer.status, ""), ResponseBody::None, exchange);
@@ -97,7 +97,7 @@ fn dropped(mut exchange: Box<Exchange>, place: &Place, answer: &Answer) -> Respo
     response
 }
 
-/// Takes over what the answer that redirected here has left (`X-Accel-Redirect`).
+/// Applies the fields of the response that redirected here (`X-Accel-Redirect`).
 fn carry(request: &mut Request, answer: &mut Answer) {
     let Some(carried) = request.errors.carried.take() else { return };
     answer.media_type = carried.media_type.map(Into::into).or(answer.media_type.take());
@@ -107,19 +107,19 @@ fn carry(request: &mut Request, answer: &mut Answer) {
     }
 }
 
-/// Whether other requests are under way on the connection, which need not end with this one whatever it was.
+/// Returns whether other requests may be in progress on the connection, which then is not closed with this response.
 fn shares_connection(request: &Request) -> bool {
     matches!(request.received.head.version(), Version::Http2 | Version::Http3)
 }
 
-/// Keeps what is told of the answer when it was sent.
+/// Stores facts of the response for logs and variables.
 fn keep_facts(request: &mut Request, answer: &Answer, head: &Head) {
     request.outcome.answered.coding = answer.coding;
     request.outcome.answered.uncompressed = answer.uncompressed;
-    // Logs and trailers may read them, if only through a map.
+    // Logs and trailers may read the fields, possibly through a map.
     if request.site.runtime.reads_sent_fields {
         request.outcome.answered.fields = head.fields().to_vec();
-        // As nginx, whose logs see the charset too.
+        // As in nginx, logs contain the media type with its charset.
         request.outcome.answered.unnamed_type = None;
     }
 }

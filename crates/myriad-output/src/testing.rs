@@ -1,4 +1,4 @@
-//! For unit tests: what directives say, and what a site answers, as its client would get it.
+//! Helpers for unit tests: settings of directives, and responses of a site as its client receives them.
 
 use std::path::Path;
 use std::task::{Context, Poll, Waker};
@@ -13,41 +13,41 @@ use crate::send;
 use myriad_exchange::exchange::{Answer, Exchange, pulled};
 use myriad_serve::testing::{TestSite, answered_at_once};
 
-/// When requests come: milliseconds since the epoch, Sun, 06 Nov 1994 08:49:37 GMT.
+/// Time of requests in milliseconds since the epoch: Sun, 06 Nov 1994 08:49:37 GMT.
 const NOW_MS: u64 = 784_111_777_000;
 
-/// A site whose answers are sent.
+/// Site whose responses are sent.
 pub(crate) struct Trial(TestSite);
 
-/// A response as its client would get it.
+/// Response as its client receives it.
 pub(crate) struct Sent {
-    /// The status.
+    /// Status code.
     pub status: u16,
-    /// The field lines.
+    /// Field lines.
     pub head: String,
-    /// The body, whole.
+    /// Complete body.
     pub body: Vec<u8>,
-    /// The response, whose body was taken.
+    /// Response whose body was taken.
     pub response: Response<Box<Exchange>>,
 }
 
 impl Trial {
-    /// A site with one server, whose directives these are.
+    /// Creates a site of one server with these directives.
     pub(crate) fn of(server: &str) -> Self {
         Self::with("", server)
     }
 
-    /// As [`of`](Self::of), with directives in `http`.
+    /// Like [`of`](Self::of), with additional directives in `http`.
     pub(crate) fn with(http: &str, server: &str) -> Self {
         Self(TestSite::new(&format!("access_log off; root /nowhere; {http}"), server))
     }
 
-    /// A request, `GET /path` or `HEAD /path`, taken to its place; and what that answers.
+    /// Routes a request, `GET /path` or `HEAD /path`, to its place, and returns the answer of the place.
     pub(crate) fn asked(&self, request: &str, fields: &[(&str, &str)]) -> (Box<Exchange>, Answer) {
         self.asked_in(Version::Http11, request, fields)
     }
 
-    /// As [`asked`](Self::asked), in a version of HTTP.
+    /// Like [`asked`](Self::asked), with an HTTP version.
     pub(crate) fn asked_in(
         &self,
         version: Version,
@@ -63,19 +63,19 @@ impl Trial {
         (exchange, answer)
     }
 
-    /// What a client gets.
+    /// Returns the response to a request.
     pub(crate) fn get(&self, request: &str, fields: &[(&str, &str)]) -> Sent {
         let (exchange, answer) = self.asked(request, fields);
         sent(exchange, answer)
     }
 
-    /// What a client gets where the place has answered this.
+    /// Returns the response to a request if the place has answered this.
     pub(crate) fn answered(&self, request: &str, fields: &[(&str, &str)], answer: Answer) -> Sent {
         sent(self.asked(request, fields).0, answer)
     }
 }
 
-/// Sends an answer, and takes its body.
+/// Sends an answer and reads its body.
 pub(crate) fn sent(exchange: Box<Exchange>, answer: Answer) -> Sent {
     let mut response = send(exchange, answer);
     let body = whole(std::mem::replace(&mut response.body, ResponseBody::None));
@@ -83,14 +83,14 @@ pub(crate) fn sent(exchange: Box<Exchange>, answer: Answer) -> Sent {
     Sent { status: response.head.status(), head, body, response }
 }
 
-/// An answer with a body of text.
+/// Returns an answer with a text body.
 pub(crate) fn text(media_type: &'static str, body: &'static str) -> Answer {
     let mut answer = Answer::new(200, ResponseBody::Full(body.as_bytes().into()));
     answer.media_type = Some(media_type.as_bytes().into());
     answer
 }
 
-/// All of a body; it must not have to be waited for.
+/// Returns a complete body, which must be available without waiting.
 pub(crate) fn whole(body: ResponseBody) -> Vec<u8> {
     let mut body = pulled(body);
     let mut all = Vec::new();
@@ -103,7 +103,8 @@ pub(crate) fn whole(body: ResponseBody) -> Vec<u8> {
     }
 }
 
-/// A configuration whose one server has these directives, of the language and of that feature; or what is wrong with it.
+/// Parses a configuration with one server of these directives, of the core language and of that feature; the error is
+/// the diagnostics.
 pub(crate) fn model(family: Family, inside: &str) -> Result<Model, Vec<Diagnostic>> {
     model_of([family], inside)
 }
@@ -115,12 +116,12 @@ fn model_of(families: impl IntoIterator<Item = Family>, inside: &str) -> Result<
     build(&registry.parse(&MemoryLoader::with(path, file), path, b""), &registry)
 }
 
-/// The server of a configuration that is sound.
+/// Returns the server of a valid configuration.
 pub(crate) fn server(family: Family, inside: &str) -> ServerConf {
     server_of([family], inside)
 }
 
-/// As [`server`], with the directives of several features.
+/// Like [`server`], with the directives of several features.
 pub(crate) fn server_of(families: impl IntoIterator<Item = Family>, inside: &str) -> ServerConf {
     let model = model_of(families, inside).expect("a sound configuration");
     model.http.expect("a block").servers.remove(0)

@@ -1,4 +1,4 @@
-//! A change of bytes on their way, and the body that it makes of another body.
+//! Streaming transformation of a body.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -6,30 +6,31 @@ use std::task::{Context, Poll, ready};
 use bytes::{Buf, Bytes};
 use myriad_http::body::{Body, BodyError, BoxBody};
 
-/// Bytes that a transformation should give out at most before it comes back: what one client can make a worker hold.
+/// Number of output bytes after which a transformation should return: a bound of the memory that a client can make a
+/// worker use.
 pub(crate) const WINDOW: usize = 64 << 10;
 
-/// Changes the bytes of a body, piece by piece. It never keeps more than a fixed window of them.
+/// Transformation of a body, piece by piece. It never buffers more than a fixed window.
 pub(crate) trait Transform {
-    /// Takes bytes off `input` and appends what they become. Comes back early once `out` holds [`WINDOW`] bytes;
-    /// returns true when `input` is empty and nothing more can be said before the next piece.
+    /// Consumes bytes of `input` and appends their transformation. Returns early once `out` contains [`WINDOW`] bytes;
+    /// returns true if `input` is empty and no further output is possible before the next piece.
     fn push(&mut self, input: &mut &[u8], out: &mut Vec<u8>) -> Result<bool, BodyError>;
 
-    /// Whoever makes the body pauses: what can be given out now should be.
+    /// Called when the source of the body pauses: output that is available should be flushed.
     fn pause(&mut self, _out: &mut Vec<u8>) -> Result<(), BodyError> {
         Ok(())
     }
 
-    /// The body is over.
+    /// Called when the body is complete.
     fn finish(&mut self, out: &mut Vec<u8>) -> Result<(), BodyError>;
 
-    /// From now on the bytes stay as they are, so that pieces need not be copied.
+    /// Returns whether all further bytes are unchanged, so that pieces are not copied.
     fn is_idle(&self) -> bool {
         false
     }
 }
 
-/// Makes a transformed body of a body.
+/// Returns a transformed body.
 pub(crate) fn transformed(body: BoxBody, transform: impl Transform + 'static) -> BoxBody {
     Box::pin(Transformed { body, transform, input: Bytes::new(), drained: true, fed: false, ended: false })
 }
@@ -37,17 +38,17 @@ pub(crate) fn transformed(body: BoxBody, transform: impl Transform + 'static) ->
 struct Transformed<T> {
     body: BoxBody,
     transform: T,
-    /// What the transformation has not taken yet.
+    /// Input that the transformation has not consumed yet.
     input: Bytes,
-    /// Nothing more comes out before the next piece.
+    /// Set if no further output is possible before the next piece.
     drained: bool,
-    /// Something was taken in since the last pause, all of which may not have come out yet.
+    /// Set if input was consumed since the last pause, of which output may be pending.
     fed: bool,
     ended: bool,
 }
 
 impl<T: Transform> Transformed<T> {
-    /// Takes in what there is. Returns whether more may come of it.
+    /// Transforms the available input. `drained` is set if no further output is possible before the next piece.
     fn work(&mut self, out: &mut Vec<u8>) -> Result<(), BodyError> {
         let mut rest = &self.input[..];
         self.drained = self.transform.push(&mut rest, out)?;
@@ -58,7 +59,7 @@ impl<T: Transform> Transformed<T> {
     }
 }
 
-// Nothing in it is pinned but the body, which is pinned on the heap.
+// Only the body needs to be pinned, and it is pinned on the heap.
 impl<T> Unpin for Transformed<T> {}
 
 impl<T: Transform> Body for Transformed<T> {
@@ -114,7 +115,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// A body in the given pieces.
+    /// Body in the given pieces.
     pub(crate) struct Pieces(pub Vec<Vec<u8>>);
 
     impl Body for Pieces {
@@ -131,7 +132,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Everything that a body gives, and the longest piece of it.
+    /// Returns all bytes of a body, and the length of its longest piece.
     pub(crate) fn read(mut body: BoxBody) -> Result<(Vec<u8>, usize), BodyError> {
         let (mut all, mut longest) = (Vec::new(), 0);
         let mut cx = Context::from_waker(Waker::noop());
@@ -144,7 +145,7 @@ pub(crate) mod tests {
         Ok((all, longest))
     }
 
-    /// A body that says one thing and then pauses.
+    /// Body that yields one piece and then pauses.
     struct Pausing(Option<Bytes>);
 
     impl Body for Pausing {
@@ -160,7 +161,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Says a beginning at once, as an encoder does, and keeps the rest until the pause.
+    /// Transformation that outputs the start at once, as an encoder does, and retains the rest until the pause.
     struct Keeper(Vec<u8>);
 
     impl Transform for Keeper {
@@ -183,7 +184,7 @@ pub(crate) mod tests {
     #[test]
     fn what_is_held_comes_out_when_the_source_pauses_once() {
         let source = Box::pin(Pausing(Some(Bytes::from_static(b"text"))));
-        // Nothing is kept twice: the second filter sees the pause too.
+        // Data is not retained twice: the second filter receives the pause too.
         let mut body = transformed(transformed(source, Keeper(Vec::new())), Keeper(Vec::new()));
         let mut cx = Context::from_waker(Waker::noop());
         let mut all = Vec::new();
@@ -194,7 +195,7 @@ pub(crate) mod tests {
         assert!(body.as_mut().poll_data(&mut cx).is_pending());
     }
 
-    /// `text` in pieces of `size` bytes, transformed.
+    /// Transforms `text` in pieces of `size` bytes.
     pub(crate) fn run(transform: impl Transform + 'static, text: &[u8], size: usize) -> Vec<u8> {
         let pieces = text.chunks(size.max(1)).map(<[u8]>::to_vec).collect();
         read(transformed(Box::pin(Pieces(pieces)), transform)).expect("no error").0

@@ -1,4 +1,4 @@
-//! What lists of folders ask of `charset`.
+//! `charset` of directory listings.
 
 use myriad_output::names_utf8;
 use myriad_serve::testing::TestSite;

@@ -1,4 +1,4 @@
-//! What `$uid_*` show.
+//! Values of `$uid_*`.
 
 use myriad_serve::testing::variables::{Case, lacks, shown, shows};
 

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use crate::Page;
 
-/// A condition that an origin may answer with a 304.
+/// Condition that an origin may answer with a 304.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
     /// `If-None-Match`.
@@ -19,7 +19,7 @@ pub enum Condition {
 pub type Conditions = SmallVec<[(Condition, Vec<u8>); 2]>;
 
 impl Condition {
-    /// Field of the request.
+    /// Returns the header field of the request.
     pub const fn known(self) -> Known {
         match self {
             Condition::NoneMatch => Known::IfNoneMatch,
@@ -27,7 +27,7 @@ impl Condition {
         }
     }
 
-    /// Name of the field.
+    /// Returns the name of the header field.
     pub const fn field(self) -> &'static [u8] {
         match self {
             Condition::NoneMatch => b"If-None-Match",
@@ -35,7 +35,7 @@ impl Condition {
         }
     }
 
-    /// Name of the FastCGI parameter.
+    /// Returns the name of the FastCGI parameter.
     pub const fn param(self) -> &'static [u8] {
         match self {
             Condition::NoneMatch => b"HTTP_IF_NONE_MATCH",
@@ -44,7 +44,8 @@ impl Condition {
     }
 }
 
-/// Conditions for a page: none if the origin gave no validator, nor for other statuses than 200 and 206, as in nginx.
+/// Returns the conditions for a page: none if the origin gave no validator, or for a status other than 200 and 206, as
+/// in nginx.
 pub fn conditions(page: &Page) -> Conditions {
     let meta = page.meta();
     let mut conditions = Conditions::new();

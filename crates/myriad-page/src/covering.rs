@@ -1,4 +1,5 @@
-//! Covering: whether a purge covers a page. Asked of each page, at look-ups and by a sweep, where no label finds the pages.
+//! Decision whether a purge covers a page. It is made for each page, at look-ups and by a sweep, if no label finds the
+//! pages.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -8,13 +9,13 @@ use myriad_store::Covers;
 
 use crate::PageMeta;
 
-/// Most pages over which a regex may exceed its bounds; after that every page counts as matched.
+/// Maximum number of pages for which a regex may exceed its limits. After that every page counts as matched.
 const MOST_FAILURES: u32 = 8;
 
-/// The rule of a purge: whether it covers a page.
+/// Returns the predicate of a purge, which determines whether it covers a page.
 ///
 /// # Errors
-/// The pattern is not a regex: the reason.
+/// Returns the reason if the pattern is not a valid regex.
 pub fn covering(what: &What) -> Result<Covers<PageMeta>, String> {
     Ok(match what.clone() {
         What::Url { .. } | What::Tags(_) => {
@@ -46,8 +47,10 @@ pub fn covering(what: &What) -> Result<Covers<PageMeta>, String> {
     })
 }
 
-/// Regex of a purge request. A page over which it exceeds its bounds counts as matched: the cost is one fetch too many. A regex
-/// that does so on many pages is not run any more, so that no pattern holds up a worker.
+/// Regex of a purge request.
+///
+/// A page for which it exceeds its limits counts as matched, at the cost of one unnecessary fetch. A regex that exceeds
+/// them for many pages is not run any more, so that no pattern stalls a worker.
 struct Bounded {
     regex: Regex,
     failures: AtomicU32,
@@ -78,7 +81,7 @@ mod tests {
     fn pattern_that_never_ends_is_given_up() {
         let regex = Bounded::new("^(a+)+$").unwrap();
         let long = [&[b'a'; 4000][..], b"b"].concat();
-        // Without bounds this would take 2^4000 steps.
+        // Without limits this would take 2^4000 steps.
         assert!((0..100_000).all(|_| regex.matches(&long)));
         assert_eq!(regex.failures.load(Relaxed), MOST_FAILURES);
     }

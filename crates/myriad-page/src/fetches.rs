@@ -1,4 +1,4 @@
-//! Fetches into a zone: how many are under way at once, and how many wait for one of them to end.
+//! Fetches into a zone: limits for concurrent and queued fetches.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -8,16 +8,16 @@ use std::time::Duration;
 use myriad_log::OnceASecond;
 use myriad_upstream::{Line, Turn};
 
-/// The bounds of a zone's fetches (`max_fetches=`, `fetch_queue=`).
+/// Limits of a zone's fetches (`max_fetches=`, `fetch_queue=`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FetchBounds {
-    /// Most fetches under way, at least 1.
+    /// Maximum number of concurrent fetches, at least 1.
     pub most: usize,
-    /// Most fetches that wait for one to end.
+    /// Maximum number of queued fetches.
     pub queue: usize,
 }
 
-/// The fetches into one zone; all workers share them, and they outlive reloads.
+/// Fetches into a zone. All workers share them, and they outlive reloads.
 #[derive(Debug, Default)]
 pub struct Fetches {
     most: AtomicUsize,
@@ -28,33 +28,33 @@ pub struct Fetches {
     pub told: OnceASecond,
 }
 
-/// One fetch under way, until dropped.
+/// Fetch in progress, until dropped.
 #[derive(Debug)]
 pub struct Fetching(Arc<Fetches>);
 
 /// Admission of a fetch.
 #[derive(Debug)]
 pub enum Entry {
-    /// It may begin.
+    /// The fetch may begin.
     Now(Fetching),
-    /// It waits for its turn.
+    /// The fetch is queued.
     Wait(Arc<Fetches>, Turn),
 }
 
 impl Fetches {
-    /// Sets the bounds. Fetches under way beyond them are not ended.
+    /// Sets the limits. Fetches in progress beyond them continue.
     pub fn bound(&self, bounds: FetchBounds) {
         self.most.store(bounds.most, Relaxed);
         self.queue.store(bounds.queue, Relaxed);
         self.line.wake_first();
     }
 
-    /// A fetch that begins at once, or `None`: it does not pass those that wait.
+    /// Admits a fetch at once, or returns `None`. It does not overtake queued fetches.
     pub fn begin(self: &Arc<Self>) -> Option<Fetching> {
         if self.line.is_empty() { self.admit() } else { None }
     }
 
-    /// A fetch that begins at once, or waits for its turn; `None` if the queue is full.
+    /// Admits a fetch at once, or queues it; `None` if the queue is full.
     pub fn enter(self: &Arc<Self>) -> Option<Entry> {
         if let Some(fetching) = self.begin() {
             return Some(Entry::Now(fetching));
@@ -72,7 +72,7 @@ impl Fetches {
 }
 
 impl Entry {
-    /// Waits for the turn, for `patience_ms` milliseconds at most; `None` if it has not come by then.
+    /// Waits for the turn, for at most `patience_ms` milliseconds; `None` after a time-out.
     pub async fn pass(self, patience_ms: u64) -> Option<Fetching> {
         match self {
             Self::Now(fetching) => Some(fetching),

@@ -1,9 +1,10 @@
-//! Keeper: what zones need done by the process that started the worker.
+//! Requests of zones to the process that started the worker (the keeper).
 
 use std::path::Path;
 
-/// Requests to the process that started this one, which has rights that this one has given up.
+/// Requests to the process that started this process and has retained its privileges.
 pub trait KeepFolders: Send + Sync {
-    /// Has the folder of a cache zone made anew, which was removed. Success is not reported: the keeper logs what goes wrong.
+    /// Requests that the removed folder of a cache zone is created again. Success is not reported: the keeper logs
+    /// failures.
     fn folder(&self, path: &Path);
 }

@@ -1,18 +1,18 @@
-//! Kept [`Lifetime`], in half the memory: few origins say more than how long a page is fresh.
+//! Compact form of a [`Lifetime`], in half the memory, because few origins specify more than the freshness of a page.
 
 use myriad_policy::{Lifetime, Source};
 
-/// A [`Lifetime`] as it is kept with each page.
+/// [`Lifetime`] in the form stored with each page.
 #[derive(Clone, Debug)]
 pub struct KeptLifetime {
     fresh_until: u64,
-    /// Validity in milliseconds; above [`VALID_BITS`] twice the index of its source in [`SOURCES`], plus 1 if the page must be
-    /// confirmed before it is used again.
+    /// Validity in milliseconds. The bits above [`VALID_BITS`] are twice the index of its source in [`SOURCES`], plus 1
+    /// if the page must be revalidated before reuse.
     valid: u64,
     rare: Option<Box<Rare>>,
 }
 
-/// Bits of the validity: enough for two million years.
+/// Number of bits for the validity, enough for two million years.
 const VALID_BITS: u32 = 56;
 const LONGEST: u64 = (1 << VALID_BITS) - 1;
 const SOURCES: [Source; 7] = [
@@ -27,19 +27,19 @@ const SOURCES: [Source; 7] = [
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Rare {
-    // Both equal the end of the validity, unless the origin said otherwise.
+    // Both equal the end of the validity, unless the origin specified otherwise.
     stale_updating_until: u64,
     stale_error_until: u64,
     born: Option<u64>,
 }
 
 impl KeptLifetime {
-    /// Memory that it owns beyond its own size, bytes.
+    /// Returns the owned memory in addition to its size, in bytes.
     pub fn weight(&self) -> usize {
         self.rare.as_ref().map_or(0, |_| size_of::<Rare>() + 16)
     }
 
-    /// The lifetime that was kept.
+    /// Returns the lifetime.
     pub fn get(&self) -> Lifetime {
         let rare = self.rare.as_deref();
         Lifetime {

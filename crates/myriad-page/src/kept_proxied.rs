@@ -1,17 +1,17 @@
-//! Kept [`ProxiedFacts`]: what `gzip_proxied` asks of a page, in one byte of its record.
+//! Compact form of [`ProxiedFacts`], the facts for `gzip_proxied`, in one byte of a page's record.
 
 use crate::ProxiedFacts;
 
-/// [`ProxiedFacts`] in one byte: two bits for `expired`, then one for each other field in its order.
+/// [`ProxiedFacts`] in one byte: two bits for `expired`, then one for each other field in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeptProxied(u8);
 
-/// Bit of `expired`: there is an `Expires`, and it is in the past.
+/// Bits of `expired`: `Expires` is present, and it is in the past.
 const EXPIRES: u8 = 1;
 const EXPIRED: u8 = 2;
 
 impl KeptProxied {
-    /// The facts that were kept.
+    /// Returns the facts.
     pub fn get(self) -> ProxiedFacts {
         let flag = |place: u8| self.0 >> place & 1 > 0;
         ProxiedFacts {

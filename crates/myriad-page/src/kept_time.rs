@@ -1,14 +1,14 @@
-//! A duration in two bytes, as it is kept with each page.
+//! Duration in two bytes, stored with each page.
 
-/// Bits of the leading digits; the rest says by how many bits they are shifted.
+/// Number of bits for the leading digits. The other bits are the shift.
 const DIGITS: u32 = 12;
 
-/// Milliseconds to one part in two thousand, up to 37 hours.
+/// Duration in milliseconds, accurate to one part in two thousand, up to 37 hours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KeptTime(u16);
 
 impl KeptTime {
-    /// The time, rounded down.
+    /// Creates a duration, rounded down.
     pub fn of_ms(ms: u64) -> Self {
         let shift = (u64::BITS - ms.leading_zeros()).saturating_sub(DIGITS);
         if shift > 15 {
@@ -17,17 +17,17 @@ impl KeptTime {
         Self((shift as u16) << DIGITS | (ms >> shift) as u16)
     }
 
-    /// The milliseconds.
+    /// Returns the milliseconds.
     pub fn ms(self) -> u32 {
         u32::from(self.0 & ((1 << DIGITS) - 1)) << (self.0 >> DIGITS)
     }
 
-    /// As it is written into a file.
+    /// Returns the bytes for a file.
     pub(crate) fn to_bytes(self) -> [u8; 2] {
         self.0.to_le_bytes()
     }
 
-    /// What was written.
+    /// Creates a duration from the bytes of a file.
     pub(crate) fn of_bytes(bytes: [u8; 2]) -> Self {
         Self(u16::from_le_bytes(bytes))
     }

@@ -1,24 +1,24 @@
-//! The bytes of a key: what `*_cache_key` comes to, and the parts behind it.
+//! Bytes of a key: the value of `*_cache_key`, followed by parts.
 //!
-//! A part begins with NUL and a letter. A NUL of the text before it is doubled, so that no text poses as a part.
+//! A part begins with NUL and a letter. A NUL in the text before it is doubled, so that no text can imitate a part.
 
-/// The part of pages for codings that are not made here (`Accept-Encoding` of codings that nobody here makes).
+/// Part for pages in codings that Myriad does not produce, requested by `Accept-Encoding`.
 pub const CODINGS: &[u8] = b"\0codings";
-/// The part of a host that `$host` does not say.
+/// Part for a host that `$host` does not contain.
 pub const HOST: &[u8] = b"\0host=";
-/// The part of a subrequest whose URI is not in the key.
+/// Part for a subrequest whose URI is not in the key.
 pub const SUBREQUEST: &[u8] = b"\0subrequest=";
-/// The arguments of that subrequest.
+/// Arguments of that subrequest.
 pub const ARGUMENTS: &[u8] = b"\0args=";
-/// The part of a field (`cache_key_field`).
+/// Part for a header field (`cache_key_field`).
 pub const FIELD: &[u8] = b"\0field=";
-/// The part of a cookie (`cache_key_cookie`).
+/// Part for a cookie (`cache_key_cookie`).
 pub const COOKIE: &[u8] = b"\0cookie=";
 
-/// The key of a file that pages name, and its path; nothing stands before it (`cache_keep_assets`).
+/// Key of a file that pages reference, followed by its path. No text precedes it (`cache_keep_assets`).
 pub const ASSET: &[u8] = b"\0asset=";
 
-/// The key for what a directive other than `*_cache_key` says that it is.
+/// Returns the key for a text set by a directive other than `*_cache_key`.
 pub fn named(mut text: Vec<u8>) -> Vec<u8> {
     double_nuls(&mut text, 0);
     text
@@ -47,7 +47,7 @@ pub fn double_nuls(key: &mut Vec<u8>, from: usize) {
     }
 }
 
-/// The key of the pages for other codings beside the page of `key`: a purge of one is a purge of both.
+/// Returns the key for other codings that belongs to the page of `key`. A purge of either key purges both.
 pub fn of_other_codings(key: &[u8]) -> Vec<u8> {
     [key, CODINGS].concat()
 }

@@ -1,13 +1,13 @@
-//! Pages as a cache zone keeps them: their records, what they are found by, and how many fetches fill a zone.
+//! Pages of a cache zone: their records, the data by which they are found, and limits for the fetches that fill a zone.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
-//! | `zone`, `zone_counts`, `purge_log` | zones of pages on their store; what they count, and their last purges |
-//! | `page_record`, `texts`, `marks`, `kept_*` | what is written of a page beside its body |
+//! | `zone`, `zone_counts`, `purge_log` | zones of pages on their store; their counters, and their last purges |
+//! | `page_record`, `texts`, `marks`, `kept_*` | stored data of a page in addition to its body |
 //! | `key` | the bytes of a key and of its parts |
-//! | `variant`, `confirmable` | which variant a request asks for; by what a page can be confirmed |
-//! | `covering` | whether a purge covers a page |
-//! | `fetches` | how many fetches fill a zone at once, and who waits |
+//! | `variant`, `confirmable` | the variant of a request; the conditions by which a page is revalidated |
+//! | `covering` | decision whether a purge covers a page |
+//! | `fetches` | limits for concurrent and queued fetches |
 
 mod confirmable;
 mod counter;

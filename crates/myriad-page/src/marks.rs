@@ -4,24 +4,25 @@ use std::iter;
 
 use myriad_policy::{Subject, Tags};
 
-/// URL that a page was fetched for, and the tags that its origin gave it: one piece of memory, written to files as it is.
+/// URL that a page was fetched for, and the tags given by its origin, in one allocation that is written to files
+/// unchanged.
 ///
-/// A byte of flags, the length of the host (16 bits) and of the target (32), the port (16 bits) where a flag says that there is
-/// one, host and target, then each tag behind its length (16 bits); all little-endian.
+/// A byte of flags, the length of the host (16 bits) and of the target (32), the port (16 bits) if its flag is set,
+/// host and target, then each tag after its length (16 bits); all little-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Marks<B = Box<[u8]>>(B);
 
 /// Flag: fetched for a URL of `https`.
 const HTTPS: u8 = 1;
-/// Flag: there were more tags than are kept.
+/// Flag: the page had more tags than are stored.
 const OVERFLOWN: u8 = 2;
-/// Flag: the page belongs to one port, which is not the scheme's own.
+/// Flag: the page belongs to one port, which is not the default port of its scheme.
 const PORT: u8 = 4;
-/// Bytes before the port, or before the host without one.
+/// Number of bytes before the port, or before the host without a port.
 const HEAD: usize = 7;
 
 impl Marks {
-    /// The marks of a page fetched for `target`, path and query as they were sent.
+    /// Creates the marks of a page fetched for `target`, the path and query as sent.
     pub fn new(scheme: &str, host: &[u8], target: &[u8], tags: &Tags) -> Marks {
         let host = &host[..host.len().min(usize::from(u16::MAX))];
         let mut bytes =
@@ -37,7 +38,7 @@ impl Marks {
         Marks(bytes.into())
     }
 
-    /// The same marks with the port that visitors named.
+    /// Returns the marks with the port that clients named.
     #[must_use]
     pub fn with_port(&self, port: u16) -> Marks {
         let (head, rest) = self.as_bytes().split_at(HEAD);
@@ -46,7 +47,7 @@ impl Marks {
         Marks(bytes.into())
     }
 
-    /// Reads what [`Self::as_bytes`] gave; `None` if it is damaged.
+    /// Parses the result of [`Self::as_bytes`]; `None` if it is damaged.
     pub fn from_bytes(bytes: &[u8]) -> Option<Marks> {
         let (head, rest) = bytes.split_first_chunk::<HEAD>()?;
         let (host, target) = lengths(*head);
@@ -64,24 +65,24 @@ impl Marks {
 }
 
 impl<'a> Marks<&'a [u8]> {
-    /// Marks that borrow their bytes.
+    /// Creates marks that borrow their bytes.
     pub fn of_kept(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
 }
 
 impl<B: AsRef<[u8]>> Marks<B> {
-    /// Marks that borrow from these.
+    /// Returns marks that borrow from these.
     pub fn borrowed(&self) -> Marks<&[u8]> {
         Marks(self.as_bytes())
     }
 
-    /// A copy that owns its bytes.
+    /// Returns a copy that owns its bytes.
     pub fn to_owned(&self) -> Marks {
         Marks(self.as_bytes().into())
     }
 
-    /// The same URL with other tags.
+    /// Returns the same URL with other tags.
     pub fn with_tags(&self, tags: &Tags) -> Marks {
         let subject = self.subject();
         let scheme = if subject.scheme == b"https" { "https" } else { "http" };
@@ -92,34 +93,35 @@ impl<B: AsRef<[u8]>> Marks<B> {
         }
     }
 
-    /// Bytes, as they are kept in memory and files.
+    /// Returns the bytes as stored in memory and files.
     pub fn as_bytes(&self) -> &[u8] {
         self.0.as_ref()
     }
 
-    /// URL that the page was fetched for.
+    /// Returns the URL that the page was fetched for.
     pub fn subject(&self) -> Subject<'_> {
         let scheme: &[u8] = if self.flags() & HTTPS > 0 { b"https" } else { b"http" };
         Subject::new(scheme, self.host(), self.target())
     }
 
-    /// Path and query, as they were sent.
+    /// Returns the path and query as sent.
     pub fn target(&self) -> &[u8] {
         self.parts().1
     }
 
-    /// Port that its visitors named; `None` if it is the scheme's own, or if visitors of all ports share the page.
+    /// Returns the port that its clients named; `None` for the default port of its scheme, or if all ports share the
+    /// page.
     pub fn port(&self) -> Option<u16> {
         let bytes = self.as_bytes().get(HEAD..HEAD + port_length(self.flags()))?;
         bytes.first_chunk().map(|port| u16::from_le_bytes(*port))
     }
 
-    /// Host of the URL.
+    /// Returns the host of the URL.
     pub fn host(&self) -> &[u8] {
         self.parts().0
     }
 
-    /// Names of its tags.
+    /// Returns the names of its tags.
     pub fn tags(&self) -> impl Iterator<Item = &[u8]> {
         let mut rest = self.parts().2;
         iter::from_fn(move || {
@@ -129,12 +131,12 @@ impl<B: AsRef<[u8]>> Marks<B> {
         })
     }
 
-    /// Whether there were more tags than are kept: then every purge by tags covers the page.
+    /// Returns whether the page had more tags than are stored. Every purge by tags covers such a page.
     pub fn overflown(&self) -> bool {
         self.flags() & OVERFLOWN > 0
     }
 
-    /// Labels of its path, of its URL and of each tag.
+    /// Calls `each` with the labels of its path, of its URL and of each tag.
     pub fn labels(&self, each: &mut dyn FnMut(u64)) {
         let subject = self.subject();
         each(subject.path_label());
@@ -145,7 +147,7 @@ impl<B: AsRef<[u8]>> Marks<B> {
         }
     }
 
-    /// Bytes from the host on.
+    /// Returns the bytes from the host on.
     fn without_port<'a>(&self, rest: &'a [u8]) -> &'a [u8] {
         rest.get(port_length(self.flags())..).unwrap_or_default()
     }
@@ -163,12 +165,12 @@ impl<B: AsRef<[u8]>> Marks<B> {
     }
 }
 
-/// Bytes of the port.
+/// Returns the length of the port, in bytes.
 fn port_length(flags: u8) -> usize {
     if flags & PORT > 0 { size_of::<u16>() } else { 0 }
 }
 
-/// The lengths of host and target.
+/// Returns the lengths of host and target.
 fn lengths(head: [u8; HEAD]) -> (usize, usize) {
     let [_, host @ .., a, b, c, d] = head;
     (usize::from(u16::from_le_bytes(host)), u32::from_le_bytes([a, b, c, d]) as usize)
@@ -195,7 +197,7 @@ mod tests {
         assert_eq!(marks.tags().collect::<Vec<_>>(), [b"one", b"two"]);
         assert_eq!(marks.subject().scheme, b"https");
         let whole = marks.as_bytes();
-        // Where a tag ends, so may the marks.
+        // The marks may be cut after a complete tag.
         let ends = [whole.len() - 10, whole.len() - 5];
         for length in (0..whole.len()).filter(|length| !ends.contains(length)) {
             assert!(Marks::from_bytes(&whole[..length]).is_none(), "{length} bytes");

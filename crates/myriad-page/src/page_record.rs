@@ -5,12 +5,12 @@ use myriad_store::Persist;
 
 use crate::{KeptTime, Marks, PageFacts, PageMeta, PageView, Parts, ProxiedFacts, TextEnds};
 
-/// Format: numbers little-endian, byte strings behind their length, flags in the order of the fields.
+/// Format: numbers are little-endian, byte strings follow their length, flags are in the order of the fields.
 impl Persist for PageMeta {
     const VERSION: u16 = 5;
 
     fn encode(page: PageView<'_>, out: &mut Vec<u8>) {
-        // Every field is named here, so that the compiler points out a new one. A new field raises the version.
+        // Every field is named, so that the compiler reports a new field. A new field increments the version.
         let PageFacts {
             status,
             ends: _,

@@ -1,28 +1,29 @@
-//! Facts by which `gzip_proxied` decides.
+//! Facts about a response for `gzip_proxied`.
 
 use myriad_calendar::parse_http_date;
 
-/// Facts of an answer by which `gzip_proxied` decides.
+/// Facts about a response for `gzip_proxied`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ProxiedFacts {
-    /// Whether `Expires` is in the past.
+    /// Set if `Expires` is in the past; `None` without the field.
     pub expired: Option<bool>,
-    /// Whether there is a `Cache-Control`.
+    /// Set if `Cache-Control` is present.
     pub has_cache_control: bool,
-    /// Whether it says `no-cache`.
+    /// Set if it contains `no-cache`.
     pub no_cache: bool,
-    /// Whether it says `no-store`.
+    /// Set if it contains `no-store`.
     pub no_store: bool,
-    /// Whether it says `private`.
+    /// Set if it contains `private`.
     pub private: bool,
-    /// Whether there is a `Last-Modified`.
+    /// Set if `Last-Modified` is present.
     pub has_last_modified: bool,
-    /// Whether there is an `ETag`.
+    /// Set if `ETag` is present.
     pub has_etag: bool,
 }
 
 impl ProxiedFacts {
-    /// Whether an `Expires` is in the past, as nginx judges it for `gzip_proxied`: a value that is no date is not.
+    /// Returns whether an `Expires` is in the past, as nginx decides for `gzip_proxied`: a value that is not a date is
+    /// not in the past.
     pub fn is_over(expires: &[u8], now_s: u64) -> bool {
         parse_http_date(expires, now_s).is_some_and(|expires| expires < now_s)
     }

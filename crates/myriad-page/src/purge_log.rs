@@ -1,27 +1,27 @@
-//! The last purges of a zone, for administrators.
+//! Last purges of a zone, for administrators.
 
 use std::collections::VecDeque;
 
 use parking_lot::Mutex;
 
-/// Most purges that are kept.
+/// Maximum number of stored purges.
 const MOST: usize = 1000;
-/// Longest text of what a purge covers, bytes.
+/// Maximum length of the text that describes the covered pages, in bytes.
 const LONGEST: usize = 500;
 
-/// Who has asked for a purge.
+/// Source of a purge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PurgedBy {
-    /// A request: PURGE, or one that changes a page (RFC 9111 section 4.4).
+    /// A PURGE request, or a request that changes a page (RFC 9111 section 4.4).
     Request,
-    /// An answer of the origin.
+    /// A response of the origin.
     Origin,
-    /// An administrator: the control socket, the API.
+    /// An administrator, by the control socket or the API.
     Administrator,
 }
 
 impl PurgedBy {
-    /// Its word.
+    /// Returns its name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Request => "request",
@@ -31,40 +31,40 @@ impl PurgedBy {
     }
 }
 
-/// A purge that holds.
+/// Purge in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PurgeNote {
-    /// When it was made, milliseconds since the epoch.
+    /// Time of the purge, in milliseconds since the epoch.
     pub at_ms: u64,
     /// `url`, `tag`, `wildcard`, `regex`, `host`, `key` or `all`.
     pub kind: &'static str,
-    /// What it covers, for people; cut at 500 bytes.
+    /// Readable description of the covered pages, truncated to 500 bytes.
     pub what: String,
-    /// Whether the pages are stale rather than gone.
+    /// Set if the pages are stale rather than removed.
     pub soft: bool,
-    /// Who has asked for it.
+    /// Source of the purge.
     pub by: PurgedBy,
-    /// Its place in the zone's sequence.
+    /// Number in the zone's sequence.
     pub number: u64,
-    /// Pages that it covered; none while they are looked for.
+    /// Number of covered pages; `None` while they are being counted.
     pub pages: Option<u64>,
-    /// Whether there may have been more.
+    /// Set if more pages may have been covered.
     pub at_least: bool,
 }
 
-/// The last purges of a zone, each with its place in the log, from 1.
+/// Last purges of a zone, each with its position in the log, from 1.
 #[derive(Debug, Default)]
 pub struct PurgeLog(Mutex<Notes>);
 
 #[derive(Debug, Default)]
 struct Notes {
-    /// How many were ever noted.
+    /// Total number of recorded purges.
     noted: u64,
     last: VecDeque<PurgeNote>,
 }
 
 impl PurgeLog {
-    /// Notes a purge.
+    /// Records a purge.
     pub fn note(&self, mut note: PurgeNote) {
         if note.what.len() > LONGEST {
             let end = (0..=LONGEST).rev().find(|at| note.what.is_char_boundary(*at)).unwrap_or(0);
@@ -79,7 +79,7 @@ impl PurgeLog {
         notes.last.push_back(note);
     }
 
-    /// Notes how many pages a purge has covered, once they are counted.
+    /// Records the number of pages that a purge has covered, once they are counted.
     pub fn end(&self, number: u64, pages: u64) {
         let mut notes = self.0.lock();
         if let Some(note) = notes.last.iter_mut().rev().find(|note| note.number == number) {
@@ -87,7 +87,7 @@ impl PurgeLog {
         }
     }
 
-    /// How many purges were ever noted, and those after so many of them that are still kept, oldest first.
+    /// Returns the total number of recorded purges, and the stored purges after the first `noted`, oldest first.
     pub fn after(&self, noted: u64) -> (u64, Vec<PurgeNote>) {
         let notes = self.0.lock();
         let news = usize::try_from(notes.noted.saturating_sub(noted)).unwrap_or(MOST).min(notes.last.len());

@@ -1,25 +1,25 @@
-//! For tests: pages that no origin gave.
+//! Pages without an origin, for tests.
 
 use myriad_policy::{EntityTag, Lifetime, Source, Tags};
 
 use crate::{KeptTime, Marks, PageFacts, PageMeta, Parts, ProxiedFacts, TextEnds};
 
-/// What the pages of tests differ in.
+/// Attributes of a test page.
 #[derive(Clone, Debug)]
 pub struct Made<'a> {
-    /// Status of the answer.
+    /// Status of the response.
     pub status: u16,
     /// Host for which it was fetched.
     pub host: &'a str,
     /// Path and arguments for which it was fetched.
     pub target: &'a str,
-    /// Names that the application gave it.
+    /// Tags given by the application.
     pub tags: Tags,
-    /// Text of its `Last-Modified`, or none.
+    /// Text of its `Last-Modified`, or empty.
     pub last_modified: &'a str,
     /// Its `ETag`.
     pub tag: Option<EntityTag>,
-    /// Until when it is fresh, ms since the Unix epoch; it has no grace.
+    /// Time until which it is fresh, in ms since the Unix epoch. It may not be served stale.
     pub fresh_until: u64,
 }
 
@@ -38,7 +38,7 @@ impl Default for Made<'_> {
 }
 
 impl Made<'_> {
-    /// What a zone knows of such a page.
+    /// Returns the metadata of such a page.
     #[must_use]
     pub fn meta(&self) -> PageMeta {
         let marks = Marks::new("http", self.host.as_bytes(), self.target.as_bytes(), &self.tags);

@@ -12,7 +12,7 @@ use crate::{
 };
 use myriad_encode::Coding;
 
-/// The page as a zone keeps it, with the encodings whose places are named.
+/// Returns the stored page, with encodings at these indices.
 fn stored(made: &Made<'_>, encodings: &[u8]) -> Page {
     let zone = Zone::<PageMeta>::new("z", ZoneLimits::default());
     let meta = made.meta();

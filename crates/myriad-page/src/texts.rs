@@ -1,28 +1,28 @@
-//! Texts kept with a page, joined into one piece of memory.
+//! Texts stored with a page, joined into one allocation.
 
 use crate::Marks;
 
 /// Parts of [`Texts`], in this order.
 #[derive(Clone, Copy, Debug)]
 pub struct Parts<'a> {
-    /// Field lines ready to send: all but length, encoding, validators and what a place adds.
+    /// Field lines ready to send, except length, encoding, validators and fields added by a place.
     pub lines: &'a [u8],
     /// [`Marks`](crate::Marks) by which purges find the page.
     pub marks: Marks<&'a [u8]>,
     /// Media type without parameters, lower case, for `gzip_types`.
     pub media_type: &'a [u8],
-    /// `Last-Modified` as sent; empty where there is none.
+    /// `Last-Modified` as sent; empty if absent.
     pub last_modified: &'a [u8],
-    /// Reason phrase, if it is not the usual one of the status.
+    /// Reason phrase, if it is not the standard phrase of the status.
     pub reason: &'a str,
-    /// Field lines of the origin's that are not sent, but read by `$upstream_http_*`; mostly empty.
+    /// Origin's field lines that are not sent, but read by `$upstream_http_*`; usually empty.
     pub unsent: &'a [u8],
-    /// What was cut out of the page (`myriad_esi::Cut`); empty where nothing was.
+    /// Parts that were cut out of the page (`myriad_esi::Cut`); empty if nothing was cut.
     pub cut: &'a [u8],
 }
 
-/// Bit of the last end: there are more parts behind the reason phrase, so that its length (16 bits) and that of the unsent lines (32
-/// bits) stand before it. Few pages have such parts; all others pay a look at the bit, and no byte.
+/// Bit of the last offset: further parts follow the reason phrase, so its length (16 bits) and that of the unsent lines
+/// (32 bits) precede it. Few pages have such parts; all others pay for one check of the bit, and no byte.
 const HAS_MORE: u32 = 1 << 31;
 
 impl Parts<'_> {
@@ -30,10 +30,10 @@ impl Parts<'_> {
         [self.lines, self.marks.as_bytes(), self.media_type, self.last_modified]
     }
 
-    /// The parts joined, with the places where they end.
+    /// Joins the parts.
     pub fn join(&self) -> Box<[u8]> {
         let mut joined = self.first_four().concat();
-        // A reason phrase fits into one line of a head, which is shorter than that.
+        // A reason phrase fits into a line of a head, which is shorter than that.
         let reason = &self.reason.as_bytes()[..self.reason.len().min(usize::from(u16::MAX))];
         if self.has_more() {
             joined.extend_from_slice(&(reason.len() as u16).to_le_bytes());
@@ -50,12 +50,13 @@ impl Parts<'_> {
     }
 }
 
-/// End of each part but the last ones in what [`Parts::join`] gives. 31 bits are enough: the parts come from one response head.
+/// Offset of the end of each part except the last in the result of [`Parts::join`]. 31 bits are sufficient, because the
+/// parts come from one response head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextEnds([u32; 4]);
 
 impl TextEnds {
-    /// Ends of these parts.
+    /// Returns the offsets of these parts.
     pub fn of(parts: &Parts<'_>) -> Self {
         let (texts, mut end) = (parts.first_four(), 0);
         let mut ends = std::array::from_fn(|part| {
@@ -69,7 +70,7 @@ impl TextEnds {
     }
 }
 
-/// Joined texts, read part by part.
+/// Joined texts with access to each part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Texts<'a> {
     bytes: &'a [u8],
@@ -77,12 +78,12 @@ pub struct Texts<'a> {
 }
 
 impl<'a> Texts<'a> {
-    /// Reads texts that [`Parts::join`] has joined.
+    /// Creates a view of texts that [`Parts::join`] has joined.
     pub fn new(bytes: &'a [u8], ends: TextEnds) -> Self {
         Self { bytes, ends }
     }
 
-    /// All parts.
+    /// Returns all parts.
     pub fn parts(self) -> Parts<'a> {
         let (_, unsent, cut) = self.tail();
         Parts {
@@ -135,7 +136,7 @@ impl<'a> Texts<'a> {
         self.tail().2
     }
 
-    /// The reason phrase, the unsent lines, and what was cut out.
+    /// Returns the reason phrase, the unsent lines, and the cut parts.
     fn tail(self) -> (&'a [u8], &'a [u8], &'a [u8]) {
         let tail = &self.bytes[(self.ends.0[3] & !HAS_MORE) as usize..];
         if self.ends.0[3] & HAS_MORE == 0 {

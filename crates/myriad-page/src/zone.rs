@@ -1,4 +1,4 @@
-//! Zones: a store of pages, with its files, its counts and the fetches that fill it.
+//! Zones: a store of pages, with its files, its counters and the fetches that fill it.
 
 use std::ops::Deref;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use crate::{
     TextEnds, Texts, ZoneCounts, covering,
 };
 
-/// Metadata of a page outside the store. In the store its texts lie beside the body ([`PageView`]).
+/// Metadata of a page outside the store. In the store its texts are next to the body ([`PageView`]).
 #[derive(Clone)]
 pub struct PageMeta {
     /// Metadata without the texts.
@@ -31,39 +31,40 @@ pub struct PageMeta {
 pub struct PageFacts {
     /// Status of the response.
     pub status: u16,
-    /// Ends of the parts in the texts.
+    /// Offsets of the parts in the texts.
     pub ends: TextEnds,
-    /// `ETag` of the page; `None` while its body is still arriving, unless the origin sent one.
+    /// `ETag` of the page; `None` while its body is still arriving, unless the origin sent an `ETag`.
     pub tag: Option<EntityTag>,
-    /// `Last-Modified`, seconds since the epoch; without meaning if the texts have none.
+    /// `Last-Modified`, in seconds since the epoch; meaningless if the texts have none.
     pub modified_s: u64,
-    /// Whether the origin compressed the page itself: then other encodings may be made of it even with `gzip off`.
+    /// Set if the origin compressed the page: other encodings may then be made of it even with `gzip off`.
     pub origin_encoded: bool,
-    /// Whether `Cache-Control: no-transform` was sent.
+    /// Set if the page must not be transformed (`Cache-Control: no-transform`).
     pub no_transform: bool,
     /// Lifetime: validity and grace in milliseconds, and their source.
     pub kept_lifetime: KeptLifetime,
-    /// Whether there is a `Location` or `Refresh`, which `proxy_redirect` may rewrite for each visitor.
+    /// Set if `Location` or `Refresh` is present, which `proxy_redirect` may rewrite for each client.
     pub redirects: bool,
-    /// Facts that `gzip_proxied` decides by: `Expires`, `no-cache` and the like.
+    /// Facts for `gzip_proxied`, such as `Expires` and `no-cache`.
     pub kept_proxied: KeptProxied,
-    /// How long the origin took to the head of the answer that the page was made of; 0 where that is not known.
+    /// Time that the origin took to send the head of the page's response; 0 if unknown.
     pub took: KeptTime,
 }
 
 impl PageMeta {
-    /// Metadata made of facts and texts; the ends in `facts` must be those of these texts.
+    /// Creates metadata from facts and texts. The offsets in `facts` must be those of these texts.
     pub fn new(facts: PageFacts, texts: Box<[u8]>) -> Self {
         Self { facts, texts }
     }
 
-    /// The same with what was cut out of the page, which is known only when all of it is there.
+    /// Returns the metadata with the parts that were cut out of the page, which are known only when the page is
+    /// complete.
     #[must_use]
     pub fn with_cut(&self, cut: &[u8]) -> Self {
         self.with_parts(Parts { cut, ..self.view().texts().parts() })
     }
 
-    /// The same with field lines of the origin's that are not sent.
+    /// Returns the metadata with the origin's field lines that are not sent.
     #[must_use]
     pub fn with_unsent(&self, unsent: &[u8]) -> Self {
         self.with_parts(Parts { unsent, ..self.view().texts().parts() })
@@ -75,7 +76,7 @@ impl PageMeta {
         Self::new(facts, parts.join())
     }
 
-    /// View of this metadata.
+    /// Returns a view of this metadata.
     pub fn view(&self) -> PageView<'_> {
         PageView { facts: &self.facts, texts: &self.texts }
     }
@@ -98,60 +99,60 @@ impl Deref for PageView<'_> {
 }
 
 impl<'a> PageView<'a> {
-    /// A copy that does not need the store.
+    /// Returns a copy that is independent of the store.
     pub fn to_owned(self) -> PageMeta {
         PageMeta { facts: self.facts.clone(), texts: self.texts.into() }
     }
 
-    /// Texts of the page.
+    /// Returns the texts of the page.
     pub fn texts(self) -> Texts<'a> {
         Texts::new(self.texts, self.facts.ends)
     }
 
-    /// Field lines ready to send: all but length, encoding, validators and what a place adds.
+    /// Returns the field lines ready to send, except length, encoding, validators and fields added by a place.
     pub fn lines(self) -> &'a [u8] {
         self.texts().lines()
     }
 
-    /// Media type without parameters, lower case, for `gzip_types`.
+    /// Returns the media type without parameters, lower case, for `gzip_types`.
     pub fn media_type(self) -> &'a [u8] {
         self.texts().media_type()
     }
 
-    /// The reason phrase, where it is not the usual one.
+    /// Returns the reason phrase if it is not the standard phrase.
     pub fn reason(self) -> &'a str {
         self.texts().reason()
     }
 
-    /// `Last-Modified` as sent, and in seconds.
+    /// Returns `Last-Modified` as sent, and in seconds.
     pub fn last_modified(self) -> Option<(&'a [u8], u64)> {
         let text = self.texts().last_modified();
         (!text.is_empty()).then_some((text, self.facts.modified_s))
     }
 
-    /// Field lines of the origin's that are not sent, but read by `$upstream_http_*`.
+    /// Returns the origin's field lines that are not sent, but read by `$upstream_http_*`.
     pub fn unsent(self) -> &'a [u8] {
         self.texts().unsent()
     }
 
-    /// What was cut out of the page, as [`Parts::cut`].
+    /// Returns the parts that were cut out of the page, as in [`Parts::cut`].
     pub fn cut(self) -> &'a [u8] {
         self.texts().cut()
     }
 
-    /// Marks by which purges find the page.
+    /// Returns the marks by which purges find the page.
     pub fn marks(self) -> Marks<&'a [u8]> {
         self.texts().marks()
     }
 }
 
 impl PageFacts {
-    /// Lifetime: validity and grace in milliseconds, and their source.
+    /// Returns the lifetime: validity and grace in milliseconds, and their source.
     pub fn lifetime(&self) -> Lifetime {
         self.kept_lifetime.get()
     }
 
-    /// Facts that `gzip_proxied` decides by: `Expires`, `no-cache` and the like.
+    /// Returns the facts for `gzip_proxied`, such as `Expires` and `no-cache`.
     pub fn proxied(&self) -> ProxiedFacts {
         self.kept_proxied.get()
     }
@@ -205,11 +206,11 @@ pub type Page = Object<PageMeta>;
 pub struct PageZone {
     /// Store of the pages.
     pub zone: Zone<PageMeta>,
-    /// Place of its files.
+    /// Folder of its files.
     pub folder: PageFolder,
     /// Counts of its requests by cache status.
     pub counts: ZoneCounts,
-    /// Ends of its purges.
+    /// Results of its purges.
     pub ends: PurgeEnds,
     /// Its last purges.
     pub purges: PurgeLog,
@@ -217,25 +218,25 @@ pub struct PageZone {
     pub fetches: Arc<Fetches>,
 }
 
-/// Place of a zone's files. It cannot change while the zone lives.
+/// Folder of a zone's files. It cannot change while the zone exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageFolder {
-    /// The folder.
+    /// Path of the folder.
     pub path: PathBuf,
     /// `levels=`.
     pub levels: Vec<u8>,
 }
 
 impl PageZone {
-    /// An empty zone.
+    /// Creates an empty zone.
     pub fn new(zone: Zone<PageMeta>, folder: PageFolder) -> Self {
         let fetches = Arc::default();
         let (counts, ends, purges) = (ZoneCounts::default(), PurgeEnds::default(), PurgeLog::default());
         Self { zone, folder, counts, ends, purges, fetches }
     }
 
-    /// Opens the disk tier, or changes its limits if it is open. Errors go to `log`; `keeper` makes the folder anew if it is
-    /// removed and the worker has no right to make it.
+    /// Opens the disk tier, or changes its limits if it is open. Errors go to `log`. If the folder is removed and the
+    /// worker has no permission to create it, the request goes to `keeper`.
     pub fn open(&self, limits: DiskLimits, pool: &DiskPool, log: &ErrorLog, keeper: Arc<dyn KeepFolders>) {
         let (log, name, keeper) = (log.clone(), self.zone.name().to_owned(), keeper);
         let options = DiskOptions {
@@ -256,7 +257,7 @@ impl PageZone {
     }
 }
 
-/// The error as nginx writes it: number, colon, text.
+/// Formats the error like nginx: number, colon, text.
 fn describe(error: &std::io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();
@@ -325,7 +326,7 @@ fn tell(log: &ErrorLog, zone: &str, event: &DiskEvent) {
     }
 }
 
-/// Index of an encoding among a page's alternatives.
+/// Returns the index of an encoding among a page's alternatives.
 pub fn slot(coding: Coding) -> u8 {
     match coding {
         Coding::Identity | Coding::Gzip => 0,
@@ -334,10 +335,10 @@ pub fn slot(coding: Coding) -> u8 {
     }
 }
 
-/// Index of gzip at its strong level; the fast one, made when the page was stored, has an index of its own.
+/// Index of gzip at its strong level. The fast level, made when the page was stored, has a separate index.
 pub const STRONG_GZIP: u8 = 3;
 
-/// Best alternative of a page in a coding.
+/// Returns the best alternative of a page in a coding.
 pub fn alternative(page: &Page, coding: Coding) -> Option<&Alternative<u8>> {
     match coding {
         Coding::Identity => None,

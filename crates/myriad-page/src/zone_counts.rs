@@ -1,4 +1,4 @@
-//! Counts of a zone: its requests by cache status, and how its last purges ended.
+//! Counters of a zone: its requests by cache status, and the results of its last purges.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -8,25 +8,25 @@ use parking_lot::Mutex;
 
 use crate::Counter;
 
-/// Workers that have counters of their own; those beyond share one set.
+/// Number of workers with separate counters. Further workers share one set.
 const WORKERS: usize = 64;
 const STATUSES: usize = CacheStatus::ALL.len();
-/// Most ends of purges that are kept for commands that wait for them.
+/// Maximum number of purge results stored for commands that wait for them.
 const ENDS: usize = 1024;
 
-/// Counts of one worker, aligned so that two workers never write to one cache line.
+/// Counters of a worker, aligned so that two workers never write to the same cache line.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Own([[Counter; FIGURES]; STATUSES]);
 
-/// Figures of a cache status, in the order of the fields of [`CacheZoneCount`].
+/// Number of figures per cache status, in the order of the fields of [`CacheZoneCount`].
 const FIGURES: usize = 4;
 
 /// Requests by `$upstream_cache_status`.
 #[derive(Debug)]
 pub struct ZoneCounts {
     workers: Box<[Own]>,
-    /// Counts of all workers beyond the first [`WORKERS`].
+    /// Counters of all workers beyond the first [`WORKERS`].
     others: [[AtomicU64; FIGURES]; STATUSES],
 }
 
@@ -37,12 +37,12 @@ impl Default for ZoneCounts {
 }
 
 impl ZoneCounts {
-    /// Counts a request, and the bytes of its answer's body. To be called on the thread of that worker only.
+    /// Counts a request, and the bytes of its response body. Must be called on the thread of that worker.
     pub fn add(&self, worker: usize, status: CacheStatus, bytes: u64) {
         self.add_figures(worker, status, [(0, 1), (1, bytes)]);
     }
 
-    /// Counts a page that was stored for a request of that status. To be called on the thread of that worker only.
+    /// Counts a page stored for a request of that status. Must be called on the thread of that worker.
     pub fn add_written(&self, worker: usize, status: CacheStatus, bytes: u64) {
         self.add_figures(worker, status, [(2, 1), (3, bytes)]);
     }
@@ -56,7 +56,7 @@ impl ZoneCounts {
         }
     }
 
-    /// Requests of a status, of all workers.
+    /// Returns the number of requests of a status, of all workers.
     pub fn of(&self, status: CacheStatus) -> u64 {
         self.figure(status as usize, 0)
     }
@@ -66,7 +66,7 @@ impl ZoneCounts {
         own + self.others[status][figure].load(Relaxed)
     }
 
-    /// All counts of the zone that has that name.
+    /// Returns all counts of the zone, under its name.
     pub fn sums(&self, name: &str) -> ZoneSums {
         let by_status = std::array::from_fn(|status| CacheZoneCount {
             responses: self.figure(status, 0),
@@ -81,7 +81,7 @@ impl ZoneCounts {
 /// Counts of a cache zone at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ZoneSums {
-    /// Its name.
+    /// Name of the zone.
     pub name: String,
     /// In the order of [`CacheStatus::ALL`].
     pub by_status: [CacheZoneCount; STATUSES],
@@ -90,22 +90,22 @@ pub struct ZoneSums {
 /// Requests of one cache status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheZoneCount {
-    /// Answers.
+    /// Number of responses.
     pub responses: u64,
-    /// Bytes of their bodies that were sent.
+    /// Number of bytes of their bodies that were sent.
     pub bytes: u64,
-    /// Pages that were stored for them.
+    /// Number of pages stored for them.
     pub responses_written: u64,
-    /// Bytes of the bodies of these.
+    /// Number of bytes of the bodies of these pages.
     pub bytes_written: u64,
 }
 
-/// Pages that the last purges by pattern covered, by the purge's number in the zone's sequence.
+/// Number of pages covered by the last purges by pattern, by the purge's number in the zone's sequence.
 #[derive(Debug, Default)]
 pub struct PurgeEnds(Mutex<VecDeque<(u64, usize)>>);
 
 impl PurgeEnds {
-    /// Notes the end of a purge.
+    /// Records the result of a purge.
     pub fn note(&self, number: u64, count: usize) {
         let mut ends = self.0.lock();
         if ends.len() == ENDS {
@@ -114,7 +114,7 @@ impl PurgeEnds {
         ends.push_back((number, count));
     }
 
-    /// Pages that a purge covered; `None` if it has not ended, or ended too long ago to be kept.
+    /// Returns the number of pages covered by a purge; `None` if it is not complete, or was completed too long ago.
     pub fn of(&self, number: u64) -> Option<usize> {
         self.0.lock().iter().find(|(other, _)| *other == number).map(|(_, count)| *count)
     }

@@ -1,9 +1,10 @@
 //! Lines of a password file: `name:password`, `name:password:comment`, `# comment`.
 
-/// What the file holds of a user; none where it does not know the user. The first line of a name counts.
+/// Returns the stored password of a user; `None` if the file does not contain the user. The first line of a name
+/// applies.
 pub fn find<'a>(file: &'a [u8], user: &[u8]) -> Option<&'a [u8]> {
     for line in file.split(|byte| *byte == b'\n') {
-        // nginx takes no comment for a name, even where a user is called so.
+        // Like nginx, a comment line is never matched, even if a user name begins with `#`.
         if matches!(line.first(), Some(b'#' | b'\r')) {
             continue;
         }

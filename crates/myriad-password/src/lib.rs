@@ -1,6 +1,7 @@
-//! Password files and the hashes in them: what nginx's `auth_basic_user_file` may hold.
+//! Password files and their hashes, in the formats of nginx's `auth_basic_user_file`.
 //!
-//! Pure and slow by nature: [`Stored::is_slow`] says which hashes belong on a thread of their own.
+//! The functions are pure, and some are slow by design: [`Stored::is_slow`] returns which hashes must be computed on a
+//! separate thread.
 
 #![forbid(unsafe_code)]
 

@@ -1,32 +1,32 @@
-//! Passwords that were found right a moment ago: a slow hash is not computed again for every picture of a page.
+//! Cache of recently verified passwords: a slow hash is not computed again for every resource of a page.
 
 use myriad_bounded::Lru;
 use sha2::{Digest, Sha256};
 
-/// Attempts kept; more of them push out the oldest.
+/// Maximum number of entries; the oldest are evicted.
 const MOST: u64 = 1024;
-/// How long one is believed, milliseconds.
+/// Lifetime of an entry, in milliseconds.
 const BELIEVED_MS: u64 = 60_000;
 
-/// Successful attempts, under a keyed digest of the stored hash and the password: whoever changes the file ends them, and
-/// neither can be read here.
+/// Successful verifications, by a keyed digest of the stored hash and the password. A change of the file therefore
+/// invalidates them, and neither value can be read from the cache.
 pub struct Remembered {
     key: [u8; 32],
     until_ms: Lru<[u8; 32], u64>,
 }
 
 impl Remembered {
-    /// An empty memory; `key` must be random.
+    /// Creates an empty cache; `key` must be random.
     pub fn new(key: [u8; 32]) -> Self {
         Self { key, until_ms: Lru::new(MOST) }
     }
 
-    /// Whether this password was found to be the stored one lately. `now` in milliseconds.
+    /// Returns whether this password has recently matched the stored hash. `now` is in milliseconds.
     pub fn knows(&self, stored: &[u8], password: &[u8], now: u64) -> bool {
         self.until_ms.get(&self.digest(stored, password)).is_some_and(|until| now < *until)
     }
 
-    /// Notes that it is.
+    /// Records a match of the password with the stored hash.
     pub fn note(&mut self, stored: &[u8], password: &[u8], now: u64) {
         let digest = self.digest(stored, password);
         self.until_ms.insert(digest, now.saturating_add(BELIEVED_MS), 1);
@@ -51,7 +51,7 @@ mod tests {
         assert!(!memory.knows(b"$2y$x", b"secret", 61_000));
         assert!(!memory.knows(b"$2y$x", b"other", 2_000));
         assert!(!memory.knows(b"$2y$y", b"secret", 2_000));
-        // The border between the two counts.
+        // The boundary between hash and password is part of the digest.
         assert!(!memory.knows(b"$2y$xs", b"ecret", 2_000));
     }
 

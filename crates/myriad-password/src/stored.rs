@@ -1,4 +1,4 @@
-//! One stored password and the question whether a visitor knows it.
+//! Stored password, and its comparison with a password.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -7,27 +7,27 @@ use subtle::ConstantTimeEq;
 
 use crate::crypt;
 
-/// The longest password that a hash is computed of, bytes (libxcrypt's `CRYPT_MAX_PASSPHRASE_SIZE`): the cost of the
-/// slow ones grows with it, and it comes from outside.
+/// Maximum length of a password that is hashed, in bytes (libxcrypt's `CRYPT_MAX_PASSPHRASE_SIZE`): the cost of the
+/// slow hashes grows with the length, which the client controls.
 const LONGEST: usize = 512;
-/// Bytes of a SHA-1 digest; in `{SSHA}` the salt follows.
+/// Size of a SHA-1 digest, in bytes; in `{SSHA}` the salt follows.
 const SHA1: usize = 20;
 
-/// What an attempt comes to.
+/// Result of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judgement {
-    /// The password is the stored one.
+    /// The password matches.
     Match,
-    /// It is another.
+    /// The password does not match.
     Mismatch,
-    /// The stored text is of a kind that is not known here (`$y$`, `$argon2id$`): nobody can match it.
+    /// The stored text is of an unsupported kind (`$y$`, `$argon2id$`), which no password matches.
     Unknown,
 }
 
-/// A stored password, by its kind.
+/// Stored password, by kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stored<'a> {
-    /// `{PLAIN}`: the password itself.
+    /// `{PLAIN}`: the plain password.
     Plain(&'a [u8]),
     /// `{SHA}`: SHA-1 in base64.
     Sha(&'a [u8]),
@@ -39,14 +39,14 @@ pub enum Stored<'a> {
     ShaCrypt(&'a [u8]),
     /// `$2y$`, `$2a$`, `$2b$`: bcrypt.
     Bcrypt(&'a [u8]),
-    /// The traditional `crypt` of Unix: thirteen characters.
+    /// Traditional Unix `crypt`: thirteen characters.
     DesCrypt(&'a [u8]),
-    /// Anything else.
+    /// Unsupported kind.
     Unknown,
 }
 
 impl<'a> Stored<'a> {
-    /// Tells the kind of a stored text.
+    /// Determines the kind of a stored text.
     pub fn new(text: &'a [u8]) -> Self {
         if let Some(plain) = text.strip_prefix(b"{PLAIN}") {
             return Self::Plain(plain);
@@ -68,13 +68,13 @@ impl<'a> Stored<'a> {
         }
     }
 
-    /// Whether the comparison takes so long that it does not belong on a thread that serves visitors: from a tenth of a
-    /// millisecond (MD5-crypt) to as long as the file asks for (bcrypt, SHA-crypt).
+    /// Returns whether the comparison is too slow for a worker thread: from a tenth of a millisecond (MD5-crypt) up to
+    /// the cost in the file (bcrypt, SHA-crypt).
     pub fn is_slow(&self) -> bool {
         matches!(self, Self::Md5Crypt(_) | Self::ShaCrypt(_) | Self::Bcrypt(_))
     }
 
-    /// Compares a password with the stored one; hashes are compared in a time that does not tell where they differ.
+    /// Compares a password with the stored password. Hashes are compared in constant time.
     pub fn judge(&self, password: &[u8]) -> Judgement {
         let hashed =
             matches!(self, Self::Md5Crypt(_) | Self::ShaCrypt(_) | Self::Bcrypt(_) | Self::DesCrypt(_));

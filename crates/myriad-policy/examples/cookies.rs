@@ -1,5 +1,5 @@
-//! Prints what the search for personal cookies costs: `cargo run --release -p myriad-policy --example cookies`. A hit on
-//! the cache pays it each time; the aim is less than 60 ns for what usual visitors carry.
+//! Prints the cost of the search for personal cookies: `cargo run --release -p myriad-policy --example cookies`. Every
+//! cache hit includes this search; the target is less than 60 ns for typical cookies.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -7,7 +7,7 @@ use std::time::Instant;
 use myriad_http::{Fields, Method};
 use myriad_policy::{RequestFacts, Rules, bypass};
 
-/// Rounds per measurement; the least of several is what the machine can do undisturbed.
+/// Rounds per measurement. The minimum of several measurements is reported.
 const ROUNDS: u32 = 200_000;
 
 fn main() {

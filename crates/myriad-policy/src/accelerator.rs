@@ -1,6 +1,6 @@
-//! Fields of an origin for accelerators alone: `X-Accel-Expires`, and where the configuration has announced that this one obeys
-//! them, `X-LiteSpeed-Cache-Control` and `Surrogate-Control` (W3C Edge Architecture 1.0 §2.3). In this order the first that is
-//! there decides, before `Cache-Control` and `Expires`, which are for browsers then. `private` protects visitors all the same.
+//! Fields of an origin for accelerators only: `X-Accel-Expires`, and if the configuration announces support for them,
+//! `X-LiteSpeed-Cache-Control` and `Surrogate-Control` (W3C Edge Architecture 1.0 §2.3). The first field in this order
+//! applies. `Cache-Control` and `Expires` are then only for browsers, except that `private` still protects visitors.
 
 use myriad_http::cache_control::CacheControl;
 use myriad_http::{Fields, Known};
@@ -8,8 +8,8 @@ use myriad_http::{Fields, Known};
 use crate::validity::{Source, positive, x_accel_expires};
 use crate::{Refusal, Rules};
 
-/// The time until which an answer is fresh by a word for accelerators, in ms since the epoch, or why it is not stored; none where
-/// there is no such word.
+/// Returns the time until which a response is fresh by a field for accelerators, in ms since the epoch, or the reason
+/// why it is not stored; `None` without such a field.
 pub(crate) fn until(fields: &Fields, rules: &Rules, now: u64) -> Option<Result<(u64, Source), Refusal>> {
     if let Some(until) = x_accel_expires(fields, rules, now) {
         return Some(until.map(|until| (until, Source::XAccelExpires)));
@@ -22,7 +22,8 @@ pub(crate) fn until(fields: &Fields, rules: &Rules, now: u64) -> Option<Result<(
     Some(valid.map(|valid| (now.saturating_add(valid), Source::Accelerator)))
 }
 
-/// The time behind its validity for which the answer may serve stale by such a word, in ms: the `+` of `max-age=60+600`.
+/// Returns the time after its validity during which a response may be served stale by such a field, in ms: the `+` part
+/// of `max-age=60+600`.
 pub(crate) fn stale_ms(fields: &Fields, rules: &Rules) -> u64 {
     surrogate(fields, rules).map_or(0, |said| said.stale.saturating_mul(1000))
 }
@@ -30,9 +31,9 @@ pub(crate) fn stale_ms(fields: &Fields, rules: &Rules) -> u64 {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Said {
     no_store: bool,
-    /// Seconds.
+    /// In seconds.
     max_age: Option<u64>,
-    /// Seconds.
+    /// In seconds.
     stale: u64,
 }
 
@@ -77,7 +78,7 @@ impl Said {
                 Some(at) => (&value[..at], &value[at + 1..]),
                 None => (value, &b"0"[..]),
             };
-            // A value that is no number is not fresh (RFC 9111 §4.2.1).
+            // A response with an invalid number is not fresh (RFC 9111 §4.2.1).
             self.max_age = Some(number(fresh).unwrap_or(0));
             self.stale = number(stale).unwrap_or(0);
         }

@@ -1,4 +1,4 @@
-//! Whether an origin's answer may be stored.
+//! Decides whether an origin's response may be stored.
 
 use myriad_http::cache_control::CacheControl;
 use myriad_http::{Fields, Known, Method};
@@ -8,71 +8,72 @@ use crate::request_status::is_of_the_request;
 use crate::validity::{Freshness, Source, is_private};
 use crate::{Refusal, Rules, UseStale, VaryError, VaryRule, rfc9111};
 
-/// The facts that decide whether an answer is stored.
+/// Facts that decide whether a response is stored.
 #[derive(Clone, Copy, Debug)]
 pub struct ResponseFacts<'a> {
-    /// The status of the answer.
+    /// Status of the response.
     pub status: u16,
-    /// The fields of the answer, as the origin sent them.
+    /// Header fields of the response, as sent by the origin.
     pub fields: &'a Fields,
-    /// The method that the origin was asked with, after `proxy_cache_convert_head`.
+    /// Method sent to the origin, after `proxy_cache_convert_head`.
     pub method: Method,
-    /// Whether the request that was sent had `Authorization`.
+    /// True if the sent request had `Authorization`.
     pub authorization: bool,
-    /// Whether the request that was sent carried a personal cookie.
+    /// True if the sent request had a personal cookie.
     pub personal: bool,
-    /// Whether the request that was sent carried a cookie that the key does not hold.
+    /// True if the sent request had a cookie that is not part of the key.
     pub cookies: bool,
-    /// Whether one of `*_no_cache` is neither empty nor `0`.
+    /// True if a `*_no_cache` condition is neither empty nor `0`.
     pub no_cache: bool,
-    /// Whether the answer is a piece (206) whose range stands in the key (`slice`), so that it is a page of its own.
+    /// True if the response is a part (206) whose range is in the key (`slice`), so that it is stored as a separate
+    /// page.
     pub piece: bool,
-    /// How many requests there were for the key, this one included.
+    /// Number of requests for the key, including this request.
     pub uses: u64,
-    /// Whether a page of a status below 500 is stored under the key, fresh or within its grace.
+    /// True if a page with a status below 500 is stored under the key and is fresh or within its grace period.
     pub usable_page: bool,
-    /// Whether the request that was sent is one of [`is_large_request`](crate::is_large_request).
+    /// True if [`is_large_request`](crate::is_large_request) applies to the sent request.
     pub large_request: bool,
-    /// How long the head took to come, in ms (RFC 9111 §4.2.3).
+    /// Time until the response head arrived, in ms (RFC 9111 §4.2.3).
     pub delay_ms: u64,
 }
 
-/// The verdict on an answer.
+/// Decision about a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// It is stored, without the fields that [`StoredFields`](crate::StoredFields) drops.
+    /// The response is stored, without the fields that [`StoredFields`](crate::StoredFields) drops.
     Store(Lifetime),
-    /// It is not stored, and the waiters are freed at once.
+    /// The response is not stored, and waiting requests are released immediately.
     Refuse(Refusal),
 }
 
-/// How long a stored page is of use. Times are ms since the epoch.
+/// Validity of a stored page. Times are in ms since the epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lifetime {
-    /// Fresh before this time, which may be over when the page is stored.
+    /// The page is fresh before this time, which may be in the past when the page is stored.
     pub fresh_until: u64,
-    /// Before this time the origin lets it serve stale while it is refreshed (`stale-while-revalidate`).
+    /// Before this time, the origin allows stale responses during a refresh (`stale-while-revalidate`).
     pub stale_updating_until: u64,
-    /// Before this time the origin lets it serve stale when a refresh fails (`stale-if-error`).
+    /// Before this time, the origin allows stale responses after a failed refresh (`stale-if-error`).
     pub stale_error_until: u64,
-    /// Whether nothing lets it serve stale; only under `cache_rfc9111`.
+    /// True if the page must never be served stale.
     pub must_revalidate: bool,
-    /// The validity it was given, in ms.
+    /// Original validity, in ms.
     pub valid_ms: u64,
-    /// The source of the validity.
+    /// Source of the validity.
     pub source: Source,
-    /// When the page was made at the origin, in ms since the epoch, for `Age`; `None` where that is when it came.
+    /// Time when the origin generated the page, in ms since the epoch, for `Age`; `None` if it is the time of arrival.
     pub born: Option<u64>,
 }
 
 impl Lifetime {
-    /// The time, in ms since the epoch, after which no rule lets this page be served or confirmed any more, so that it
-    /// may go before `inactive` takes it.
+    /// Returns the time, in ms since the epoch, after which no rule allows this page to be served or validated, so that
+    /// it may be evicted before `inactive` expires.
     pub fn useful_until(&self, rules: &Rules) -> u64 {
         let by_origin = self.stale_error_until.max(self.stale_updating_until);
         let only_updating = UseStale { updating: true, ..UseStale::default() };
         let grace_ms = match rules.use_stale {
-            // A page that the origin can confirm is of use at any time.
+            // A page that the origin can validate never becomes useless.
             _ if rules.revalidate => u64::MAX,
             stale if stale == UseStale::default() => 0,
             stale if stale == only_updating => rules.grace.refresh_ms,
@@ -82,14 +83,14 @@ impl Lifetime {
         self.fresh_until.saturating_add(grace_ms).max(by_origin)
     }
 
-    /// The lifetime of a page whose freshness has ended at `at`, in ms since the epoch, where that was before its time: by a
-    /// soft purge. The spans behind it are as long as they were.
+    /// Returns the lifetime of a page that a soft purge expires at `at`, in ms since the epoch, if it is fresh until
+    /// then. The lengths of the stale periods do not change.
     #[must_use]
     pub fn ended_by(&self, at: u64) -> Lifetime {
         self.moved(self.fresh_until.min(at))
     }
 
-    /// Returns this lifetime by a clock that is `ms` ahead. 0 stays 0: it is no time.
+    /// Returns this lifetime for a clock that is `ms` ahead. The value 0 is not a time and does not change.
     #[must_use]
     pub fn shifted(&self, ms: i64) -> Lifetime {
         let shifted = |time: u64| if time == 0 { 0 } else { time.saturating_add_signed(ms) };
@@ -102,7 +103,7 @@ impl Lifetime {
         }
     }
 
-    /// This lifetime with its spans counted from `now`.
+    /// Returns this lifetime with its periods starting at `now`.
     fn renewed(&self, now: u64) -> Lifetime {
         Lifetime { born: self.born.map(|_| now), ..self.moved(now.saturating_add(self.valid_ms)) }
     }
@@ -118,19 +119,21 @@ impl Lifetime {
     }
 }
 
-/// Whether the answer is stored, and for how long; `now` in ms since the epoch.
+/// Decides whether a response is stored, and for how long. `now` is in ms since the epoch.
 ///
-/// Rules that protect visitors are asked first, so that any other reason means that nothing personal was found.
+/// Rules that protect visitors are checked first. Any other refusal therefore implies that the response is not
+/// personal.
 pub fn admit(response: &ResponseFacts<'_>, rules: &Rules, now: u64) -> Admission {
     lifetime(response, rules, now).map_or_else(Admission::Refuse, Admission::Store)
 }
 
-/// The lifetime that a 304 to a conditional refresh gives the stored page (RFC 9111 §4.3.4, `*_cache_revalidate`).
+/// Returns the lifetime that a stored page receives from a 304 to a conditional refresh (RFC 9111 §4.3.4,
+/// `*_cache_revalidate`).
 ///
-/// `response` holds the fields of the 304 and the status of the stored page; its `no_cache`, `uses` and `usable_page` play
-/// no part. A 304 that says nothing of time renews what the page was given at first. After a refusal the page is as
-/// expired as it was: nginx still serves it to this one request, which is right unless the refusal
-/// [protects visitors](Refusal::protects_visitors).
+/// `response` contains the fields of the 304 and the status of the stored page; its `no_cache`, `uses` and
+/// `usable_page` are ignored. A 304 without a validity renews the original validity of the page. After a refusal the
+/// page remains expired. nginx still serves it to this request, which is correct unless the refusal [protects
+/// visitors](Refusal::protects_visitors).
 pub fn revalidated(response: &ResponseFacts<'_>, stored: &Lifetime, rules: &Rules, now: u64) -> Admission {
     let confirmed = ResponseFacts { no_cache: false, uses: u64::MAX, usable_page: false, ..*response };
     match admit(&confirmed, rules, now) {
@@ -177,9 +180,9 @@ fn lifetime(response: &ResponseFacts<'_>, rules: &Rules, now: u64) -> Result<Lif
     })
 }
 
-/// The validity that `*_cache_negative` gives an answer which says that it is not to be stored, or nothing of time. Never
-/// served stale: a page that is published at its address shows as soon as the validity is over. An accelerator's own `X-Accel-Expires: 0` is
-/// obeyed; the rules that protect visitors, `private` among them, were asked before.
+/// Returns the validity that `*_cache_negative` gives to a response that forbids storing or has no validity. Such a
+/// response is never served stale, so that a page published at its address appears as soon as the validity expires.
+/// `X-Accel-Expires: 0` is obeyed. The rules that protect visitors, including `private`, are checked before.
 fn negative(status: u16, why: Refusal, rules: &Rules, now: u64) -> Result<Freshness, Refusal> {
     let listed = rules.negative.iter().find(|(code, ms)| *code == status && *ms > 0);
     let (Some((_, valid_ms)), Refusal::CacheControl | Refusal::Expired | Refusal::NoValidity) = (listed, why)
@@ -197,8 +200,8 @@ fn negative(status: u16, why: Refusal, rules: &Rules, now: u64) -> Result<Freshn
     })
 }
 
-/// Whether an application that takes this cache for LiteSpeed's says there that a page is one visitor's, or of a group
-/// of them that a cookie tells apart: the key knows nothing of that cookie.
+/// Returns whether an application that uses LiteSpeed's fields marks a page as private, or as varying by a cookie for
+/// groups of visitors. The key does not contain that cookie.
 fn is_private_to_litespeed(fields: &Fields) -> bool {
     if fields.has(Known::XLiteSpeedVary) {
         return true;
@@ -207,7 +210,7 @@ fn is_private_to_litespeed(fields: &Fields) -> bool {
     control.no_store || control.no_cache || is_private(&control)
 }
 
-/// The rules that keep one visitor's page from another, and `Vary`, which does the same.
+/// Checks the rules that protect the pages of a visitor from others, and `Vary`, which has the same effect.
 fn protects_visitors(response: &ResponseFacts<'_>, rules: &Rules) -> Result<(), Refusal> {
     let fields = response.fields;
     if response.method == Method::Head || !rules.methods.contains(response.method) {
@@ -242,22 +245,23 @@ fn protects_visitors(response: &ResponseFacts<'_>, rules: &Rules) -> Result<(), 
     }
 }
 
-/// Whether the cookies of an answer may be left out of its stored page: `impersonal_cookies` names each of them, and the origin was
-/// told no cookie, so that the answer was made for nobody in particular (RFC 9111 §7.3 leaves it to `Cache-Control` whether an
-/// answer with `Set-Cookie` is stored).
+/// Returns whether the cookies of a response may be omitted from its stored page: each cookie matches
+/// `impersonal_cookies`, and the origin received no cookie, so that the response belongs to no particular visitor. RFC
+/// 9111 §7.3 leaves storing a response with `Set-Cookie` to `Cache-Control`.
 fn may_be_left_out(response: &ResponseFacts<'_>, rules: &Rules) -> bool {
     !response.cookies && response.fields.known_all(Known::SetCookie).all(|value| rules.impersonal.sets(value))
 }
 
-/// Whether an answer takes back what is stored of its page: it is one of 2xx to 4xx, and was not stored for a reason that
-/// holds for all visitors.
+/// Returns whether a response invalidates the stored page: its status is 2xx to 4xx, and it was not stored for a reason
+/// that applies to all visitors.
 ///
-/// `of_the_answer` tells of [`Refusal::NoCache`] that a condition which reads the answer alone is true. `own` tells that the
-/// request bypassed the cache by a condition, or carried a name and a password: what it is told may be its visitor's own, but
-/// that there is no such page (404, 410) is not.
+/// `of_the_answer` is true if a [`Refusal::NoCache`] is due to a condition that only depends on the response. `own` is
+/// true if the request bypassed the cache by a condition or had `Authorization`: the response may be specific to the
+/// visitor, but 404 and 410 still mean that the page does not exist.
 ///
-/// Statuses that find fault with the request ([`is_of_the_request`], and 406, 408, 421, 422, 425, 426, 428, 429: RFC 9110
-/// §15.5, RFC 6585) say nothing of the page: any visitor could send such a request and remove the page for all.
+/// Statuses about errors in the request ([`is_of_the_request`], and 406, 408, 421, 422, 425, 426, 428, 429: RFC 9110
+/// §15.5, RFC 6585) do not concern the page. Otherwise, any client could send such a request and remove the page for
+/// all.
 pub fn takes_back(status: u16, refusal: Refusal, of_the_answer: bool, own: bool) -> bool {
     let finds_fault =
         is_of_the_request(status) || matches!(status, 406 | 408 | 421 | 422 | 425 | 426 | 428 | 429);
@@ -268,12 +272,12 @@ pub fn takes_back(status: u16, refusal: Refusal, of_the_answer: bool, own: bool)
     of_the_page && (!own || matches!(status, 404 | 410))
 }
 
-/// RFC 9111 §3.5.
+/// Returns whether a response to a request with `Authorization` may be shared (RFC 9111 §3.5).
 fn allows_sharing(control: &CacheControl) -> bool {
     control.public || control.s_maxage.is_some() || control.must_revalidate
 }
 
-/// RFC 9111 §3: final, and neither a part nor a confirmation of another answer.
+/// Returns whether the status is final and not a partial response or a 304 (RFC 9111 §3).
 fn is_whole_page(status: u16) -> bool {
     (200..600).contains(&status) && status != 206 && status != 304
 }

@@ -1,21 +1,21 @@
-//! `X-Myriad-State`: the state of an application, as its response to an accelerator reports it.
+//! `X-Myriad-State`: state of an application, reported in its responses to an accelerator.
 
 use myriad_http::Fields;
 
 /// Name of the field, in lower case. Clients never receive it.
 pub const STATE_FIELD: &[u8] = b"x-myriad-state";
 
-/// The state of an application.
+/// State of an application.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ApplicationState {
     /// The application closed the site deliberately: its 503 is shown, and no stale page replaces it.
     pub maintenance: bool,
-    /// The response ends before it is whole: it is passed on and not stored.
+    /// The response stops before it is complete: it is forwarded and not stored.
     pub incomplete: bool,
 }
 
 impl ApplicationState {
-    /// Reads the words of the field: `maintenance`, `incomplete`; others are ignored.
+    /// Parses the words of the field: `maintenance`, `incomplete`; other words are ignored.
     pub fn of(fields: &Fields) -> Self {
         let mut state = Self::default();
         for word in fields.get_all(STATE_FIELD).flat_map(|value| value.split(|byte| *byte == b',')) {

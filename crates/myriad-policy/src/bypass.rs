@@ -1,44 +1,45 @@
-//! Whether a request may use the cache at all.
+//! Decides whether a request may use the cache.
 //!
-//! A visitor's own `Cache-Control` or `Pragma` never bypasses: anyone could make the origin work by sending it.
+//! `Cache-Control` or `Pragma` of the client never bypass the cache. Otherwise, any client could cause work for the
+//! origin.
 
 use myriad_http::{Fields, Known, Method};
 
 use crate::{CacheStatus, Rules};
 
-/// The facts that decide whether a request uses the cache.
+/// Facts that decide whether a request uses the cache.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestFacts<'a> {
-    /// The visitor's method.
+    /// Method of the client.
     pub method: Method,
-    /// The visitor's fields.
+    /// Header fields of the client.
     pub fields: &'a Fields,
-    /// Whether the request has a body.
+    /// True if the request has a body.
     pub has_body: bool,
-    /// Whether one of `*_cache_bypass` is neither empty nor `0`.
+    /// True if a `*_cache_bypass` condition is neither empty nor `0`.
     pub cache_bypass: bool,
 }
 
-/// Why a request does not use the cache.
+/// Reason why a request does not use the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BypassReason {
-    /// The method is not among `*_cache_methods`.
+    /// The method is not in `*_cache_methods`.
     Method,
-    /// The request has a body that a GET or HEAD has no use for (RFC 9110 §9.3.1): the application may heed it, and the
-    /// key does not tell it.
+    /// The request has a body, which has no defined meaning for GET or HEAD (RFC 9110 §9.3.1). The application may use
+    /// it, and it is not part of the key.
     Body,
-    /// The request has `Authorization` and the key does not hold it.
+    /// The request has `Authorization`, which is not part of the key.
     Authorization,
-    /// The request wants another protocol on this connection (RFC 9110 §7.8).
+    /// The request is an upgrade to another protocol on this connection (RFC 9110 §7.8).
     Upgrade,
-    /// The request carries a personal cookie.
+    /// The request has a personal cookie.
     PersonalCookie,
     /// `*_cache_bypass`.
     Condition,
 }
 
 impl BypassReason {
-    /// A word for logs and explanations.
+    /// Returns a word for logs and explanations.
     pub const fn as_str(self) -> &'static str {
         match self {
             BypassReason::Method => "method",
@@ -50,7 +51,7 @@ impl BypassReason {
         }
     }
 
-    /// `$upstream_cache_status`: nginx leaves it empty where the method is not a cached one.
+    /// Returns `$upstream_cache_status`. As in nginx, it is empty if the method is not cached.
     pub const fn status(self) -> Option<CacheStatus> {
         match self {
             BypassReason::Method => None,
@@ -58,14 +59,15 @@ impl BypassReason {
         }
     }
 
-    /// Whether the answer may still be stored: `*_cache_bypass` skips only the look-up, as nginx documents; `*_no_cache`
-    /// is what keeps the answer out. All other bypasses neither read nor fill.
+    /// Returns whether the response may still be stored. `*_cache_bypass` only skips the lookup, as documented by
+    /// nginx, and `*_no_cache` prevents storing. All other reasons prevent both.
     pub const fn may_store(self) -> bool {
         matches!(self, BypassReason::Condition)
     }
 }
 
-/// Why this request must not use the cache; `None` where it may. Costs some nanoseconds without a `Cookie`.
+/// Returns the reason why this request must not use the cache; `None` if it may. Takes a few nanoseconds without a
+/// `Cookie`.
 pub fn bypass(request: &RequestFacts<'_>, rules: &Rules) -> Option<BypassReason> {
     if !rules.methods.contains(request.method) {
         return Some(BypassReason::Method);
@@ -73,7 +75,7 @@ pub fn bypass(request: &RequestFacts<'_>, rules: &Rules) -> Option<BypassReason>
     if request.has_body && request.method != Method::Post {
         return Some(BypassReason::Body);
     }
-    // RFC 9111 §3.5 lets the answer itself say whether it is for everyone; without it the safe side holds.
+    // By RFC 9111 §3.5, the response may allow sharing. Without `cache_rfc9111`, such requests always bypass the cache.
     if request.fields.has(Known::Authorization) && !rules.authorization_in_key && !rules.rfc9111 {
         return Some(BypassReason::Authorization);
     }
@@ -86,12 +88,14 @@ pub fn bypass(request: &RequestFacts<'_>, rules: &Rules) -> Option<BypassReason>
     request.cache_bypass.then_some(BypassReason::Condition)
 }
 
-/// HTTP/2 sends the cookies in several fields (RFC 9113 §8.2.3), so that all are looked at.
+/// Returns whether the request has a personal cookie. HTTP/2 sends cookies in several fields (RFC 9113 §8.2.3), so all
+/// are checked.
 fn carries_personal_cookie(fields: &Fields, rules: &Rules) -> bool {
     fields.known_all(Known::Cookie).any(|cookies| rules.personal.matches_cookie_header(cookies).is_some())
 }
 
-/// An offer of `h2c` alone may be ignored (RFC 9110 §7.8), and clients make it by habit.
+/// Returns whether the request is an upgrade. `h2c` alone may be ignored (RFC 9110 §7.8), and some clients send it by
+/// default.
 fn wants_upgrade(fields: &Fields) -> bool {
     let protocols = fields.known_all(Known::Upgrade).flat_map(|value| value.split(|byte| *byte == b','));
     protocols.map(<[u8]>::trim_ascii).any(|name| !name.is_empty() && !name.eq_ignore_ascii_case(b"h2c"))

@@ -1,25 +1,25 @@
-//! The device class of a visitor, for pages that differ between telephones and desks.
+//! Device class of a visitor, for pages that differ between phones and desktop computers.
 //!
-//! `Vary: User-Agent` taken by the letter makes a variant for every browser version there is. Applications that say it
-//! look for a handful of words, so a class that those words decide tells their pages apart as well.
+//! A literal implementation of `Vary: User-Agent` creates a variant for every browser version. Applications that send
+//! it check for a few words, so a class based on these words is sufficient to distinguish their pages.
 
 use myriad_http::{Fields, Known};
 
-/// The class of devices that a page is read on. The words are those by which WordPress (`wp_is_mobile`) and the usual cache plugins choose.
+/// Class of device. The words are those used by WordPress (`wp_is_mobile`) and common cache plugins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DeviceClass {
-    /// All other devices, and crawlers.
+    /// All other devices, including crawlers.
     Desktop,
-    /// A telephone, or a crawler that passes for one.
+    /// A phone, or a crawler that imitates a phone.
     Mobile,
     /// A tablet or an e-book reader.
     Tablet,
 }
 
 impl DeviceClass {
-    /// The class that `User-Agent` speaks of; [`DeviceClass::Desktop`] where there is none.
+    /// Returns the class of `User-Agent`; [`DeviceClass::Desktop`] if the field is missing.
     pub fn of(request: &Fields) -> Self {
-        // Of several fields an application may read any, or all joined.
+        // An application may read any of several fields, or all of them joined.
         let says = |word: &[u8]| {
             let mut agents = request.known_all(Known::UserAgent);
             agents.any(|agent| agent.windows(word.len()).any(|part| part == word))
@@ -34,11 +34,11 @@ impl DeviceClass {
         }
     }
 
-    /// The field by which browsers say whether they run on a telephone (User-Agent Client Hints), `?1` or `?0`.
+    /// Field in which browsers send whether they run on a phone (User-Agent Client Hints), `?1` or `?0`.
     pub(crate) const HINT: &'static [u8] = b"sec-ch-ua-mobile";
 
-    /// A browser that stands for the class: what origins are told where pages are shared within it, so that no odd agent, a
-    /// scanner's or one that was made up, makes the page of others.
+    /// Returns a `User-Agent` that represents the class. It is sent to origins for pages shared within the class, so
+    /// that an unusual agent, such as that of a scanner, does not influence the pages of others.
     pub const fn user_agent(self) -> &'static [u8] {
         match self {
             Self::Desktop => {
@@ -53,8 +53,8 @@ impl DeviceClass {
         }
     }
 
-    /// What `Sec-CH-UA-Mobile` says where that is the contrary of the class: WordPress believes it before the words. Where
-    /// both say the same, the field changes nothing, and those who send it share the page of those who do not.
+    /// Returns the value of `Sec-CH-UA-Mobile` if it contradicts the class. WordPress prefers this field over the
+    /// words. If both agree, the field has no effect, and clients with and without it share the page.
     pub(crate) fn contrary_hint(request: &Fields) -> Option<&'static [u8]> {
         let hint = request.get(Self::HINT)?;
         match (Self::of(request), hint == b"?1") {
@@ -64,7 +64,7 @@ impl DeviceClass {
         }
     }
 
-    /// `desktop`, `mobile` or `tablet`.
+    /// Returns `desktop`, `mobile` or `tablet`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Desktop => "desktop",
@@ -74,8 +74,8 @@ impl DeviceClass {
     }
 }
 
-/// Appends what a page may follow from where it varies by `User-Agent`: the class, and whether the browser says the
-/// contrary of it by `Sec-CH-UA-Mobile`. The origin is told no more than that ([`DeviceClass::user_agent`]).
+/// Appends the inputs of a page that varies by `User-Agent`: the class, and the value of `Sec-CH-UA-Mobile` if it
+/// contradicts the class. The origin receives nothing else ([`DeviceClass::user_agent`]).
 pub(crate) fn write_class(request: &Fields, out: &mut Vec<u8>) {
     out.extend_from_slice(DeviceClass::of(request).as_str().as_bytes());
     out.push(u8::from(DeviceClass::contrary_hint(request).is_some()));
@@ -115,7 +115,8 @@ mod tests {
         assert!(tablet.iter().all(|agent| class(agent) == DeviceClass::Tablet));
     }
 
-    /// WordPress's own rule, so that no class holds visitors whom it tells apart.
+    /// Returns the result of WordPress's own rule, to test that a class does not mix visitors that WordPress
+    /// distinguishes.
     fn wordpress_says_mobile(agent: &str, hint: Option<&str>) -> bool {
         let words = ["Mobile", "Android", "Silk/", "Kindle", "BlackBerry", "Opera Mini", "Opera Mobi"];
         hint.map_or_else(|| words.iter().any(|word| agent.contains(word)), |hint| hint == "?1")

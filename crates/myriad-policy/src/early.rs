@@ -1,16 +1,16 @@
-//! Whether a page is refreshed before it expires, so that what everybody asks for never goes stale.
+//! Decides whether a page is refreshed before it expires, so that frequently requested pages never become stale.
 
 use crate::{Lifetime, Rules};
 
-/// The shortest validity with a last tenth worth using, in ms: shorter pages are refreshed when they expire, which a visitor
-/// does not notice either and which costs the origin less.
+/// Minimum validity for an early refresh, in ms. Pages with a shorter validity are refreshed when they expire, which
+/// clients do not notice either and which causes less work for the origin.
 const SHORTEST_MS: u64 = 10_000;
 
-/// How often a page must have been asked for since it was stored.
+/// Minimum number of hits since the page was stored.
 const HOT: u32 = 32;
 
-/// Whether a fresh page that was asked for `hits` times is refreshed now: in the last tenth of its validity, where
-/// `*_cache_background_update` lets a refresh run behind the visitor's back.
+/// Returns whether a fresh page with `hits` hits is refreshed now: in the last tenth of its validity, if
+/// `*_cache_background_update` allows background refreshes.
 pub fn refreshes_early(lifetime: &Lifetime, hits: u32, rules: &Rules, now: u64) -> bool {
     let left = lifetime.fresh_until.saturating_sub(now);
     rules.background_update

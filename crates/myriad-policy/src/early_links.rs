@@ -1,25 +1,26 @@
-//! What the head of an HTML page has a browser load before it can show anything: for 103 Early Hints (RFC 8297).
+//! Finds the resources that the head of an HTML page loads, for 103 Early Hints (RFC 8297).
 //!
-//! It reads tags as the HTML standard's tokenizer does, as far as that matters here: comments, quoted values, and elements whose text
-//! holds no tags. What is not understood is no hint; a hint too few costs nothing.
+//! Tags are parsed like in the tokenizer of the HTML standard, as far as necessary: comments, quoted values, and
+//! elements with raw text. Unsupported syntax yields no hint; a missing hint has no cost.
 
 use std::ops::ControlFlow;
 
 use memchr::memchr;
 use memchr::memmem;
 
-/// How far a page is read, in bytes: a head that is longer than this loads slowly for other reasons.
+/// Number of bytes of a page that are parsed. A longer head loads slowly for other reasons.
 const READ_AT_MOST: usize = 64 << 10;
-/// Most links of a page; browsers fetch about six at a time.
+/// Maximum number of links per page; browsers fetch about six at a time.
 const LINKS: usize = 10;
-/// How far a page is read for all that it loads, in bytes.
+/// Number of bytes of a page that are searched for assets.
 const ASSETS_READ_AT_MOST: usize = 1 << 20;
-/// Most style sheets and scripts of a page.
+/// Maximum number of style sheets and scripts per page.
 const ASSETS: usize = 64;
-/// Longest address of a link, in bytes.
+/// Maximum length of a link address, in bytes.
 const LONGEST: usize = 512;
 
-/// Values of `Link` fields for what the page's head loads: style sheets, scripts that hold up the page, and what it preloads itself.
+/// Returns values of `Link` fields for resources that the head of the page loads: style sheets, blocking scripts, and
+/// preloads.
 ///
 /// ```
 /// let page = b"<head><link rel='stylesheet' href='/a.css?ver=1&#038;x'><script src=/b.js></script></head>";
@@ -31,7 +32,7 @@ pub fn early_links(html: &[u8]) -> Vec<String> {
     each_tag(&html[..html.len().min(READ_AT_MOST)], |name, tag| {
         let link = match name {
             b"/head" | b"body" => return ControlFlow::Break(()),
-            // Addresses are relative to another one than a browser takes them for that has only these lines.
+            // With `<base>`, addresses have a different base than in the `Link` fields of the early response.
             b"base" => {
                 has_base = true;
                 return ControlFlow::Break(());
@@ -48,8 +49,8 @@ pub fn early_links(html: &[u8]) -> Vec<String> {
     if has_base { Vec::new() } else { links }
 }
 
-/// Addresses of the style sheets and scripts that a page loads, absolute or from the root, in its order, each once; at most
-/// 64 of them.
+/// Returns the addresses of the style sheets and scripts that a page loads, absolute or relative to the root, in the
+/// order of the page and without duplicates; at most 64.
 pub fn page_assets(html: &[u8]) -> Vec<String> {
     let mut assets = Vec::new();
     each_tag(&html[..html.len().min(ASSETS_READ_AT_MOST)], |name, tag| {
@@ -69,7 +70,8 @@ pub fn page_assets(html: &[u8]) -> Vec<String> {
     assets
 }
 
-/// Shows each tag of a page, by its name in lower case (`/head` is an end tag), until there is enough.
+/// Calls `show` for each tag of a page with its name in lower case (`/head` is a closing tag), until it returns
+/// `Break`.
 fn each_tag<'a>(html: &'a [u8], mut show: impl FnMut(&[u8], &Tag<'a>) -> ControlFlow<()>) {
     let mut rest = html;
     while let Some(at) = memchr(b'<', rest) {
@@ -97,13 +99,13 @@ fn each_tag<'a>(html: &'a [u8], mut show: impl FnMut(&[u8], &Tag<'a>) -> Control
     }
 }
 
-/// Whether a `Link` field of the page's own head has a browser load something.
+/// Returns whether the value of a `Link` response field makes a browser load a resource.
 pub fn loads_early(value: &[u8]) -> bool {
     let value = value.to_ascii_lowercase();
     [&b"preload"[..], b"preconnect"].iter().any(|word| memmem::find(&value, word).is_some())
 }
 
-/// What follows the text of an element, in which `<` begins no tag but its own end.
+/// Returns the bytes after the text of an element in which `<` starts no tag except its own closing tag.
 fn behind_text<'a>(text: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let mut rest = text;
     loop {
@@ -114,7 +116,7 @@ fn behind_text<'a>(text: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     }
 }
 
-/// The attributes of a tag that matter here; of each the first, as in browsers.
+/// Relevant attributes of a tag; for duplicates the first value, as in browsers.
 #[derive(Default)]
 struct Tag<'a> {
     href: Option<&'a [u8]>,
@@ -124,12 +126,12 @@ struct Tag<'a> {
     kind: Option<&'a [u8]>,
     media: Option<&'a [u8]>,
     crossorigin: Option<&'a [u8]>,
-    /// It is loaded later, only by some browsers, or only with the right digest.
+    /// Set if the resource is loaded later, only by some browsers, or only with a matching digest.
     is_special: bool,
 }
 
 impl<'a> Tag<'a> {
-    /// Reads up to the end of the tag; gives what follows. None where it does not end.
+    /// Parses up to the closing `>` of the tag and returns the rest; `None` if the tag is incomplete.
     fn read(mut rest: &'a [u8]) -> Option<(Self, &'a [u8])> {
         let mut tag = Self::default();
         loop {
@@ -138,7 +140,7 @@ impl<'a> Tag<'a> {
             if let Some(after) = rest.strip_prefix(b">") {
                 return Some((tag, after));
             }
-            // An equals sign that begins a name belongs to it.
+            // A leading equals sign is part of the name.
             let ends = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'=' | b'>' | b'/');
             let length = 1 + rest.get(1..)?.iter().position(ends)?;
             let name = &rest[..length];
@@ -213,7 +215,7 @@ fn script(tag: &Tag<'_>) -> Option<String> {
     Some(format!("<{}>; rel=preload; as=script{}", address(tag.src?)?, crossorigin(tag)))
 }
 
-/// A preload whose credentials are not those of what it is for is fetched twice.
+/// Returns the `crossorigin` parameter. A preload whose credentials mode differs from the actual load is fetched twice.
 fn crossorigin(tag: &Tag<'_>) -> &'static str {
     match tag.crossorigin {
         None => "",
@@ -222,8 +224,8 @@ fn crossorigin(tag: &Tag<'_>) -> &'static str {
     }
 }
 
-/// The address that an attribute says: absolute, or a path from the root. None of what no URL holds as it is, so that nothing ends the
-/// field, or stands in it for something else.
+/// Returns the address in an attribute value: absolute, or a path from the root. Returns `None` if it contains bytes
+/// that are not valid in an URL, so that it cannot terminate the `Link` field or inject another value.
 fn address(value: &[u8]) -> Option<String> {
     let value = value.trim_ascii();
     let known = value.starts_with(b"/") || value.starts_with(b"https://") || value.starts_with(b"http://");
@@ -234,7 +236,7 @@ fn address(value: &[u8]) -> Option<String> {
     let value = str::from_utf8(value).ok()?;
     let decoded =
         ["&amp;", "&#038;", "&#38;"].iter().fold(value.to_owned(), |text, name| text.replace(name, "&"));
-    // What is left of references stands for bytes that are not known here.
+    // Remaining character references stand for unknown bytes.
     let referring = decoded.split('&').skip(1).any(|part| {
         part.starts_with('#')
             || part

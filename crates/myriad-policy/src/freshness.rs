@@ -1,4 +1,4 @@
-//! How long an answer stays fresh, in nginx's order: `X-Accel-Expires`, then `Cache-Control` and `Expires`, then
+//! Freshness of a response in nginx's order of precedence: `X-Accel-Expires`, then `Cache-Control` and `Expires`, then
 //! `*_cache_valid`.
 
 use myriad_calendar::parse_http_date;
@@ -12,15 +12,17 @@ use crate::stale_windows::stale_windows;
 use crate::validity::{Freshness, Source, is_private, lifetime, positive};
 use crate::{Refusal, Rules, accelerator};
 
-/// The tick, in ms, on which a validity that the configuration alone gives (`*_cache_valid`) ends: pages that were fetched together
-/// are refreshed together, and one of a single second is not asked for more often than a second and its fetch allow. nginx's tick
-/// is a whole second.
+/// Granularity, in ms, of the expiry of a validity that only the configuration defines (`*_cache_valid`). Pages that
+/// were fetched together are refreshed together, and a page with a validity of one second is not fetched more often
+/// than once per second plus the fetch time. nginx uses a whole second.
 const TICK_MS: u64 = 64;
 
-/// The validity of an answer with `status` and `fields`, or why it has none; `now` in ms since the epoch.
+/// Returns the validity of a response with `status` and `fields`, or the reason why it has none. `now` is in ms since
+/// the epoch.
 ///
-/// Judges time only: what else keeps an answer out of the cache is [`admit`](crate::admit)'s. `delay_ms` is how long the
-/// head took to come; it counts for the age of the answer, and for its freshness only under `cache_rfc9111`.
+/// Only considers time; other reasons against storing are checked by [`admit`](crate::admit). `delay_ms` is the time
+/// until the response head arrived. It counts for the age of the response, and for its freshness only under
+/// `cache_rfc9111`.
 pub fn freshness(
     status: u16,
     fields: &Fields,
@@ -57,7 +59,7 @@ fn validity(
     rules: &Rules,
     now: u64,
 ) -> Result<(u64, Source), Refusal> {
-    // No word of the origin's own: an application that gives every answer a lifetime gives one to these as well.
+    // The origin's validity is ignored, because some applications send a lifetime with every response.
     if is_of_the_request(status) && !is_named(status, rules) {
         return Err(Refusal::RequestError);
     }
@@ -79,13 +81,14 @@ fn validity(
     Ok(from_now(positive(valid, Refusal::NoValidity)?, Source::CacheValid))
 }
 
-/// `no-cache`, `no-store` and `private` (RFC 9111 §5.2.2.4, §5.2.2.5, §5.2.2.7). Their forms with field names count as
-/// the whole, as in nginx: it costs a hit and never a secret.
+/// Returns whether the response has `no-cache`, `no-store` or `private` (RFC 9111 §5.2.2.4, §5.2.2.5, §5.2.2.7). As in
+/// nginx, the forms with field names count like those without: this may cost a hit, but never leaks data.
 fn forbids_storing(control: &CacheControl) -> bool {
     control.no_store || control.no_cache || !control.no_cache_fields.is_empty() || is_private(control)
 }
 
-/// Ms until `Expires`; 0 where it is over or no date, `0` above all (RFC 9111 §5.3). nginx counts from the moment of arrival.
+/// Returns the ms until `Expires`; 0 if it is in the past or an invalid date, such as `0` (RFC 9111 §5.3). As in nginx,
+/// the time of arrival is the reference.
 fn expires(fields: &Fields, rules: &Rules, now: u64) -> Option<u64> {
     let value = fields.known(Known::Expires).filter(|_| !rules.ignore.expires)?;
     let expires_ms = parse_http_date(value, now / 1000).unwrap_or(0).saturating_mul(1000);

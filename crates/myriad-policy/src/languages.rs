@@ -1,19 +1,20 @@
-//! `Accept-Language`, by what it means: which languages a visitor wants, the most wanted first.
+//! `Accept-Language` by its meaning: the languages that a visitor prefers, in order of preference.
 //!
-//! RFC 9110 §12.5.4 orders languages by weight, which is 1 where none is given. How far two weights lie apart says nothing, nor
-//! does the order of languages that weigh the same ("this behavior cannot be relied upon"). What is left is one spelling for
-//! all lists that mean the same: `en-GB,en;q=0.9,de;q=0.8` and `EN-gb, en;q=0.5, de;q=0.1, en;q=0.1` are one list, `en, de` and
-//! `de, en` another, and `en, de;q=0.9` neither.
+//! RFC 9110 §12.5.4 orders languages by weight, which defaults to 1. Neither the distance between weights nor the order
+//! of languages with equal weight is significant ("this behavior cannot be relied upon"). Lists with the same meaning
+//! therefore have the same normalized form: `en-GB,en;q=0.9,de;q=0.8` and `EN-gb, en;q=0.5, de;q=0.1, en;q=0.1` are
+//! equal, `en, de` and `de, en` are equal, and `en, de;q=0.9` differs from both.
 
 use smallvec::SmallVec;
 
-/// The most languages that are put in order; more are no browser's, and are not told apart.
+/// Maximum number of languages that are sorted. Longer lists, which no browser sends, are not distinguished.
 const MOST: usize = 16;
 
-/// A language of a list, and how much it is wanted, in thousandths.
+/// Weight of a language in thousandths, and its name.
 pub(crate) type Language<'a> = (u16, &'a [u8]);
 
-/// The languages of a list, each once, the most wanted first, those that are refused (`q=0`) last; none where they are too many.
+/// Returns the languages of a list without duplicates, sorted by descending weight, so that excluded languages (`q=0`)
+/// are last; `None` if the list is too long.
 pub(crate) fn ordered<'a>(values: impl Iterator<Item = &'a [u8]>) -> Option<SmallVec<[Language<'a>; MOST]>> {
     let mut languages: SmallVec<[Language<'a>; MOST]> = SmallVec::new();
     for member in values.flat_map(|value| value.split(|byte| *byte == b',')) {
@@ -43,8 +44,8 @@ pub(crate) fn ordered<'a>(values: impl Iterator<Item = &'a [u8]>) -> Option<Smal
     Some(languages)
 }
 
-/// Appends the list in its one spelling, a field value that says the same: languages that weigh the same by name, and weights that
-/// fall from 1 by twentieths.
+/// Appends the normalized form of the list, an equivalent field value: languages with equal weight are sorted by name,
+/// and weights fall from 1 in steps of 0.05.
 pub(crate) fn write(mut languages: SmallVec<[Language<'_>; MOST]>, out: &mut Vec<u8>) {
     languages.sort_by(|(weight, name), (other_weight, other)| {
         other_weight.cmp(weight).then_with(|| lower(name).cmp(lower(other)))
@@ -66,8 +67,8 @@ pub(crate) fn write(mut languages: SmallVec<[Language<'_>; MOST]>, out: &mut Vec
     }
 }
 
-/// The one of `offered` that a list wants most (RFC 4647 §3.4, lookup): a range matches itself and, cut at its hyphens from
-/// the end, what is broader. None where it wants none of them.
+/// Returns the language of `offered` that the list prefers most (RFC 4647 §3.4, lookup): a range matches itself and the
+/// shorter ranges that result from cutting it at its hyphens. Returns `None` if no language matches.
 pub(crate) fn best<'o>(values: impl Iterator<Item = &'o [u8]>, offered: &'o [Box<[u8]>]) -> Option<&'o [u8]> {
     let list = ordered(values)?;
     let refused =
@@ -91,7 +92,7 @@ fn lower(name: &[u8]) -> impl Iterator<Item = u8> + '_ {
     name.iter().map(u8::to_ascii_lowercase)
 }
 
-/// The thousandths that `q=` gives; what is no weight counts for 1.
+/// Returns the weight of `q=` in thousandths; invalid weights count as 1.
 fn weight_of(parameters: &[u8]) -> u16 {
     let text = parameters.trim_ascii();
     let Some(text) = text.strip_prefix(b"q=").or_else(|| text.strip_prefix(b"Q=")) else { return 1000 };

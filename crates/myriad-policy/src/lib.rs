@@ -1,10 +1,10 @@
-//! Cache decisions as pure functions: may this request use the cache, may this answer be stored and for how long, may
-//! this stored page be served, and with which answer to a condition.
+//! Cache decisions as pure functions: may this request use the cache, may this response be stored and for how long, may
+//! this stored page be served, and with which response to a precondition.
 //!
-//! Every function takes what it judges as facts, what the configuration says as [`Rules`], and the time as `now`, in
-//! milliseconds since the Unix epoch. nginx's documented behaviour is the default; each rule names its directive or its
-//! section of RFC 9111. Three rules are stronger than nginx and no directive weakens them: `private` is never stored,
-//! neither is an answer that sets a personal cookie, and a server error never takes a usable page's place.
+//! Every function receives the facts, the configuration as [`Rules`], and the time as `now`, in milliseconds since the
+//! Unix epoch. nginx's documented behaviour is the default; each rule names its directive or its section of RFC 9111.
+//! Three rules are stricter than nginx and cannot be weakened by any directive: `private` responses are never stored,
+//! responses that set a personal cookie are never stored, and a server error never replaces a usable page.
 
 #![forbid(unsafe_code)]
 

@@ -1,33 +1,34 @@
-//! `No-Vary-Search`: which arguments of a URL make no other page (draft-ietf-httpbis-no-vary-search).
+//! `No-Vary-Search`: query arguments that do not select a different page (draft-ietf-httpbis-no-vary-search).
 //!
-//! The field is a dictionary of RFC 9651: `key-order`, `params` (all, or a list of names), `except` (names that count though `params`
-//! means all). What is not understood leaves every URL a page of its own.
+//! The field is a dictionary of RFC 9651: `key-order`, `params` (all, or a list of names), `except` (names that are
+//! significant although `params` means all). With an invalid field, every URL is a separate page.
 
 use std::borrow::Cow;
 
 use myriad_http::structured::{Value, dictionary, strings};
 
-/// Longest value that is read, in bytes: a rule is kept for each path.
+/// Maximum length of a parsed value, in bytes, because a rule is stored per path.
 const LONGEST: usize = 2048;
 
-/// What a field says.
+/// Parsed field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoVarySearch {
-    /// Whether the order of the names says nothing; that of one name's values does.
+    /// Set if the order of different names is not significant. The order of the values of a name is always significant.
     key_order: bool,
     names: Names,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Names {
-    /// These do not count.
+    /// Names that are not significant.
     Ignored(Vec<Vec<u8>>),
-    /// None but these count.
+    /// Only these names are significant.
     AllBut(Vec<Vec<u8>>),
 }
 
 impl NoVarySearch {
-    /// Reads a field's value, several lines joined by commas; none where it says nothing, or nothing that is understood.
+    /// Parses the value of a field, with several lines joined by commas. Returns `None` if the value has no effect or
+    /// is invalid.
     pub fn parse(value: &[u8]) -> Option<Self> {
         if value.len() > LONGEST {
             return None;
@@ -46,7 +47,7 @@ impl NoVarySearch {
         }
         let names = match (params, except) {
             (Names::AllBut(_), Some(names)) => Names::AllBut(names),
-            // Exceptions of what is not said.
+            // `except` requires `params` without a list.
             (Names::Ignored(_), Some(_)) => return None,
             (params, None) => params,
         };
@@ -54,7 +55,8 @@ impl NoVarySearch {
         (!says_nothing).then_some(Self { key_order, names })
     }
 
-    /// Takes from a query what makes no other page.
+    /// Removes the arguments from a query that do not select a different page, and sorts the rest if the order is not
+    /// significant.
     ///
     /// ```
     /// use myriad_policy::NoVarySearch;
@@ -82,7 +84,7 @@ impl NoVarySearch {
     }
 }
 
-/// An argument's name as it is meant: `+` is a blank, escapes are what they stand for.
+/// Returns the decoded name of an argument: `+` is a blank, and percent-escapes are decoded.
 fn name_of(argument: &[u8]) -> Cow<'_, [u8]> {
     let name = argument.split(|byte| *byte == b'=').next().unwrap_or_default();
     if !name.contains(&b'%') && !name.contains(&b'+') {

@@ -1,22 +1,22 @@
-//! Clients that take none of the codings that are made here, but others, which only the origin may know.
+//! Clients that accept none of the codings that Myriad generates, but others, which only the origin may support.
 //!
-//! Whoever takes gzip, br or zstd, or names no coding at all, gets the page from one stored body, however they spell it;
-//! so do all browsers. A client that names `deflate` alone could be answered in that by its origin, so where the origin's
-//! `Vary` says that it looks at `Accept-Encoding`, such a client's page is one of its own, as in nginx.
+//! Clients that accept gzip, br or zstd, or list no coding, receive the page from a single stored body, independent of
+//! the spelling; this includes all browsers. A client that only accepts `deflate` may receive it from its origin. If
+//! the origin's `Vary` includes `Accept-Encoding`, such a client therefore has a separate page, as in nginx.
 
 use myriad_http::{Fields, Known};
 use smallvec::SmallVec;
 
-/// The most codings that are told apart, and the most bytes of their names together: real ones are fewer and shorter, and
-/// whoever sends more gets everybody's page.
+/// Maximum number of codings that are distinguished, and maximum total length of their names. Real lists are shorter;
+/// clients with longer lists receive the common page.
 const NAMES_MAX: usize = 4;
 const BYTES_MAX: usize = 48;
 
-/// The codings that a request takes, in lower case, in the order of their names, between commas; none where it takes one
-/// that is made here, takes identity alone, or says what is no list of codings.
+/// Returns the codings that a request accepts, in lower case, sorted and separated by commas. Returns `None` if it
+/// accepts a coding that Myriad generates, accepts only identity, or contains an invalid list.
 pub fn other_codings(request: &Fields) -> Option<Box<[u8]>> {
     let first = request.known(Known::AcceptEncoding)?;
-    // The values of nearly all clients are known without parsing them.
+    // Fast path for the values of nearly all clients.
     if first.starts_with(b"gzip, ") || first == b"gzip" {
         return None;
     }
@@ -46,14 +46,14 @@ pub fn other_codings(request: &Fields) -> Option<Box<[u8]>> {
     (1..=BYTES_MAX).contains(&joined.len()).then(|| joined.into())
 }
 
-/// Whether the weight behind a coding is 0 (RFC 9110 §12.4.2).
+/// Returns whether the weight after a coding is 0 (RFC 9110 §12.4.2).
 fn is_refused(parameters: &[u8]) -> bool {
     let Some(equals) = parameters.iter().position(|byte| *byte == b'=') else { return false };
     let weight = parameters[equals + 1..].trim_ascii();
     weight.first() == Some(&b'0') && weight[1..].iter().all(|byte| matches!(byte, b'.' | b'0'))
 }
 
-/// Whether the values of an answer's `Vary` say that it follows from `Accept-Encoding`.
+/// Returns whether the values of a response's `Vary` include `Accept-Encoding`.
 pub fn varies_by_coding<'a>(mut values: impl Iterator<Item = &'a [u8]>) -> bool {
     let is_it = |name: &[u8]| name.trim_ascii().eq_ignore_ascii_case(b"accept-encoding");
     values.any(|value| value.split(|byte| *byte == b',').any(is_it))

@@ -1,11 +1,12 @@
-//! Whether a visitor keeps a cookie that the origin was not told of.
+//! Decides whether a client retains a cookie that was not sent to the origin.
 
 use myriad_http::{Fields, Known, uri};
 
 use crate::Rules;
 
-/// Whether the visitor who caused a shared fetch keeps a cookie as it is: `impersonal_cookies` names it, and it is theirs already,
-/// which the origin was not told, so that it set the cookie as for a newcomer. A consent that was given would be taken back.
+/// Returns whether the client that triggered a shared fetch retains its cookie: the cookie matches
+/// `impersonal_cookies`, and the request contains it, but it was not sent to the origin. The origin therefore set the
+/// cookie as for a first visit. Forwarding it would reset, for example, a consent.
 pub fn keeps_own_cookie(request: &Fields, set_cookie: &[u8], rules: &Rules) -> bool {
     let name = set_cookie.split(|byte| matches!(byte, b'=' | b';')).next().unwrap_or_default().trim_ascii();
     rules.shared_fetch.hides_cookies(request)

@@ -1,4 +1,4 @@
-//! Cookies that make a page personal, as data: the built-in list is `personal.list` beside this file.
+//! Cookies that make a page personal. The built-in list is `personal.list` in this folder.
 
 use std::sync::Arc;
 
@@ -6,56 +6,57 @@ mod pattern;
 
 use pattern::Pattern;
 
-/// The built-in list, one pattern a line.
+/// Built-in list, one pattern per line.
 const BUILTIN: &str = include_str!("personal.list");
 
-/// The built-in list of cookies that are secrets of one visitor.
+/// Built-in list of cookies whose values are secrets of a visitor.
 const SESSIONS: &str = include_str!("session_cookies.list");
 
-/// A set of cookie-name patterns; cheap to clone.
+/// Set of cookie name patterns; cheap to clone.
 ///
-/// Names are compared as PHP will read them: it skips white space before a name, takes `.`, space and `[` for `_`, and
-/// before 7.2.34 undid percent-encoding in names. A visitor who writes `wordpress.logged_in_…` is logged in all the same.
+/// Names are compared like PHP parses them: it skips white space before a name, converts `.`, space and `[` to `_`, and
+/// before 7.2.34 decoded percent-encoding in names. A visitor that sends `wordpress.logged_in_…` is therefore logged
+/// in.
 #[derive(Clone, Debug)]
 pub struct PersonalCookies(Arc<Patterns>);
 
 #[derive(Debug)]
 struct Patterns {
     list: Vec<Pattern>,
-    /// Whether a name that begins with this byte can match, so that most cookies cost one look.
+    /// True for each byte that a matching name may start with, so that most cookies need one lookup.
     first: [bool; 256],
 }
 
 impl PersonalCookies {
-    /// No cookie is personal (`personal_cookies off`).
+    /// Returns an empty set (`personal_cookies off`).
     pub fn none() -> PersonalCookies {
         PersonalCookies::from_patterns(Vec::new())
     }
 
-    /// The built-in list.
+    /// Returns the built-in list.
     pub fn builtin() -> PersonalCookies {
         PersonalCookies::parse(BUILTIN)
     }
 
-    /// The built-in list of logins and sessions: cookies whose value is a secret of one visitor.
+    /// Returns the built-in list of login and session cookies, whose values are secrets of a visitor.
     pub fn builtin_sessions() -> PersonalCookies {
         PersonalCookies::parse(SESSIONS)
     }
 
-    /// A list in the format of the built-in one: a pattern a line, `#` begins a comment, a trailing `*` stands for any
-    /// rest, a trailing `[a-f0-9]+` for hexadecimal digits.
+    /// Parses a list in the format of the built-in list: one pattern per line, `#` starts a comment, a trailing `*`
+    /// matches any rest, a trailing `[a-f0-9]+` matches hexadecimal digits.
     pub fn parse(list: &str) -> PersonalCookies {
         let lines = list.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
         PersonalCookies::from_patterns(lines.filter_map(Pattern::parse).collect())
     }
 
-    /// The set of a `personal_cookies` directive: `names`, with the built-in list before them where `builtin` is set.
+    /// Creates the set of a `personal_cookies` directive: `names`, preceded by the built-in list if `builtin` is set.
     pub fn new<'a>(builtin: bool, names: impl IntoIterator<Item = &'a str>) -> PersonalCookies {
         let list = if builtin { PersonalCookies::builtin() } else { PersonalCookies::none() };
         list.with(names)
     }
 
-    /// Returns this set with further names.
+    /// Returns this set with additional names.
     #[must_use]
     pub fn with<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> PersonalCookies {
         let mut list = self.0.list.clone();
@@ -63,19 +64,19 @@ impl PersonalCookies {
         PersonalCookies::from_patterns(list)
     }
 
-    /// This set without the pattern that reads `pattern`: for a cookie whose value is in the key, so that it does no harm.
+    /// Returns this set without `pattern`, for a cookie whose value is in the key, so that it cannot mix pages.
     #[must_use]
     pub fn without(&self, pattern: &str) -> PersonalCookies {
         let Some(unwanted) = Pattern::parse(pattern) else { return self.clone() };
         PersonalCookies::from_patterns(self.0.list.iter().filter(|p| **p != unwanted).cloned().collect())
     }
 
-    /// Whether no cookie is personal.
+    /// Returns whether no cookie is personal.
     pub fn is_empty(&self) -> bool {
         self.0.list.is_empty()
     }
 
-    /// The first personal cookie's name in the value of a `Cookie` field (RFC 6265 §4.2), as it was sent.
+    /// Returns the name of the first personal cookie in the value of a `Cookie` field (RFC 6265 §4.2), as sent.
     pub fn matches_cookie_header<'a>(&self, value: &'a [u8]) -> Option<&'a [u8]> {
         let mut rest = value;
         loop {
@@ -91,14 +92,14 @@ impl PersonalCookies {
         }
     }
 
-    /// The name in the value of a `Set-Cookie` field (RFC 6265 §4.1) if it is personal; also where the field deletes
-    /// the cookie, for then the page was made for someone who had it.
+    /// Returns the name in the value of a `Set-Cookie` field (RFC 6265 §4.1) if it is personal. This includes fields
+    /// that delete the cookie, because the page was generated for a visitor with the cookie.
     pub fn matches_set_cookie<'a>(&self, value: &'a [u8]) -> Option<&'a [u8]> {
         let pair = skip_space(value.split(|byte| *byte == b';').next().unwrap_or_default());
         self.0.first[usize::from(*pair.first()?)].then(|| self.matching_name(pair)).flatten()
     }
 
-    /// The name of a `name=value` pair, or of a pair without `=`, if a pattern matches it.
+    /// Returns the name of a `name=value` pair, or of a pair without `=`, if a pattern matches it.
     fn matching_name<'a>(&self, pair: &'a [u8]) -> Option<&'a [u8]> {
         let name = &pair[..memchr::memchr(b'=', pair).unwrap_or(pair.len())];
         if !name.contains(&b'%') {
@@ -121,7 +122,7 @@ impl PersonalCookies {
     }
 }
 
-/// `value` behind its white space, as C's `isspace` and so PHP sees it.
+/// Returns `value` without leading white space as defined by C's `isspace`, which PHP uses.
 fn skip_space(mut value: &[u8]) -> &[u8] {
     while let [b'\t'..=b'\r' | b' ', rest @ ..] = value {
         value = rest;

@@ -1,56 +1,56 @@
-//! Reasons why an answer is not stored, and what each says of the page.
+//! Reasons why a response is not stored, and their consequences for the stored page.
 
-/// Why an answer is not stored.
+/// Reason why a response is not stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Refusal {
-    /// The origin was asked with a method whose answer is not a page: HEAD, or none of `*_cache_methods`.
+    /// The response to this method cannot be stored: HEAD, or a method not in `*_cache_methods`.
     Method,
-    /// The status is no page of its own: interim, 304, or 206 but for a piece (RFC 9111 §3).
+    /// The status cannot be stored: interim, 304, or 206 except for slices (RFC 9111 §3).
     Status,
-    /// The request carried a personal cookie.
+    /// The request had a personal cookie.
     PersonalRequest,
-    /// The request had `Authorization` and the answer does not allow sharing (RFC 9111 §3.5).
+    /// The request had `Authorization` and the response does not allow sharing (RFC 9111 §3.5).
     Authorization,
-    /// `Cache-Control: private`; no directive overrides it.
+    /// `Cache-Control: private`; cannot be overridden by a directive.
     Private,
-    /// `Set-Cookie` names a personal cookie; no directive overrides it.
+    /// `Set-Cookie` sets a personal cookie; cannot be overridden by a directive.
     PersonalCookie,
-    /// `Set-Cookie`, where it is not ignored.
+    /// `Set-Cookie`, unless it is ignored.
     SetCookie,
-    /// `Vary: *`, or a `Vary` that is too long to keep.
+    /// `Vary: *`, or a `Vary` that is too long to store.
     Vary,
     /// `*_no_cache`.
     NoCache,
     /// `X-Accel-Expires` of 0 or in the past.
     XAccelExpires,
-    /// `Surrogate-Control` or `X-LiteSpeed-Cache-Control`, where it is announced that they are obeyed.
+    /// `Surrogate-Control` or `X-LiteSpeed-Cache-Control`, if support for them is announced to the origin.
     Accelerator,
     /// `Cache-Control: no-store` or `no-cache`.
     CacheControl,
     /// `max-age=0`, or `Expires` in the past.
     Expired,
-    /// Neither the answer nor `*_cache_valid` gives a validity.
+    /// Neither the response nor `*_cache_valid` defines a validity.
     NoValidity,
-    /// A server error, while a usable page is stored.
+    /// A server error while a usable page is stored.
     ServerError,
-    /// The status says something of the request (400, 405, 411 to 417, 431, 501), and no `*_cache_valid` names it.
+    /// The status concerns the request (400, 405, 411 to 417, 431, 501) and is not listed in `*_cache_valid`.
     RequestError,
-    /// An error of the client's (4xx) in answer to a request so large that origins commonly refuse it.
+    /// A client error (4xx) for a request so large that origins commonly reject it.
     LargeRequest,
     /// Fewer requests than `*_cache_min_uses`.
     MinUses,
 }
 
-/// How long an uncacheable verdict is remembered (hit-for-miss), in ms.
+/// Time for which an uncacheable result is remembered (hit-for-miss), in ms.
 ///
-/// While it is remembered, requests for the key go to the origin side by side; when it is forgotten, one leads again and
-/// the others wait for its head. With an origin of 300 ms that wait reaches at most a seventh of the visitors. Varnish
-/// remembers for two minutes: but a page that turns cacheable (a plugin's one-off cookie, a first visit) would stand
-/// unprotected for as long, and two seconds of a rush is what php-fpm's backlog takes.
+/// During this time, requests for the key are sent to the origin in parallel. Afterwards one request leads again and
+/// the others wait for its response head. With an origin of 300 ms, this wait affects at most a seventh of the
+/// visitors. Varnish remembers for two minutes, but a page that becomes cacheable (after a one-off cookie of a plugin,
+/// or a first visit) would be unprotected for that time. Two seconds of peak traffic fit into the backlog of php-fpm.
 const HIT_FOR_MISS_MS: u64 = 2_000;
 
 impl Refusal {
-    /// A word for logs and explanations.
+    /// Returns a word for logs and explanations.
     pub const fn as_str(self) -> &'static str {
         match self {
             Refusal::Method => "method",
@@ -74,7 +74,7 @@ impl Refusal {
         }
     }
 
-    /// Whether the answer may hold what belongs to one visitor.
+    /// Returns whether the response may contain data of a single visitor.
     pub const fn protects_visitors(self) -> bool {
         matches!(
             self,
@@ -86,13 +86,13 @@ impl Refusal {
         )
     }
 
-    /// Whether the reason holds for the page whoever asks: then this answer takes back the stored page, which must not be served
-    /// stale any more. The others say something of this very request alone (its method, its cookies, its
-    /// name and password, its number, a part that it asked for), or of the origin's health: by these, any visitor could have
-    /// pages removed, and a failure would remove what is kept for failures (RFC 9111 §4.2.4).
+    /// Returns whether the reason concerns the page, independent of the visitor. Then the response invalidates the
+    /// stored page, which must not be served stale any more. The other reasons concern only this request (its method,
+    /// cookies, `Authorization`, count, or requested range) or the health of the origin. If these invalidated pages,
+    /// any visitor could remove pages, and a failure would remove the pages stored for failures (RFC 9111 §4.2.4).
     ///
-    /// RFC 9111 §4.3.3 has a full response to a validation replace what is stored, and §3 says when it may not be stored
-    /// itself: `no-store`, `private` (§5.2.2.5, §5.2.2.7), no freshness (§4.2.1).
+    /// By RFC 9111 §4.3.3, a full response to a validation replaces the stored page. §3 defines when the response
+    /// itself must not be stored: `no-store`, `private` (§5.2.2.5, §5.2.2.7), no freshness (§4.2.1).
     pub const fn is_of_the_page(self) -> bool {
         match self {
             Refusal::Private
@@ -116,14 +116,15 @@ impl Refusal {
         }
     }
 
-    /// Whether the answer says something of the request that was sent and nothing of the page: each waiter then asks for itself,
-    /// and stored pages stay.
+    /// Returns whether the response concerns only the sent request and not the page. Then each waiting request is sent
+    /// to the origin itself, and stored pages remain.
     pub const fn is_of_the_request(self) -> bool {
         matches!(self, Refusal::RequestError | Refusal::LargeRequest)
     }
 
-    /// How long to remember for the key that its answers are not stored, in ms; 0 where the verdict says nothing of the
-    /// next request: it hangs on this request's own method, cookies or number, or on a failure that may be over.
+    /// Returns the time for which to remember that responses for the key are not stored, in ms. Returns 0 if the reason
+    /// does not apply to the next request: it depends on the method, cookies or count of this request, or on a failure
+    /// that may be over.
     pub const fn hit_for_miss_ms(self) -> u64 {
         match self {
             Refusal::Method

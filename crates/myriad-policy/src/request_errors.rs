@@ -1,26 +1,26 @@
-//! Errors that say something of the request that was sent, not of the page: stored, they would be everybody's.
+//! Errors that concern the request that was sent, not the page. If they were stored, all visitors would receive them.
 //!
-//! A visitor brings them about with what is not in the key: a field that is too long, one that an origin or its firewall
-//! refuses, a condition. The statuses that mean this by themselves are stored only by their own name; others, 403 or
-//! 404, not for a request that is larger than origins commonly take.
+//! A client causes them with data that is not in the key: a field that is too long or rejected by an origin or its
+//! firewall, or a precondition. Statuses with this meaning are stored only if they are listed explicitly; others, such
+//! as 403 or 404, are not stored for requests larger than origins commonly accept.
 
 use myriad_http::Fields;
 
 use crate::{Rules, StatusMatch};
 
-/// Whether `*_cache_valid` names the status.
+/// Returns whether `*_cache_valid` lists the status.
 pub(crate) fn is_named(status: u16, rules: &Rules) -> bool {
     rules.valid.iter().any(|rule| rule.status == StatusMatch::Code(status))
 }
 
-/// The most bytes of a request's fields, and of any one, that are sure to be taken everywhere: half of what origins
-/// commonly take (8 KB in nginx, Apache, Tomcat and Jetty), since this server adds fields of its own.
+/// Maximum size of a request's fields, and of a single field, that all origins accept, in bytes: half of the common
+/// limit (8 KB in nginx, Apache, Tomcat and Jetty), because this server adds fields.
 const BYTES_AT_MOST: usize = 4 << 10;
 
-/// The most fields, by the same reckoning: Apache takes 100.
+/// Maximum number of fields, by the same reasoning: Apache accepts 100.
 const FIELDS_AT_MOST: usize = 50;
 
-/// Whether a request with these fields is so large that an origin may refuse it for that alone.
+/// Returns whether a request with these fields is so large that an origin may reject it for its size.
 pub fn is_large_request(fields: &Fields) -> bool {
     // `name: value` CRLF
     let bytes = || fields.iter().map(|(name, value)| name.len() + value.len() + 4).sum::<usize>();

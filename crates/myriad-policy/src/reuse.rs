@@ -1,62 +1,64 @@
-//! Whether a stored page may be served.
+//! Decides whether a stored page may be served.
 
 use crate::{CacheStatus, Lifetime, Rules};
 
-/// The facts of a page that is stored under a key.
+/// Facts about a stored page.
 #[derive(Clone, Copy, Debug)]
 pub struct StoredFacts {
-    /// How long it is of use.
+    /// Lifetime.
     pub lifetime: Lifetime,
-    /// Whether the page has an `ETag` of the origin's or a `Last-Modified`, so that the origin can confirm it.
+    /// True if the page has an `ETag` of the origin or a `Last-Modified`, so that the origin can validate it.
     pub validators: bool,
-    /// Whether it was marked as invalid (RFC 9111 §4.4): it has to be fetched before it is shown again, and may stand in for
-    /// a fetch that fails.
+    /// True if the page was invalidated (RFC 9111 §4.4): it must be fetched before it is served again, but may be
+    /// served after a failed fetch.
     pub invalid: bool,
 }
 
-/// How a refresh failed.
+/// Cause of a failed refresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Failure {
-    /// No connection, or one that broke.
+    /// No connection, or a connection that failed.
     Error,
-    /// The origin took too long.
+    /// The origin timed out.
     Timeout,
-    /// An empty or unreadable answer.
+    /// An empty or invalid response.
     InvalidHeader,
-    /// An answer of this status.
+    /// A response with this status.
     Http(u16),
-    /// None was asked for: this server keeps requests from its origin for now, and would answer with this status.
+    /// No request was sent: this server currently limits requests to its origin, and would respond with this status.
     NotAsked(u16),
 }
 
-/// The verdict on a stored page.
+/// Decision about a stored page.
 ///
 /// ```text
 ///   fresh, not invalid -----------------------------------> Serve(Hit)
 ///   expired, not invalid
 ///           -- another request refreshes, stale allowed --> Serve(Updating)
-///           -- nobody does, background update allowed ----> ServeStaleAndRefresh
+///           -- no refresh, background update allowed -----> ServeStaleAndRefresh
 ///           -- else --------------------------------------> Fetch --- fails, stale allowed --> Serve(Stale)
 ///                                                                 `-- fails ------------------> PassFailure
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reuse {
-    /// Serve it.
+    /// Serve the page with this status.
     Serve(CacheStatus),
-    /// Serve it as [`CacheStatus::Stale`] and refresh it in the background (`*_cache_background_update`).
+    /// Serve the page as [`CacheStatus::Stale`] and refresh it in the background (`*_cache_background_update`).
     ServeStaleAndRefresh,
-    /// Fetch anew, or wait for who does; the status is [`CacheStatus::Expired`] if this request gets the answer.
+    /// Fetch the page, or wait for the request that fetches it. The status is [`CacheStatus::Expired`] if this request
+    /// receives the response.
     Fetch {
-        /// Ask the origin to confirm what is stored (`*_cache_revalidate`, RFC 9111 §4.3.1).
+        /// Send a conditional request to validate the stored page (`*_cache_revalidate`, RFC 9111 §4.3.1).
         conditional: bool,
     },
-    /// The refresh failed and the page must not stand in: the visitor sees the failure.
+    /// The refresh failed and the stored page must not be served: the client receives the failure.
     PassFailure,
 }
 
-/// Judges a stored page at `now` (ms since the epoch).
+/// Decides about a stored page at `now` (ms since the epoch).
 ///
-/// `updating` tells whether another request is refreshing it; `failure` how a refresh by this request ended, if it did.
+/// `updating` is true if another request is refreshing it. `failure` is the failure of a refresh by this request, if
+/// any.
 pub fn reuse(
     stored: &StoredFacts,
     rules: &Rules,
@@ -82,14 +84,14 @@ pub fn reuse(
     Reuse::Fetch { conditional: rules.revalidate && stored.validators }
 }
 
-/// `*_cache_use_stale updating`, or the origin's own `stale-while-revalidate` (RFC 5861 §3).
+/// Checks `*_cache_use_stale updating` and the origin's `stale-while-revalidate` (RFC 5861 §3).
 fn may_serve_while_updating(lifetime: &Lifetime, rules: &Rules, now: u64) -> bool {
     let by_rule = rules.use_stale.updating && within(lifetime, rules.grace.refresh_ms, now);
     !lifetime.must_revalidate && (by_rule || now < lifetime.stale_updating_until)
 }
 
-/// `*_cache_use_stale error | timeout | …`, or the origin's own `stale-if-error`. That speaks of 500, 502, 503 and 504 and
-/// of failures that amount to them (RFC 5861 §4); nginx heeds it for failures alone, and leaves statuses to its
+/// Checks `*_cache_use_stale error | timeout | …` and the origin's `stale-if-error`. The latter covers 500, 502, 503
+/// and 504 and equivalent failures (RFC 5861 §4). nginx obeys it only for failures; statuses are configured by its
 /// directive.
 fn may_serve_on_failure(lifetime: &Lifetime, rules: &Rules, now: u64, failure: Failure) -> bool {
     let by_rule = match failure {
@@ -97,7 +99,8 @@ fn may_serve_on_failure(lifetime: &Lifetime, rules: &Rules, now: u64, failure: F
         Failure::Timeout => rules.use_stale.timeout,
         Failure::InvalidHeader => rules.use_stale.invalid_header,
         Failure::Http(status) => rules.use_stale.on_status(status),
-        // Ours: whoever has the page stand in for an origin that fails, or is slow, wants it here too.
+        // Specific to Myriad: a configuration that allows stale pages for failing or slow origins also allows them
+        // here.
         Failure::NotAsked(status) => {
             rules.use_stale.error || rules.use_stale.timeout || rules.use_stale.on_status(status)
         }

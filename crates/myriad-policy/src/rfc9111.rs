@@ -1,7 +1,7 @@
-//! Freshness by RFC 9111, for places with `cache_rfc9111 on`, where it differs from nginx.
+//! Freshness by RFC 9111, for locations with `cache_rfc9111 on`, where it differs from nginx.
 //!
-//! The origin's own `X-Accel-Expires` and the configuration's `*_cache_valid` keep their ranks: the first is for an
-//! accelerator alone, the second stands where the answer says nothing.
+//! `X-Accel-Expires` of the origin and `*_cache_valid` of the configuration retain their priority: the former is only
+//! meant for accelerators, the latter applies if the response has no validity.
 
 use myriad_calendar::parse_http_date;
 use myriad_http::cache_control::CacheControl;
@@ -12,15 +12,15 @@ use crate::stale_windows::stale_windows;
 use crate::validity::{Freshness, Source, is_private, lifetime};
 use crate::{Invalidate, Refusal, Rules};
 
-/// The longest heuristic validity: RFC 9111 §4.2.2 asks for a bound and suggests none; a day keeps a page that was last
-/// touched years ago from staying for months.
+/// Maximum heuristic validity. RFC 9111 §4.2.2 requires a bound without recommending a value. With one day, a page that
+/// was modified years ago is not stored for months.
 pub(crate) const HEURISTIC_MAX_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// Field for this cache alone, ahead of those for all that stand before an origin.
+/// Field for this cache only, with priority over the field for all caches in front of an origin.
 const OWN: &[u8] = b"Myriad-Cache-Control";
 
-/// The cache control that holds for this cache: `Myriad-Cache-Control`, else `CDN-Cache-Control`, where it is there and sound, and
-/// `Cache-Control` and `Expires` count for nothing then (RFC 9213 §2.2); `private` in either stays what it is.
+/// Cache control for this cache: `Myriad-Cache-Control`, or else `CDN-Cache-Control`, if present and valid. Then
+/// `Cache-Control` and `Expires` are ignored (RFC 9213 §2.2), except that `private` in either remains effective.
 #[derive(Clone, Debug)]
 pub(crate) struct Control {
     pub(crate) control: CacheControl,
@@ -36,7 +36,7 @@ impl Control {
         });
         match targeted {
             Some(mut control) => {
-                // No directive of ours overrides `private`, nor does another field.
+                // Neither a directive nor another field overrides `private`.
                 control.private |= is_private(&plain());
                 Control { control, targeted: true }
             }
@@ -45,10 +45,10 @@ impl Control {
     }
 }
 
-/// How long an answer is fresh: judges its time, and the directives of its origin about storing.
+/// Returns how long a response is fresh, by its validity and the origin's directives about storing.
 ///
-/// `delay_ms` is the time from asking to the head. An answer that is not fresh is still of use where the origin can confirm
-/// it later (RFC 9111 §4.3): then it has expired already when it is stored.
+/// `delay_ms` is the time from the request to the response head. A response that is not fresh is still useful if the
+/// origin can validate it later (RFC 9111 §4.3). It is then stored as expired.
 pub(crate) fn freshness(
     status: u16,
     fields: &Fields,
@@ -94,7 +94,7 @@ pub(crate) fn freshness(
     })
 }
 
-/// The lifetime in ms that the answer, the configuration or a heuristic gives; none where nothing does.
+/// Returns the lifetime in ms from the response, the configuration or a heuristic; `None` if none applies.
 fn own_lifetime(
     status: u16,
     fields: &Fields,
@@ -108,7 +108,7 @@ fn own_lifetime(
     if !said.targeted
         && let Some(value) = fields.known(Known::Expires).filter(|_| !rules.ignore.expires)
     {
-        // By the origin's own clock (RFC 9111 §4.2.1); a value that is no date has expired (RFC 9111 §5.3).
+        // Relative to the clock of the origin (RFC 9111 §4.2.1). An invalid date means expired (RFC 9111 §5.3).
         let expires_ms = parse_http_date(value, now / 1000).unwrap_or(0).saturating_mul(1000);
         return Some((expires_ms.saturating_sub(date_ms(fields, now)), Source::Expires));
     }
@@ -118,20 +118,20 @@ fn own_lifetime(
     heuristic_ms(status, fields, &said.control, now).map(|valid| (valid, Source::Heuristic))
 }
 
-/// The age of an answer when its head was here (RFC 9111 §4.2.3), in ms.
+/// Returns the age of a response when its head arrived (RFC 9111 §4.2.3), in ms.
 pub(crate) fn initial_age_ms(fields: &Fields, now: u64, delay_ms: u64) -> u64 {
     let apparent = now.saturating_sub(date_ms(fields, now));
-    // A date has no fraction of a second: less than a second is no age.
+    // A date has no fraction of a second, so less than a second is ignored.
     let apparent = apparent / 1000 * 1000;
     apparent.max(said_age_ms(fields).unwrap_or(0).saturating_add(delay_ms))
 }
 
-/// The age in ms that an answer says it has.
+/// Returns the age of a response by its `Age` field, in ms.
 pub(crate) fn said_age_ms(fields: &Fields) -> Option<u64> {
     Some(fields.known(Known::Age).and_then(age_s)?.saturating_mul(1000))
 }
 
-/// `Age`: the first of several values counts; a value that is no number is ignored (RFC 9111 §5.1).
+/// Parses `Age`: the first of several values is used; an invalid number is ignored (RFC 9111 §5.1).
 fn age_s(value: &[u8]) -> Option<u64> {
     let first = value.split(|byte| *byte == b',').next().unwrap_or_default().trim_ascii();
     let number = |sum: u64, byte: &u8| sum.saturating_mul(10).saturating_add(u64::from(byte - b'0'));
@@ -143,8 +143,8 @@ fn date_ms(fields: &Fields, now: u64) -> u64 {
     date.map_or(now, |seconds| seconds.saturating_mul(1000))
 }
 
-/// A tenth of the time since `Last-Modified` (RFC 9111 §4.2.2), for the statuses that RFC 9110 §15.1 lists and for answers
-/// that are marked `public`.
+/// Returns a tenth of the time since `Last-Modified` (RFC 9111 §4.2.2), for the statuses that RFC 9110 §15.1 lists and
+/// for responses marked as `public`.
 fn heuristic_ms(status: u16, fields: &Fields, control: &CacheControl, now: u64) -> Option<u64> {
     let by_default = matches!(status, 200 | 203 | 204 | 300 | 301 | 308 | 404 | 405 | 410 | 414 | 501);
     if !by_default && !control.public {
@@ -155,8 +155,9 @@ fn heuristic_ms(status: u16, fields: &Fields, control: &CacheControl, now: u64) 
     Some((untouched / 10).min(HEURISTIC_MAX_MS))
 }
 
-/// `no-store`, which `must-understand` lifts for a status that is understood here; a status that is not may not be
-/// stored with it (RFC 9111 §5.2.2.3, §5.2.2.5).
+/// Returns whether the response must not be stored: `no-store`, unless `must-understand` is set and the status is
+/// understood here. With `must-understand`, a status that is not understood must not be stored (RFC 9111 §5.2.2.3,
+/// §5.2.2.5).
 fn forbids_storing(control: &CacheControl, status: u16) -> bool {
     if control.must_understand {
         return !is_understood(status);
@@ -164,7 +165,7 @@ fn forbids_storing(control: &CacheControl, status: u16) -> bool {
     control.no_store
 }
 
-/// The statuses whose meaning for caches is known here.
+/// Returns whether the caching requirements of the status are implemented.
 fn is_understood(status: u16) -> bool {
     matches!(
         status,
@@ -172,21 +173,21 @@ fn is_understood(status: u16) -> bool {
     )
 }
 
-/// RFC 9111 §4.2.4, §5.2.2.2, §5.2.2.8, §5.2.2.10.
+/// Returns whether stale responses are forbidden (RFC 9111 §4.2.4, §5.2.2.2, §5.2.2.8, §5.2.2.10).
 fn forbids_stale(control: &CacheControl) -> bool {
     control.must_revalidate || control.proxy_revalidate || control.s_maxage.is_some()
 }
 
-/// The pages that an answer invalidates.
+/// Pages that a response invalidates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Invalidated {
-    /// The pages that `Location` and `Content-Location` name: they are to be fetched before they are shown again.
+    /// Pages named by `Location` and `Content-Location`: they must be fetched before they are served again.
     Named,
-    /// These and the page of the request's own URI: they are removed.
+    /// These pages, and the page of the request's own URI, which is removed.
     All,
 }
 
-/// The pages that the answer to a request with an unsafe method, known or not, invalidates (RFC 9111 §4.4).
+/// Returns the pages that the response to a request with an unsafe method, known or not, invalidates (RFC 9111 §4.4).
 pub fn invalidates(method: Method, status: u16, rules: &Rules) -> Option<Invalidated> {
     let safe = matches!(method, Method::Get | Method::Head | Method::Options | Method::Trace);
     match rules.invalidate {
@@ -196,8 +197,8 @@ pub fn invalidates(method: Method, status: u16, rules: &Rules) -> Option<Invalid
     }
 }
 
-/// Whether a visitor asks for stored pages only (`only-if-cached`, RFC 9111 §5.2.1.7). It is the one directive of a visitor
-/// that is obeyed, because it never makes the origin work.
+/// Returns whether the client requests only stored pages (`only-if-cached`, RFC 9111 §5.2.1.7). No other cache
+/// directive of clients is obeyed; this one never causes work for the origin.
 pub fn wants_stored_only(fields: &Fields) -> bool {
     fields.has(Known::CacheControl)
         && CacheControl::parse(fields.known_all(Known::CacheControl)).only_if_cached

@@ -1,58 +1,60 @@
-//! The rules of a location's `*_cache_*` directives, whatever the protocol of its origin.
+//! Rules of a location's `*_cache_*` directives, independent of the origin's protocol.
 
 use myriad_http::Method;
 
 use crate::request_status::is_of_the_request;
 use crate::{ImpersonalCookies, PersonalCookies, SharedFetch};
 
-/// The cache directives of one location, resolved.
+/// Resolved cache directives of a location.
 #[derive(Clone, Debug)]
 pub struct Rules {
-    /// `*_cache_valid`, in source order: the first entry that matches decides.
+    /// `*_cache_valid`, in source order; the first matching entry applies.
     pub valid: Vec<ValidFor>,
     /// `*_ignore_headers`.
     pub ignore: IgnoreHeaders,
     /// `*_cache_methods`.
     pub methods: Methods,
-    /// `*_cache_min_uses`: how many requests a key needs before an answer is stored.
+    /// `*_cache_min_uses`: number of requests for a key before a response is stored.
     pub min_uses: u64,
     /// `*_cache_use_stale`.
     pub use_stale: UseStale,
-    /// `*_cache_lock*`; `None` where it is off.
+    /// `*_cache_lock*`; `None` if disabled.
     pub lock: Option<LockRules>,
     /// `*_cache_background_update`.
     pub background_update: bool,
     /// `*_cache_revalidate`.
     pub revalidate: bool,
-    /// `personal_cookies`: whose bearer neither reads nor fills a shared page.
+    /// `personal_cookies`: requests with such a cookie neither read nor fill shared pages.
     pub personal: PersonalCookies,
-    /// `impersonal_cookies`: a stored page leaves these out of itself.
+    /// `impersonal_cookies`: cookies that are omitted from stored pages.
     pub impersonal: ImpersonalCookies,
-    /// Whether the key holds `$http_authorization` or `$remote_user`, so that each visitor has pages of their own.
+    /// True if the key contains `$http_authorization` or `$remote_user`, so that each user has separate pages.
     pub authorization_in_key: bool,
-    /// `cache_rfc9111`: what RFC 9111 adds against nginx's behaviour.
+    /// `cache_rfc9111`: applies RFC 9111 where nginx differs from it.
     pub rfc9111: bool,
-    /// `cache_device_class`: what varies by `User-Agent` has a variant for each class of device.
+    /// `cache_device_class`: pages that vary by `User-Agent` have one variant per device class.
     pub device_class: bool,
-    /// Which fields for accelerators the requests to the origin announce that this one obeys.
+    /// Fields for accelerators whose support is announced to the origin.
     pub announced: Announced,
-    /// `shared_fetch_headers`: what the origin of a page for everybody is told of the visitor who caused its fetch.
+    /// `shared_fetch_headers`: request fields that are sent to the origin when a shared page is fetched.
     pub shared_fetch: SharedFetch,
-    /// `*_cache_stale`: how long after its validity a page may serve stale.
+    /// `*_cache_stale`: time after its validity during which a page may be served stale.
     pub grace: Grace,
-    /// `*_cache_invalidate`: what the answer to an unsafe method makes of stored pages; `cache_rfc9111` implies
+    /// `*_cache_invalidate`: effect of a response to an unsafe method on stored pages. `cache_rfc9111` implies
     /// [`Invalidate::Everything`].
     pub invalidate: Invalidate,
-    /// `*_cache_negative`: statuses that are stored for so long, in ms, though the answer says that it is not to be stored.
+    /// `*_cache_negative`: statuses that are stored although the response forbids storing or has no validity, each with
+    /// its validity in ms.
     pub negative: Vec<(u16, u64)>,
     /// `*_hide_header`, in lower case.
     pub hide: Vec<Box<[u8]>>,
-    /// `*_pass_header`, in lower case; never brings back hop-by-hop fields or `Set-Cookie` in a stored page.
+    /// `*_pass_header`, in lower case; never restores hop-by-hop fields or `Set-Cookie` in a stored page.
     pub pass: Vec<Box<[u8]>>,
 }
 
 impl Default for Rules {
-    /// nginx's defaults, but for the lock, which is on: one origin request per page; and the personal cookies.
+    /// Returns nginx's defaults, except that the lock is on (one origin request per page), and with the personal
+    /// cookies.
     fn default() -> Rules {
         Rules {
             valid: Vec::new(),
@@ -80,7 +82,7 @@ impl Default for Rules {
 }
 
 impl Rules {
-    /// Which entry of [`Rules::valid`] is for `status`.
+    /// Returns the index of the entry of [`Rules::valid`] that matches `status`.
     pub fn valid_at(&self, status: u16) -> Option<usize> {
         self.valid.iter().position(|rule| match rule.status {
             StatusMatch::Code(code) => code == status,
@@ -88,43 +90,43 @@ impl Rules {
         })
     }
 
-    /// The validity that `*_cache_valid` gives to `status`, in ms; `None` where no entry matches.
+    /// Returns the validity of `status` by `*_cache_valid`, in ms; `None` if no entry matches.
     ///
-    /// `any` reaches neither server errors nor those that say something of the request: they need their own code.
+    /// `any` matches neither server errors nor statuses that concern the request. These must be listed by code.
     pub fn valid_for(&self, status: u16) -> Option<u64> {
         self.valid_at(status).map(|at| self.valid[at].ms)
     }
 }
 
-/// Which fields for accelerators a place obeys, as its requests to the origin announce it.
+/// Fields for accelerators whose support is announced to the origin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Announced {
-    /// The device token by which `Surrogate-Capability` names this server: directives for other tokens are not for it. None
-    /// where nothing is announced.
+    /// Device token of this server in `Surrogate-Capability`. Directives for other tokens are ignored. `None` if
+    /// support is not announced.
     pub surrogate: Option<Box<[u8]>>,
-    /// Whether `X-LSCACHE` tells the application that its fields for LiteSpeed's cache are obeyed.
+    /// True if `X-LSCACHE` announces to the application that its fields for LiteSpeed's cache are obeyed.
     pub litespeed: bool,
 }
 
-/// One status of a `*_cache_valid`. A directive without codes stands for 200, 301 and 302: three entries.
+/// Status and validity of a `*_cache_valid`. A directive without codes results in three entries: 200, 301 and 302.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ValidFor {
-    /// Which answers.
+    /// Matching statuses.
     pub status: StatusMatch,
-    /// For how long, in ms; 0 for not at all.
+    /// Validity in ms; 0 means not stored.
     pub ms: u64,
 }
 
-/// Which statuses a [`ValidFor`] speaks of.
+/// Statuses that a [`ValidFor`] matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatusMatch {
     /// `any`.
     Any,
-    /// This one.
+    /// A single status.
     Code(u16),
 }
 
-/// `*_ignore_headers`: response fields that do not decide about caching.
+/// `*_ignore_headers`: response fields that are ignored for caching.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IgnoreHeaders {
     /// `Cache-Control`, except for `private`.
@@ -139,7 +141,7 @@ pub struct IgnoreHeaders {
     pub x_accel_expires: bool,
 }
 
-/// `*_cache_methods`. GET and HEAD always count.
+/// `*_cache_methods`. GET and HEAD are always included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Methods {
     /// `POST`.
@@ -147,7 +149,7 @@ pub struct Methods {
 }
 
 impl Methods {
-    /// Whether requests with `method` use the cache.
+    /// Returns whether requests with `method` use the cache.
     pub const fn contains(self, method: Method) -> bool {
         match method {
             Method::Get | Method::Head => true,
@@ -157,16 +159,16 @@ impl Methods {
     }
 }
 
-/// `*_cache_use_stale`: when an expired page may still be served.
+/// `*_cache_use_stale`: conditions under which an expired page may be served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UseStale {
-    /// `error`: no connection, or one that broke.
+    /// `error`: no connection, or a connection that failed.
     pub error: bool,
     /// `timeout`.
     pub timeout: bool,
-    /// `invalid_header`: an empty or unreadable answer.
+    /// `invalid_header`: an empty or invalid response.
     pub invalid_header: bool,
-    /// `updating`: another request refreshes the page.
+    /// `updating`: another request is refreshing the page.
     pub updating: bool,
     /// `http_500`.
     pub http_500: bool,
@@ -185,7 +187,7 @@ pub struct UseStale {
 }
 
 impl UseStale {
-    /// Everything but `http_403`, `http_404` and `http_429`: what the presets say.
+    /// All conditions except `http_403`, `http_404` and `http_429`; used by the presets.
     pub const FAILURES: UseStale = UseStale {
         error: true,
         timeout: true,
@@ -200,7 +202,7 @@ impl UseStale {
         http_429: false,
     };
 
-    /// Whether an origin's answer of this status lets an expired page be served in its place.
+    /// Returns whether an expired page may be served instead of an origin's response with this status.
     pub const fn on_status(self, status: u16) -> bool {
         match status {
             500 => self.http_500,
@@ -215,48 +217,50 @@ impl UseStale {
     }
 }
 
-/// `*_cache_stale`: how long after its validity a page may serve stale under [`Rules::use_stale`], in ms; `u64::MAX` for as
-/// long as `inactive` leaves it. nginx knows no bound but that.
+/// `*_cache_stale`: time after its validity during which a page may be served stale under [`Rules::use_stale`], in ms;
+/// `u64::MAX` until `inactive` evicts the page. nginx has no other limit than that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grace {
-    /// While it is refreshed: nobody waits, and the page is outdated.
+    /// During a refresh: no request waits, but the page is outdated.
     pub refresh_ms: u64,
-    /// When its refresh fails: the page is better than nothing.
+    /// After a failed refresh: an outdated page is better than an error.
     pub failure_ms: u64,
 }
 
 impl Default for Grace {
-    /// Ten minutes bridge the pause between two visitors of a page that is asked for now and then; the first visitor of a
-    /// quiet site waits rather than sees what was so yesterday.
+    /// Ten minutes cover the pause between two requests for a page with occasional traffic. On a site with little
+    /// traffic, the first visitor waits instead of receiving yesterday's page.
     fn default() -> Grace {
         Grace { refresh_ms: 10 * 60 * 1000, failure_ms: u64::MAX }
     }
 }
 
-/// `*_cache_invalidate`: what the answer to a request with an unsafe method makes of stored pages (RFC 9111 §4.4).
+/// `*_cache_invalidate`: effect of a response to a request with an unsafe method on stored pages (RFC 9111 §4.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Invalidate {
-    /// Nothing, as nginx.
+    /// No effect, as in nginx.
     #[default]
     Nothing,
-    /// The page that a redirect leads to has to be fetched before it is shown again.
+    /// The target page of a redirect must be fetched before it is served again.
     Redirects,
-    /// As RFC 9111 has it: the page of the request's own URI goes, and those that `Location` and `Content-Location` name.
+    /// As in RFC 9111: the page of the request's own URI is removed, and pages named by `Location` and
+    /// `Content-Location` are invalidated.
     Everything,
 }
 
-/// `*_cache_lock on`: one origin request per key, the others wait.
+/// `*_cache_lock on`: one origin request per key, while other requests wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LockRules {
-    /// `*_cache_lock_timeout`, in ms: after it a waiter fetches for itself, and its answer is not stored. `None`: waits
-    /// for as long as the fetch runs.
+    /// `*_cache_lock_timeout`, in ms: a waiting request is then sent to the origin, and its response is not stored.
+    /// `None`: requests wait until the fetch is complete.
     pub timeout_ms: Option<u64>,
-    /// `*_cache_lock_age`, in ms: after it one more request may go to the origin. `None`: none does while the fetch runs.
+    /// `*_cache_lock_age`, in ms: then one more request may be sent to the origin. `None`: no other request is sent
+    /// while the fetch is running.
     pub age_ms: Option<u64>,
 }
 
 impl Default for LockRules {
-    /// Waits by event for as long as the fetch runs, bounded by the origin's own time-outs.
+    /// Waiting requests are notified when the fetch completes. The timeouts of the origin bound the wait.
     fn default() -> LockRules {
         LockRules { timeout_ms: None, age_ms: None }
     }

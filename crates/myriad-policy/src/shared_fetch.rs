@@ -1,74 +1,74 @@
-//! Shared fetches: what a fetch of a page for all visitors tells its origin of the one who caused it.
+//! Shared fetches: the request fields that are sent to the origin when a page is fetched for all visitors.
 //!
-//! An application may build a page by any field of a request, while the page's key holds few of them. So a shared fetch
-//! sends what is told apart, and nothing else: the fields of the built-in list (`shared_fetch.list` beside this file), those
-//! that the configuration names or the key holds, and those by which the stored page is known to vary, whose values make a
-//! variant of their own (RFC 9111 §4.1). No cookie goes but those in the key.
+//! An application may generate a page from any request field, while the key of the page contains few of them. A shared
+//! fetch therefore only sends fields that the cache distinguishes: the built-in list (`shared_fetch.list` in this
+//! folder), fields that the configuration lists or the key contains, and fields by which the stored page is known to
+//! vary, because their values select a variant (RFC 9111 §4.1). Only cookies in the key are sent.
 
 use myriad_http::{Fields, Known};
 
 use crate::vary::BY_DEVICE;
 use crate::{DeviceClass, VaryRule, languages};
 
-/// The built-in list, one field a line.
+/// Built-in list, one field per line.
 const BUILTIN: &str = include_str!("shared_fetch.list");
 
-/// The rules of a place on what its fetches tell their origin.
+/// Rules of a location for the request fields of shared fetches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SharedFetch {
-    /// `shared_fetch_headers`: whether a shared fetch sends listed fields only.
+    /// `shared_fetch_headers`: true if a shared fetch only sends listed fields.
     pub on: bool,
-    /// Names, in lower case, that the list gains: those of `shared_fetch_headers`, and those of fields whose value the key
-    /// holds as it was sent.
+    /// Names, in lower case, that are added to the list: those of `shared_fetch_headers`, and those of fields whose
+    /// unmodified value is in the key.
     pub fields: Vec<Box<[u8]>>,
-    /// Names of cookies whose value the key holds as it was sent.
+    /// Names of cookies whose unmodified value is in the key.
     pub cookies: Vec<Box<[u8]>>,
-    /// Whether the key follows from the visitor's browser, so that the origin is told of its class of devices.
+    /// True if the key depends on the visitor's browser, so that the device class is sent to the origin.
     pub device: bool,
-    /// Fields and cookies that the key holds in a normalised spelling.
+    /// Fields and cookies whose normalized value is in the key.
     pub keyed: Vec<KeyedInput>,
 }
 
-/// The fields that the origin is told in the place of a request's own.
+/// Fields that are sent to the origin instead of the fields of the request.
 #[derive(Debug)]
 pub struct Told {
-    /// The fields.
+    /// Fields.
     pub fields: Fields,
-    /// Which of them it is told because the stored page varies by them: the answer varies by them too, whether it says so
-    /// or not.
+    /// Fields that are only sent because the stored page varies by them. The response varies by them too, even without
+    /// a `Vary`.
     pub varies: VaryRule,
 }
 
-/// A field or a cookie that the key holds besides what `*_cache_key` says (`cache_key_field`, `cache_key_cookie`).
+/// Field or cookie that is added to the key of `*_cache_key` (`cache_key_field`, `cache_key_cookie`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyedInput {
-    /// Whether it is a cookie.
+    /// True for a cookie.
     pub cookie: bool,
-    /// Its name.
+    /// Name.
     pub name: Box<[u8]>,
-    /// The values that count, without regard to case; any other counts as none. Empty: every value of
-    /// [`KEYED_MAX`] bytes at most.
+    /// Accepted values, compared case-insensitively; other values are treated as absent. If empty, every value of at
+    /// most [`KEYED_MAX`] bytes is accepted.
     pub values: Vec<Box<[u8]>>,
 }
 
-/// The most bytes of a value that a key holds where none are listed.
+/// Maximum length of a value in the key if no values are listed, in bytes.
 const KEYED_MAX: usize = 128;
 
 impl SharedFetch {
-    /// Whether the origin is told the request as it came.
+    /// Returns whether the request is sent to the origin unmodified.
     pub fn is_everything_told(&self, device_class: bool) -> bool {
         !self.on && !device_class && self.keyed.is_empty()
     }
 
-    /// Whether a shared fetch would keep cookies of the request from its origin.
+    /// Returns whether a shared fetch would not send the cookies of the request to its origin.
     pub fn hides_cookies(&self, request: &Fields) -> bool {
         self.on && request.has(Known::Cookie) && !self.names(b"cookie")
     }
 
-    /// The fields that the origin is told in the place of the request's own; none where it is told those.
+    /// Returns the fields that are sent to the origin instead of the request's fields; `None` if these are sent
+    /// unmodified.
     ///
-    /// `varies` is the rule of the page that is stored, where it is known; `device_class` says that such pages vary by
-    /// classes of devices.
+    /// `varies` is the rule of the stored page, if known. `device_class` is true if such pages vary by device class.
     pub fn told(
         &self,
         request: &Fields,
@@ -122,13 +122,13 @@ impl SharedFetch {
         is_builtin(name, has_body) || self.names(name) || varies()
     }
 
-    /// Whether the key holds a field in a spelling of its own, so that it makes no variants besides.
+    /// Returns whether the key contains the normalized value of a field, so that it creates no variants.
     pub(crate) fn is_keyed(&self, name: &[u8]) -> bool {
         self.keyed.iter().any(|keyed| keyed.is_field(name))
     }
 
-    /// Adds the browser that stands for the visitor's; true where it is another than all others are told, since the stored
-    /// page varies by it.
+    /// Adds the `User-Agent` that represents the visitor's browser. Returns true if it differs from the default because
+    /// the stored page varies by device class.
     fn push_browser(&self, request: &Fields, varies: &VaryRule, told: &mut Fields) -> bool {
         let by_class = varies.by_device();
         let class = if by_class || self.device { DeviceClass::of(request) } else { DeviceClass::Desktop };
@@ -160,8 +160,9 @@ impl SharedFetch {
 }
 
 impl KeyedInput {
-    /// The value in the one spelling that the key and the origin get; empty for none. Of languages, the one of the list that
-    /// the visitor wants most (RFC 9110 §12.5.4), without a list all of them by their weights.
+    /// Returns the normalized value that is used in the key and sent to the origin; empty if absent. For languages, it
+    /// is the listed language that the visitor prefers most (RFC 9110 §12.5.4), or without a list all languages ordered
+    /// by weight.
     pub fn value(&self, request: &Fields) -> Vec<u8> {
         let is_language = !self.cookie && self.name.eq_ignore_ascii_case(b"accept-language");
         let sent = || request.known_all(Known::AcceptLanguage);
@@ -188,7 +189,7 @@ impl KeyedInput {
     }
 }
 
-/// Whether the built-in list has a field.
+/// Returns whether the built-in list contains a field.
 fn is_builtin(name: &[u8], has_body: bool) -> bool {
     let lines = BUILTIN.lines().map(|line| line.split('#').next().unwrap_or_default());
     let mut words = lines.map(str::split_ascii_whitespace);
@@ -204,12 +205,12 @@ fn push_unless_empty(name: &[u8], value: &[u8], told: &mut Fields) {
     }
 }
 
-/// The value of the first cookie of that name (RFC 6265 §4.2), as `$cookie_NAME` has it.
+/// Returns the value of the first cookie with this name (RFC 6265 §4.2), like `$cookie_NAME`.
 fn cookie<'a>(request: &'a Fields, name: &[u8]) -> Option<&'a [u8]> {
     request.known_all(Known::Cookie).find_map(|field| myriad_http::uri::cookie(field, name))
 }
 
-/// The languages in the one spelling that their variant is known by, so that no odd one reaches the origin.
+/// Adds the languages in the normalized form that identifies their variant, so that the origin only receives this form.
 fn push_languages(request: &Fields, told: &mut Fields) {
     match languages::ordered(request.known_all(Known::AcceptLanguage)) {
         Some(ordered) if !ordered.is_empty() => {
@@ -217,7 +218,7 @@ fn push_languages(request: &Fields, told: &mut Fields) {
             languages::write(ordered, &mut spelled);
             told.push_known(Known::AcceptLanguage, &spelled);
         }
-        // Too many to be told apart: the answer is not stored.
+        // With too many languages, the variants are not distinguished and the response is not stored.
         _ => request.known_all(Known::AcceptLanguage).for_each(|value| told.push(b"Accept-Language", value)),
     }
 }

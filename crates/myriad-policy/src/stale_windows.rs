@@ -1,4 +1,4 @@
-//! Stale windows: for how long an answer says that it may serve stale (RFC 5861).
+//! Stale windows: periods for which a response allows stale service (RFC 5861).
 
 use myriad_http::Fields;
 use myriad_http::cache_control::CacheControl;
@@ -6,8 +6,8 @@ use myriad_http::cache_control::CacheControl;
 use crate::validity::Source;
 use crate::{Rules, accelerator};
 
-/// `stale-while-revalidate` and `stale-if-error` in ms: nginx lets a page that may serve stale while it is refreshed also
-/// serve when the refresh fails. A word for accelerators alone takes the place of both.
+/// Returns `stale-while-revalidate` and `stale-if-error` in ms. As in nginx, a page that may be served stale during a
+/// refresh may also be served after a failed refresh. A field for accelerators replaces both.
 pub(crate) fn stale_windows(
     control: &CacheControl,
     source: Source,

@@ -1,26 +1,26 @@
-//! The value of `$upstream_cache_status`: what the cache did for a request.
+//! Value of `$upstream_cache_status`: the result of the cache lookup for a request.
 
 /// `$upstream_cache_status`, with nginx's meanings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CacheStatus {
-    /// Nothing was stored: the origin answered.
+    /// No page was stored; the response is from the origin.
     Miss,
-    /// The cache was passed by: a `*_cache_bypass` condition, a personal cookie, `Authorization`.
+    /// The cache was bypassed: a `*_cache_bypass` condition, a personal cookie, `Authorization`.
     Bypass,
-    /// The stored page had expired: the origin answered.
+    /// The stored page was expired; the response is from the origin.
     Expired,
-    /// An expired page was served because the origin failed, or while this request's refresh runs in the background.
+    /// An expired page was served because the origin failed, or because this request refreshes it in the background.
     Stale,
     /// An expired page was served because another request is refreshing it.
     Updating,
-    /// The origin confirmed an expired page with a 304, and it was served.
+    /// The origin validated an expired page with a 304, and it was served.
     Revalidated,
     /// A fresh page was served.
     Hit,
 }
 
 impl CacheStatus {
-    /// Every status, in nginx's order.
+    /// All statuses, in nginx's order.
     pub const ALL: [CacheStatus; 7] = [
         CacheStatus::Miss,
         CacheStatus::Bypass,
@@ -31,7 +31,7 @@ impl CacheStatus {
         CacheStatus::Hit,
     ];
 
-    /// The value of `$upstream_cache_status`.
+    /// Returns the value of `$upstream_cache_status`.
     pub const fn as_str(self) -> &'static str {
         match self {
             CacheStatus::Miss => "MISS",

@@ -1,11 +1,12 @@
-//! Which response fields a stored page keeps.
+//! Response fields that a stored page contains.
 
 use myriad_http::{Fields, Known};
 
 use crate::{Rules, Tags};
 
-/// Tells which fields of one answer are stored: never `Set-Cookie`, never hop-by-hop fields (RFC 9110 §7.6.1), neither
-/// `X-Accel-*` nor tags nor what `*_hide_header` names unless `*_pass_header` does, nor lengths, which belong to the encoding.
+/// Selects the fields of a response that are stored. Excluded are `Set-Cookie`, hop-by-hop fields (RFC 9110 §7.6.1),
+/// `X-Accel-*`, tags, fields in `*_hide_header` unless they are in `*_pass_header`, and lengths, which depend on the
+/// encoding.
 #[derive(Debug)]
 pub struct StoredFields<'a> {
     fields: &'a Fields,
@@ -13,17 +14,17 @@ pub struct StoredFields<'a> {
 }
 
 impl<'a> StoredFields<'a> {
-    /// Reads the answer's `Connection`, which may name more fields that end here.
+    /// Creates the selection for a response.
     pub fn new(fields: &'a Fields, rules: &'a Rules) -> StoredFields<'a> {
         StoredFields { fields, rules }
     }
 
-    /// The fields to store, in order, each with its well-known identity where it has one.
+    /// Iterates over the fields to store, in order, each with its [`Known`] value if it has one.
     pub fn iter(&self) -> impl Iterator<Item = (Option<Known>, &'a [u8], &'a [u8])> + '_ {
         self.fields.iter_known().filter(|(known, name, _)| self.keeps(*known, name))
     }
 
-    /// Whether a field of that name is stored.
+    /// Returns whether a field with this name is stored.
     pub fn keeps(&self, known: Option<Known>, name: &[u8]) -> bool {
         if known.is_some_and(never_stored) || self.named_in_connection(name) {
             return false;
@@ -42,7 +43,8 @@ impl<'a> StoredFields<'a> {
     }
 }
 
-/// Hop-by-hop fields (RFC 9110 §7.6.1, RFC 9111 §3.1), the visitor's own cookie, CGI's status line, and the length.
+/// Returns whether a field is never stored: hop-by-hop fields (RFC 9110 §7.6.1, RFC 9111 §3.1), cookies of the visitor,
+/// the status line of CGI, and the length.
 fn never_stored(known: Known) -> bool {
     matches!(
         known,
@@ -61,8 +63,9 @@ fn never_stored(known: Known) -> bool {
     )
 }
 
-/// Whether a field of a 304 takes the place of the stored one (RFC 9111 §3.2). Lengths and what describes the bytes do
-/// not: the bytes are those that were stored, and servers are known to send a 304 with the type of its error pages.
+/// Returns whether a field of a 304 replaces the stored field (RFC 9111 §3.2). Lengths and fields that describe the
+/// body do not, because the body remains that of the stored page, and some servers send a 304 with the type of their
+/// error pages.
 pub fn is_updated(known: Option<Known>) -> bool {
     !matches!(
         known,
@@ -70,7 +73,7 @@ pub fn is_updated(known: Option<Known>) -> bool {
     )
 }
 
-/// Fields that an origin means for the accelerator in front of it, which nginx hides from visitors.
+/// Returns whether a field is only meant for an accelerator. nginx does not send such fields to clients.
 fn for_the_accelerator(known: Known) -> bool {
     matches!(
         known,

@@ -1,4 +1,4 @@
-//! Entity tags of stored pages, and the answers to conditional requests (RFC 9110 §13).
+//! Entity tags of stored pages, and responses to conditional requests (RFC 9110 §13).
 
 mod entity_tag;
 
@@ -8,12 +8,12 @@ use myriad_http::{Fields, Known};
 
 pub use entity_tag::{Encoding, EntityTag};
 
-/// The validators of a page, in the encoding that is about to be served.
+/// Validators of a page in the encoding that will be served.
 #[derive(Clone, Copy, Debug)]
 pub struct StoredValidators<'a> {
-    /// The page's tag.
+    /// Entity tag of the page.
     pub tag: Option<&'a EntityTag>,
-    /// The encoding about to be served.
+    /// Encoding that will be served.
     pub encoding: Encoding,
     /// `Last-Modified`, in seconds since the epoch.
     pub last_modified_s: Option<u64>,
@@ -22,28 +22,28 @@ pub struct StoredValidators<'a> {
 /// nginx's `if_modified_since`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IfModifiedSince {
-    /// `off`: the page always counts as modified.
+    /// `off`: the page is always considered modified.
     Off,
-    /// `exact`: unmodified only if the times are the same.
+    /// `exact`: unmodified only if the times are equal.
     #[default]
     Exact,
-    /// `before`: unmodified if the page is not newer than the request's time.
+    /// `before`: unmodified if the page is not newer than the time in the request.
     Before,
 }
 
-/// The result of the conditions of a GET or HEAD request.
+/// Result of the preconditions of a GET or HEAD request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
-    /// No condition stands against serving the page.
+    /// No precondition prevents serving the page.
     Pass,
-    /// 304.
+    /// Respond with 304.
     NotModified,
-    /// 412.
+    /// Respond with 412.
     Failed,
 }
 
-/// Judges the conditions in the order of RFC 9110 §13.2.2, for a GET or HEAD whose answer would be a 200. `now_s` is
-/// needed for dates with two-digit years.
+/// Evaluates the preconditions in the order of RFC 9110 §13.2.2, for a GET or HEAD whose response would be a 200.
+/// `now_s` is needed for dates with two-digit years.
 pub fn judge_conditions(
     request: &Fields,
     stored: &StoredValidators<'_>,
@@ -59,7 +59,7 @@ pub fn judge_conditions(
     {
         return Condition::Failed;
     }
-    // With `If-None-Match` present, `If-Modified-Since` counts for nothing (RFC 9110 §13.1.3).
+    // `If-None-Match` overrides `If-Modified-Since` (RFC 9110 §13.1.3).
     if request.has(Known::IfNoneMatch) {
         let named = names_page(request, Known::IfNoneMatch, stored, Comparison::Weak);
         return if named { Condition::NotModified } else { Condition::Pass };
@@ -70,8 +70,8 @@ pub fn judge_conditions(
     }
 }
 
-/// Whether `If-Range: value` holds, so that a part may be sent (RFC 9110 §13.1.5): the very bytes of the very encoding
-/// by a strong tag, or the exact time.
+/// Returns whether `If-Range: value` holds, so that a part may be sent (RFC 9110 §13.1.5): a strong tag of the same
+/// bytes in the same encoding, or the exact time.
 pub fn if_range_holds(value: &[u8], stored: &StoredValidators<'_>, now_s: u64) -> bool {
     if let Some(sent) = SentTag::parse(value.trim_ascii()) {
         return stored.tag.is_some_and(|tag| tag.is_exactly(sent, stored.encoding));
@@ -80,14 +80,14 @@ pub fn if_range_holds(value: &[u8], stored: &StoredValidators<'_>, now_s: u64) -
     date.is_some() && date == stored.last_modified_s
 }
 
-/// How two tags are compared (RFC 9110 §8.8.3.2).
+/// Comparison function for entity tags (RFC 9110 §8.8.3.2).
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Comparison {
     Strong,
     Weak,
 }
 
-/// Whether a list of tags names the stored page, in whatever encoding the client has it.
+/// Returns whether a list of tags includes the stored page, in any encoding that the client may have.
 fn names_page(request: &Fields, name: Known, stored: &StoredValidators<'_>, comparison: Comparison) -> bool {
     request.known_all(name).any(|value| {
         value.trim_ascii() == b"*"

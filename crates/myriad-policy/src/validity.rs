@@ -1,37 +1,38 @@
-//! The common ground of judging freshness: its result, and the fields of an answer that every way of judging reads.
+//! Common parts of the freshness calculations: the result, and the response fields that all of them read.
 
 use myriad_http::cache_control::CacheControl;
 use myriad_http::{Fields, Known};
 
 use crate::{Refusal, Rules};
 
-/// How long an answer is fresh, and how long it may serve stale by the origin's own word.
+/// Freshness of a response, and the stale periods that the origin allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Freshness {
-    /// Fresh before this time, in ms since the epoch. It may be over: an absolute `X-Accel-Expires` of the past, or what
-    /// RFC 9111 lets be stored only to be confirmed.
+    /// The response is fresh before this time, in ms since the epoch. It may be in the past: with an absolute
+    /// `X-Accel-Expires`, or if RFC 9111 allows storing a response only for validation.
     pub fresh_until: u64,
-    /// The time of freshness that is left, in ms from now; 0 where it is over.
+    /// Remaining validity, in ms from now; 0 if expired.
     pub valid_ms: u64,
-    /// `stale-while-revalidate` (RFC 5861 §3), in ms behind the validity.
+    /// `stale-while-revalidate` (RFC 5861 §3), in ms after the validity.
     pub stale_while_revalidate_ms: u64,
-    /// `stale-if-error` (RFC 5861 §4), in ms behind the validity; at least the former, as in nginx.
+    /// `stale-if-error` (RFC 5861 §4), in ms after the validity; at least `stale_while_revalidate_ms`, as in nginx.
     pub stale_if_error_ms: u64,
-    /// Whether stale service is forbidden (RFC 9111 §5.2.2.2, §5.2.2.4, §5.2.2.8, §5.2.2.10); only under `cache_rfc9111`.
+    /// True if stale responses are forbidden (RFC 9111 §5.2.2.2, §5.2.2.4, §5.2.2.8, §5.2.2.10) under `cache_rfc9111`,
+    /// or for responses stored by `*_cache_negative`.
     pub must_revalidate: bool,
-    /// The source of the validity.
+    /// Source of the validity.
     pub source: Source,
-    /// When the answer was made at the origin, in ms since the epoch, as far as can be told (RFC 9111 §4.2.3): under
-    /// `cache_rfc9111` always, else where the answer says its age. For others it is the time when it came.
+    /// Estimated time when the origin generated the response, in ms since the epoch (RFC 9111 §4.2.3). Always set under
+    /// `cache_rfc9111`, otherwise only if the response has an age. If `None`, it is the time of arrival.
     pub born: Option<u64>,
 }
 
-/// The origin of a validity.
+/// Source of a validity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
     /// `X-Accel-Expires`.
     XAccelExpires,
-    /// `Surrogate-Control` or `X-LiteSpeed-Cache-Control`, where it is announced that they are obeyed.
+    /// `Surrogate-Control` or `X-LiteSpeed-Cache-Control`, if support for them is announced to the origin.
     Accelerator,
     /// `Cache-Control: s-maxage` (RFC 9111 §5.2.2.10).
     SMaxage,
@@ -46,19 +47,20 @@ pub enum Source {
 }
 
 impl Source {
-    /// Whether the origin said it to accelerators alone, so that what it says to browsers does not count.
+    /// Returns whether the validity is only meant for accelerators, so that the fields for browsers are ignored.
     pub(crate) const fn is_for_accelerators(self) -> bool {
         matches!(self, Source::XAccelExpires | Source::Accelerator)
     }
 
-    /// Whether the answer itself gave the validity, rather than the configuration or a guess.
+    /// Returns whether the response itself defines the validity, rather than the configuration or a heuristic.
     pub const fn is_the_answer(self) -> bool {
         !matches!(self, Source::CacheValid | Source::Heuristic)
     }
 }
 
-/// When `X-Accel-Expires` lets the answer expire, ms since the epoch: seconds, or `@` and seconds since the epoch. 0
-/// forbids storing; what is no number is passed over; an absolute time that is over is stored as expired, as in nginx.
+/// Returns the expiry by `X-Accel-Expires`, in ms since the epoch: a number of seconds, or `@` and seconds since the
+/// epoch. 0 forbids storing. Invalid numbers are ignored. With an absolute time in the past, the response is stored as
+/// expired, as in nginx.
 pub(crate) fn x_accel_expires(fields: &Fields, rules: &Rules, now: u64) -> Option<Result<u64, Refusal>> {
     let value = fields.known(Known::XAccelExpires).filter(|_| !rules.ignore.x_accel_expires)?;
     if let Some(absolute) = value.strip_prefix(b"@") {
@@ -68,24 +70,24 @@ pub(crate) fn x_accel_expires(fields: &Fields, rules: &Rules, now: u64) -> Optio
     Some(positive(valid, Refusal::XAccelExpires).map(|valid| now.saturating_add(valid)))
 }
 
-/// Decimal digits and nothing else; a number beyond `u64` is the largest (RFC 9111 §1.2.2).
+/// Parses a number that consists only of decimal digits. A number larger than `u64::MAX` saturates (RFC 9111 §1.2.2).
 fn digits(value: &[u8]) -> Option<u64> {
     let number = |sum: u64, byte: &u8| sum.saturating_mul(10).saturating_add(u64::from(byte - b'0'));
     (!value.is_empty() && value.iter().all(u8::is_ascii_digit)).then(|| value.iter().fold(0, number))
 }
 
-/// `private`, with field names or without.
+/// Returns whether `private` is set, with or without field names.
 pub(crate) fn is_private(control: &CacheControl) -> bool {
     control.private || !control.private_fields.is_empty()
 }
 
-/// A shared cache prefers `s-maxage` (RFC 9111 §4.2.1).
+/// Returns the lifetime, preferring `s-maxage`, as required for a shared cache (RFC 9111 §4.2.1).
 pub(crate) fn lifetime(control: &CacheControl) -> Option<(u64, Source)> {
     let shared = control.s_maxage.map(|seconds| (seconds, Source::SMaxage));
     shared.or_else(|| control.max_age.map(|seconds| (seconds, Source::MaxAge)))
 }
 
-/// A validity of 0 refuses the answer.
+/// Returns the validity, or `refusal` if it is 0.
 pub(crate) fn positive(valid_ms: u64, refusal: Refusal) -> Result<u64, Refusal> {
     if valid_ms == 0 { Err(refusal) } else { Ok(valid_ms) }
 }

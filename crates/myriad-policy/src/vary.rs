@@ -1,44 +1,45 @@
-//! Which request fields select a page's variant (RFC 9111 §4.1).
+//! Request fields that select the variant of a page (RFC 9111 §4.1).
 //!
-//! `Accept-Encoding` is none of them: the encodings are stored with the page and chosen when it is served.
+//! `Accept-Encoding` is not one of these fields: encodings are stored with the page and selected when it is served.
 
 use myriad_http::Fields;
 
 use crate::{device, languages, other_codings};
 
-/// The most bytes of field names that a rule keeps; nginx keeps 128 bytes of `Vary`.
+/// Maximum length of the field names of a rule, in bytes; nginx stores 128 bytes of `Vary`.
 const NAMES_MAX: usize = 256;
 
-/// The most bytes of a variant's key: as much as one of nginx's large header buffers.
+/// Maximum length of a variant key, in bytes: the size of one of nginx's large header buffers.
 const VARIANT_MAX: usize = 8 << 10;
 
-/// The fields that a stored page varies by: in lower case, sorted, each once.
+/// Fields that a stored page varies by: in lower case, sorted, without duplicates.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct VaryRule {
     names: Box<[Box<[u8]>]>,
 }
 
-/// Why an answer's `Vary` keeps it from being stored.
+/// Reason why the `Vary` of a response prevents storing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VaryError {
     /// `Vary: *`.
     Any,
-    /// More names than are kept.
+    /// The names are too long to store.
     TooLong,
 }
 
-/// The request's fields are too long to make a variant of: let the request pass by the cache.
+/// Error if the request's fields are too long for a variant key. The request should bypass the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VariantTooLong;
 
-/// The name that stands for `User-Agent` in a rule by device classes: no field has it.
+/// Name used instead of `User-Agent` in a rule by device classes. It is not a valid field name.
 pub(crate) const BY_DEVICE: &[u8] = b":device";
 
-/// The name that stands for `Accept-Encoding` in the rule of pages for codings that are not made here: no field has it.
+/// Name used instead of `Accept-Encoding` in the rule of pages in codings that Myriad does not generate. It is not a
+/// valid field name.
 const BY_CODINGS: &[u8] = b":codings";
 
 impl VaryRule {
-    /// This rule for pages of which there is one for each choice of [`other_codings`].
+    /// Returns this rule for pages that have a variant per value of [`other_codings`].
     #[must_use]
     pub fn by_codings(self) -> VaryRule {
         let mut names = self.names.into_vec();
@@ -47,7 +48,7 @@ impl VaryRule {
         VaryRule { names: names.into() }
     }
 
-    /// The rule by the names of both.
+    /// Returns a rule with the names of both.
     #[must_use]
     pub fn and(self, other: &VaryRule) -> VaryRule {
         let mut names = self.names.into_vec();
@@ -57,23 +58,23 @@ impl VaryRule {
         VaryRule { names: names.into() }
     }
 
-    /// This rule's names for which `keep` is true, which are in lower case.
+    /// Returns a rule with the names for which `keep` returns true. Names are in lower case.
     #[must_use]
     pub fn only(&self, mut keep: impl FnMut(&[u8]) -> bool) -> VaryRule {
         VaryRule { names: self.names.iter().filter(|name| keep(name)).cloned().collect() }
     }
 
-    /// Whether a field of that name is among those of the rule.
+    /// Returns whether the rule contains a field.
     pub fn has(&self, name: &[u8]) -> bool {
         self.names.iter().any(|own| own.eq_ignore_ascii_case(name))
     }
 
-    /// Whether it tells classes of devices apart.
+    /// Returns whether the rule distinguishes device classes.
     pub(crate) fn by_device(&self) -> bool {
         self.has(BY_DEVICE)
     }
 
-    /// Reads the values of all `Vary` fields of an answer.
+    /// Parses the values of all `Vary` fields of a response.
     pub fn parse<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Result<VaryRule, VaryError> {
         let mut names: Vec<Box<[u8]>> = Vec::new();
         let mut total = 0;
@@ -95,18 +96,18 @@ impl VaryRule {
         Ok(VaryRule { names: names.into() })
     }
 
-    /// Whether there is only one variant.
+    /// Returns whether the page has only one variant.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
 
-    /// The names, in lower case and sorted.
+    /// Returns the names, in lower case and sorted.
     pub fn names(&self) -> impl Iterator<Item = &[u8]> {
         self.names.iter().map(|name| &**name)
     }
 
-    /// Appends to `out` the key of the variant that `request` selects: equal for requests whose fields say the same but
-    /// for white space, distinct for all others. Nothing is appended where there is only one variant.
+    /// Appends the key of the variant that `request` selects to `out`. The key is equal for requests whose field values
+    /// differ only in white space, and distinct otherwise. Appends nothing if the page has only one variant.
     pub fn write_variant(&self, request: &Fields, out: &mut Vec<u8>) -> Result<(), VariantTooLong> {
         let begin = out.len();
         for name in &self.names {
@@ -122,8 +123,8 @@ impl VaryRule {
     }
 }
 
-/// Appends 0 for an absent field, else 1, the length of the normalised value and the value: so that no value can pose
-/// as another field's.
+/// Appends 0 for a missing field, or else 1, the length of the normalized value, and the value. The length prevents a
+/// value from imitating another field.
 fn write_value(request: &Fields, name: &[u8], out: &mut Vec<u8>) {
     if name == BY_DEVICE {
         return device::write_class(request, out);
@@ -142,18 +143,18 @@ fn write_value(request: &Fields, name: &[u8], out: &mut Vec<u8>) {
     if name == b"accept-language" {
         match languages::ordered(values) {
             Some(ordered) => languages::write(ordered, out),
-            // Lists of that length are not told apart: the value is too long for any variant.
+            // Lists of that length are not distinguished: the padding makes the value too long for any variant.
             None => out.resize(length_at + VARIANT_MAX + 1, 0),
         }
         return close_value(length_at, out);
     }
     for (number, value) in values.enumerate() {
-        // Several fields are one list (RFC 9110 §5.3).
+        // Several fields form one list (RFC 9110 §5.3).
         if number > 0 {
             out.push(b',');
         }
         write_normalised(value, out);
-        // One field too long is enough to know; the caller refuses it.
+        // The limit is exceeded; the caller returns the error.
         if out.len() - length_at > VARIANT_MAX {
             break;
         }
@@ -173,8 +174,8 @@ fn close_value(length_at: usize, out: &mut [u8]) {
     out[length_at..length_at + 4].copy_from_slice(&length.to_le_bytes());
 }
 
-/// Appends `value` without white space at its ends and around commas, and with other runs of it as one space; what
-/// stands in quotes is left as it is.
+/// Appends `value` without white space at both sides and around commas. Other runs of white space become one space.
+/// Quoted strings are not changed.
 fn write_normalised(value: &[u8], out: &mut Vec<u8>) {
     let mut quoted = false;
     let mut escaped = false;

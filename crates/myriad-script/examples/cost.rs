@@ -1,7 +1,7 @@
-//! Measures what the rules of a WordPress recipe cost on a cache hit: `cargo run --release --example cost`.
+//! Measures the cost of the rules of a WordPress recipe on a cache hit: `cargo run --release --example cost`.
 //!
-//! Prints nanoseconds for ten `if`s and two cache predicates, for visitors who differ in their cookies; then how long
-//! a catastrophic pattern may run.
+//! Prints nanoseconds for ten `if`s and two cache predicates, for clients with different cookies, and the run time of a
+//! catastrophic pattern.
 
 use std::hint::black_box;
 use std::time::Instant;

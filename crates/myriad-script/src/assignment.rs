@@ -1,4 +1,4 @@
-//! A `set` whose value one request reads and another takes (`auth_request_set`).
+//! `set` whose value is read from one request and assigned in another (`auth_request_set`).
 
 use crate::environment::{Catalogue, Environment};
 use crate::error::{EvalError, ScriptError};
@@ -7,7 +7,7 @@ use crate::names::{Names, Resolved};
 use crate::template::Template;
 use crate::template::parse::parse;
 
-/// A compiled assignment.
+/// Compiled assignment.
 #[derive(Debug)]
 pub struct Assignment {
     target: Resolved,
@@ -23,7 +23,7 @@ impl Assignment {
         Ok(Assignment { target: names.target(name)?, value: parse(value, names)? })
     }
 
-    /// Reads the value in `from` and assigns it in `to`; both frames are of one configuration.
+    /// Reads the value in `from` and assigns it in `to`. Both frames belong to the same configuration.
     pub fn carry<E: Environment + ?Sized>(
         &self,
         (from, from_frame): (&E, &mut Frame),

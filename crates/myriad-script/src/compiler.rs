@@ -1,4 +1,4 @@
-//! Turns the texts of a configuration into scripts.
+//! Compiler of configuration texts into scripts.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,57 +19,58 @@ use crate::template::Template;
 use crate::template::parse::parse;
 use crate::variable::Variable;
 
-/// Compiles the scripts of one configuration: first declare every name, then compile, then [`Compiler::finish`].
+/// Compiles the scripts of a configuration: declare all names, compile, then call [`Compiler::finish`].
 #[derive(Debug)]
 pub struct Compiler<C> {
     names: Names<C>,
     lazies: HashMap<u32, Lazy>,
-    /// Names declared by `declare_lazy`, which must be defined before the end.
+    /// Names declared by `declare_lazy`, which must be defined before `finish`.
     promised: Vec<Arc<Variable>>,
 }
 
 impl<C: Catalogue> Compiler<C> {
-    /// Starts an empty configuration.
+    /// Creates a compiler for an empty configuration.
     pub fn new(catalogue: C) -> Compiler<C> {
         Compiler { names: Names::new(catalogue), lazies: HashMap::new(), promised: Vec::new() }
     }
 
-    /// The embedder's catalogue, which may have learnt names on the way.
+    /// Returns the embedder's catalogue, which may have gained names during compilation.
     pub fn catalogue(&self) -> &C {
         self.names.catalogue()
     }
 
-    /// Says when that is evaluated which is compiled from now on; blocks of variables have scopes of their own. Returns what was
-    /// said before.
+    /// Sets the scope, i.e. the time of evaluation, of the following compilations. Blocks of variables have separate
+    /// scopes. Returns the previous scope.
     pub fn set_scope(&mut self, scope: Scope) -> Scope {
         self.names.set_scope(scope)
     }
 
-    /// Says that what is compiled now holds all that another scope does.
+    /// Includes another scope in the current scope.
     pub fn include(&mut self, scope: Scope) {
         self.names.readings_mut().include(scope);
     }
 
-    /// What a scope reads: itself, or through the variables that the configuration makes.
+    /// Returns the data that a scope reads, directly or through variables of the configuration.
     pub fn reads(&self, scope: Scope) -> ScopeReads {
         let is_computed =
             |variable: &Variable| !variable.is_assigned() && self.lazies.contains_key(&variable.slot());
         self.names.readings().of(scope, is_computed)
     }
 
-    /// Declares the variable of a `set`; `name` with or without `$`. The embedder's assignable ones are left to it.
+    /// Declares the variable of a `set`; `name` with or without `$`. Assignable variables of the embedder are not
+    /// changed.
     pub fn declare_set(&mut self, name: &str) -> Result<(), ScriptError> {
         self.names.target(name).map(drop)
     }
 
-    /// Declares the variable of a `geo`, a `split_clients` or a table of the embedder's; `name` with or without `$`.
+    /// Declares the variable of a `geo`, a `split_clients` or a table of the embedder; `name` with or without `$`.
     pub fn declare_lazy(&mut self, name: &str) -> Result<(), ScriptError> {
         let variable = self.names.own(name)?;
         self.promised.push(variable);
         Ok(())
     }
 
-    /// Declares the variable of a `map` and those that named groups of its patterns make.
+    /// Declares the variable of a `map` and the variables of named groups in its patterns.
     pub fn declare_map<W: AsRef<str>>(
         &mut self,
         name: &str,
@@ -79,22 +80,22 @@ impl<C: Catalogue> Compiler<C> {
         map::compile::declare_captures(&words(lines), &mut self.names)
     }
 
-    /// Declares the variables that a pattern's named groups make; errors of the pattern itself wait for `regex`.
+    /// Declares the variables of a pattern's named groups. Errors of the pattern itself are reported by `regex`.
     pub fn declare_captures(&mut self, pattern: &str) -> Result<(), ScriptError> {
         self.names.declare_captures(pattern)
     }
 
-    /// Declares everything that the steps of a program (and the blocks in it) make.
+    /// Declares all variables that the steps of a program and its blocks define.
     pub fn declare_program(&mut self, steps: &[StepSource<'_>]) -> Result<(), Vec<ScriptError>> {
         program::compile::declare(&mut self.names, steps)
     }
 
-    /// The user variables declared so far, for names that are known only when scripts run.
+    /// Iterates over the user variables declared so far, for names that are only known at run time.
     pub fn variables(&self) -> impl Iterator<Item = &Arc<Variable>> {
         self.names.variables()
     }
 
-    /// Makes or finds a user variable that the embedder fills itself ([`Variable::assign`]).
+    /// Returns or creates a user variable that the embedder assigns itself ([`Variable::assign`]).
     pub fn variable(&mut self, name: &str) -> Result<Arc<Variable>, ScriptError> {
         self.names.assigned(name)
     }
@@ -104,7 +105,7 @@ impl<C: Catalogue> Compiler<C> {
         parse(text, &mut self.names)
     }
 
-    /// Compiles a list of texts of which one must be true (`*_cache_bypass`, `*_no_cache`, `access_log if=`).
+    /// Compiles a list of texts of which at least one must be true (`*_cache_bypass`, `*_no_cache`, `access_log if=`).
     pub fn predicates<T: AsRef<str>>(&mut self, texts: &[T]) -> Result<Predicates, ScriptError> {
         let templates: Result<Vec<_>, _> = texts
             .iter()
@@ -119,23 +120,23 @@ impl<C: Catalogue> Compiler<C> {
         self.names.regex(pattern, caseless)
     }
 
-    /// Compiles the words of an `if`, with or without the brackets around them.
+    /// Compiles the words of an `if`, with or without parentheses.
     pub fn condition<T: AsRef<str>>(&mut self, words: &[T]) -> Result<Condition, ScriptError> {
         let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
         Condition::compile(&words, &mut self.names)
     }
 
-    /// Compiles the directives of the rewrite module that stand in one block, in their order.
+    /// Compiles the rewrite directives of a block, in order.
     pub fn program(&mut self, steps: &[StepSource<'_>]) -> Result<Program, Vec<ScriptError>> {
         program::compile::program(&mut self.names, steps)
     }
 
-    /// Compiles a `set` that stands outside of programs; `name` bears its `$`.
+    /// Compiles a `set` outside of programs; `name` includes its `$`.
     pub fn assignment(&mut self, name: &str, value: &str) -> Result<Assignment, ScriptError> {
         Assignment::compile(name, value, &mut self.names)
     }
 
-    /// Compiles `map source $name { lines }`; each line is the words before its `;`.
+    /// Compiles `map source $name { lines }`; each line consists of the words before its `;`.
     pub fn define_map<W: AsRef<str>>(
         &mut self,
         name: &str,
@@ -149,7 +150,7 @@ impl<C: Catalogue> Compiler<C> {
         Ok(())
     }
 
-    /// Compiles `geo [$address] $name { lines }`; without `address` it is `$remote_addr`.
+    /// Compiles `geo [$address] $name { lines }`; the default of `address` is `$remote_addr`.
     pub fn define_geo<W: AsRef<str>>(
         &mut self,
         name: &str,
@@ -177,8 +178,8 @@ impl<C: Catalogue> Compiler<C> {
         Ok(())
     }
 
-    /// Lets a table of the embedder's compute a variable of texts with variables. `follows` are texts whose variables the value
-    /// follows from too, such as the clock where the table changes while it is used.
+    /// Defines a variable that a table of the embedder computes from texts with variables. `follows` are texts with
+    /// additional variables that the value depends on, such as the clock if the table changes during use.
     pub fn define_table(
         &mut self,
         name: &str,
@@ -193,7 +194,7 @@ impl<C: Catalogue> Compiler<C> {
         Ok(())
     }
 
-    /// Compiles the block that computes a variable.
+    /// Compiles the block of a variable in its scope.
     fn in_scope_of<T>(&mut self, variable: &Variable, compile: impl FnOnce(&mut Names<C>) -> T) -> T {
         let around = self.names.set_scope(Scope::Variable(variable.slot()));
         let compiled = compile(&mut self.names);
@@ -201,9 +202,10 @@ impl<C: Catalogue> Compiler<C> {
         compiled
     }
 
-    /// Binds the maps to their variables; until then they are empty. Gives back the catalogue.
+    /// Binds the maps to their variables, which are empty before. Returns the catalogue.
     ///
-    /// Fails for names that were declared as maps and never defined.
+    /// # Errors
+    /// Returns errors for names that were declared as maps and never defined.
     pub fn finish(mut self) -> Result<C, Vec<ScriptError>> {
         let mut errors = Vec::new();
         for variable in &self.promised {

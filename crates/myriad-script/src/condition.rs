@@ -1,4 +1,4 @@
-//! What `if` asks.
+//! Conditions of `if`.
 
 use crate::environment::{Catalogue, Environment, FileTest};
 use crate::error::{EvalError, ScriptError};
@@ -12,7 +12,7 @@ use crate::template::{CaptureForm, Template};
 #[cfg(test)]
 mod tests;
 
-/// A compiled condition of `if`.
+/// Compiled condition of `if`.
 #[derive(Debug)]
 pub struct Condition {
     test: Test,
@@ -57,7 +57,7 @@ impl Condition {
         Ok(Condition { test, negated })
     }
 
-    /// Whether the condition holds; a successful match of a regular expression sets the captures.
+    /// Returns whether the condition is true. A successful regex match sets the captures.
     pub fn holds<E: Environment + ?Sized>(&self, env: &E, frame: &mut Frame) -> Result<bool, EvalError> {
         self.holds_form(env, frame, CaptureForm::Raw)
     }
@@ -114,14 +114,15 @@ fn equal<E: Environment + ?Sized>(
     result
 }
 
-/// Equality that never compares nothing: an empty slice may point nowhere, and glibc's vector `memcmp` then takes 140 ns
-/// for a masked load from an unmapped page. `$query_string != ""` is in every recipe.
+/// Compares two values without calling `memcmp` for empty slices: these may contain a dangling pointer, and glibc's
+/// vectorized `memcmp` then takes 140 ns for a masked load from an unmapped page. `$query_string != ""` is common in
+/// configurations.
 #[inline]
 fn same(value: &[u8], text: &[u8]) -> bool {
     value.len() == text.len() && (text.is_empty() || value == text)
 }
 
-/// Compiles what stands after a variable.
+/// Compiles the operator and operand after a variable.
 fn compare<C: Catalogue>(
     variable: &str,
     rest: &[&str],
@@ -154,7 +155,7 @@ fn compare<C: Catalogue>(
     Ok(Condition { test, negated })
 }
 
-/// Takes off the brackets of `if ( … )`, which the tokenizer leaves on the first and last word.
+/// Removes the parentheses of `if ( … )`, which the tokenizer leaves in the first and last word.
 fn without_brackets<'w>(words: &[&'w str]) -> Result<Vec<&'w str>, ScriptError> {
     let mut bare: Vec<&str> = words.to_vec();
     let Some(inner) = bare.first().and_then(|first| first.strip_prefix('(')) else {
@@ -166,7 +167,8 @@ fn without_brackets<'w>(words: &[&'w str]) -> Result<Vec<&'w str>, ScriptError> 
         return Err(invalid(bare[last]));
     };
     bare[last] = inner;
-    // A bracket that stood alone is gone; an empty operand in quotes is never first, nor last beside a bracket.
+    // Removes words that only contained a parenthesis. A quoted empty operand is never the first word, and never the
+    // last word before a parenthesis.
     if bare.first().is_some_and(|first| first.is_empty()) {
         bare.remove(0);
     }
@@ -180,7 +182,7 @@ fn invalid(word: &str) -> ScriptError {
     ScriptError::new(format!("invalid condition \"{word}\""))
 }
 
-/// The pattern of a condition's words, if it is a match; for declaring its named groups beforehand.
+/// Returns the pattern of a condition with a regex, to declare its named groups in advance.
 pub(crate) fn pattern_of<'w>(words: &[&'w str]) -> Option<&'w str> {
     match without_brackets(words).ok()?.as_slice() {
         [_, "~" | "~*" | "!~" | "!~*", pattern] => Some(pattern),

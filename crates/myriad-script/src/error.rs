@@ -1,15 +1,15 @@
-//! The two ways in which a script fails: while it is compiled, and while it runs.
+//! Errors of scripts: at compile time and at run time.
 
 use std::fmt;
 
-/// Says why a text does not compile; shown to the administrator at load.
+/// Compile error, shown to the administrator at load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScriptError {
-    /// What is wrong, in nginx's words where nginx has them, without file and line.
+    /// Message, with nginx's wording if available, without file and line.
     pub message: String,
-    /// Byte offset into the text that was given, at which the fault starts.
+    /// Byte offset of the error in the given text.
     pub offset: usize,
-    /// The `tag` of the [`crate::StepSource`], or the index of the line in a `map`, `geo` or `split_clients` block.
+    /// `tag` of the [`crate::StepSource`], or the index of the line in a `map`, `geo` or `split_clients` block.
     pub item: Option<usize>,
     /// Name of the undefined variable, without `$`, if this is the only error.
     pub undefined: Option<Box<str>>,
@@ -22,7 +22,7 @@ impl ScriptError {
         ScriptError { message: message.into(), offset: 0, item: None, undefined: None, cause: None }
     }
 
-    /// Says which variable nothing defines.
+    /// Sets the undefined variable.
     pub(crate) fn undefined(mut self, name: &str) -> ScriptError {
         self.undefined = Some(name.into());
         self
@@ -33,7 +33,7 @@ impl ScriptError {
         self
     }
 
-    /// Marks the error with the item in which it stands; an inner mark is kept.
+    /// Sets the item that contains the error, unless an inner item is already set.
     pub(crate) fn in_item(mut self, item: usize) -> ScriptError {
         self.item.get_or_insert(item);
         self
@@ -48,40 +48,40 @@ impl fmt::Display for ScriptError {
 
 impl std::error::Error for ScriptError {}
 
-/// Says why a script could not finish for this request; the caller answers 500 and logs it.
+/// Run-time error of a script for a request. The caller responds with 500 and logs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EvalError {
-    /// The regular expression gave up: its match limit, its memory, or a subject that is not valid UTF-8.
+    /// The regular expression failed: its match limit, its memory limit, or a subject that is not valid UTF-8.
     Regex {
-        /// The pattern as written.
+        /// Pattern as written.
         pattern: String,
-        /// What PCRE2 says.
+        /// Message of PCRE2.
         reason: String,
     },
-    /// A variable needs itself to be evaluated.
+    /// The value of a variable depends on itself.
     Cycle {
-        /// The name of the variable, without `$`.
+        /// Name of the variable, without `$`.
         variable: String,
     },
     /// `rewrite` produced an empty URI.
     EmptyUri,
-    /// A function has no value for what it was called with.
+    /// A function has no value for its arguments.
     Function {
-        /// The directive, with the variable that it sets.
+        /// Directive, with the variable that it sets.
         directive: String,
-        /// Why.
+        /// Reason.
         reason: String,
     },
-    /// A directive of the rewrite module made a text longer than [`MOST_TEXT`].
+    /// A directive of the rewrite module produced a text longer than [`MOST_TEXT`].
     TooLong {
-        /// The directive, with what tells it from others of its name.
+        /// Directive, with the argument that distinguishes it from others of its name.
         directive: String,
     },
 }
 
-/// Most bytes that `set`, `rewrite`, `return` and `if` make of variables. nginx has no bound of its own; here a value that
-/// is put twice into its successor by each of ten rounds of rewriting must not take the memory of the machine.
+/// Maximum number of bytes that `set`, `rewrite`, `return` and `if` produce from variables. nginx has no such limit.
+/// Here it prevents memory exhaustion by a value that is doubled in each of ten rounds of rewriting.
 pub const MOST_TEXT: usize = 1 << 20;
 
 impl fmt::Display for EvalError {

@@ -1,4 +1,5 @@
-//! The two escapings of the rewrite module (`NGX_ESCAPE_ARGS`, `NGX_UNESCAPE_REDIRECT`), and one of our own.
+//! The two escape functions of the rewrite module (`NGX_ESCAPE_ARGS`, `NGX_UNESCAPE_REDIRECT`), and one specific to
+//! Myriad.
 
 const UPPER_HEX: &[u8; 16] = b"0123456789ABCDEF";
 
@@ -8,7 +9,7 @@ fn push_escaped(byte: u8, out: &mut Vec<u8>) {
     out.push(UPPER_HEX[usize::from(byte & 15)]);
 }
 
-/// Appends `text` with everything escaped that would end or split a value in a query string.
+/// Appends `text` with all bytes escaped that would terminate or split a value in a query string.
 pub(crate) fn escape_args(text: &[u8], out: &mut Vec<u8>) {
     for &byte in text {
         let special = matches!(
@@ -39,8 +40,8 @@ pub(crate) fn escape_args(text: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Appends the target of a redirect, turning `%xx` before the first `?` back into plain characters where they are
-/// harmless in a URL: not controls, `%` and below, nor anything beyond ASCII.
+/// Appends the target of a redirect. Decodes `%xx` before the first `?` if the byte is harmless in a URL: not for
+/// control characters, bytes up to `%`, and non-ASCII bytes.
 pub(crate) fn unescape_redirect(text: &[u8], out: &mut Vec<u8>) {
     let mut rest = text;
     while let Some((&byte, after)) = rest.split_first() {
@@ -56,7 +57,7 @@ pub(crate) fn unescape_redirect(text: &[u8], out: &mut Vec<u8>) {
                     continue;
                 };
                 if decoded == b'?' {
-                    // As nginx: a decoded question mark starts the arguments, and they are left as they are.
+                    // As in nginx, a decoded question mark starts the arguments, which are copied unchanged.
                     out.push(b'?');
                     out.extend_from_slice(&after[2..]);
                     return;
@@ -81,9 +82,10 @@ fn hex_pair(text: &[u8]) -> Option<u8> {
     Some((digit(*text.first()?)? * 16 + digit(*text.get(1)?)?) as u8)
 }
 
-/// Escapes what could end a header line, so that no redirect built from a decoded URI can split the response.
+/// Escapes control characters that could terminate a header line, so that a redirect with a decoded URI cannot split
+/// the response.
 ///
-/// nginx does not do this (`return 301 https://$host$uri` is a known hole); here the safer answer wins.
+/// nginx does not do this: `return 301 https://$host$uri` is a known vulnerability.
 pub(crate) fn escape_controls(text: &mut Vec<u8>) {
     if !text.iter().any(u8::is_ascii_control) {
         return;

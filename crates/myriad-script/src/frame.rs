@@ -1,22 +1,22 @@
-//! What one request makes while scripts run: values of user variables, captures, and the text of a result.
+//! State of a request while scripts run: values of user variables, captures, and the text of a result.
 
 use smallvec::SmallVec;
 
 use crate::error::EvalError;
 
-/// nginx's bound on variables that need other variables (`ngx_http_variable_depth`).
+/// nginx's limit of variables that depend on other variables (`ngx_http_variable_depth`).
 const MAX_DEPTH: u32 = 100;
 
-/// Buffers above this many bytes are not kept from one request to the next.
+/// Maximum capacity, in bytes, of buffers that are reused for the next request.
 const KEPT_CAPACITY: usize = 16 * 1024;
 
-/// Marks a group that took no part in the match.
+/// Marks a group that did not participate in the match.
 const UNSET: u32 = u32::MAX;
 
-/// Holds what one request makes while scripts run; pooled by the embedder, never shared between configurations.
+/// State of a request while scripts run. Frames are pooled by the embedder and never shared between configurations.
 #[derive(Clone, Debug)]
 pub struct Frame {
-    /// A slot is set when it bears this number, so that `reset` touches no slot.
+    /// A slot is set if it has this number, so that `reset` does not access the slots.
     generation: u32,
     slots: Vec<Slot>,
     captures: Captures,
@@ -32,11 +32,11 @@ struct Slot {
     value: Vec<u8>,
 }
 
-/// The groups of the latest match, over a copy of its subject.
+/// Groups of the latest match, with a copy of its subject.
 #[derive(Clone, Debug, Default)]
 struct Captures {
     subject: Vec<u8>,
-    /// Start and end of each group, the whole match first.
+    /// Start and end offset of each group, the whole match first.
     spans: SmallVec<[(u32, u32); 10]>,
 }
 
@@ -47,7 +47,7 @@ impl Default for Frame {
 }
 
 impl Frame {
-    /// Makes an empty frame.
+    /// Creates an empty frame.
     pub fn new() -> Frame {
         Frame {
             generation: 1,
@@ -59,11 +59,11 @@ impl Frame {
         }
     }
 
-    /// Makes the frame ready for another request, keeping its memory.
+    /// Prepares the frame for another request, reusing its memory.
     pub fn reset(&mut self) {
         self.generation = self.generation.wrapping_add(1);
         if self.generation == 0 {
-            // After 2^32 requests an old slot could seem set again.
+            // After 2^32 requests, an old slot could be considered set again.
             self.slots.clear();
             self.generation = 1;
         }
@@ -73,23 +73,23 @@ impl Frame {
         clear_bounded(&mut self.output);
     }
 
-    /// The text of the latest [`crate::Action::Return`] or [`crate::Action::Redirect`].
+    /// Returns the text of the latest [`crate::Action::Return`] or [`crate::Action::Redirect`].
     pub fn output(&self) -> &[u8] {
         &self.output
     }
 
-    /// The text of a group (0 for the whole match) of the latest match; `None` where it took no part.
+    /// Returns the text of a group (0 for the whole match) of the latest match; `None` if it did not participate.
     pub fn capture(&self, group: usize) -> Option<&[u8]> {
         let &(start, end) = self.captures.spans.get(group)?;
         self.captures.subject.get(start as usize..end as usize)
     }
 
-    /// Forgets the captures, as an unsuccessful `rewrite` or `if` does.
+    /// Clears the captures, like an unsuccessful `rewrite` or `if`.
     pub fn clear_captures(&mut self) {
         self.captures.spans.clear();
     }
 
-    /// Replaces the captures by groups over `subject`; `None` is a group that took no part.
+    /// Replaces the captures by groups of `subject`; `None` is a group that did not participate.
     pub(crate) fn set_captures(
         &mut self,
         subject: &[u8],
@@ -108,7 +108,7 @@ impl Frame {
         self.slots.get(slot as usize).is_some_and(|slot| slot.generation == self.generation && !slot.volatile)
     }
 
-    /// The value of a slot, empty if nothing set it.
+    /// Returns the value of a slot; empty if unset.
     #[inline]
     pub(crate) fn slot(&self, slot: u32) -> &[u8] {
         match self.slots.get(slot as usize) {
@@ -124,14 +124,14 @@ impl Frame {
         slot.value.extend_from_slice(value);
     }
 
-    /// Moves a value into a slot; `value` gets the slot's old buffer.
+    /// Moves a value into a slot; `value` receives the old buffer of the slot.
     pub(crate) fn store(&mut self, slot: u32, value: &mut Vec<u8>, volatile: bool) {
         let slot = self.claim(slot);
         slot.volatile = volatile;
         std::mem::swap(&mut slot.value, value);
     }
 
-    /// Lends the buffer of a slot, so that it can be read while the frame changes; `return_slot` brings it back.
+    /// Takes the buffer of a slot, so that it can be read while the frame changes. It is restored by `return_slot`.
     pub(crate) fn lend_slot(&mut self, slot: u32) -> Vec<u8> {
         match self.slots.get_mut(slot as usize) {
             Some(slot) if slot.generation == self.generation => std::mem::take(&mut slot.value),
@@ -148,7 +148,7 @@ impl Frame {
         }
     }
 
-    /// Puts a group of the latest match into a slot; a group that took no part is empty.
+    /// Assigns a group of the latest match to a slot; a group that did not participate is empty.
     pub(crate) fn assign_capture(&mut self, slot: u32, group: usize) {
         let mut value = self.take_buffer();
         value.extend_from_slice(self.capture(group).unwrap_or_default());
@@ -168,10 +168,10 @@ impl Frame {
         slot
     }
 
-    /// Counts one level of evaluation; to be paired with [`Frame::leave`] also when the evaluation fails.
+    /// Enters a level of evaluation. Must be paired with [`Frame::leave`], even if the evaluation fails.
     ///
-    /// The embedder uses the pair around variables that are templates themselves, so that a configuration in
-    /// which they need each other ends in an error, not in a full stack.
+    /// The embedder uses the pair for variables that are templates themselves, so that a configuration with a cycle of
+    /// such variables results in an error instead of a stack overflow.
     pub fn enter(&mut self, variable: &str) -> Result<(), EvalError> {
         if self.depth >= MAX_DEPTH {
             return Err(EvalError::Cycle { variable: variable.to_owned() });
@@ -180,7 +180,7 @@ impl Frame {
         Ok(())
     }
 
-    /// Ends one level of evaluation.
+    /// Leaves a level of evaluation.
     pub fn leave(&mut self) {
         self.depth = self.depth.saturating_sub(1);
     }
@@ -189,12 +189,12 @@ impl Frame {
         &mut self.output
     }
 
-    /// Lends an empty buffer; [`Frame::give_buffer`] brings it back for the next use.
+    /// Takes an empty buffer from the pool. [`Frame::give_buffer`] returns it for reuse.
     pub fn take_buffer(&mut self) -> Vec<u8> {
         self.spare.pop().unwrap_or_default()
     }
 
-    /// Takes back a buffer.
+    /// Returns a buffer to the pool.
     pub fn give_buffer(&mut self, mut buffer: Vec<u8>) {
         clear_bounded(&mut buffer);
         self.spare.push(buffer);

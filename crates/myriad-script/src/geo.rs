@@ -1,4 +1,4 @@
-//! The table of `geo [$address] $variable { … }`: addresses to values.
+//! Table of `geo [$address] $variable { … }`: maps addresses to values.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -15,7 +15,7 @@ mod tests;
 use networks::{Network, Networks};
 use ranges::Ranges;
 
-/// A compiled table of addresses; values are constants.
+/// Compiled table of addresses. Values are constants.
 #[derive(Debug)]
 pub(crate) struct Geo {
     proxies: Networks<()>,
@@ -23,7 +23,7 @@ pub(crate) struct Geo {
     networks: Networks<u32>,
     ranges: Ranges,
     values: Vec<Box<[u8]>>,
-    /// The place of each value; only while lines are added.
+    /// Index of each value; only used while lines are added.
     known: HashMap<Box<[u8]>, u32>,
     default: Box<[u8]>,
     uses_ranges: bool,
@@ -31,7 +31,7 @@ pub(crate) struct Geo {
 }
 
 impl Geo {
-    /// Reads the lines of the block; the errors are those of lines that are no part of the table.
+    /// Parses the lines of the block. The errors belong to lines that are not added to the table.
     pub(crate) fn compile(lines: &[Vec<&str>]) -> (Geo, Vec<ScriptError>) {
         let mut geo = Geo {
             proxies: Networks::default(),
@@ -54,7 +54,7 @@ impl Geo {
         (geo, errors)
     }
 
-    /// Whether there are proxies to trust, so that `X-Forwarded-For` is to be read.
+    /// Returns whether trusted proxies are configured, so that `X-Forwarded-For` must be read.
     pub(crate) fn trusts_proxies(&self) -> bool {
         !self.proxies.is_empty()
     }
@@ -101,7 +101,7 @@ impl Geo {
         index
     }
 
-    /// The value of an address.
+    /// Returns the value of an address.
     pub(crate) fn find(&self, address: IpAddr) -> &[u8] {
         let value = match address {
             IpAddr::V4(address) if self.uses_ranges => self.ranges.find(u32::from(address)),
@@ -111,7 +111,7 @@ impl Geo {
         value.map_or(&self.default, |index| &self.values[index as usize])
     }
 
-    /// The client behind trusted proxies, from `X-Forwarded-For`.
+    /// Returns the address of the client by `X-Forwarded-For`, skipping trusted proxies.
     pub(crate) fn behind_proxies(&self, peer: IpAddr, list: &[u8]) -> IpAddr {
         let trusted =
             |ip: Option<IpAddr>| ip.is_some_and(|ip| self.proxies.find(ip.to_canonical()).is_some());
@@ -119,16 +119,16 @@ impl Geo {
         told.map_or(peer, |told| told.ip().to_canonical())
     }
 
-    /// Whether the value is computed anew at each reading.
+    /// Returns whether the value is computed at every read.
     pub(crate) fn is_volatile(&self) -> bool {
         self.volatile
     }
 }
 
-/// What is no address counts as the broadcast address, as nginx documents.
+/// Broadcast address, used for invalid addresses as nginx documents.
 pub(crate) const NO_ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::BROADCAST);
 
-/// Reads an address; IPv4 written as IPv6 (`::ffff:1.2.3.4`) is IPv4.
+/// Parses an address. IPv4-mapped IPv6 addresses (`::ffff:1.2.3.4`) are converted to IPv4.
 pub(crate) fn parse(text: &[u8]) -> Option<IpAddr> {
     let address: IpAddr = std::str::from_utf8(text).ok()?.parse().ok()?;
     Some(match address {

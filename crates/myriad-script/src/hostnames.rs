@@ -1,20 +1,20 @@
-//! Names with wildcards at one end: `*.example.com`, `.example.com`, `www.example.*`.
+//! Names with a wildcard at one side: `*.example.com`, `.example.com`, `www.example.*`.
 
 use std::cmp::Ordering;
 
 use smallvec::SmallVec;
 
-/// A name, beside its value where it is short: a look-up then touches one line of memory less.
+/// Name, stored inline if it is short, so that a lookup accesses one cache line less.
 type Name = SmallVec<[u8; 24]>;
 
-/// Names to values, searched as nginx does for `server_name` and `map`: exact, then the longest `*.` name, then the
-/// longest `.*` name. Regular expressions come after these and are the caller's.
+/// Maps names to values with the search order of nginx's `server_name` and `map`: exact name, then the longest `*.`
+/// name, then the longest `.*` name. The caller tries regular expressions afterwards.
 #[derive(Debug, Clone)]
 pub struct Hostnames<V> {
     exact: Vec<(Name, V)>,
-    /// What stands behind the star of `*.example.com`, without the dot.
+    /// Part after the star of `*.example.com`, without the dot.
     leading: Vec<(Name, V)>,
-    /// What stands before the star of `www.example.*`, without the dot.
+    /// Part before the star of `www.example.*`, without the dot.
     trailing: Vec<(Name, V)>,
 }
 
@@ -24,22 +24,22 @@ impl<V> Default for Hostnames<V> {
     }
 }
 
-/// Why a name cannot be added.
+/// Reason why a name cannot be added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusedHostname {
-    /// The name was there already.
+    /// The name already exists.
     Conflict,
-    /// The name is empty, or holds a star elsewhere than alone at one end.
+    /// The name is empty, or contains a star that is not the first or last label.
     Invalid,
 }
 
 impl<V: Clone> Hostnames<V> {
-    /// Adds a name that is compared as it is, but for letter case.
+    /// Adds a name that is compared exactly, ignoring case.
     pub fn insert_exact(&mut self, name: &str, value: V) -> Result<(), RefusedHostname> {
         insert(&mut self.exact, name, value)
     }
 
-    /// Adds a name that may hold a wildcard at one end.
+    /// Adds a name that may have a wildcard at one side.
     pub fn insert(&mut self, name: &str, value: V) -> Result<(), RefusedHostname> {
         if let Some(domain) = name.strip_prefix('.') {
             plain(domain)?;
@@ -60,17 +60,17 @@ impl<V: Clone> Hostnames<V> {
         insert(&mut self.exact, name, value)
     }
 
-    /// Whether there is no name at all.
+    /// Returns whether the table is empty.
     pub fn is_empty(&self) -> bool {
         self.exact.is_empty() && self.leading.is_empty() && self.trailing.is_empty()
     }
 
-    /// Finds the value of a lower-case name.
+    /// Returns the value of a lower-case name.
     pub fn find(&self, name: &[u8]) -> Option<&V> {
         if let Some(value) = get(&self.exact, name) {
             return Some(value);
         }
-        // Dots from the left cut off less and less: the first hit is the longest name.
+        // Each dot from the left yields a shorter suffix, so the first match is the longest name.
         if !self.leading.is_empty()
             && let Some(value) = dots(name).find_map(|dot| get(&self.leading, &name[dot + 1..]))
         {
@@ -83,7 +83,7 @@ impl<V: Clone> Hostnames<V> {
     }
 }
 
-/// Places of dots with something before them.
+/// Iterates over the positions of dots that are not at the start.
 fn dots(name: &[u8]) -> impl DoubleEndedIterator<Item = usize> + '_ {
     name.iter().enumerate().filter(|&(at, &byte)| byte == b'.' && at > 0).map(|(at, _)| at)
 }
@@ -103,7 +103,7 @@ fn insert<V>(sorted: &mut Vec<(Name, V)>, name: &str, value: V) -> Result<(), Re
     }
 }
 
-/// Orders names by length first: most comparisons then end without reading the names.
+/// Orders names by length first, so that most comparisons do not read the names.
 fn order(known: &[u8], name: &[u8]) -> Ordering {
     known.len().cmp(&name.len()).then_with(|| if name.is_empty() { Ordering::Equal } else { known.cmp(name) })
 }

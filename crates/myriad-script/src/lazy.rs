@@ -1,4 +1,4 @@
-//! Variables that are computed when they are first read: `map`, `geo`, `split_clients`, and those of the embedder's tables.
+//! Variables that are computed on first read: `map`, `geo`, `split_clients`, and tables of the embedder.
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ use crate::template::{CaptureForm, Template};
 
 pub(crate) mod compile;
 
-/// How to compute a user variable that nothing has set.
+/// Computation of a user variable that is unset.
 #[derive(Debug)]
 pub(crate) enum Lazy {
     Map(Map),
     Geo {
         address: Template,
-        /// `X-Forwarded-For`, where there are proxies to trust.
+        /// `X-Forwarded-For`, if trusted proxies are configured.
         forwarded: Option<Template>,
         table: Geo,
     },
@@ -72,7 +72,7 @@ impl Lazy {
         }
     }
 
-    /// Whether it reads no other variables than the allowed ones.
+    /// Returns whether it only reads allowed variables.
     pub(crate) fn reads_only(&self, allowed: &dyn Fn(Builtin) -> bool, depth: u8) -> bool {
         match self {
             Lazy::Map(map) => map.reads_only(allowed, depth),
@@ -81,14 +81,14 @@ impl Lazy {
                 read.all(|part| part.reads_within(allowed, depth))
             }
             Lazy::SplitClients { source, .. } => source.reads_within(allowed, depth),
-            // A table that is asked nothing follows from what is not known here.
+            // A table without inputs depends on unknown data.
             Lazy::Table { sources, .. } => {
                 !sources.is_empty() && sources.iter().all(|source| source.reads_within(allowed, depth))
             }
         }
     }
 
-    /// Whether the value is computed anew at each reading.
+    /// Returns whether the value is computed at every read.
     pub(crate) fn is_volatile(&self) -> bool {
         match self {
             Lazy::Map(map) => map.is_volatile(),

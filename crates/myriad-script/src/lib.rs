@@ -1,16 +1,17 @@
 //! Variables, templates, conditions, rewrite programs and maps, compiled once.
 //!
-//! A [`Compiler`] turns text of the nginx language into [`Template`]s, [`Condition`]s, [`Predicates`], [`Regex`]es and
-//! [`Program`]s. Running them needs two things: an [`Environment`], through which the embedder gives the variables of
-//! the request and takes what `rewrite` and `set` change, and a [`Frame`], which holds what the request itself makes:
-//! values of user variables, captures, results of maps. A frame is reused from request to request, and in the steady
+//! A [`Compiler`] converts text of the nginx language to [`Template`]s, [`Condition`]s, [`Predicates`], [`Regex`]es and
+//! [`Program`]s. Running them requires an [`Environment`] and a [`Frame`]. Through the environment, the embedder
+//! provides the variables of the request and receives the changes of `rewrite` and `set`. The frame stores the state of
+//! the request: values of user variables, captures, results of maps. Frames are reused between requests; in the steady
 //! state nothing here allocates.
 //!
-//! Compiling takes two passes, because the language lets a map be written after its use: first `declare_*` every
-//! name, then compile; [`Compiler::finish`] binds the maps and reports names that were declared but never defined.
+//! Compiling takes two passes, because the language allows a map to be used before its definition: `declare_*` all
+//! names, then compile. [`Compiler::finish`] binds the maps and reports names that were declared but never defined.
 //!
-//! Four files need each other, as the language does: a template reads variables, a variable may be computed, by a map among
-//! others, and a map's source and values are templates. What is compiled stands above them, on `names`; `Compiler` on top.
+//! The modules `template`, `variable`, `lazy` and `map` depend on each other, as the language requires: a template
+//! reads variables, a variable may be computed by a map, and the source and values of a map are templates. The compile
+//! modules are built on top of these and `names`, and `Compiler` on top of all.
 
 #![forbid(unsafe_code)]
 

@@ -1,38 +1,39 @@
-//! Which location serves a URI: nginx's order of exact, prefix and regex locations, nested ones included.
+//! Selection of the location for a URI: nginx's order of exact, prefix and regex locations, including nested locations.
 
 use std::collections::HashMap;
 
 use crate::{EvalError, Frame, Regex};
 use foldhash::fast::RandomState;
 
-/// The number of a place, as whoever compiles gives it out.
+/// Number of a location, assigned by the code that compiles the configuration.
 type PlaceId = u32;
 
-/// The locations of a server, or those nested in one location. Lists are of exact size once they are [settled](Self::settle), and
-/// what is not there takes no memory: of fifty thousand locations nearly all hold no others.
+/// Locations of a server, or locations nested in another location. Lists have their exact size after [`Self::settle`],
+/// and empty lists take no memory: of fifty thousand locations, nearly all contain no others.
 #[derive(Default)]
 pub struct Locations {
     exact: Names,
-    /// Longest first, so that the first that fits is the longest.
+    /// Longest first, so that the first match is the longest.
     prefixes: Vec<Prefix>,
     /// In source order.
     regexes: Vec<Pattern>,
     named: Names,
 }
 
-/// Places by the name that is the whole of what is asked for.
+/// Locations by exact name.
 type Names = Option<Box<HashMap<Box<[u8]>, PlaceId, RandomState>>>;
 
-/// Those nested in a location; none mostly.
+/// Nested locations; mostly `None`.
 type Nested = Option<Box<Locations>>;
 
 struct Prefix {
     text: Box<[u8]>,
     nested: Nested,
     place: PlaceId,
-    /// `^~`.
+    /// True for `^~`.
     no_regex: bool,
-    /// The location's content comes from an origin: its URI without the last slash is redirected to it.
+    /// True if the content of the location comes from an origin: its URI without the trailing slash is then redirected
+    /// to it.
     redirects_bare: bool,
 }
 
@@ -42,22 +43,22 @@ struct Pattern {
     place: PlaceId,
 }
 
-/// What a search found.
+/// Result of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// A location.
+    /// Location.
     Place(PlaceId),
-    /// The URI lacks only the slash at the end of this location's prefix: redirect.
+    /// The URI only lacks the trailing slash of this location's prefix: redirect.
     AddSlash(PlaceId),
-    /// No location: the server's own settings hold.
+    /// No location: the settings of the server apply.
     None,
 }
 
-/// What one level of a search came to.
+/// Result of a search on one level.
 enum Searched {
-    /// Nothing around it can change this.
+    /// Result that outer levels cannot change.
     Final(Found),
-    /// The longest prefix, unless a regex of a level around it fits.
+    /// Longest prefix, unless a regex of an outer level matches.
     Prefix(PlaceId),
     Nothing,
 }
@@ -92,7 +93,7 @@ impl Locations {
         self.named.get_or_insert_default().insert(name.into(), place);
     }
 
-    /// Gives back the memory that was taken for more.
+    /// Releases unused capacity.
     pub fn settle(&mut self) {
         self.prefixes.shrink_to_fit();
         self.regexes.shrink_to_fit();
@@ -106,19 +107,19 @@ impl Locations {
         (!is_empty).then(|| Box::new(self))
     }
 
-    /// A named location.
+    /// Returns a named location.
     pub fn named(&self, name: &[u8]) -> Option<PlaceId> {
         self.named.as_ref()?.get(name).copied()
     }
 
-    /// Whether every regex location is without captures, so that a search has no effect but its result.
+    /// Returns whether all regex locations are without captures, so that a search has no side effects.
     pub fn is_pure(&self) -> bool {
         let is_pure = |nested: &Nested| nested.as_ref().is_none_or(|nested| nested.is_pure());
         self.regexes.iter().all(|pattern| !pattern.regex.has_captures() && is_pure(&pattern.nested))
             && self.prefixes.iter().all(|prefix| is_pure(&prefix.nested))
     }
 
-    /// The location for a URI. Captures of a regex location go to the frame.
+    /// Returns the location for a URI. Captures of a regex location are stored in the frame.
     pub fn find(&self, uri: &[u8], frame: &mut Frame) -> Result<Found, EvalError> {
         Ok(match self.search(uri, frame)? {
             Searched::Final(found) => found,
@@ -127,8 +128,8 @@ impl Locations {
         })
     }
 
-    /// nginx's search: a prefix, however deep, gives way to the regexes of the levels around it; all else is final.
-    /// `^~` closes off the regexes of its own level only.
+    /// Searches like nginx: a prefix at any depth has lower priority than the regexes of the levels around it; all
+    /// other results are final. `^~` only excludes the regexes of its own level.
     fn search(&self, uri: &[u8], frame: &mut Frame) -> Result<Searched, EvalError> {
         if let Some(exact) = &self.exact
             && let Some(&place) = exact.get(uri)
@@ -137,7 +138,7 @@ impl Locations {
         }
         let prefix = self.prefixes.iter().find(|prefix| uri.starts_with(&prefix.text));
         if let Some(bare) = self.prefixes.iter().find(|prefix| is_bare(prefix, uri))
-            // As in nginx, a location that is the URI itself takes it.
+            // As in nginx, a location whose prefix equals the URI takes precedence over the redirect.
             && prefix.is_none_or(|prefix| prefix.text.len() < uri.len())
         {
             return Ok(Searched::Final(Found::AddSlash(bare.place)));

@@ -12,20 +12,20 @@ pub(crate) mod compile;
 #[cfg(test)]
 mod tests;
 
-/// A compiled map.
+/// Compiled map.
 #[derive(Debug)]
 pub(crate) struct Map {
-    /// The variable that it makes.
+    /// Variable that the map defines.
     variable: Box<str>,
-    /// The keys as written, by the index of their value.
+    /// Keys as written, by the index of their value.
     keys: Vec<Box<str>>,
     source: Template,
-    /// Indexes of `values`, so that a name with two entries keeps one value.
+    /// Indexes of `values`, so that a name with two entries shares a value.
     names: Hostnames<u32>,
     regexes: Vec<(Regex, u32)>,
     values: Vec<Template>,
     default: Template,
-    /// Names may hold wildcards, and a dot at the end of the source is ignored.
+    /// True if names may contain wildcards; a trailing dot of the source is then ignored.
     hostnames: bool,
     volatile: bool,
 }
@@ -67,8 +67,8 @@ impl Map {
         value.eval(env, frame, out)
     }
 
-    /// Returns the index of the line that matches `subject`. As in nginx, an empty subject matches no regular expression, not
-    /// even `~^$`.
+    /// Returns the index of the line that matches `subject`. As in nginx, an empty subject matches no regular
+    /// expression, not even `~^$`.
     fn find<'m>(
         &'m self,
         subject: &[u8],

@@ -1,4 +1,4 @@
-//! What names stand for while a configuration is compiled: the embedder's variables, and those that the configuration makes.
+//! Name resolution while a configuration is compiled: variables of the embedder and of the configuration.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,22 +10,21 @@ use crate::regex::{Regex, group_names};
 use crate::suggestion::nearest;
 use crate::variable::Variable;
 
-/// What a name stands for.
+/// Variable that a name resolves to.
 #[derive(Debug, Clone)]
 pub(crate) enum Resolved {
     User(Arc<Variable>),
     Builtin(Builtin),
 }
 
-/// The names of one configuration. Names that are resolved are lower-case and bear no `$`; those that are declared may have
-/// either.
+/// Names of a configuration. Resolved names are in lower case and without `$`; declared names may have either form.
 #[derive(Debug)]
 pub(crate) struct Names<C> {
     catalogue: C,
     user: HashMap<Box<str>, Arc<Variable>>,
-    /// Regexes compiled so far, by pattern and whether case is disregarded; each has a place of its own in a thread's memory.
+    /// Compiled regexes, by pattern and case-insensitivity. Each has a separate index in the memory of a thread.
     regexes: HashMap<(Box<str>, bool), Regex>,
-    /// What reads which variable.
+    /// Variables read by each scope.
     readings: Readings,
 }
 
@@ -42,27 +41,27 @@ impl<C: Catalogue> Names<C> {
         self.catalogue
     }
 
-    /// What reads which variable, as far as it is compiled.
+    /// Returns the variables read by each scope, as compiled so far.
     pub(crate) fn readings(&self) -> &Readings {
         &self.readings
     }
 
-    /// The same, for what is being compiled.
+    /// Returns the same for modification.
     pub(crate) fn readings_mut(&mut self) -> &mut Readings {
         &mut self.readings
     }
 
-    /// Says what is compiled from now on. Returns what was said before.
+    /// Sets the scope of the following compilations. Returns the previous scope.
     pub(crate) fn set_scope(&mut self, scope: Scope) -> Scope {
         self.readings.set_scope(scope)
     }
 
-    /// The user variables declared so far.
+    /// Iterates over the user variables declared so far.
     pub(crate) fn variables(&self) -> impl Iterator<Item = &Arc<Variable>> {
         self.user.values()
     }
 
-    /// Finds what a name in a text stands for; the error lacks only its place.
+    /// Resolves a name in a text. The caller adds the offset to an error.
     pub(crate) fn resolve(&mut self, name: &str) -> Result<Resolved, ScriptError> {
         if let Some(variable) = self.user.get(name) {
             self.readings.note_user(variable);
@@ -92,7 +91,7 @@ impl<C: Catalogue> Names<C> {
         Err(ScriptError::new(message).undefined(name))
     }
 
-    /// The variable that `set $name` sets.
+    /// Returns the variable that `set $name` sets.
     pub(crate) fn target(&mut self, name: &str) -> Result<Resolved, ScriptError> {
         let lower = lower_name(name)?;
         match self.catalogue.builtin(&lower) {
@@ -101,14 +100,14 @@ impl<C: Catalogue> Names<C> {
         }
     }
 
-    /// Makes or finds a user variable that something besides a map gives values.
+    /// Returns or creates a user variable that is assigned by anything other than a map.
     pub(crate) fn assigned(&mut self, name: &str) -> Result<Arc<Variable>, ScriptError> {
         let variable = self.own(name)?;
         variable.mark_assigned();
         Ok(variable)
     }
 
-    /// Makes or finds the user variable of a name.
+    /// Returns or creates the user variable with this name.
     pub(crate) fn own(&mut self, name: &str) -> Result<Arc<Variable>, ScriptError> {
         let lower = lower_name(name)?;
         if let Some(variable) = self.user.get(lower.as_str()) {
@@ -126,7 +125,8 @@ impl<C: Catalogue> Names<C> {
         Ok(variable)
     }
 
-    /// Makes the variables of a pattern's named groups; errors of the pattern itself wait for [`Self::regex`].
+    /// Declares the variables of a pattern's named groups. Errors of the pattern itself are reported by
+    /// [`Self::regex`].
     pub(crate) fn declare_captures(&mut self, pattern: &str) -> Result<(), ScriptError> {
         for name in group_names(pattern) {
             self.own(&name)?;
@@ -147,8 +147,8 @@ impl<C: Catalogue> Names<C> {
     }
 }
 
-/// A name without `$` and in lower case; refuses what no reference could name. A `-` ends a name within a text, but the
-/// variable of a condition is a whole word.
+/// Returns a name without `$` and in lower case, or an error for a name that no reference can contain. A `-` terminates
+/// a name within a text, but is allowed here, because the variable of a condition is a whole word.
 fn lower_name(name: &str) -> Result<String, ScriptError> {
     let bare = name.strip_prefix('$').unwrap_or(name);
     if bare.is_empty()

@@ -1,26 +1,26 @@
-//! Lists of texts of which one must be "true": `*_cache_bypass`, `*_no_cache`, `access_log if=`.
+//! Lists of texts of which at least one must be "true": `*_cache_bypass`, `*_no_cache`, `access_log if=`.
 
 use crate::environment::{Builtin, Environment};
 use crate::error::EvalError;
 use crate::frame::Frame;
 use crate::template::{CaptureForm, Template};
 
-/// nginx's truth: not empty and not `0`.
+/// Returns whether a value is true in the sense of nginx: neither empty nor `0`.
 #[inline]
 pub(crate) fn is_true(value: &[u8]) -> bool {
     !value.is_empty() && value != b"0"
 }
 
-/// Texts that are asked, in order and lazily, whether any of them is true.
+/// List of texts, evaluated in order until a value is true.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Predicates {
     templates: Box<[Template]>,
 }
 
 impl Predicates {
-    /// Makes the list; an empty one is never true.
+    /// Creates the list. An empty list is never true.
     pub fn new(templates: Vec<Template>) -> Predicates {
-        // A constant that is false can never answer; one that is true ends the list.
+        // A false constant is dropped; a true constant makes the templates after it unreachable.
         let mut kept = Vec::with_capacity(templates.len());
         for template in templates {
             match template.as_static().map(is_true) {
@@ -35,19 +35,19 @@ impl Predicates {
         Predicates { templates: kept.into_boxed_slice() }
     }
 
-    /// Whether no request can make the list true.
+    /// Returns whether no request can make the list true.
     pub fn is_empty(&self) -> bool {
         self.templates.is_empty()
     }
 
-    /// Whether one of the texts is neither empty nor `0`; those after it are not evaluated.
+    /// Returns whether one of the texts is neither empty nor `0`. The texts after it are not evaluated.
     #[inline]
     pub fn any_true<E: Environment + ?Sized>(&self, env: &E, frame: &mut Frame) -> Result<bool, EvalError> {
         self.any_true_among(env, frame, |_| true)
     }
 
-    /// As [`Self::any_true`], of the texts that read nothing but the given variables of the embedder, be it through maps and
-    /// their like.
+    /// Evaluates [`Self::any_true`] over the texts that only read the given variables of the embedder, directly or
+    /// through maps and similar blocks.
     pub fn any_true_of<E: Environment + ?Sized>(
         &self,
         env: &E,

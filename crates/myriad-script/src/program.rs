@@ -1,4 +1,4 @@
-//! The rewrite module: `set`, `if`, `rewrite`, `return`, `break` and calls of functions, in the order in which they stand.
+//! Rewrite module: `set`, `if`, `rewrite`, `return`, `break` and function calls, in source order.
 
 use crate::environment::Environment;
 use crate::error::EvalError;
@@ -18,27 +18,29 @@ pub use source::{StepKind, StepSource};
 pub use step::{Action, Flow, IfId};
 use step::{Tagged, only_set};
 
-/// The compiled directives of one block.
+/// Compiled directives of a block.
 #[derive(Debug, Default)]
 pub struct Program {
     steps: Box<[Tagged]>,
 }
 
 impl Program {
-    /// Whether there is nothing to run.
+    /// Returns whether the program has no steps.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
 
-    /// Whether all that it does is to set variables: it sends no request elsewhere, answers none, and puts none in a place
-    /// of an `if`.
+    /// Returns whether the program only sets variables: it never redirects, rewrites or answers a request, and never
+    /// selects the settings of an `if`.
     pub fn only_sets(&self) -> bool {
         only_set(&self.steps)
     }
 
-    /// Runs the steps over a request.
+    /// Runs the steps for a request.
     ///
-    /// An error means 500: a match that hit its limit, a cycle of variables, an empty URI.
+    /// # Errors
+    /// Returns an error, which means status 500, for a match that exceeds its limit, a cycle of variables, or an empty
+    /// URI.
     pub fn run<E: Environment + ?Sized>(&self, env: &mut E, frame: &mut Frame) -> Result<Flow, EvalError> {
         let mut run = Run::new();
         let ended = if env.traces() {

@@ -1,4 +1,4 @@
-//! What of a configuration reads which variable: its rules, each answer, each `map`, `geo` and `split_clients`.
+//! Variables read by each part of a configuration: its rules, each response, each `map`, `geo` and `split_clients`.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -6,39 +6,39 @@ use std::sync::Arc;
 use crate::environment::Builtin;
 use crate::variable::Variable;
 
-/// When that which is being compiled is evaluated.
+/// Time at which compiled text is evaluated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
-    /// Nobody has said when: it counts as a part of the rules and of every answer, so that what is forgotten is read in vain
-    /// rather than missed.
+    /// Not specified: the text counts as part of the rules and of every response, so that a missing scope causes
+    /// unnecessary reads instead of missing reads.
     #[default]
     Unsaid,
-    /// While it is decided where a request goes and which page it gets.
+    /// While the location and the page of a request are determined.
     Rules,
-    /// While an answer is made of a page that has been found; answers are numbered by the embedder.
+    /// While a response is generated from a page that has been found. The embedder numbers the responses.
     Answer(u32),
-    /// With every answer that includes it ([`Compiler::include`](crate::Compiler::include)): the format of a log. Numbered by
-    /// the embedder.
+    /// With every response that includes it ([`Compiler::include`](crate::Compiler::include)), such as a log format.
+    /// Numbered by the embedder.
     Shared(u32),
-    /// For requests alone for which all rules were run.
+    /// Only for requests for which all rules were run.
     Apart,
     /// When the user variable in that slot is read.
     Variable(u32),
 }
 
-/// What a scope reads, itself and through others.
+/// Data that a scope reads, directly or indirectly.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScopeReads {
-    /// The embedder's variables.
+    /// Variables of the embedder.
     pub builtins: BTreeSet<Builtin>,
-    /// Whether it reads what only rules that were run can have made: what is `set`, or was captured by a regular expression.
+    /// True if it reads values that only exist after the rules were run: variables of `set`, or regex captures.
     pub made_by_rules: bool,
-    /// Whether it follows from the moment of the request, too: it calls a function that varies.
+    /// True if it also depends on the time of the request or on chance: it calls a function that varies.
     pub varies: bool,
 }
 
-/// The variables that each scope reads by itself. A scope reads the embedder's variables also through the blocks of the user
-/// variables that it reads; what nothing in the rules names has no part in them.
+/// Variables that each scope reads directly. A scope also reads variables of the embedder through the blocks of its
+/// user variables. Variables that the rules do not use have no influence on them.
 #[derive(Debug, Default)]
 pub(crate) struct Readings {
     scope: Scope,
@@ -55,34 +55,35 @@ struct Read {
 }
 
 impl Readings {
-    /// Says what is compiled from now on. Returns what was said before.
+    /// Sets the scope of the following compilations. Returns the previous scope.
     pub(crate) fn set_scope(&mut self, scope: Scope) -> Scope {
         std::mem::replace(&mut self.scope, scope)
     }
 
-    /// Notes that what is compiled now reads a variable of the embedder.
+    /// Records that the current scope reads a variable of the embedder.
     pub(crate) fn note(&mut self, id: Builtin) {
         self.now().builtins.insert(id);
     }
 
-    /// Notes that what is compiled now reads a user variable, and the embedder's that shows where nothing has set it.
+    /// Records that the current scope reads a user variable, and the embedder's variable that is visible while it is
+    /// unset.
     pub(crate) fn note_user(&mut self, variable: &Arc<Variable>) {
         let read = self.now();
         read.users.insert(variable.slot(), Arc::clone(variable));
         read.builtins.extend(variable.shadowed());
     }
 
-    /// Notes that what is compiled now reads what the latest match has captured.
+    /// Records that the current scope reads captures of the latest match.
     pub(crate) fn note_capture(&mut self) {
         self.now().captures = true;
     }
 
-    /// Notes that what is compiled now may come to something else the next time.
+    /// Records that the result of the current scope may vary between evaluations.
     pub(crate) fn note_varying(&mut self) {
         self.now().varies = true;
     }
 
-    /// Notes that what is compiled now holds all that another scope does.
+    /// Includes another scope in the current scope.
     pub(crate) fn include(&mut self, scope: Scope) {
         self.now().included.insert(scope);
     }
@@ -91,7 +92,8 @@ impl Readings {
         self.read.entry(self.scope).or_default()
     }
 
-    /// What a scope reads. `is_computed` says of a user variable whether its value is always that of its block.
+    /// Returns the data that a scope reads. `is_computed` returns whether the value of a user variable is always that
+    /// of its block.
     pub(crate) fn of(&self, scope: Scope, is_computed: impl Fn(&Variable) -> bool) -> ScopeReads {
         let mut found = ScopeReads::default();
         let mut next = vec![scope];
@@ -116,7 +118,8 @@ mod tests {
     use super::*;
     use crate::testing::compiler;
 
-    /// Compiles a text in a scope, and says how many of the embedder's variables another reads, and whether what rules made.
+    /// Compiles a text in `scope`. Returns the number of the embedder's variables that `asked` reads, and
+    /// `made_by_rules`.
     fn reads(scope: Scope, text: &str, asked: Scope) -> (usize, bool) {
         let mut compiler = compiler();
         compiler.declare_set("$mine").unwrap();

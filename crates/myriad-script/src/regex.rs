@@ -1,4 +1,5 @@
-//! Regular expressions: PCRE2 with its JIT where the machine allows it, bounded in time, run only where needed.
+//! Regular expressions: PCRE2, with its JIT if available, with bounded run time, and skipped if a filter excludes a
+//! match.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,23 +19,23 @@ mod tests;
 pub use once::{Found, search_once};
 use prefilter::Prefilter;
 
-/// Pages such as every site has.
+/// URIs that every site has.
 const ORDINARY: [&[u8]; 4] = [b"/a", b"/2026/11/hello-world/", b"/index.php", b"/wp-content/x/style.css"];
 
-/// Bounds one match: backtracks from one place of the subject, and KiB of backtracking memory without the JIT.
+/// Limits of a match: backtracks from one position of the subject, and KiB of backtracking memory without the JIT.
 ///
-/// 100,000 steps end within a millisecond or so; a pattern of good faith over an 8 KiB cookie stays far below.
+/// 100,000 steps take about a millisecond. A well-formed pattern over a cookie of 8 KiB stays far below the limit.
 const LIMITS: &str = "(*LIMIT_MATCH=100000)(*LIMIT_DEPTH=40000)(*LIMIT_HEAP=8192)";
 
-/// `PCRE2_ERROR_JIT_STACKLIMIT`: the JIT's 32 KiB of stack were too few, which says nothing against the pattern.
+/// `PCRE2_ERROR_JIT_STACKLIMIT`: the JIT's stack of 32 KiB was too small. The pattern itself may be fine.
 const JIT_STACK_LIMIT: i32 = -46;
 
-/// A compiled regular expression with its place for captures. A copy is the same expression: the snippets that servers share cost
-/// once what they cost.
+/// Compiled regular expression with its space for captures. A clone refers to the same expression, so that snippets
+/// shared by servers are compiled once.
 #[derive(Clone, Debug)]
 pub struct Regex(Arc<Compiled>);
 
-/// Whether both are one expression: what is written alike is compiled once.
+/// Returns whether both are the same expression. Equal patterns are compiled once.
 impl PartialEq for Regex {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
@@ -47,29 +48,29 @@ impl Eq for Regex {}
 struct Compiled {
     source: Box<str>,
     jit: Pattern,
-    /// The pattern without JIT, made when the JIT runs out of stack for the first time.
+    /// Pattern without JIT, compiled when the JIT first exhausts its stack.
     interpreter: OnceLock<Option<Pattern>>,
     caseless: bool,
     prefilter: Option<Prefilter>,
-    /// What matching the empty text gives, so that an absent cookie runs nothing.
+    /// Result of matching an empty subject, so that a missing cookie needs no search.
     matches_empty: bool,
     captures: bool,
     /// Group and slot of each named group.
     named: Box<[(usize, u32)]>,
-    /// Place in the thread's table of capture locations, and the identity to check there.
+    /// Index in the thread's table of capture locations. `identity` is checked there.
     index: usize,
     identity: u64,
 }
 
 thread_local! {
-    /// The reused capture locations of this thread, by `Regex::index`.
+    /// Reusable capture locations of this thread, by `Regex::index`.
     static LOCATIONS: RefCell<Vec<Option<(u64, CaptureLocations)>>> = const { RefCell::new(Vec::new()) };
 }
 
 static IDENTITIES: AtomicU64 = AtomicU64::new(0);
 
 impl Regex {
-    /// Compiles a pattern; `slot` finds the place of a named group, `index` is small and unique to the compiler.
+    /// Compiles a pattern. `slot` returns the slot of a named group; `index` is small and unique within the compiler.
     pub(crate) fn compile(
         source: &str,
         caseless: bool,
@@ -98,33 +99,33 @@ impl Regex {
         })))
     }
 
-    /// Compiles a pattern that no configuration holds, to be asked with [`Self::is_match`] alone; one match of it ends
-    /// within a twentieth of the steps of others.
+    /// Compiles a pattern that is not part of the configuration, for use with [`Self::is_match`] only. A match takes at
+    /// most a twentieth of the usual number of steps.
     pub fn of_request(source: &str) -> Result<Regex, ScriptError> {
-        // Of several limits the lowest holds.
+        // PCRE2 applies the lowest of several limits.
         Self::compile(&format!("(*LIMIT_MATCH=5000){source}"), false, 0, |_| Ok(0)).map_err(|_| {
-            // As it was sent, with places that count from its beginning.
+            // Compiles the pattern as sent, so that offsets in errors are correct.
             Self::compile(source, false, 0, |_| Ok(0))
                 .map_or_else(|error| error, |_| pattern_error(source, "it is too complex"))
         })
     }
 
-    /// Compiles a pattern of a configuration, case regarded, to be asked with [`Self::is_match`] alone.
+    /// Compiles a case-sensitive pattern of a configuration, for use with [`Self::is_match`] only.
     pub fn without_captures(source: &str) -> Result<Regex, ScriptError> {
         Self::compile(source, false, 0, |_| Ok(0))
     }
 
-    /// The pattern as written.
+    /// Returns the pattern as written.
     pub fn as_str(&self) -> &str {
         &self.0.source
     }
 
-    /// Whether the pattern holds groups, named or not.
+    /// Returns whether the pattern contains groups, named or not.
     pub fn has_captures(&self) -> bool {
         self.0.captures
     }
 
-    /// Whether the subject matches; no captures are taken.
+    /// Returns whether the subject matches, without captures.
     #[inline]
     pub fn is_match(&self, subject: &[u8]) -> Result<bool, EvalError> {
         match self.settled(subject) {
@@ -133,7 +134,8 @@ impl Regex {
         }
     }
 
-    /// Whether the subject matches; a match replaces the frame's captures and sets the named ones.
+    /// Returns whether the subject matches. A match replaces the frame's captures and sets the variables of named
+    /// groups.
     #[inline]
     pub fn matches(&self, subject: &[u8], frame: &mut Frame) -> Result<bool, EvalError> {
         let matched = self.capture(subject, frame)?;
@@ -143,7 +145,7 @@ impl Regex {
         Ok(matched)
     }
 
-    /// Matches and takes the numbered captures; `publish` must follow a match.
+    /// Matches and stores the numbered captures; `publish` must follow a match.
     #[inline]
     pub(crate) fn capture(&self, subject: &[u8], frame: &mut Frame) -> Result<bool, EvalError> {
         if self.0.captures {
@@ -166,7 +168,7 @@ impl Regex {
         }
     }
 
-    /// The answer, where it needs no search.
+    /// Returns the result if no search is necessary.
     #[inline]
     fn settled(&self, subject: &[u8]) -> Option<bool> {
         if subject.is_empty() {
@@ -178,10 +180,10 @@ impl Regex {
         }
     }
 
-    /// Asks PCRE2; with a frame, a match puts its captures there.
+    /// Runs PCRE2. With a frame, a match stores its captures there.
     ///
-    /// Works in the thread's own memory: the pool that `pcre2` keeps in each pattern is shared, and locked for every
-    /// thread but the first that used it.
+    /// Uses memory of the thread: the pool that `pcre2` has in each pattern is shared, and locked for every thread
+    /// except the first thread that used it.
     fn search(&self, subject: &[u8], frame: Option<&mut Frame>) -> Result<bool, EvalError> {
         let result = LOCATIONS.with_borrow_mut(|table| {
             let locations = self.locations(table);
@@ -204,7 +206,7 @@ impl Regex {
         }
         let place = &mut table[self.0.index];
         if place.as_ref().is_some_and(|(identity, _)| *identity != self.0.identity) {
-            // Another configuration's: at a reload both live for a while.
+            // The entry belongs to another configuration; during a reload both are in use.
             *place = None;
         }
         &mut place.get_or_insert_with(|| (self.0.identity, self.0.jit.capture_locations())).1
@@ -220,7 +222,7 @@ impl Regex {
     }
 }
 
-/// Puts the groups of a match into the frame, if there is one.
+/// Stores the groups of a match in the frame, if any.
 fn keep(matched: bool, locations: &CaptureLocations, subject: &[u8], frame: Option<&mut Frame>) -> bool {
     if let (true, Some(frame)) = (matched, frame) {
         frame.set_captures(subject, (0..locations.len()).map(|group| locations.get(group)));
@@ -229,7 +231,7 @@ fn keep(matched: bool, locations: &CaptureLocations, subject: &[u8], frame: Opti
 }
 
 fn build(source: &str, caseless: bool, jit: bool) -> Result<Pattern, ScriptError> {
-    // nginx was written for PCRE, where this start of a pattern had another name.
+    // nginx was written for PCRE, which had another name for this option at the start of a pattern.
     let modern = source.strip_prefix("(*UTF8)").map(|rest| format!("(*UTF){rest}"));
     let pattern = format!("{LIMITS}{}", modern.as_deref().unwrap_or(source));
     RegexBuilder::new().caseless(caseless).jit_if_available(jit).build(&pattern).map_err(|error| {
@@ -243,13 +245,13 @@ fn pattern_error(source: &str, reason: &str) -> ScriptError {
     ScriptError::new(format!("regular expression \"{source}\" does not compile: {reason}"))
 }
 
-/// PCRE2's words without the crate's own frame around them.
+/// Returns the message of PCRE2 without the text added by the crate.
 fn describe(error: &pcre2::Error) -> String {
     let text = error.to_string();
     text.splitn(3, ": ").last().unwrap_or_default().to_owned()
 }
 
-/// The names of a pattern's named groups, as written and in order; a pattern that does not compile has none.
+/// Returns the names of a pattern's named groups, as written and in order; empty if the pattern does not compile.
 pub(crate) fn group_names(source: &str) -> Vec<String> {
     if !source.contains("(?") {
         return Vec::new();
@@ -259,10 +261,10 @@ pub(crate) fn group_names(source: &str) -> Vec<String> {
         .unwrap_or_default()
 }
 
-/// Whether a pattern holds `/.` where `/\.` was meant, and so matches every page of a site.
+/// Returns whether a pattern contains `/.` where `/\.` was intended, so that it matches every page of a site.
 ///
-/// For a warning on `location ~ /. { deny all; }`, which a well-known recipe spreads. Patterns that say "everything"
-/// on purpose (`/.*`, `^/`) are not meant.
+/// Used for a warning about `location ~ /. { deny all; }`, which is part of a well-known recipe. Patterns that match
+/// everything intentionally (`/.*`, `^/`) are excluded.
 pub fn matches_everything_like_dot_slash(pattern: &str) -> bool {
     let bytes = pattern.as_bytes();
     let careless = bytes

@@ -1,26 +1,26 @@
-//! Which server answers a host (nginx's `server_name`).
+//! Selection of the server for a host (nginx's `server_name`).
 
 use std::collections::HashMap;
 
 use crate::{EvalError, Frame, Regex};
 use foldhash::fast::RandomState;
 
-/// The number of a server, as whoever compiles gives it out.
+/// Number of a server, assigned by the code that compiles the configuration.
 type ServerId = u32;
 
-/// The server names of one listening socket.
+/// Server names of a listening socket.
 #[derive(Default)]
 pub struct ServerNames {
     exact: HashMap<Box<[u8]>, ServerId, RandomState>,
-    /// `.example.com` for `*.example.com`: longest first.
+    /// `.example.com` for `*.example.com`; longest first.
     suffixes: Vec<(Box<[u8]>, ServerId)>,
-    /// `www.example.` for `www.example.*`: longest first.
+    /// `www.example.` for `www.example.*`; longest first.
     prefixes: Vec<(Box<[u8]>, ServerId)>,
     regexes: Vec<(Regex, ServerId)>,
 }
 
 impl ServerNames {
-    /// Adds an exact name; the first server that bears it keeps it. Returns whether it was new.
+    /// Adds an exact name, unless a server already has it. Returns whether it was added.
     pub fn add_exact(&mut self, name: &[u8], server: ServerId) -> bool {
         if self.exact.contains_key(name) {
             return false;
@@ -39,13 +39,13 @@ impl ServerNames {
         add_longest_first(&mut self.prefixes, prefix, server);
     }
 
-    /// Adds a regex; they are tried last, in order.
+    /// Adds a regex. Regexes are tried last, in order.
     pub fn add_regex(&mut self, regex: Regex, server: ServerId) {
         self.regexes.push((regex, server));
     }
 
-    /// Returns the server for a host in lower case without port. A regex match writes its captures to the frame. As in nginx, no
-    /// regex is tried for an empty host (a request of HTTP/1.0 without `Host`).
+    /// Returns the server for a host in lower case without port. A regex match writes its captures to the frame. As in
+    /// nginx, no regex is tried for an empty host (a request of HTTP/1.0 without `Host`).
     pub fn find(&self, host: &[u8], frame: &mut Frame) -> Result<Option<ServerId>, EvalError> {
         if let Some(&server) = self.exact.get(host) {
             return Ok(Some(server));

@@ -1,9 +1,9 @@
-//! Tables that the embedder keeps, as variables.
+//! Tables of the embedder, used as variables.
 
 use std::fmt::Debug;
 
-/// What computes a variable of texts, such as a database of addresses.
+/// Computes a variable from texts, such as a database of addresses.
 pub trait Table: Debug + Send + Sync {
-    /// Appends the value that belongs to the texts, which are those that the variable was defined with, in their order.
+    /// Appends the value for the texts, in the order in which the variable was defined with them.
     fn find(&self, texts: &[&[u8]], out: &mut Vec<u8>);
 }

@@ -14,13 +14,14 @@ pub(crate) mod parse;
 #[cfg(test)]
 mod tests;
 
-/// A compiled text with variables, as nginx's complex value. Two are equal that were compiled together and come to the same.
+/// Compiled text with variables, like nginx's complex value. Two templates of the same compiler are equal if they have
+/// the same value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Template {
     shape: Shape,
 }
 
-/// The two cheap shapes are most of what configurations hold.
+/// The two simple shapes cover most texts of configurations.
 #[derive(Debug, Clone, PartialEq)]
 enum Shape {
     Static(Literal),
@@ -37,7 +38,7 @@ pub(crate) enum Part {
     Capture(u8),
 }
 
-/// Whether both are the same text, or read the same variable.
+/// Returns whether both are the same text or read the same variable.
 impl PartialEq for Part {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
@@ -50,23 +51,23 @@ impl PartialEq for Part {
     }
 }
 
-/// How many maps may stand behind each other for [`Template::reads_only`] to look through them.
+/// Maximum number of nested maps that [`Template::reads_only`] follows.
 const DEEPEST: u8 = 8;
 
-/// How the values of variables are written between the texts of a template that stand as they are (`log_format`).
+/// Format of variable values between the constant texts of a template (`log_format`).
 pub trait ValueForm {
     /// Appends a value.
     fn append(&self, value: &[u8], out: &mut Vec<u8>);
 
-    /// Gives a value that was appended at `from` the form that [`Self::append`] would have given it. Most have it already, so that
-    /// a value which has to be made is made in its place.
+    /// Converts a value that was appended at `from` to the format of [`Self::append`]. Most values need no conversion,
+    /// so a computed value is written directly to its destination.
     fn mend(&self, out: &mut Vec<u8>, from: usize);
 
-    /// What stands for a variable that does not exist for this request.
+    /// Returns the text for a variable that does not exist for this request.
     fn missing(&self) -> &[u8];
 }
 
-/// How captures are written: nginx escapes them again where they go into arguments or redirects.
+/// Format of captures: nginx escapes captures again in arguments and redirects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CaptureForm {
     Raw,
@@ -74,7 +75,7 @@ pub(crate) enum CaptureForm {
 }
 
 impl Template {
-    /// Makes a template of constant bytes.
+    /// Creates a template of constant bytes.
     pub fn constant(text: &[u8]) -> Template {
         Template { shape: Shape::Static(Literal::new(text)) }
     }
@@ -91,7 +92,7 @@ impl Template {
         Template { shape }
     }
 
-    /// The whole text, if it holds no variable.
+    /// Returns the whole text, if it contains no variable.
     pub fn as_static(&self) -> Option<&[u8]> {
         match &self.shape {
             Shape::Static(text) => Some(text.bytes()),
@@ -99,7 +100,7 @@ impl Template {
         }
     }
 
-    /// The variable that is the whole template, if the embedder provides it.
+    /// Returns the variable if the template consists of a single variable of the embedder.
     pub fn as_builtin(&self) -> Option<Builtin> {
         match self.shape {
             Shape::Single(Part::Builtin(id)) => Some(id),
@@ -111,13 +112,13 @@ impl Template {
         matches!(self.shape, Shape::Single(_))
     }
 
-    /// Whether the template reads one of the given variables itself (not through a map).
+    /// Returns whether the template directly reads one of the given variables (not through a map).
     pub fn reads(&self, wanted: impl Fn(Builtin) -> bool) -> bool {
         self.parts().iter().any(|part| matches!(part, Part::Builtin(id) if wanted(*id)))
     }
 
-    /// Whether nothing but text and the given variables of the embedder makes the value, be it through maps and their like.
-    /// Before [`Compiler::finish`](crate::Compiler::finish) no map is looked through.
+    /// Returns whether the value only depends on text and the given variables of the embedder, directly or through maps
+    /// and similar blocks. Maps are only followed after [`Compiler::finish`](crate::Compiler::finish).
     pub fn reads_only(&self, allowed: impl Fn(Builtin) -> bool) -> bool {
         self.reads_within(&allowed, DEEPEST)
     }
@@ -168,7 +169,8 @@ impl Template {
         Ok(())
     }
 
-    /// As [`Template::eval`], for a directive of the rewrite module, which makes no more than [`MOST_TEXT`] bytes of variables.
+    /// Appends the value like [`Template::eval`], for a directive of the rewrite module, which produces at most
+    /// [`MOST_TEXT`] bytes from variables.
     pub(crate) fn eval_bounded<E: Environment + ?Sized>(
         &self,
         env: &E,
@@ -190,7 +192,7 @@ impl Template {
         Ok(())
     }
 
-    /// Gives the value as a slice, borrowed where it lies ready and built in `scratch` (cleared first) where not.
+    /// Returns the value as a slice: borrowed if available, otherwise built in `scratch`, which is cleared first.
     pub fn value<'a, E: Environment + ?Sized>(
         &'a self,
         env: &'a E,
@@ -215,7 +217,7 @@ impl Template {
         Ok(scratch)
     }
 
-    /// Gives the value to `f` together with the frame, which `f` may change (a match sets captures).
+    /// Calls `f` with the value and the frame, which `f` may change (a match sets captures).
     pub(crate) fn with_value<E: Environment + ?Sized, T>(
         &self,
         env: &E,
@@ -245,7 +247,7 @@ impl Template {
         result
     }
 
-    /// Appends the value to `out`, that of each variable in a form of its own.
+    /// Appends the value to `out`, with the value of each variable in the given format.
     pub fn write<E: Environment + ?Sized>(
         &self,
         env: &E,

@@ -1,4 +1,4 @@
-//! A request for tests: variables by name, and what scripts did to it.
+//! Request for tests: variables by name, and records of the changes by scripts.
 
 use std::cell::RefCell;
 
@@ -7,7 +7,7 @@ use crate::environment::{Builtin, Catalogue, Environment, FileTest, Role};
 use crate::error::EvalError;
 use crate::frame::Frame;
 
-/// Fixed names, then assignable ones; those under `http_`, `cookie_` and `arg_` are made on demand.
+/// Fixed names, then assignable names. Names starting with `http_`, `cookie_` and `arg_` are created on demand.
 #[derive(Clone, Debug)]
 pub(crate) struct Names(Vec<String>);
 
@@ -50,7 +50,7 @@ pub(crate) fn compiler() -> Compiler<Names> {
     Compiler::new(Names(Vec::new()))
 }
 
-/// A request; variables that were not given do not exist.
+/// Request. Variables that were not given do not exist.
 #[derive(Debug, Default)]
 pub(crate) struct Request {
     names: Vec<String>,
@@ -66,7 +66,7 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// Takes the names that a finished compiler knows.
+    /// Creates a request with the names of a finished compiler.
     pub(crate) fn new(names: Names) -> Request {
         Request { names: names.0, uri: b"/".to_vec(), ..Request::default() }
     }

@@ -1,36 +1,36 @@
-//! What scripts come to, told to whoever explains a request (`myriad -t --explain`).
+//! Results of scripts, reported to the explanation of a request (`myriad -t --explain`).
 
-/// A directive or a table that has run.
+/// Directive or table that was evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trace<'a> {
-    /// A directive of the rewrite module.
+    /// Directive of the rewrite module.
     Rule {
-        /// The [`crate::StepSource::tag`] of the directive.
+        /// [`crate::StepSource::tag`] of the directive.
         tag: usize,
-        /// What it came to.
+        /// Result.
         outcome: RuleOutcome<'a>,
     },
-    /// A variable that a `map` makes.
+    /// Variable of a `map`.
     Map {
-        /// The variable, without its `$`.
+        /// Name of the variable, without `$`.
         variable: &'a str,
-        /// What was looked up.
+        /// Value that was looked up.
         subject: &'a [u8],
-        /// The key of the line that fits; none for the default.
+        /// Key of the matching line; `None` for the default.
         line: Option<&'a str>,
     },
 }
 
-/// What a directive of the rewrite module came to.
+/// Result of a directive of the rewrite module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleOutcome<'a> {
-    /// `set`: the value.
+    /// `set`: the assigned value.
     Set(&'a [u8]),
-    /// `if`: whether it holds.
+    /// `if`: true if the condition is true.
     If(bool),
     /// `rewrite`: its regex does not match.
     NoMatch,
-    /// `rewrite`: it matches; what the URI, or the redirect, is now.
+    /// `rewrite`: its regex matches; the new URI or the redirect.
     Rewritten(&'a [u8]),
     /// `return`, `break`.
     Ends,

@@ -1,4 +1,4 @@
-//! Variables that the configuration makes: by `set`, `map`, `geo`, `split_clients` and named captures.
+//! Variables defined by the configuration: by `set`, `map`, `geo`, `split_clients` and named captures.
 
 use std::sync::{Arc, OnceLock};
 
@@ -7,16 +7,16 @@ use crate::error::EvalError;
 use crate::frame::Frame;
 use crate::lazy::Lazy;
 
-/// A user variable: its place in the [`Frame`], and how to compute it if nothing has set it.
+/// User variable: its slot in the [`Frame`], and the method to compute it if it is unset.
 #[derive(Debug)]
 pub struct Variable {
     name: Box<str>,
     slot: u32,
-    /// What shows where nothing has set the variable: the embedder's own of that name (`$http_*`, `$arg_*`).
+    /// Embedder's variable with the same name (`$http_*`, `$arg_*`), which is visible while the user variable is unset.
     shadowed: Option<Builtin>,
-    /// Bound by `Compiler::finish`; empty for variables of `set` and of captures.
+    /// Bound by `Compiler::finish`; empty for variables of `set` and captures.
     lazy: OnceLock<Lazy>,
-    /// Something besides `lazy` gives it values: a `set`, a capture, the embedder.
+    /// Set if the variable is assigned by anything other than `lazy`: a `set`, a capture, or the embedder.
     assigned: OnceLock<()>,
 }
 
@@ -31,7 +31,7 @@ impl Variable {
         })
     }
 
-    /// The name, lower-case, without `$`.
+    /// Returns the name, in lower case, without `$`.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -40,13 +40,13 @@ impl Variable {
         self.slot
     }
 
-    /// The embedder's variable of the same name.
+    /// Returns the embedder's variable with the same name.
     pub(crate) fn shadowed(&self) -> Option<Builtin> {
         self.shadowed
     }
 
     pub(crate) fn bind(&self, lazy: Lazy) {
-        // A second binding cannot happen: the compiler is consumed by the first.
+        // A second binding cannot occur, because the first consumes the compiler.
         let _ = self.lazy.set(lazy);
     }
 
@@ -54,23 +54,23 @@ impl Variable {
         let _ = self.assigned.set(());
     }
 
-    /// Whether something besides its block may have given it a value.
+    /// Returns whether anything other than its block may have assigned a value.
     pub(crate) fn is_assigned(&self) -> bool {
         self.assigned.get().is_some()
     }
 
-    /// Whether the value is always computed, by something that reads no other variables than the allowed ones.
+    /// Returns whether the value is always computed, from allowed variables only.
     pub(crate) fn reads_only(&self, allowed: &dyn Fn(Builtin) -> bool, depth: u8) -> bool {
         !self.is_assigned() && self.lazy.get().is_some_and(|lazy| lazy.reads_only(allowed, depth))
     }
 
-    /// Puts a value into the frame, as `set` would; for variables that the embedder computes itself.
+    /// Assigns a value in the frame like `set`; for variables that the embedder computes itself.
     pub fn assign(&self, frame: &mut Frame, value: &[u8]) {
         frame.assign(self.slot, value);
     }
 
-    /// Appends the value to `out`; false where nothing has set the variable and the embedder has one of that name, which
-    /// is then not read.
+    /// Appends the value to `out`. Returns false, without reading the embedder's variable, if the variable is unset and
+    /// the embedder has a variable with this name.
     pub fn read<E: Environment + ?Sized>(
         &self,
         env: &E,
@@ -85,7 +85,7 @@ impl Variable {
         Ok(true)
     }
 
-    /// Makes sure that the frame holds a value: computes a map, or leaves an unset variable empty.
+    /// Ensures that the frame contains a value: computes a map, or sets an unset variable to an empty value.
     #[inline]
     pub(crate) fn ensure<E: Environment + ?Sized>(
         &self,
@@ -119,7 +119,7 @@ impl Variable {
         computed
     }
 
-    /// Reads what shows through, each time anew.
+    /// Reads the embedder's variable; repeated at every read.
     fn show<E: Environment + ?Sized>(
         &self,
         id: Builtin,

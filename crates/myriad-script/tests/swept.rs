@@ -1,8 +1,8 @@
-//! Programs out of mutated text, seeds swept: the same that the fuzz target `rewrite` does, on the stable compiler.
+//! Runs programs from mutated text over a range of seeds, like the fuzz target `rewrite`, but on the stable compiler.
 
 mod programs;
 
-/// Programs that are sound, to be made nearly so.
+/// Valid programs, which are mutated.
 const SEEDS: [&str; 5] = [
     "a/b?c=d\nset\t$x\t${arg_c}z\nif\t($x\t~*\t^(d+)z$)\nrewrite\t^/(.*)$\t/$1?y=$x\tlast\nend\nreturn\t200\t$uri$is",
     "wp-admin\nrewrite\t/wp-admin$\thttp://h$uri/\tpermanent",

@@ -4,9 +4,9 @@
 //! cargo run -p myriad-serve --example compatibility > docs/nginx-compatibility.md
 //! ```
 //!
-//! A directive or variable that is *same* names the test that covers it, found by what the test says that it `covers`.
-//! What a directive means is said in its row of the registry. Here stand only the rules that belong to no directive.
-//! `tests/compatibility.rs` holds the page against this program.
+//! A directive or variable with the status *same* is listed with the test that covers it, found by the `covers` lines
+//! of tests. Directives are described in their rows of the registry. This file only contains the rules that belong to
+//! no directive. `tests/compatibility.rs` compares the page with the output of this program.
 
 use std::fmt::Write as _;
 
@@ -39,7 +39,7 @@ Myriad reads the language of nginx 1.31. Every directive is in one of these stat
 A name that is in no table is a typing error: the configuration is not loaded, and the message names the nearest directive.
 ";
 
-/// Behaviour that no directive's row can hold: topic, what holds here.
+/// Behaviour that belongs to no directive: topic, and rules.
 const EVERYWHERE: &[(&str, &[(&str, &str)])] = &[
     (
         "Requests",
@@ -347,7 +347,7 @@ const FAMILIES: &[(&str, &str)] = &[
     ("shared_fetch", "shared_fetch"),
 ];
 
-/// The whole page.
+/// Returns the complete page.
 pub(crate) fn page() -> String {
     let rows = myriad_serve::registry().rows();
     let coverage = Coverage::read();
@@ -365,7 +365,7 @@ pub(crate) fn page() -> String {
     out
 }
 
-/// Where nginx's own test suite asks for what a promise of Myriad forbids: file, its subtests, what they ask for.
+/// Conflicts between nginx's test suite and guarantees of Myriad: file, its subtests, expected behaviour.
 const SUITE: &[(&str, &str, &str)] = &[
     (
         "proxy_if.t",
@@ -502,7 +502,8 @@ fn suite(out: &mut String) {
     }
 }
 
-/// Families and their titles in the page's order; one that nobody has named here comes last, under its own name.
+/// Returns families and their titles in the order of the page. A family without a title comes last, with its name as
+/// title.
 fn titles(rows: &[Row]) -> Vec<(&'static str, &'static str)> {
     let mut titles = FAMILIES.to_vec();
     for row in rows.iter().filter(|row| !row.contexts.is_empty()) {
@@ -525,7 +526,7 @@ fn everywhere(out: &mut String) {
     }
 }
 
-/// One family. Members of `fastcgi_*` and `proxy_*` that fare alike share a line.
+/// Appends the table of a family. Members of `fastcgi_*` and `proxy_*` with equal status share a line.
 fn table(out: &mut String, title: &str, members: &[&Row], coverage: &Coverage) {
     let _ = writeln!(
         out,
@@ -557,7 +558,7 @@ fn fares_alike(a: &Row, b: &Row) -> bool {
     a.contexts == b.contexts && a.default == b.default && a.doc == b.doc && a.status == b.status
 }
 
-/// How what bears these names fares; `$` begins a variable's.
+/// Returns the text of a status for these names; names of variables start with `$`.
 fn state(status: Status, names: &[&str], coverage: &Coverage) -> String {
     match status {
         Status::Same => format!("same: {}", proof(names, coverage)),
@@ -569,7 +570,7 @@ fn state(status: Status, names: &[&str], coverage: &Coverage) -> String {
     }
 }
 
-/// The first test of each name, and which names have none.
+/// Returns the first test of each name, and the names without a test.
 fn proof(names: &[&str], coverage: &Coverage) -> String {
     let mut tests: Vec<&str> = names.iter().filter_map(|name| coverage.of(name).first().copied()).collect();
     tests.dedup();
@@ -585,7 +586,7 @@ fn proof(names: &[&str], coverage: &Coverage) -> String {
         .join(", ")
 }
 
-/// The variables, a line a module and state; what needs a test has a line of its own.
+/// Appends the variables, one line per module and status; variables that need a test have separate lines.
 fn variable_table(out: &mut String, coverage: &Coverage) {
     out.push_str(
         "\n## Variables\n\nEvery variable of nginx's HTTP modules.\n\n| variable | module | here |\n|---|---|---|\n",
@@ -606,7 +607,7 @@ fn variable_table(out: &mut String, coverage: &Coverage) {
     }
 }
 
-/// The names that are only refused, by reason and module.
+/// Appends the names that are only rejected, by reason and module.
 fn refused(out: &mut String, rows: &[Row]) {
     out.push_str("\n## Refused by name\n\nKnown, and never taken for a typing error.\n");
     let only_refused: Vec<(&Row, &str)> = rows

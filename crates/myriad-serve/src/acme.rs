@@ -1,4 +1,4 @@
-//! The agents of the issuers, from one reload to the next.
+//! Agents of the certificate issuers, which continue over reloads.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use myriad_tls::{PlannedIssuer, resolve};
 use myriad_exchange::keeping::Keeper;
 use myriad_exchange::runtime::{AcmePlan, PlannedStaple};
 
-/// The issuers at work, by name, and who asks what authorities say.
+/// Running agents by issuer name, and the thread that fetches OCSP responses.
 #[derive(Default)]
 pub(crate) struct Agents {
     running: HashMap<String, Agent>,
@@ -18,7 +18,7 @@ pub(crate) struct Agents {
 }
 
 impl Agents {
-    /// Does what a configuration says: issuers that are still there go on with what they are doing.
+    /// Applies a configuration. Agents of issuers that still exist continue their work.
     pub(crate) fn follow(&mut self, plan: Option<&AcmePlan>, keeper: &Keeper) -> std::io::Result<()> {
         let mut before = std::mem::take(&mut self.running);
         let Some(plan) = plan else { return Ok(()) };
@@ -43,7 +43,7 @@ impl Agents {
         Ok(())
     }
 
-    /// Keeps the OCSP answers of a configuration fresh.
+    /// Starts or updates the refresh of the OCSP responses of a configuration.
     pub(crate) fn staple(&mut self, planned: &[PlannedStaple], log: &ErrorLog) -> std::io::Result<()> {
         if planned.is_empty() {
             self.stapler = None;
@@ -64,7 +64,7 @@ impl Agents {
         Ok(())
     }
 
-    /// Ends all of them; what is under way is given up.
+    /// Stops all of them. Work in progress is cancelled.
     pub(crate) fn end(&mut self) {
         self.running.clear();
         self.stapler = None;

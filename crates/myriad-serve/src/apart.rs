@@ -1,23 +1,24 @@
-//! Memory of what is made and thrown away, such as the tree and the model of a configuration: how it goes back to the system.
+//! Return of short-lived memory, such as the tree and the model of a configuration, to the system.
 //!
-//! The allocator keeps what a thread has freed for that thread, in pages over which what stays is scattered; and it gives pages back
-//! only when it is asked for others, or when a thread ends. So short-lived heaps get threads of their own.
+//! The allocator retains freed memory for the thread that freed it, in pages that also contain live objects. It returns
+//! pages only when it allocates others, or when a thread exits. Short-lived heaps therefore get separate threads.
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, Builder};
 use std::time::Duration;
 
-/// Bytes of stack: those of a main thread, on which configurations are read elsewhere.
+/// Stack size, in bytes: that of a main thread, on which configurations are parsed elsewhere.
 const STACK: usize = 8 << 20;
-/// The allocator gives back pages that were free for a tenth of a second: what it collects one time, it gives back the next.
+/// Interval of the return. The allocator returns pages that have been free for a tenth of a second: pages collected in
+/// one call are returned in the next.
 const AFTER: Duration = Duration::from_millis(150);
 const TIMES: usize = 3;
 
-/// Does work on a thread of its own, and waits for it. What it takes and frees is not mixed with what the calling thread has.
+/// Runs `work` on a separate thread and waits for it. Its allocations are not mixed with those of the calling thread.
 ///
 /// # Panics
-/// As the work does.
+/// Panics if `work` panics.
 pub fn apart<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     let mut work = Some(work);
     let done = thread::scope(|scope| {
@@ -28,15 +29,16 @@ pub fn apart<T: Send>(work: impl FnOnce() -> T + Send) -> T {
             .spawn_scoped(scope, move || work.take().map(|work| work()));
         spawned.ok().and_then(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
     });
-    // Where no thread can be had, it is done all the same.
+    // If no thread can be created, the work runs on this thread.
     done.or_else(|| work.take().map(|work| work())).expect("work is done once")
 }
 
-/// How often the thread that gives back still does; 0 where there is none.
+/// Remaining number of returns by the returning thread; 0 if it does not run.
 static LEFT: AtomicUsize = AtomicUsize::new(0);
 
-/// Gives back to the system what was freed, within half a second, on a thread of its own. Asked again meanwhile, that thread begins
-/// anew: of reloads that follow each other quickly, many threads would each have a heap, and keep for each other what is free.
+/// Returns freed memory to the system within half a second, on a separate thread. A call in the meantime restarts the
+/// count of that thread: with quick successive reloads, several threads would each have a heap and retain free memory
+/// for each other.
 pub fn give_back_soon() {
     if LEFT.swap(TIMES, Ordering::Relaxed) > 0 {
         return;
@@ -49,7 +51,7 @@ pub fn give_back_soon() {
         }
     };
     if Builder::new().name("give-back".to_owned()).spawn(work).is_err() {
-        // The memory is given back later.
+        // The memory is returned by a later call.
         LEFT.store(0, Ordering::Relaxed);
     }
 }
@@ -75,7 +77,7 @@ mod tests {
         apart(|| panic!("the work's own"));
     }
 
-    /// How many threads of this process give back.
+    /// Returns the number of threads of this process that return memory.
     fn giving_back() -> usize {
         let threads = std::fs::read_dir("/proc/self/task").expect("threads");
         let names =
@@ -88,7 +90,7 @@ mod tests {
         for _ in 0..20 {
             give_back_soon();
         }
-        // The one of this moment, and those that other tests had and that end: not one for each.
+        // The current thread and those of other tests that are exiting: not one thread per call.
         assert!(giving_back() < 10, "{}", giving_back());
         while giving_back() > 0 {
             thread::sleep(AFTER);

@@ -1,4 +1,4 @@
-//! What is asked of rules before there is a request: the certificates of a server whose names hold variables.
+//! Evaluation of rules before the first request: certificates whose names contain variables.
 
 use std::rc::Rc;
 use std::sync::Arc;

@@ -1,15 +1,15 @@
-//! From the model to a running site: compile, phases, worker threads; the list of features.
+//! From the model to a running site: compiler, phases, worker threads, and the list of features.
 //!
-//! | room | what |
+//! | module | content |
 //! |---|---|
-//! | `acme` | certificates that renew themselves: the issuers at work |
-//! | `apart` | memory that is needed for a moment, and goes back to the system |
-//! | `compile` | the only place that sees both the configuration model and the runtime |
-//! | `features` | the list of what a configuration may turn on, a line each |
-//! | `phases` | rewrite, location, access, `try_files`: nothing waits but access |
-//! | `explain` | `-t --explain`: the same way, written down, up to where it would have an effect |
-//! | `site` | worker threads, reload, the end |
-//! | `testing` | sites without sockets, for the unit tests of the crates of features |
+//! | `acme` | agents of certificate issuers |
+//! | `apart` | return of short-lived memory to the system |
+//! | `compile` | compiler, the only module that depends on both the configuration model and the runtime |
+//! | `features` | list of features, one per line |
+//! | `phases` | rewrite, location, access, `try_files`: only access checks can wait |
+//! | `explain` | `-t --explain`: the same phases with a report, up to the first step with an effect |
+//! | `site` | worker threads, reload, shutdown |
+//! | `testing` | sites without sockets, for unit tests of the feature crates |
 
 mod acme;
 mod apart;

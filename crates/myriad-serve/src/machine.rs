@@ -1,4 +1,4 @@
-//! What the machine has: its memory, and what of it the process uses.
+//! Memory of the machine, and memory used by the process.
 
 use std::fs::File;
 use std::io;
@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 use myriad_memory::{group_limit, group_path, resident_bytes};
 
-/// Where control groups of version 2 are.
+/// Folder of version 2 control groups.
 const GROUPS: &str = "/sys/fs/cgroup";
-/// The bound of the group of a container by version 1.
+/// Limit of a container's group in version 1.
 const FIRST_VERSION: &str = "/sys/fs/cgroup/memory/memory.limit_in_bytes";
 
-/// Bytes of memory that this machine, or a control group around the process, allows.
+/// Returns the memory available to the process in bytes: that of the machine, or the limit of its control groups.
 pub fn memory() -> u64 {
     let whole = rustix::system::sysinfo();
     let whole = whole.totalram as u64 * u64::from(whole.mem_unit.max(1));
@@ -23,33 +23,34 @@ pub fn memory() -> u64 {
     least.unwrap_or(u64::MAX).min(whole)
 }
 
-/// The files that bound a group: its own, and those of all groups around it.
+/// Returns the limit files of a group and all groups that contain it.
 fn bounds(root: &Path, group: &str) -> Vec<PathBuf> {
     let around = Path::new(group).ancestors().map(|group| root.join(group).join("memory.max"));
     around.collect()
 }
 
-/// Bytes of `/proc/self/status` that are read: more than stand before the figure, unless the user is of a thousand groups.
+/// Number of bytes read from `/proc/self/status`. The figure is within them, unless the user is a member of a thousand
+/// groups.
 const STATUS: usize = 16 << 10;
 
-/// Reads how much memory the process uses, as `ps` shows it (`RSS`): one system call each time.
+/// Reader of the process's resident memory (`RSS` in `ps`). Each reading is one system call.
 pub(crate) struct Resident {
     status: File,
     text: Vec<u8>,
 }
 
 impl Resident {
-    /// Opens what the kernel tells of the process.
+    /// Opens the status file of the process.
     pub(crate) fn open() -> io::Result<Self> {
         Self::open_at(Path::new("/proc/self/status"))
     }
 
-    /// As [`Self::open`], of another file of that form.
+    /// Opens another file with the format of the status file.
     pub(crate) fn open_at(path: &Path) -> io::Result<Self> {
         Ok(Self { status: File::open(path)?, text: vec![0; STATUS] })
     }
 
-    /// Bytes in memory now.
+    /// Returns the resident memory, in bytes.
     pub(crate) fn bytes(&mut self) -> io::Result<u64> {
         let length = self.status.read_at(&mut self.text, 0)?;
         let found = resident_bytes(&String::from_utf8_lossy(&self.text[..length]));

@@ -1,4 +1,4 @@
-//! HTTP/3 as the site has it: which server a client means, and what workers share of a listener.
+//! HTTP/3 of the site: selection of the server, and listener state shared by workers.
 
 use crate::greeting::certificates;
 use std::cell::RefCell;
@@ -21,25 +21,26 @@ use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::{Listener, Runtime};
 use myriad_exchange::worker::Generation;
 
-/// What outlives a reload.
+/// State that survives a reload.
 pub(crate) struct Quic {
     secret: Zeroizing<Box<[u8]>>,
     tokens: QuicTokens,
     process: u8,
-    /// What processes pass on to each other.
+    /// Relay of datagrams between processes.
     relay: Arc<Relay>,
-    /// Where workers pass datagrams on, by listener number.
+    /// Relays of datagrams between workers, by listener number.
     crossings: HashMap<u32, Arc<Crossing>>,
 }
 
 impl Quic {
-    /// Resets and IDs follow from `secret` where a listener has no key of its own; `process` is the number of this one.
+    /// Creates the state. `secret` is the key of resets and connection IDs for listeners without a key; `process` is
+    /// the number of this process.
     pub(crate) fn new(secret: &[u8], process: u8, relay: Arc<Relay>) -> Self {
         let tokens = QuicTokens::new(secret);
         Self { secret: Zeroizing::new(secret.into()), tokens, process, relay, crossings: HashMap::new() }
     }
 
-    /// A listener of so many sockets, as the worker `index` of so many has it.
+    /// Returns the settings of a listener with this number of sockets, for the worker `index` of `workers`.
     pub(crate) fn place(
         &mut self,
         number: u32,
@@ -63,16 +64,16 @@ impl Quic {
 }
 
 thread_local! {
-    /// The site as this thread has it now: handshakes are shared between threads as far as QUIC knows, sites are not.
+    /// Current generation of this thread. QUIC handshake settings can be shared between threads, generations cannot.
     static SITE: RefCell<Weak<Generation>> = const { RefCell::new(Weak::new()) };
 }
 
-/// From now on handshakes of this thread are for `site`.
+/// Sets the generation for handshakes of this thread.
 pub(crate) fn shake_hands_for(site: &Rc<Generation>) {
     SITE.with(|current| *current.borrow_mut() = Rc::downgrade(site));
 }
 
-/// Finds the server that a client names, behind the listener and address that it came to.
+/// Selects the server that a client names, among those of its listener and local address.
 struct Choice {
     connection: u64,
     listener: u32,
@@ -99,7 +100,7 @@ impl ChooseTls for Choice {
     }
 }
 
-/// How a client is spoken to that comes now. Before it has named a server, the default one's settings hold.
+/// Returns the settings for a new client. Until it has named a server, those of the default server apply.
 pub(crate) fn settings(runtime: &Runtime, connection: &Connection) -> Option<QuicSettings> {
     let server = runtime.server(runtime.hosts(connection)?.default);
     let choice = Choice {

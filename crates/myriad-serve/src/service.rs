@@ -1,4 +1,4 @@
-//! The site as the drivers see it.
+//! Interface of the site for the protocol drivers.
 
 use crate::greeting::certificates;
 use std::cell::RefCell;
@@ -25,23 +25,23 @@ use myriad_exchange::traffic::TlsEnd;
 use myriad_exchange::worker::{Generation, WorkerState};
 use myriad_exchange::{access_log, after_sent, counting, sight, tracing};
 
-/// One worker's share of the site.
+/// State of one worker for serving.
 pub(crate) struct SiteService {
-    /// The worker's own state.
+    /// State of the worker thread.
     worker: Rc<WorkerState>,
     current: RefCell<Rc<Generation>>,
-    /// The `stream` block, if there is one.
+    /// `stream` block, if configured.
     streams: RefCell<Option<Rc<Streams>>>,
 }
 
 impl SiteService {
-    /// A service that runs `site`.
+    /// Creates a service that runs `site`.
     pub(crate) fn new(site: Rc<Generation>, streams: Option<Rc<Streams>>) -> Self {
         crate::quic::shake_hands_for(&site);
         Self { worker: Rc::clone(&site.worker), current: RefCell::new(site), streams: RefCell::new(streams) }
     }
 
-    /// Replaces the site; exchanges under way end with the one they began with.
+    /// Replaces the site. Exchanges in progress finish with the previous generation.
     pub(crate) fn replace(&self, site: Rc<Generation>, streams: Option<Rc<Streams>>) {
         crate::quic::shake_hands_for(&site);
         *self.current.borrow_mut() = site;
@@ -49,12 +49,12 @@ impl SiteService {
         scratch::forget();
     }
 
-    /// The site as it is now.
+    /// Returns the current generation.
     pub(crate) fn current(&self) -> Rc<Generation> {
         Rc::clone(&self.current.borrow())
     }
 
-    /// Tells what came of a client in the error log of its listener's default server.
+    /// Writes a message about a client to the error log of its listener's default server.
     fn log_client(&self, connection: &Connection, what: Arguments<'_>) {
         let current = self.current.borrow();
         let runtime = &current.runtime;
@@ -79,7 +79,7 @@ fn outcome(exchange: Box<Exchange>, decision: Decision) -> Outcome<Box<Exchange>
     }
 }
 
-/// An exchange that was counted as begun. Dropped by a panic in the rules, it counts as over.
+/// Exchange counted as started. If a panic in the rules drops it, it is counted as finished.
 struct Begun<'a>(Option<&'a Counters>);
 
 impl<'a> Begun<'a> {
@@ -101,7 +101,7 @@ impl Drop for Begun<'_> {
     }
 }
 
-/// An exchange that waits. Dropped before its answer was made, it is logged with nginx's status for that, 499.
+/// Waiting exchange. If it is dropped before its response is available, it is logged with nginx's status 499.
 struct Waiting(Option<Box<Exchange>>);
 
 impl Waiting {

@@ -1,4 +1,4 @@
-//! Too few connections or descriptors: what the worker process is given, and what the log says when it is not enough.
+//! Shortage of connections or descriptors: calculation of the limits, and warnings in the log.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -6,25 +6,25 @@ use myriad_log::{ErrorLog, Level};
 use myriad_net::{Seats, Shortage};
 use rustix::process::{Resource, getrlimit};
 
-/// Descriptors of a worker thread that are no connections: its event loop, what wakes it, a spare one.
+/// Descriptors of a worker thread that are not connections: its event loop, its waker, a spare.
 const WORKER_OWN: u64 = 4;
-/// Descriptors that are left to files, zones, resolvers and the control socket; an eighth of all comes on top of it.
+/// Descriptors reserved for files, zones, resolvers and the control socket, in addition to one eighth of the limit.
 const RESERVE: u64 = 32;
-/// The fewest connections that a worker is given, however few descriptors there are.
+/// Minimum number of connections of a worker, even with few descriptors.
 const FEWEST: u64 = 8;
 
-/// How many connections each worker may hold.
+/// Maximum number of connections of each worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Room {
-    /// For each worker.
+    /// Maximum number per worker.
     pub connections: usize,
-    /// The limit of descriptors that made it fewer than asked for; none where it is as many.
+    /// Descriptor limit that reduced the number below the configured value; `None` if it was not reduced.
     pub lowered_by: Option<u64>,
 }
 
 impl Room {
-    /// Fits `worker_connections` of `workers` workers, each with `listeners` sockets, to the descriptors that the process may
-    /// open; says in the log what does not fit.
+    /// Fits `worker_connections` of `workers` workers, each with `listeners` sockets, to the descriptor limit of the
+    /// process. Logs a warning if the value must be reduced.
     pub(crate) fn fit(wanted: usize, workers: usize, listeners: usize, log: &ErrorLog) -> Self {
         let open = std::fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count() as u64);
         let limit = getrlimit(Resource::Nofile).current;
@@ -57,25 +57,25 @@ impl Room {
     }
 }
 
-/// How many files may be kept open that nobody is sent: half of the share that is left to files.
+/// Returns the maximum number of cached open files that are not being sent: half of the share reserved for files.
 pub(crate) fn kept_files() -> usize {
     let limit = getrlimit(Resource::Nofile).current;
     limit.and_then(|limit| usize::try_from(limit / 16).ok()).unwrap_or(usize::MAX)
 }
 
-/// Descriptors that are no connections, but for the share of all that is left to files.
+/// Returns the number of descriptors that are not connections, without the share reserved for files.
 fn others(open: u64, (workers, listeners): (usize, usize)) -> u64 {
     open + RESERVE + workers as u64 * (WORKER_OWN + listeners as u64)
 }
 
-/// The limit that so many connections need.
+/// Returns the descriptor limit required for this number of connections.
 fn needed(connections: u64, open: u64, machine: (usize, usize)) -> u64 {
     let besides = connections.saturating_add(others(open, machine));
     besides.saturating_add(besides / 7 + 1)
 }
 
-/// Says at most once a second, over all workers, what was done for want of connections or descriptors: a worker that is
-/// too early says it the next time.
+/// Logs measures against a shortage of connections or descriptors, at most once per second for all workers. A worker
+/// that is too early reports later.
 pub(crate) fn report(seats: &Seats, room: Room, log: &ErrorLog) {
     static SAID: AtomicU64 = AtomicU64::new(0);
     let now = myriad_net::clock::monotonic_ms() / 1000 + 1;
@@ -85,7 +85,7 @@ pub(crate) fn report(seats: &Seats, room: Room, log: &ErrorLog) {
     }
     match seats.take_shortage() {
         Some(shortage) => log.write(Level::Warn, None, format_args!("{}", line(shortage, room))),
-        // Nothing was said: another worker may say something in this second.
+        // No message was written, so another worker may write one in this second.
         None => SAID.store(said, Relaxed),
     }
 }

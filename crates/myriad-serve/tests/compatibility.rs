@@ -1,4 +1,4 @@
-//! `docs/nginx-compatibility.md` says what the registry says.
+//! Test that `docs/nginx-compatibility.md` agrees with the registry.
 
 #[path = "../examples/compatibility.rs"]
 #[allow(dead_code, reason = "the program's `main` is not called from here")]

@@ -1,4 +1,5 @@
-//! A default is the text of its row: what an empty configuration means is what the texts say.
+//! Tests of defaults: an empty configuration has the same meaning as a configuration with the default texts of the
+//! rows.
 
 use std::path::Path;
 
@@ -12,7 +13,7 @@ use myriad_conf::{
 use myriad_policy::Rules;
 use myriad_serve::registry;
 
-/// A configuration with a block of each kind that holds a text, in the block where the text may stand; and what it means.
+/// Returns a configuration with a block of each kind and the text in the block where it is valid, and its model.
 fn with(context: Option<Contexts>, text: &str) -> (String, String) {
     let at = |wanted: Contexts| if context == Some(wanted) { text } else { "" };
     let text = format!(
@@ -33,7 +34,7 @@ fn with(context: Option<Contexts>, text: &str) -> (String, String) {
     (shown(model), text)
 }
 
-/// A model without the places where it stands in a file.
+/// Returns the text of a model without its positions in a file.
 fn shown(model: Model) -> String {
     let shown = format!("{:#?}", Model { warnings: Vec::new(), ..model });
     let is_place = |line: &&str| {
@@ -55,7 +56,7 @@ fn a_default_that_is_written_changes_nothing() {
     let (unwritten, _) = with(None, "");
     let mut seen = 0;
     for (directive, text) in texts() {
-        // A second definition of what is there already.
+        // The name would be defined twice.
         if directive.name == "log_format" {
             continue;
         }
@@ -109,7 +110,7 @@ fn what_holds_at_the_outermost_level_is_what_an_empty_configuration_means() {
 #[test]
 fn the_policy_begins_with_what_an_empty_configuration_means() {
     let (rules, own) = (Rules::default(), defaults(registry()));
-    // Nothing of gRPC is kept, so that it has no directives of a cache.
+    // Responses of gRPC are not cached, so it has no cache directives.
     let names: Vec<_> = registry().directives().iter().map(|directive| directive.name.clone()).collect();
     let keeps = |prefix: &str| names.iter().any(|name| *name == format!("{prefix}cache"));
     for protocol in registry().protocols().filter(|protocol| keeps(protocol.prefix())) {

@@ -1,4 +1,4 @@
-//! What holds of every directive, be it of the language or of a feature.
+//! Tests of properties that every directive of the language and of features has.
 
 use std::collections::HashSet;
 

@@ -1,7 +1,7 @@
-//! Configurations with the findings they must give, a file each: adding a file to `golden/` adds a test.
+//! Configurations with their expected findings, one per file. A file added to `golden/` is an additional test.
 //!
-//! What stands after the line `### findings` is what is rendered; without it the configuration must be faultless.
-//! `GOLDEN_WRITE=1` writes what is rendered now, to be read before it is committed.
+//! The text after the line `### findings` is the expected output; without this line the configuration must have no
+//! findings. `GOLDEN_WRITE=1` writes the current output, which must be reviewed before it is committed.
 
 use std::{fs, path::Path};
 

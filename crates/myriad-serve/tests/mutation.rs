@@ -1,4 +1,4 @@
-//! Nothing that is fed to the parser may make it panic or hang: mutated configurations, seeds swept.
+//! Test that no input makes the parser panic or hang: mutations of configurations over a range of seeds.
 
 mod words;
 
@@ -6,7 +6,7 @@ use std::{fs, path::Path, time::Instant};
 
 use myriad_conf::{MemoryLoader, build, dump, render};
 
-/// Words that turn one configuration into another that is nearly right.
+/// Words that change a configuration into one that is nearly valid.
 const PIECES: [&[u8]; 24] = [
     b"{",
     b"}",
@@ -34,7 +34,7 @@ const PIECES: [&[u8]; 24] = [
     b"if ($a) {",
 ];
 
-/// Sound configurations, and broken ones.
+/// Returns valid and invalid configurations.
 fn seeds() -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let read = |entry: fs::DirEntry| (entry.file_name(), fs::read(entry.path()).unwrap());
@@ -45,7 +45,7 @@ fn seeds() -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
     (texts(sound), texts(broken))
 }
 
-/// A golden file without the findings that are expected of it.
+/// Returns a golden file without its expected findings.
 fn configuration(text: &[u8]) -> Vec<u8> {
     let mark = b"### findings\n";
     let end = text.windows(mark.len()).position(|window| window == mark).unwrap_or(text.len());
@@ -75,7 +75,7 @@ fn mutate(random: &mut fastrand::Rng, text: &mut Vec<u8>) {
     }
 }
 
-/// Everything that a byte string may go through.
+/// Runs all processing of a byte string.
 fn exercise(text: &[u8]) -> bool {
     let loader = MemoryLoader::with("/conf/nginx.conf", text);
     let parsed = myriad_serve::registry().parse(&loader, Path::new("/conf/nginx.conf"), b"");

@@ -1,4 +1,4 @@
-//! A model of which a part was refused is checked further; whatever is missing in it, the check must come to its end.
+//! Test that the check of a partially rejected model always completes.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -50,7 +50,7 @@ http {
 }
 "#;
 
-/// What is wrong with it, as the parser and the checks of the model say, then as the compiler does.
+/// Returns the errors of the parser and the model checks, and the errors of the compiler.
 fn check(config: &str) -> (Vec<String>, Vec<String>) {
     let folder = Path::new("/conf");
     let loader = MemoryLoader::with("/conf/nginx.conf", config);

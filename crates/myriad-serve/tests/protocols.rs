@@ -1,4 +1,4 @@
-//! What the protocols of origins bring to the language.
+//! Tests of the directives that origin protocols add to the language.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use myriad_serve::registry;
 
 const PATH: &str = "/etc/nginx/nginx.conf";
 
-/// The lines of all directives, blanks between their words.
+/// Returns the lines of all directives, with blanks between their words.
 fn lines(nodes: &[Node]) -> Vec<String> {
     let line = |node: &Node| {
         let words = std::iter::once(&node.name).chain(&node.args);

@@ -1,4 +1,4 @@
-//! The registry of variables, those of the core and of all features.
+//! Tests of the registry of variables of the core and of all features.
 
 use std::collections::HashSet;
 use std::fs;
@@ -16,7 +16,7 @@ fn no_name_has_two_rows() {
     assert_eq!(twice, []);
 }
 
-/// Adds the sources below a folder that test what variables show.
+/// Adds the sources below a folder that contain tests of variables.
 fn add_tests(folder: &Path, sources: &mut Vec<String>) {
     for entry in fs::read_dir(folder).expect("a folder of the project") {
         let path = entry.expect("an entry").path();
@@ -34,7 +34,7 @@ fn every_row_is_read_by_a_test() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut sources = Vec::new();
     add_tests(&crates, &mut sources);
-    // Behind the rows, where they share a file.
+    // Only after the rows, if they are in the same file.
     let is_read = |name: &str| {
         let quoted = if name.ends_with('_') { format!("\"{name}") } else { format!("\"{name}\"") };
         sources.iter().any(|source| {

@@ -1,4 +1,4 @@
-//! A request before its origin.
+//! Admission of a request to its origin.
 
 use myriad_exchange::exchange::Exchange;
 use myriad_upstream::OriginError;
@@ -6,8 +6,13 @@ use myriad_upstream::OriginError;
 use crate::permit::Permit;
 use crate::{origin_limits, origin_queue};
 
-/// Waits until the origin of the place may be asked. `waits` says that a visitor waits for the answer: a refresh behind a visitor, and a
-/// mirrored request, count against nobody's limits, and let everybody else go first. An error says that the origin is not to be asked.
+/// Waits until the origin of the location accepts the request. `waits` is true if a client waits for the response:
+/// background refreshes and mirrored requests do not count against any limit, and have the lowest priority in the
+/// queue.
+///
+/// # Errors
+///
+/// Returns an error if the request must not be sent to the origin.
 pub async fn admit(exchange: &mut Exchange, waits: bool) -> Result<Permit, OriginError> {
     if exchange.request.runtime().pressure.refuses() {
         return Err(OriginError::not_asked(503, "there is no memory for it (\"memory_limit\")"));

@@ -1,17 +1,17 @@
-//! What stands before origins, whatever protocol they speak. It is asked for what really goes to an origin: never for a page that
-//! is stored, nor for those who wait for the fetch of another.
+//! Protection of origins, whatever their protocol. It applies only to requests that are sent to an origin: not to
+//! responses from the cache, and not to requests that wait for the fetch of another request.
 //!
-//! | folder | what | directives |
+//! | folder | contents | directives |
 //! |---|---|---|
-//! | `origin_queue` | a bounded queue with classes, and how many requests an origin has at once | `origin_queue`, `origin_priority` |
-//! | `origin_backoff` | growing pauses before a page is fetched again whose fetch has failed | `origin_backoff` |
-//! | `origin_query_limit` | rate at which new queries of one client network go to an origin | `origin_query_limit` |
-//! | `origin_challenge` | a page that browsers answer by themselves, before a request costs the origin anything | `origin_challenge` |
-//! | `bots` | which kind of robot a visitor is | `bots` |
-//! | `origin_limits` | limits of visitors, asked before the origin | `limit_req`, `limit_conn` with `origin_only`: rows of `myriad-gate` |
+//! | `origin_queue` | bounded queue with classes, and the number of concurrent requests to an origin | `origin_queue`, `origin_priority` |
+//! | `origin_backoff` | growing pauses before a page is fetched again after its fetch has failed | `origin_backoff` |
+//! | `origin_query_limit` | rate at which new queries of one client network are sent to an origin | `origin_query_limit` |
+//! | `origin_challenge` | page with a proof of work that browsers solve automatically, before a request uses the origin | `origin_challenge` |
+//! | `bots` | classification of robots | `bots` |
+//! | `origin_limits` | client limits that are checked before the origin | `limit_req`, `limit_conn` with `origin_only`: rows of `myriad-gate` |
 //!
-//! `admit` asks queue and limits one after another, and comes to a `Permit`, which a request holds while its origin is busy with it. The journey of a
-//! page asks challenge, queries and pauses before it claims the page.
+//! `admit` checks the limits and then the queue, and returns a `Permit`, which a request retains while its origin
+//! processes it. The request state machine checks challenge, queries and pauses before it claims the page.
 
 #![forbid(unsafe_code)]
 

@@ -1,10 +1,11 @@
-//! The network of a client, wider than one address: limits and challenge passes hold for all of it.
+//! Network of a client: limits and challenge passes apply to a whole network, not to a single address.
 
 use std::net::{IpAddr, Ipv4Addr};
 
 use myriad_http::client_network;
 
-/// Returns the /24 of an IPv4 address, the /64 of an IPv6 address: one client may have all its addresses.
+/// Returns the /24 network of an IPv4 address or the /64 network of an IPv6 address, because one client may use all of
+/// its addresses.
 pub(crate) fn network(client: IpAddr) -> IpAddr {
     match client_network(client) {
         IpAddr::V4(address) => IpAddr::V4(Ipv4Addr::from_bits(address.to_bits() & !0xff)),

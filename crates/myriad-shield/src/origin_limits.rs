@@ -1,4 +1,4 @@
-//! Limits that count what goes to an origin alone: `limit_req ... origin_only`, `limit_conn ... origin_only`.
+//! Limits that count only requests to the origin: `limit_req ... origin_only`, `limit_conn ... origin_only`.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -6,8 +6,12 @@ use std::sync::Arc;
 use myriad_exchange::exchange::{Exchange, Verdict};
 use myriad_upstream::OriginError;
 
-/// Asks the limits before the origin of a place, and waits where they say so. An error says that the origin is not to be asked; the
-/// limit has told the error log why. What comes of it counts until it is dropped.
+/// Checks the limits before the origin of a location, and waits if a limit delays the request. The returned value
+/// counts against `limit_conn` until it is dropped.
+///
+/// # Errors
+///
+/// Returns an error if the request must not be sent to the origin. The limit has already logged the reason.
 pub(crate) async fn pass(exchange: &mut Exchange) -> Result<Option<Box<dyn Any>>, OriginError> {
     let Some(gate) = exchange.request.place().entry.origin_gate.as_ref().map(Arc::clone) else {
         return Ok(None);

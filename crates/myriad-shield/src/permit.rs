@@ -1,4 +1,4 @@
-//! What a request holds while its origin is asked.
+//! Resources that a request retains while its origin processes it.
 
 use std::any::Any;
 use std::pin::Pin;
@@ -12,18 +12,19 @@ use myriad_upstream::OriginResponse;
 
 use crate::origin_queue::Taken;
 
-/// The permission to ask an origin; empty where nothing bounds that. Dropping it lets the next request ask.
+/// Permission to send a request to an origin; empty if no limit applies. Dropping it admits the next request.
 #[derive(Default)]
 pub struct Permit(Option<Held>);
 
 struct Held {
     taken: Option<Taken>,
-    /// What counts against `limit_conn ... origin_only`.
+    /// Guard that counts against `limit_conn ... origin_only`.
     _limits: Option<Box<dyn Any>>,
     _asking: Asking,
 }
 
-/// Counts a request of a visit that is with an origin: its parts neither wait for what it holds nor count again.
+/// Counts a request that is in flight to an origin in its [`Visit`]: subrequests of the same visit neither wait for the
+/// slot that it occupies nor count again.
 struct Asking(Rc<Visit>);
 
 impl Asking {
@@ -40,7 +41,7 @@ impl Drop for Asking {
 }
 
 impl Permit {
-    /// The permission with what was taken for it.
+    /// Creates a permission from the queue slot and the limits. It is empty if both are `None`.
     pub(crate) fn of(exchange: &mut Exchange, taken: Option<Taken>, limits: Option<Box<dyn Any>>) -> Self {
         if taken.is_none() && limits.is_none() {
             return Self::default();
@@ -49,8 +50,8 @@ impl Permit {
         Self(Some(Held { taken, _limits: limits, _asking: asking }))
     }
 
-    /// The head of the answer is there: the permission ends with its body, or with the connection that it has become, unless
-    /// it ends now.
+    /// Processes the arrival of the response head. The permission is released when the response body has been read, or
+    /// when the upgraded connection closes; with `release=head` the slot is released now.
     pub fn answered(self, response: &mut OriginResponse) {
         let Some(mut held) = self.0 else { return };
         held.taken = held.taken.take().and_then(Taken::answered);
@@ -63,7 +64,7 @@ impl Permit {
     }
 }
 
-/// A body, and what is held until its end.
+/// Body with the resources that are released after its last byte.
 struct PermittedBody {
     body: BoxBody,
     held: Option<Held>,
@@ -73,7 +74,8 @@ impl Body for PermittedBody {
     fn poll_data(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         let this = self.get_mut();
         let polled = this.body.as_mut().poll_data(cx);
-        // Whoever knows the length asks for nothing behind it: a slow client would hold what the origin is done with.
+        // A reader that knows the length does not poll after the last byte. Without this check a slow client would
+        // occupy the slot although the origin has finished.
         let is_over = match &polled {
             Poll::Pending => false,
             Poll::Ready(None | Some(Err(_))) => true,

@@ -1,28 +1,28 @@
-//! A rate limit of new things (queries, passes) for each client, with a bounded memory of the things that were admitted.
+//! Rate limit of new items (queries, passes) for each client, with a bounded memory of admitted items.
 
 use std::hash::{BuildHasher, Hash, RandomState};
 
 use myriad_bounded::Lru;
 use parking_lot::Mutex;
 
-/// Maximum number of admitted things that are remembered, the latest: some megabytes.
+/// Maximum number of admitted items that are remembered; the oldest are evicted. They occupy some megabytes.
 const ADMITTED: u64 = 65_536;
-/// Maximum number of clients that are counted, the latest: below two megabytes.
+/// Maximum number of clients that are counted; the oldest are evicted. They occupy less than two megabytes.
 const CLIENTS: u64 = 16_384;
 
-/// Rate at which new things are admitted for one client.
+/// Rate at which new items of one client are admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rate {
-    /// Milliseconds in which one new thing is admitted.
+    /// Interval in which one new item is admitted, in milliseconds.
     pub interval_ms: u64,
-    /// Number of new things admitted at once, at least 1.
+    /// Number of new items that are admitted at once, at least 1.
     pub burst: u64,
-    /// Longest time that a new thing beyond the burst waits for its turn, milliseconds.
+    /// Maximum time that a new item beyond the burst waits, in milliseconds.
     pub wait_ms: u64,
 }
 
-/// Counts of all clients. All workers share a table, and a reload keeps it. Keys are hashed with a random seed: clients choose the
-/// keys, and must not be able to choose which of them collide.
+/// Counts of all clients. All workers share a table, and a reload preserves it. Keys are hashed with a random seed:
+/// clients choose the keys, and must not be able to construct collisions.
 pub(crate) struct RateTable {
     seed: RandomState,
     counts: Mutex<Counts>,
@@ -30,7 +30,7 @@ pub(crate) struct RateTable {
 
 struct Counts {
     admitted: Lru<u64, ()>,
-    /// The time at which each client will have its whole burst again, milliseconds.
+    /// Time at which each client will have its whole burst again, in milliseconds.
     rested_at: Lru<u64, u64>,
 }
 
@@ -42,15 +42,17 @@ impl Default for RateTable {
 }
 
 impl RateTable {
-    /// Admits a thing for a client and returns the milliseconds that it waits for its turn: 0 within the burst, and where it was admitted
-    /// before. `None` where the wait would be too long; then nothing is counted. `now` is a time that never goes back.
+    /// Admits an item for a client and returns the delay in milliseconds: 0 within the burst, and for an item that was
+    /// admitted before. Returns `None` if the delay would be too long; then nothing is counted. `now` must be a
+    /// monotonic time.
     pub(crate) fn admit(&self, thing: impl Hash, client: impl Hash, rate: Rate, now: u64) -> Option<u64> {
         let (thing, client) = (self.seed.hash_one(thing), self.seed.hash_one(client));
         let mut counts = self.counts.lock();
         if counts.admitted.get_mut(&thing).is_some() {
             return Some(0);
         }
-        // A faster rate before a reload may have admitted more: that counts as the whole burst of the current rate.
+        // A faster rate before a reload may have admitted more; the excess counts as the whole burst of the current
+        // rate.
         let exhausted =
             now.saturating_add(rate.interval_ms.saturating_mul(rate.burst)).saturating_add(rate.wait_ms);
         let rested_at = counts.rested_at.get_mut(&client).map_or(now, |rested_at| {

@@ -1,4 +1,5 @@
-//! Requests before an origin with a queue. Here and not beside the code, since the site keeps the queue by its type.
+//! Requests before an origin with a queue. These are integration tests because a unit test would link a second copy of
+//! this crate, whose `OriginQueue` type differs from the type that the test site stores.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -14,7 +15,7 @@ use myriad_shield::origin_queue::retry_later;
 use myriad_shield::{Permit, admit};
 use myriad_upstream::{Address, ErrorKind, OriginResponse};
 
-/// A request that has come to a place with an origin.
+/// Returns a request that has arrived at a location with an origin.
 fn begun(site: &TestSite, target: &str) -> Box<Exchange> {
     let mut exchange = site.exchange(target, &[]);
     assert!(answered_at_once(&mut exchange).is_none(), "{target} came to no origin");
@@ -70,7 +71,7 @@ fn waiting_request_is_called_when_another_ends_the_better_class_first() {
     let mut first = Some(first);
     block_on(poll_fn(|cx| {
         going.retain_mut(|one| one.as_mut().poll(cx).is_pending());
-        // All wait by now.
+        // All requests wait now.
         first = None;
         if going.is_empty() { Poll::Ready(()) } else { Poll::Pending }
     }));

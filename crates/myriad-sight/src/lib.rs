@@ -1,14 +1,14 @@
-//! What is seen of a running server, as data: its busiest pages, why they were no hits, its history.
+//! Observations of a running server as data: its busiest pages, the reasons of cache misses, its history.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `top` | the heaviest keys of a stream, in a table of fixed size |
+//! | `top` | heaviest keys of a stream, in a table of fixed size |
 //! | `pages` | pages ranked by requests, misses, slowness and bytes, of the last ten to twenty minutes |
-//! | `sampling` | which hits are counted, and for how many each stands |
-//! | `reasons` | why a page was no hit, as words and as sentences |
-//! | `history/` | figures of two weeks in steps, and the file that they are kept in |
+//! | `sampling` | sampling of hits, with the number of hits that each sample represents |
+//! | `reasons` | reasons of cache misses as words and sentences |
+//! | `history/` | figures of two weeks in steps, and their file |
 //!
-//! Nothing here has a socket, a file or a clock: times come in, bytes go out.
+//! This crate uses no sockets, files or clocks: times are parameters, and results are bytes.
 
 #![forbid(unsafe_code)]
 

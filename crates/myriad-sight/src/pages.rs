@@ -1,24 +1,24 @@
-//! Pages ranked by what they cost, of the last ten to twenty minutes, by one worker; and the rankings of all workers together.
+//! Pages ranked by their cost in the last ten to twenty minutes, for one worker, and merged rankings of all workers.
 
 use std::collections::HashMap;
 
 use crate::top::{Place, Top};
 
-/// Pages that each ranking of a slice has room for.
+/// Number of pages in each ranking of a slice.
 const PLACES: usize = 256;
-/// How long a slice lasts, milliseconds: what is shown is the slice that runs and the one before.
+/// Length of a slice, in milliseconds. The current and the previous slice are shown.
 const SLICE_MS: u64 = 600_000;
-/// Most reasons that are told apart for one page.
+/// Maximum number of distinct reasons for one page.
 const REASONS: usize = 8;
 
-/// What pages are ranked by.
+/// Criterion of a ranking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ranking {
     /// Requests.
     Requests,
-    /// Requests that were no hit.
+    /// Requests that were not hits.
     Misses,
-    /// The slowest answer that was no hit, microseconds.
+    /// Slowest response that was not a hit, in microseconds.
     Slow,
     /// Bytes sent.
     Bytes,
@@ -28,7 +28,7 @@ impl Ranking {
     /// Every ranking, in the order of its discriminant.
     pub const ALL: [Self; 4] = [Self::Requests, Self::Misses, Self::Slow, Self::Bytes];
 
-    /// Its word.
+    /// Returns the name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Requests => "requests",
@@ -38,7 +38,7 @@ impl Ranking {
         }
     }
 
-    /// The ranking of a word.
+    /// Returns the ranking of a name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|ranking| ranking.as_str() == word)
     }
@@ -47,32 +47,32 @@ impl Ranking {
 /// A finished request.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen<'a> {
-    /// Its page: scheme, host, target.
+    /// URL of its page: scheme, host, target.
     pub url: &'a [u8],
-    /// For how many requests it stands; 1 where it was no hit and took its time.
+    /// Number of requests that it represents; 1 for a slow request that was not a hit.
     pub weight: u64,
-    /// The status that the visitor got.
+    /// Status sent to the client.
     pub status: u16,
     /// Bytes sent.
     pub bytes: u64,
-    /// When it was over, milliseconds since the epoch.
+    /// Time at which it finished, in milliseconds since the epoch.
     pub at_ms: u64,
-    /// What it was, where it was no hit.
+    /// Details if it was not a hit.
     pub miss: Option<Miss>,
 }
 
-/// A request that was no hit.
+/// Request that was not a hit.
 #[derive(Clone, Copy, Debug)]
 pub struct Miss {
-    /// `$upstream_cache_status`; empty where there is none.
+    /// `$upstream_cache_status`; empty without one.
     pub cache: &'static str,
-    /// Why.
+    /// Reason.
     pub reason: &'static str,
-    /// How long it took, microseconds.
+    /// Duration, in microseconds.
     pub took_us: u64,
 }
 
-/// What is known of a page in one ranking, since it is there.
+/// Details of a page in one ranking, since it was added.
 #[derive(Clone, Debug, Default)]
 struct Detail {
     requests: u64,
@@ -82,7 +82,7 @@ struct Detail {
     total_us: u64,
     status: u16,
     last_ms: u64,
-    /// Of the last that was no hit.
+    /// Cache status of the last request that was not a hit.
     cache: &'static str,
     reason: &'static str,
     last_miss_ms: u64,
@@ -127,7 +127,7 @@ impl Detail {
     }
 }
 
-/// The rankings of one worker.
+/// Rankings of one worker.
 #[derive(Debug)]
 pub struct PageTops {
     now: Slice,
@@ -147,12 +147,12 @@ impl Slice {
 }
 
 impl PageTops {
-    /// Empty rankings; `now_ms` in milliseconds since the epoch, as in all that follows.
+    /// Creates empty rankings. `now_ms` is in milliseconds since the epoch, as in all methods.
     pub fn new(now_ms: u64) -> Self {
         Self { now: Slice::new(now_ms), before: None }
     }
 
-    /// Takes a finished request in.
+    /// Adds a finished request.
     pub fn note(&mut self, seen: &Seen<'_>) {
         self.turn(seen.at_ms);
         let [requests, misses, slow, bytes] = &mut self.now.rankings;
@@ -164,7 +164,7 @@ impl PageTops {
         slow.raise(seen.url, miss.took_us, take);
     }
 
-    /// Begins another slice where the one that runs is over, and drops what is too old.
+    /// Starts a new slice if the current slice is over, and drops slices that are too old.
     pub fn turn(&mut self, now_ms: u64) {
         let age = now_ms.saturating_sub(self.now.since_ms);
         if age >= SLICE_MS {
@@ -178,38 +178,39 @@ impl PageTops {
     }
 }
 
-/// A page of a ranking. What the ranking does not know is none.
+/// Page of a ranking. Values that the ranking does not contain are `None`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageRow {
     /// Scheme, host, target.
     pub url: Vec<u8>,
-    /// What it is ranked by: requests, microseconds, bytes.
+    /// Value by which it is ranked: requests, microseconds, bytes.
     pub count: u64,
-    /// The most by which that may be too great.
+    /// Maximum overestimation of `count`.
     pub over: u64,
     /// Requests.
     pub requests: Option<u64>,
-    /// Those of them that were no hit.
+    /// Requests that were not hits.
     pub misses: u64,
     /// Bytes sent.
     pub bytes: Option<u64>,
-    /// The slowest of those that were no hit, microseconds.
+    /// Slowest response that was not a hit, in microseconds.
     pub slowest_us: Option<u64>,
-    /// How long they took on average, microseconds.
+    /// Mean duration of requests that were not hits, in microseconds.
     pub mean_us: Option<u64>,
-    /// The status of the last answer.
+    /// Status of the last response.
     pub status: u16,
-    /// When it was over.
+    /// Time at which it finished, in milliseconds since the epoch.
     pub last_ms: u64,
-    /// `$upstream_cache_status` of the last that was no hit; empty where there is none.
+    /// `$upstream_cache_status` of the last request that was not a hit; empty without one.
     pub cache: &'static str,
-    /// Why that was no hit; empty where all were hits.
+    /// Reason of that request; empty if all were hits.
     pub reason: &'static str,
-    /// All reasons with how many requests had them, the most frequent first.
+    /// All reasons with their numbers of requests, most frequent first.
     pub reasons: Vec<(&'static str, u64)>,
 }
 
-/// The first pages of a ranking over the workers, and since when they are counted; none of them where no worker has rankings.
+/// Returns the first pages of a ranking over all workers, and the time since when they are counted; `None` without
+/// workers with rankings.
 pub fn merged<'a>(
     workers: impl Iterator<Item = &'a PageTops>,
     ranking: Ranking,

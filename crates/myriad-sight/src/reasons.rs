@@ -1,6 +1,7 @@
-//! Why a page was no hit: the words of `$upstream_cache_reason`, those that only the rankings know, and a sentence for each.
+//! Reasons of cache misses: the words of `$upstream_cache_reason`, those used only in rankings, and a sentence for
+//! each.
 
-/// Each word with what it means and what may be done.
+/// Words with their explanations and possible remedies.
 pub const REASONS: &[(&str, &str)] = &[
     ("authorization", "The request had a name and password (Authorization), and the key does not hold them."),
     ("body", "The request had a body that the key does not tell."),
@@ -49,7 +50,7 @@ pub const REASONS: &[(&str, &str)] = &[
     ("x-accel-expires", "The application sent X-Accel-Expires of 0 or in the past."),
 ];
 
-/// The sentence of a word.
+/// Returns the sentence of a word.
 pub fn sentence(word: &str) -> Option<&'static str> {
     let at = REASONS.binary_search_by(|(known, _)| (*known).cmp(word)).ok()?;
     Some(REASONS[at].1)

@@ -1,33 +1,33 @@
-//! Which hits are counted, and for how many each stands; of answers that an origin gave at once, the same.
+//! Sampling of hits and of quick responses of origins, with the number of requests that each sample represents.
 
 use std::cell::Cell;
 
-/// Hits of a second that are all counted; beyond them one of [`MEAN`] is.
+/// Number of hits per second that are all counted; of further hits, one of [`MEAN`] is.
 const EXACT: u32 = 64;
-/// How many hits one that is counted stands for, on average, where there are many.
+/// Mean number of hits that a sample represents at high rates.
 const MEAN: u32 = 32;
 
-/// Chooses hits of one worker. The gaps between them are random, so that no rhythm of the visitors hides a page, and each stands for its own
-/// gap, so that the sum is that of all hits but for those since the last one chosen.
+/// Sampling of the hits of one worker. The gaps between samples are random, so that no periodic pattern hides a page.
+/// Each sample represents its own gap, so the sum equals the number of hits, except those after the last sample.
 #[derive(Debug)]
 pub struct Sampling {
-    /// Hits to pass over before the next that is counted.
+    /// Number of hits to skip before the next sample.
     left: Cell<u32>,
-    /// How many it stands for.
+    /// Number of hits that the next sample represents.
     stands_for: Cell<u32>,
-    /// The second of the last one counted, and how many were counted in it.
+    /// Second of the last sample, and the number of samples in it.
     second: Cell<(u64, u32)>,
     random: Cell<u64>,
 }
 
 impl Sampling {
-    /// The first hit is counted; `seed` is any number.
+    /// Creates a sampling that takes the first hit. `seed` is any number.
     pub fn new(seed: u64) -> Self {
         let random = Cell::new(seed | 1);
         Self { left: Cell::new(0), stands_for: Cell::new(1), second: Cell::new((0, 0)), random }
     }
 
-    /// Whether a hit is passed over.
+    /// Returns whether a hit is skipped.
     #[inline]
     pub fn passes_over(&self) -> bool {
         let left = self.left.get();
@@ -35,7 +35,8 @@ impl Sampling {
         left > 0
     }
 
-    /// For how many a hit stands that was not passed over; `now_ms` in milliseconds since the epoch.
+    /// Takes a sample of a hit that was not skipped, and returns the number of hits that it represents. `now_ms` is in
+    /// milliseconds since the epoch.
     pub fn take(&self, now_ms: u64) -> u64 {
         let stood_for = self.stands_for.get();
         let (second, counted) = self.second.get();

@@ -1,22 +1,24 @@
-//! The heaviest keys of a stream, in a table of fixed size: the space-saving sketch of Metwally, Agrawal and El Abbadi (2005).
+//! Heaviest keys of a stream in a table of fixed size: the space-saving sketch of Metwally, Agrawal and El Abbadi
+//! (2005).
 //!
-//! A key that is not in the full table takes the place of the lightest one and inherits its count, which is then the most by which its own
-//! count may be too great. A key that is heavier than the total divided by the number of places is always in the table.
+//! If the table is full, a new key replaces the lightest key and inherits its count, which is then the maximum
+//! overestimation of the new count. A key heavier than the total divided by the number of places is always in the
+//! table.
 
 use std::collections::HashMap;
 
-/// A key of the table.
+/// Key of the table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place<D> {
-    /// What its weights came to.
+    /// Sum of its weights.
     pub count: u64,
-    /// The most by which `count` may be too great; 0 where it is exact.
+    /// Maximum overestimation of `count`; 0 if it is exact.
     pub over: u64,
-    /// What else is known of the key, since it took its place.
+    /// Further data of the key since it was added.
     pub detail: D,
 }
 
-/// A table of keys.
+/// Table of keys.
 #[derive(Debug)]
 pub struct Top<D> {
     most: usize,
@@ -24,12 +26,13 @@ pub struct Top<D> {
 }
 
 impl<D: Default> Top<D> {
-    /// A table of so many places, at least one.
+    /// Creates a table with `most` places, at least one.
     pub fn new(most: usize) -> Self {
         Self { most: most.max(1), places: HashMap::default() }
     }
 
-    /// Adds to the weight of a key, and has `note` change what else is known of it. A key that is there is looked up once: most are.
+    /// Adds to the weight of a key, and calls `note` to update its data. A key that is present, which is the usual
+    /// case, is looked up once.
     pub fn add(&mut self, key: &[u8], weight: u64, note: impl FnOnce(&mut D)) {
         if let Some(place) = self.places.get_mut(key) {
             place.count += weight;
@@ -41,8 +44,8 @@ impl<D: Default> Top<D> {
         self.places.insert(key.into(), place);
     }
 
-    /// Raises the weight of a key to this one, where that is greater, and has `note` change what else is known of it; neither where others
-    /// are all heavier.
+    /// Raises the weight of a key to `weight` if that is greater, and calls `note` to update its data. Does neither if
+    /// the table is full of heavier keys.
     pub fn raise(&mut self, key: &[u8], weight: u64, note: impl FnOnce(&mut D)) {
         if let Some(place) = self.places.get_mut(key) {
             place.count = place.count.max(weight);
@@ -57,7 +60,7 @@ impl<D: Default> Top<D> {
         self.places.insert(key.into(), place);
     }
 
-    /// Takes the lightest key out where the table is full; its count.
+    /// Removes the lightest key if the table is full, and returns its count.
     fn make_room(&mut self) -> u64 {
         if self.places.len() < self.most {
             return 0;
@@ -73,17 +76,17 @@ impl<D: Default> Top<D> {
         lightest.map(|(key, place)| (&**key, place.count))
     }
 
-    /// Every key with its place, in no order.
+    /// Returns every key with its place, in no order.
     pub fn all(&self) -> impl Iterator<Item = (&[u8], &Place<D>)> {
         self.places.iter().map(|(key, place)| (&**key, place))
     }
 
-    /// Keys in the table.
+    /// Returns the number of keys in the table.
     pub fn len(&self) -> usize {
         self.places.len()
     }
 
-    /// Whether no key was added.
+    /// Returns whether the table is empty.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }

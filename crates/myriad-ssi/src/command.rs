@@ -1,8 +1,8 @@
-//! The commands that there are, and their parameters.
+//! SSI commands and their parameters.
 
 use crate::parser::Directive;
 
-/// A command, its parameters found by name; values are as written.
+/// Command with its parameters; values are as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
     Include { location: Location, wait: bool, set: Option<Vec<u8>>, stub: Option<Vec<u8>> },
@@ -17,14 +17,14 @@ pub(crate) enum Command {
     Endblock,
 }
 
-/// What `include` names.
+/// Target of `include`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Location {
     Virtual(Vec<u8>),
     File(Vec<u8>),
 }
 
-/// Which command a name means, before its parameters are looked at.
+/// Kind of a command, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Include,
@@ -56,7 +56,7 @@ impl Kind {
         })
     }
 
-    /// The names of its parameters.
+    /// Returns the names of the command's parameters.
     fn parameters(self) -> &'static [&'static [u8]] {
         match self {
             Self::Include => &[b"virtual", b"file", b"wait", b"set", b"stub"],
@@ -70,7 +70,7 @@ impl Kind {
     }
 }
 
-/// Reads the parameters of a command; the error is for the error log.
+/// Parses the parameters of a command. The error is for the error log.
 pub(crate) fn read(kind: Kind, directive: &Directive) -> Result<Command, String> {
     let name = String::from_utf8_lossy(&directive.name).into_owned();
     let known = kind.parameters();

@@ -1,4 +1,4 @@
-//! How `echo` writes a value.
+//! Encodings of the values that `echo` writes.
 
 /// `encoding=`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,7 +41,7 @@ fn write_entity(byte: u8, out: &mut Vec<u8>) {
     }
 }
 
-/// Escapes what may not stand in a link (nginx's `NGX_ESCAPE_HTML`).
+/// Escapes bytes that are not allowed in a link (nginx's `NGX_ESCAPE_HTML`).
 fn write_url(byte: u8, out: &mut Vec<u8>) {
     let escaped = matches!(
         byte,

@@ -1,9 +1,9 @@
-//! What `if` and `elif` ask: `$a`, `$a = text`, `$a != text`, `$a = /pattern/`.
+//! Expressions of `if` and `elif`: `$a`, `$a = text`, `$a != text`, `$a = /pattern/`.
 
 use crate::shared::{Shared, Surroundings};
 use crate::text::evaluate;
 
-/// Whether an expression holds. A match sets captures. The error is for the error log.
+/// Returns whether an expression is true. A match sets captures. The error is for the error log.
 pub(crate) fn holds(
     expression: &[u8],
     shared: &mut Shared,
@@ -27,7 +27,7 @@ pub(crate) fn holds(
             let pattern = evaluate(pattern, shared, around, time_format)?;
             matches(&pattern, &left, shared, around)?
         }
-        // A backslash keeps a slash from being the start of a pattern.
+        // A backslash before a slash prevents it from starting a pattern.
         [b'\\', b'/', ..] => evaluate(&right[1..], shared, around, time_format)? == left,
         _ => evaluate(right, shared, around, time_format)? == left,
     };
@@ -45,7 +45,7 @@ fn matches(
     Ok(true)
 }
 
-/// The left side, in lower case as nginx has it, and what follows.
+/// Returns the left side, in lower case as in nginx, and the rest.
 fn split_left(expression: &[u8]) -> (Vec<u8>, &[u8]) {
     let belongs =
         |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'$' | b'{' | b'}' | b'_' | b'"' | b'\'');

@@ -1,12 +1,12 @@
-//! Server side includes, as nginx's ssi module understands them: the commands in a page, and what they come to.
+//! Server side includes as implemented by nginx's ssi module: parsing and execution of the commands in a page.
 //!
 //! ```text
-//! pieces of a page -> Parser -> text, commands -> Page -> text to send, Include to be asked for
+//! pieces of a page -> Parser -> text, commands -> Page -> text to send, Include to fetch
 //! ```
 //!
-//! Nothing here does I/O: a [`Page`] gives text and [`Include`]s, and reads variables through [`Surroundings`]. Pieces
-//! may end anywhere, also within a command. Pages come from the site itself, but what their commands read comes from
-//! visitors: every length is bounded ([`Shared`], `ssi_value_length`).
+//! Nothing here performs I/O: a [`Page`] produces text and [`Include`]s, and reads variables through [`Surroundings`].
+//! Pieces may be split at any byte, even within a command. Pages come from the site itself, but their commands read
+//! data of clients, so every length is bounded ([`Shared`], `ssi_value_length`).
 
 #![forbid(unsafe_code)]
 

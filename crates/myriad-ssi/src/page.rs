@@ -1,4 +1,4 @@
-//! A page: its commands obeyed in their order.
+//! Page: executes its commands in order.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -13,45 +13,45 @@ use crate::parser::{Directive, Event, Parser};
 use crate::shared::{Shared, Surroundings};
 use crate::text::evaluate;
 
-/// Bytes of text after which a page comes back, so that it is sent while the rest is read.
+/// Number of bytes of text after which [`Page::push`] returns, so that the text is sent before the rest is processed.
 const WINDOW: usize = 64 << 10;
 /// nginx's default `timefmt`.
 const TIME_FORMAT: &[u8] = b"%A, %d-%b-%Y %H:%M:%S %Z";
 /// nginx's default `errmsg`.
 const ERROR_MESSAGE: &[u8] = b"[an error occurred while processing the directive]";
 
-/// How pages are read.
+/// Settings for pages.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
-    /// `ssi_value_length`: the longest value of a parameter, bytes.
+    /// `ssi_value_length`: maximum length of a parameter's value, in bytes.
     pub value_length: usize,
-    /// `ssi_silent_errors`: nothing stands where a command failed.
+    /// `ssi_silent_errors`: a failed command produces no text.
     pub silent_errors: bool,
 }
 
-/// What is to be put at a place of a page.
+/// Response to insert at the current position of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Include {
-    /// The URI, with a path from the root where it could be made one; not decoded, nothing checked.
+    /// URI, converted to a path from the root if it is relative; neither decoded nor checked.
     pub uri: Vec<u8>,
-    /// Nothing more of the page is read before the answer is whole.
+    /// True if the page is not processed further before the response is complete.
     pub wait: bool,
-    /// What becomes of the answer.
+    /// Use of the response.
     pub then: Then,
 }
 
-/// What becomes of an included answer.
+/// Use of an included response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Then {
-    /// It is shown.
+    /// Insert the response.
     Show,
-    /// It is shown, or this where it is empty or an error.
+    /// Insert the response, or this text if it is empty or an error.
     Stub(Bytes),
-    /// It becomes a variable.
+    /// Assign the response to a variable.
     Set(Vec<u8>),
 }
 
-/// Which branches of an `if` there may still be.
+/// Branches of an `if` that may still follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Conditional {
     Outside,
@@ -59,28 +59,28 @@ enum Conditional {
     Else,
 }
 
-/// The state of a page.
+/// State of a page.
 pub struct Page {
     parser: Parser,
     shared: Rc<RefCell<Shared>>,
     silent_errors: bool,
     conditional: Conditional,
-    /// A branch of the `if` was taken.
+    /// Set if a branch of the `if` was taken.
     chosen: bool,
-    /// Text is sent.
+    /// Set if text is sent.
     output: bool,
-    /// Text goes to a block.
+    /// Set if text is appended to a block.
     block: bool,
     encoding: Encoding,
     error_message: Vec<u8>,
     time_format: Vec<u8>,
 }
 
-/// A command failed; the reason is for the error log.
+/// Error of a command; the reason is for the error log.
 struct Failed(String);
 
 impl Page {
-    /// A page at its start. `shared` is the same for all pages of one request.
+    /// Creates the state at the start of a page. `shared` is common to all pages of a request.
     pub fn new(rules: Rules, shared: Rc<RefCell<Shared>>) -> Self {
         Self {
             parser: Parser::new(rules.value_length),
@@ -96,8 +96,8 @@ impl Page {
         }
     }
 
-    /// Reads on in `input`, appending text to `out`. Comes back with something to include, or with none once `input` is
-    /// used up or `out` is long.
+    /// Processes `input` and appends text to `out`. Returns an include, or `None` if `input` is consumed or `out` is
+    /// long.
     pub fn push(
         &mut self,
         input: &mut &[u8],
@@ -124,13 +124,13 @@ impl Page {
         None
     }
 
-    /// The page is over.
+    /// Finishes the page.
     pub fn finish(&mut self, around: &mut dyn Surroundings, out: &mut Vec<u8>) {
         let rest = self.parser.finish();
         self.text(rest, around, out);
     }
 
-    /// Writes what stands for a command that failed; for an [`Include`] that cannot be asked for.
+    /// Writes the error message of a failed command, or of an [`Include`] that cannot be fetched.
     pub fn failed(&self, out: &mut Vec<u8>) {
         if !self.silent_errors {
             out.extend_from_slice(&self.error_message);
@@ -312,12 +312,12 @@ impl fmt::Debug for Page {
     }
 }
 
-/// A command as text, for a block.
+/// Returns the text of a command, for a block.
 fn written(directive: &Directive) -> Vec<u8> {
     let mut text = b"<!--#".to_vec();
     text.extend_from_slice(&directive.name);
     for (name, value) in &directive.parameters {
-        // As it was written: with its backslashes, in quotes that it does not end.
+        // The value is unchanged, with its backslashes, and in quotes that it does not terminate.
         let quote = if ends_early(value) { b"'" } else { b"\"" };
         for part in [b" ", &name[..], b"=", quote, value, quote] {
             text.extend_from_slice(part);
@@ -327,7 +327,7 @@ fn written(directive: &Directive) -> Vec<u8> {
     text
 }
 
-/// Whether a value holds a quote `"` that no backslash precedes.
+/// Returns whether a value contains a `"` without a preceding backslash.
 fn ends_early(value: &[u8]) -> bool {
     let mut escaped = false;
     value.iter().any(|byte| {

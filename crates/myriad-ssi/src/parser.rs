@@ -1,53 +1,53 @@
-//! Pages to text and commands, in pieces that may end anywhere.
+//! Parser: splits pages into text and commands. Pieces may be split at any byte.
 //!
 //! ```text
 //! Text -"<!--#"-> Command name -> Between -> Parameter name -> Equals -> Value -> Between
 //!   ^                  |             |              |              |         |
 //!   '------ "-->" -----+-------------'              '--------------+---------'
-//!   '------ "-->" ---------------------------------- Skip <- what is no command
+//!   '------ "-->" ---------------------------------- Skip <- invalid command
 //! ```
 
-/// What a command begins with.
+/// Start of a command.
 const BEGIN: &[u8] = b"<!--#";
-/// Longest name of a command or a parameter, bytes, as in nginx.
+/// Maximum length of the name of a command or parameter in bytes, as in nginx.
 const NAME: usize = 32;
-/// Most parameters of a command, as in nginx.
+/// Maximum number of parameters of a command, as in nginx.
 const PARAMETERS: usize = 16;
 
-/// A command as it stands in a page.
+/// Command as written in a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Directive {
-    /// Its name.
+    /// Name of the command.
     pub name: Vec<u8>,
-    /// Names and values of its parameters, in order; backslashes of values are still there.
+    /// Names and values of the parameters, in order; values include their backslashes.
     pub parameters: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
-/// What a page holds.
+/// Element of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
-    /// Text to be sent as it is.
+    /// Text to send unchanged.
     Text(&'a [u8]),
-    /// A command.
+    /// Command.
     Directive(Directive),
-    /// What begins like a command and is none; the reason is for the error log.
+    /// Invalid command; the reason is for the error log.
     Malformed(String),
 }
 
-/// Splits a page.
+/// Parser of a page.
 #[derive(Debug)]
 pub struct Parser {
     state: State,
-    /// Longest value, bytes (`ssi_value_length`).
+    /// Maximum length of a value, in bytes (`ssi_value_length`).
     value_length: usize,
     directive: Directive,
-    /// Why the command is none.
+    /// Reason why the command is invalid.
     reason: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Text, whose last bytes were so many of [`BEGIN`].
+    /// Text whose last bytes match this number of bytes of [`BEGIN`].
     Text(usize),
     BeforeName,
     Name,
@@ -60,19 +60,19 @@ enum State {
         escaped: bool,
     },
     AfterValue,
-    /// Hyphens of the end seen so far.
+    /// Number of hyphens of the closing `-->` seen so far.
     End(u8),
-    /// As [`State::End`], after an error.
+    /// Same as [`State::End`], after an error.
     Skip(u8),
 }
 
 impl Parser {
-    /// A parser at the start of a page; a value has at most `value_length` bytes.
+    /// Creates a parser at the start of a page. A value has at most `value_length` bytes.
     pub fn new(value_length: usize) -> Self {
         Self { state: State::Text(0), value_length, directive: Directive::default(), reason: String::new() }
     }
 
-    /// Takes the next event off `input`; none when `input` is used up.
+    /// Returns the next event and removes its bytes from `input`; `None` when `input` is consumed.
     pub fn next<'i>(&mut self, input: &mut &'i [u8]) -> Option<Event<'i>> {
         while let Some(&byte) = input.first() {
             if let State::Text(seen) = self.state {
@@ -89,7 +89,7 @@ impl Parser {
         None
     }
 
-    /// What is still held back at the end of a page: the beginning of a command, which is text after all.
+    /// Returns the buffered text at the end of a page: an incomplete start of a command, which is text.
     pub fn finish(&mut self) -> &'static [u8] {
         match std::mem::replace(&mut self.state, State::Text(0)) {
             State::Text(seen) => &BEGIN[..seen],
@@ -121,7 +121,7 @@ impl Parser {
     fn step(&mut self, byte: u8) -> Option<Event<'static>> {
         let blank = matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
         self.state = match self.state {
-            // Text is looked at by stretches, not by bytes.
+            // Text is scanned in blocks, not by bytes.
             State::Text(_) => self.state,
             State::BeforeName if blank => State::BeforeName,
             State::Name | State::Between | State::AfterValue if blank => State::Between,
@@ -191,7 +191,7 @@ impl Parser {
         }
     }
 
-    /// The command is none, for the symbol that has come or for too many of them.
+    /// Marks the command as invalid because of the byte or a limit.
     fn fail(&mut self, byte: u8, why: Fault) -> State {
         let name = String::from_utf8_lossy(&self.directive.name).into_owned();
         let (parameter, value) = match self.directive.parameters.last() {
@@ -219,7 +219,7 @@ impl Parser {
     }
 }
 
-/// Why a command is none.
+/// Reason why a command is invalid.
 #[derive(Clone, Copy)]
 enum Fault {
     LongName,
@@ -233,7 +233,7 @@ enum Fault {
 mod tests {
     use super::*;
 
-    /// The events of a page, text joined, given in pieces of `size` bytes.
+    /// Returns the events of a page, with text joined, for pieces of `size` bytes.
     fn events(page: &[u8], size: usize) -> Vec<(String, Option<Directive>)> {
         let mut parser = Parser::new(8);
         let mut events: Vec<(String, Option<Directive>)> = Vec::new();
@@ -255,7 +255,7 @@ mod tests {
         events
     }
 
-    /// The same in pieces of any size, cut at every byte.
+    /// Returns the events, and checks that they are equal for pieces of any size.
     fn split(page: &str) -> Vec<(String, Option<Directive>)> {
         let whole = events(page.as_bytes(), page.len().max(1));
         for size in 1..page.len() {
@@ -269,12 +269,12 @@ mod tests {
         Directive { name: name.into(), parameters }
     }
 
-    /// Text that ends a page.
+    /// Returns the expected last text of a page.
     fn last(text: &str) -> (String, Option<Directive>) {
         (text.into(), Some(Directive::default()))
     }
 
-    /// A command behind text.
+    /// Returns an expected command with the text before it.
     fn command(text: &str, name: &str, parameters: &[(&str, &str)]) -> (String, Option<Directive>) {
         (text.into(), Some(directive(name, parameters)))
     }

@@ -1,4 +1,4 @@
-//! What all pages of one request share, and what surrounds them.
+//! State shared by all pages of a request, and the interface to the request.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -6,35 +6,35 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-/// Most bytes of all variables, and of all blocks, that the pages of one request may set.
+/// Maximum total size of the variables, and of the blocks, that the pages of a request may set, in bytes.
 const MOST: usize = 1 << 20;
 
-/// What a page reads of its request.
+/// Interface of a page to its request.
 pub trait Surroundings {
-    /// The value of a variable of the request, its name in lower case; none where there is none. Dates are written as
-    /// `time_format` says, in the form of `strftime`.
+    /// Returns the value of a variable of the request by its name in lower case; `None` if it does not exist. Dates are
+    /// formatted with `time_format`, in the syntax of `strftime`.
     fn variable(&mut self, name: &[u8], time_format: &[u8]) -> Option<Vec<u8>>;
 
-    /// Looks for a pattern; the error says what is wrong with it.
+    /// Searches for a pattern. Returns an error message for an invalid pattern.
     fn search(&mut self, pattern: &[u8], subject: &[u8]) -> Result<Option<Groups>, String>;
 
-    /// The URI of the page, which relative URIs start from.
+    /// Returns the URI of the page, the base of relative URIs.
     fn uri(&self) -> &[u8];
 
-    /// Takes a message for the error log.
+    /// Logs a message to the error log.
     fn log(&mut self, message: fmt::Arguments<'_>);
 }
 
-/// The groups of a match.
+/// Groups of a match.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Groups {
-    /// The groups by number, the whole match first; empty where a group took no part.
+    /// Groups by number, the whole match first; an empty range for a group that did not participate.
     pub numbered: Vec<Range<usize>>,
-    /// Names and numbers.
+    /// Names and numbers of named groups.
     pub named: Vec<(String, usize)>,
 }
 
-/// Variables, blocks and captures of all pages of one request.
+/// Variables, blocks and captures of all pages of a request.
 #[derive(Debug, Default)]
 pub struct Shared {
     variables: HashMap<Vec<u8>, Vec<u8>>,
@@ -44,17 +44,17 @@ pub struct Shared {
     captures: Vec<Vec<u8>>,
 }
 
-/// No room for what a page wants kept.
+/// Error if a size limit is exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Full;
 
 impl Shared {
-    /// Sets a variable; what there is no room for is not set, and false returned.
+    /// Sets a variable. Returns false, without setting it, if the size limit is exceeded.
     pub fn set(&mut self, name: &[u8], value: &[u8]) -> bool {
         self.assign(name, value).is_ok()
     }
 
-    /// Makes a variable empty that is not there; for an answer that should have become one and is none.
+    /// Sets a variable to an empty value if it does not exist; for a response that could not be assigned to it.
     pub fn declare(&mut self, name: &[u8]) {
         if self.get(&name.to_ascii_lowercase()).is_none() {
             self.set(name, b"");
@@ -73,7 +73,7 @@ impl Shared {
         Ok(())
     }
 
-    /// A capture by its digit, or a variable that a page has set; the name is in lower case.
+    /// Returns a capture by its digit, or a variable set by a page. The name is in lower case.
     pub(crate) fn get(&self, name: &[u8]) -> Option<&[u8]> {
         if let [digit @ b'0'..=b'9'] = name
             && let Some(capture) = self.captures.get(usize::from(digit - b'0'))
@@ -89,7 +89,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Appends to the latest block.
+    /// Appends text to the latest block.
     pub(crate) fn push_block(&mut self, text: &[u8]) -> Result<(), Full> {
         self.grow_blocks(text.len())?;
         if let Some((_, block)) = self.blocks.last_mut() {
@@ -112,7 +112,7 @@ impl Shared {
         Some(Bytes::copy_from_slice(text))
     }
 
-    /// Takes the groups of a match in.
+    /// Stores the groups of a match.
     pub(crate) fn capture(&mut self, groups: &Groups, subject: &[u8]) -> Result<(), Full> {
         let text = |range: &Range<usize>| subject.get(range.clone()).unwrap_or_default();
         self.captures = groups.numbered.iter().take(10).map(|range| text(range).to_vec()).collect();

@@ -1,11 +1,11 @@
-//! Values with variables in them: `a/$b/${c}`.
+//! Values with variables: `a/$b/${c}`.
 
 use crate::shared::{Shared, Surroundings};
 
-/// Most bytes that a value may come to.
+/// Maximum length of an evaluated value, in bytes.
 const MOST: usize = 1 << 20;
 
-/// What a value means: variables put in, backslashes in front of `\`, `'`, `"` and `$` taken off. The error is for the
+/// Evaluates a value: inserts variables, and removes backslashes before `\`, `'`, `"` and `$`. The error is for the
 /// error log.
 pub(crate) fn evaluate(
     text: &[u8],
@@ -52,7 +52,7 @@ fn append(
     }
 }
 
-/// Takes the name of a variable off `rest`, with or without brackets.
+/// Parses the name of a variable, with or without braces, and removes it from `rest`.
 fn name<'t>(rest: &mut &'t [u8], whole: &[u8]) -> Result<&'t [u8], String> {
     let bare = rest.strip_prefix(b"{");
     let text = bare.unwrap_or(rest);

@@ -1,8 +1,8 @@
-//! What a hit costs among ten objects and among a million, and what an object weighs beside its data.
+//! Cost of a hit among ten and among a million objects, and the memory of an object in addition to its data.
 //!
 //!     cargo run --release -p myriad-store --example hit_cost
 //!
-//! The resident size comes from `/proc/self/statm`, so the overhead includes what the allocator adds.
+//! The resident size comes from `/proc/self/statm`, so the overhead includes the memory that the allocator adds.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use myriad_store::{ALTERNATIVES, Admission, Completed, Completion, KeyRef, Metadata, Zone, ZoneLimits};
 
-/// Look-ups in one round; the median of the rounds is printed.
+/// Number of look-ups per round; the median of the rounds is printed.
 const GETS: usize = 2_000_000;
 const ROUNDS: usize = 7;
 const BODY: usize = 512;
@@ -59,7 +59,7 @@ fn fill(objects: usize) -> Zone<Page> {
     zone
 }
 
-/// Median nanoseconds of a get whose key is hashed already.
+/// Returns the median nanoseconds of a get whose key is already hashed.
 fn cost(zone: &Zone<Page>, objects: usize) -> f64 {
     let keys: Vec<Vec<u8>> = (0..objects).map(key).collect();
     let mut hashed: Vec<KeyRef<'_>> = keys.iter().map(|key| KeyRef::new(key)).collect();
@@ -80,7 +80,7 @@ fn round(zone: &Zone<Page>, keys: &[KeyRef<'_>]) -> f64 {
     begun.elapsed().as_nanos() as f64 / GETS as f64
 }
 
-/// Resident bytes of this process; zero where `/proc` does not tell.
+/// Returns the resident bytes of this process; zero without `/proc`.
 fn resident() -> usize {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok());

@@ -1,9 +1,9 @@
-//! One million small objects in a zone with a disk tier: memory of each beside its data, how soon a restart serves its
-//! first page and knows all of them, and what a hit costs among so many.
+//! One million small objects in a zone with a disk tier: memory per object in addition to its data, time until a
+//! restart serves its first page and until it has found all pages, and the cost of a hit.
 //!
 //!     cargo run --release -p myriad-store --example million_files [FOLDER [OBJECTS]]
 //!
-//! The folder (default: `million-files` in the temporary folder) is made and removed.
+//! The folder (default: `million-files` in the temporary folder) is created and removed.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -117,7 +117,7 @@ fn wait_for_recovery(zone: &Zone<Page>) {
     }
 }
 
-/// Nanoseconds of a look-up in memory, among `hot` keys that are there.
+/// Returns the nanoseconds of a look-up in memory, among `hot` stored keys.
 fn cost(zone: &Zone<Page>, hot: usize) -> f64 {
     const GETS: usize = 2_000_000;
     let keys: Vec<Vec<u8>> = (0..hot).map(key).collect();

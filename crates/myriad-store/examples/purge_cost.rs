@@ -1,9 +1,10 @@
-//! What purges cost a zone of a million objects: how long each takes to be answered beside the `fdatasync` it waits for, and
-//! what the next hits pay.
+//! Cost of purges in a zone of a million objects: time until each completes, compared with its `fdatasync`, and the
+//! cost of the next hits.
 //!
 //!     cargo run --release -p myriad-store --example purge_cost [FOLDER [OBJECTS]]
 //!
-//! The folder (default: `purge-cost` in the temporary folder) holds the log of purges alone, and is made and removed.
+//! The folder (default: `purge-cost` in the temporary folder) contains only the log of purges, and is created and
+//! removed.
 
 use std::fs::{self, File};
 use std::future::Future;
@@ -20,14 +21,14 @@ use myriad_store::{
     DiskPool, KeyRef, Metadata, Persist, Purge, Purged, Zone, ZoneLimits,
 };
 
-/// Look-ups in one round; the median of the rounds is printed.
+/// Number of look-ups per round; the median of the rounds is printed.
 const GETS: usize = 1_000_000;
 const ROUNDS: usize = 9;
 const BODY: usize = 512;
-/// Pages that bear one tag.
+/// Number of pages with the same tag.
 const TAGGED: usize = 1000;
 
-/// A page that knows what it was fetched for, and bears a label for that and one for a tag.
+/// Page with the target that it was fetched for, a label for the target and a label for a tag.
 struct Page {
     target: Box<[u8]>,
     labels: [u64; 2],
@@ -58,7 +59,7 @@ impl Metadata for Page {
         page.labels.into_iter().for_each(each);
     }
 
-    /// All targets that begin so.
+    /// Covers all targets with this prefix.
     fn covers(rule: &[u8]) -> Option<Covers<Self>> {
         let prefix: Box<[u8]> = rule.into();
         Some(Box::new(move |_, page| page.target.starts_with(&prefix)))
@@ -97,7 +98,7 @@ fn open(folder: &Path) -> (Zone<Page>, DiskPool) {
     let options = DiskOptions {
         path: folder.to_owned(),
         levels: vec![1, 2],
-        // No page fits: what is measured is the purge, not the disk.
+        // No page fits on disk: the purge is measured, not the disk.
         limits: DiskLimits { max_bytes: 0, ..DiskLimits::default() },
         clock: Arc::new(|| 1_000_000),
         reference: Arc::new(ClockReference::default),
@@ -135,7 +136,7 @@ fn median(mut times: Vec<f64>) -> f64 {
     times[times.len() / 2]
 }
 
-/// Milliseconds of a write as short as a purge's, and its `fdatasync`.
+/// Returns the milliseconds of a write as short as a purge's, with its `fdatasync`.
 fn sync_cost(folder: &Path) -> f64 {
     let path = folder.join("fdatasync");
     fs::write(&path, vec![0; 64 << 10]).expect("a file");
@@ -150,7 +151,7 @@ fn sync_cost(folder: &Path) -> f64 {
     median((0..51).map(|_| once(&mut file)).collect())
 }
 
-/// Milliseconds until a purge is answered; the median of some.
+/// Returns the median milliseconds until a purge completes.
 fn answered(zone: &Zone<Page>, mut covered: impl FnMut(usize) -> (Vec<u8>, Vec<u64>)) -> f64 {
     let once = |n: usize| {
         let (rule, labels) = covered(n);
@@ -166,13 +167,13 @@ fn answered(zone: &Zone<Page>, mut covered: impl FnMut(usize) -> (Vec<u8>, Vec<u
     median((0..51).map(once).collect())
 }
 
-/// Nanoseconds of processor time that this thread has had.
+/// Returns the nanoseconds of processor time used by this thread.
 fn processor_time() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
 }
 
-/// Nanoseconds of processor time of a hit, over all objects in an order without pattern.
+/// Returns the nanoseconds of processor time of a hit, over all objects in a random order.
 fn hits(zone: &Zone<Page>, keys: &[KeyRef<'_>]) -> f64 {
     let begun = processor_time();
     for key in keys.iter().cycle().take(GETS) {
@@ -207,7 +208,7 @@ fn main() {
     settle();
     let before = median((0..ROUNDS).map(|_| hits(&zone, &hashed)).collect());
     println!("ns per hit, before               {before:.1}");
-    // Every hit of a round is the first of its object since the purge.
+    // Every hit of a round is the first hit on its object since the purge.
     let first = (0..ROUNDS).map(|n| {
         wait(
             zone.purge(Covered::Rule { name: "a rule", rule: format!("/1998/{n}").as_bytes() }, Purge::Hard),

@@ -1,4 +1,4 @@
-//! A stored body: shared, immutable segments, or a file that holds it.
+//! Stored body: shared, immutable segments, or a file.
 
 use std::sync::Arc;
 
@@ -6,15 +6,17 @@ use bytes::{Bytes, BytesMut};
 use myriad_disk::StoredBody;
 use smallvec::SmallVec;
 
-/// The largest segment of a stored body, in bytes. A page fits into one, so that a hit is one `writev` entry; a large
-/// body does not need one contiguous allocation of its size.
+/// Maximum size of a segment, in bytes.
+///
+/// A page fits into one segment, so that a hit is one `writev` entry. A large body does not need one contiguous
+/// allocation.
 const SEGMENT_BYTES: usize = 256 * 1024;
 
-/// A body in shared segments, or one too long for memory that stays on disk; cloning it copies no bytes.
+/// Body in shared segments, or a body too long for memory that remains on disk. Cloning it copies no bytes.
 #[derive(Clone, Debug)]
 pub struct Body(Content);
 
-/// The content, no larger than one segment, since most bodies are one.
+/// Content, no larger than one segment, because most bodies have only one.
 #[derive(Clone, Debug)]
 enum Content {
     One(Bytes),
@@ -28,12 +30,12 @@ struct Long {
     stored: Option<Arc<StoredBody>>,
 }
 
-/// The segments of a body: mostly one.
+/// Segments of a body, usually one.
 #[derive(Clone, Debug)]
 pub enum Segments {
-    /// One, which is not empty.
+    /// A single segment, which is not empty.
     One(Bytes),
-    /// None, or more than one.
+    /// No segment, or several.
     Several(Vec<Bytes>),
 }
 
@@ -50,7 +52,7 @@ impl From<Bytes> for Body {
 }
 
 impl Body {
-    /// Takes the segments as they are; empty ones are left out.
+    /// Creates a body from segments without copying. Empty segments are omitted.
     pub fn from_segments(segments: impl IntoIterator<Item = Bytes>) -> Self {
         let segments: SmallVec<[Bytes; 1]> = segments.into_iter().filter(|s| !s.is_empty()).collect();
         Self::of(segments)
@@ -64,16 +66,16 @@ impl Body {
         Self(Content::Long(Arc::new(Long { segments: segments.into_vec().into(), len, stored: None })))
     }
 
-    /// A body that stays in its file.
+    /// Creates a body that remains in its file.
     pub(crate) fn on_disk(stored: Arc<StoredBody>) -> Self {
         let long = Long { segments: Box::default(), len: stored.len(), stored: Some(stored) };
         Self(Content::Long(Arc::new(long)))
     }
 
-    /// Copies what arrived into allocations of exactly its size.
+    /// Copies the received pieces into allocations of exactly their size.
     ///
-    /// Arriving segments are slices of larger read buffers, which they would keep alive for as long as the object is
-    /// stored: memory that the zone's cap would not see.
+    /// The pieces are slices of larger read buffers. They would hold these buffers in memory for the lifetime of the
+    /// object, which the zone's cap does not count.
     pub(crate) fn compact<'a>(arrived: impl IntoIterator<Item = &'a Bytes>, len: u64) -> Self {
         let mut left = len as usize;
         let mut segments: SmallVec<[Bytes; 1]> = SmallVec::new();
@@ -96,7 +98,7 @@ impl Body {
         Self::of(segments)
     }
 
-    /// The file, for a body that is not in memory.
+    /// Returns the file of a body that is not in memory.
     pub fn stored(&self) -> Option<&Arc<StoredBody>> {
         match &self.0 {
             Content::One(_) => None,
@@ -104,7 +106,7 @@ impl Body {
         }
     }
 
-    /// The segments, in order; none is empty, and an empty body or one on disk has none.
+    /// Returns the segments in order. None is empty. An empty body or a body on disk has no segments.
     pub fn segments(&self) -> &[Bytes] {
         match &self.0 {
             Content::One(bytes) if bytes.is_empty() => &[],
@@ -113,7 +115,7 @@ impl Body {
         }
     }
 
-    /// The segments, to be sent.
+    /// Returns the segments for sending.
     pub fn into_segments(self) -> Segments {
         match self.0 {
             Content::One(bytes) if bytes.is_empty() => Segments::Several(Vec::new()),
@@ -122,7 +124,7 @@ impl Body {
         }
     }
 
-    /// Length in bytes.
+    /// Returns the length in bytes.
     pub fn len(&self) -> u64 {
         match &self.0 {
             Content::One(bytes) => bytes.len() as u64,
@@ -130,12 +132,12 @@ impl Body {
         }
     }
 
-    /// Whether there are no bytes.
+    /// Returns whether the body is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The rest of the segment that holds byte `offset`; `None` at the end.
+    /// Returns the segment that contains byte `offset`, from that byte on; `None` at the end.
     pub fn slice_at(&self, offset: u64) -> Option<Bytes> {
         let mut start = 0;
         for segment in self.segments() {
@@ -148,7 +150,7 @@ impl Body {
         None
     }
 
-    /// Whether both bodies hold the same bytes, however they are cut.
+    /// Returns whether both bodies have the same bytes, regardless of their segments.
     pub fn same_bytes(&self, other: &Body) -> bool {
         if self.len() != other.len() {
             return false;

@@ -1,21 +1,22 @@
-//! Why keys are no longer stored: a memory of fixed size, for who asks why a page was a miss.
+//! Reasons why keys are no longer stored: a table of fixed size, for diagnosis of misses.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Keys that are remembered at most; a power of two.
+/// Maximum number of remembered keys; a power of two.
 const PLACES: usize = 4096;
 const WHY_BITS: u32 = 1;
 
-/// Why a key is no longer stored.
+/// Reason why a key is no longer stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gone {
-    /// A purge has taken it.
+    /// A purge removed it.
     Purged,
-    /// It gave way to others, or nobody asked for it within `inactive`.
+    /// It was evicted, or not requested within `inactive`.
     Evicted,
 }
 
-/// The keys that went last, by a part of their hashes; each displaces what its place held. Errs where 31 bits of two hashes are the same.
+/// Most recently removed keys, identified by a part of their hashes. A key replaces the previous key in its slot. The
+/// result is wrong if 31 bits of two hashes in a slot are equal.
 #[derive(Debug)]
 pub(crate) struct GoneKeys(Box<[AtomicU32]>);
 
@@ -26,13 +27,13 @@ impl Default for GoneKeys {
 }
 
 impl GoneKeys {
-    /// Remembers why a key went.
+    /// Records the reason for the removal of a key.
     pub(crate) fn note(&self, hash: u128, why: Gone) {
         let word = part(hash) << WHY_BITS | u32::from(why == Gone::Evicted);
         self.0[place(hash)].store(word, Relaxed);
     }
 
-    /// Why a key went, if it was among the last.
+    /// Returns the reason for the removal of a key, if it is still recorded.
     pub(crate) fn of(&self, hash: u128) -> Option<Gone> {
         let word = self.0[place(hash)].load(Relaxed);
         let why = if word & 1 == 1 { Gone::Evicted } else { Gone::Purged };
@@ -44,7 +45,7 @@ fn place(hash: u128) -> usize {
     hash as usize & (PLACES - 1)
 }
 
-/// Other bits of the hash than those of the place; never zero, which is a place that nothing was noted in.
+/// Returns bits of the hash that the slot does not use. Never zero, which marks an unused slot.
 fn part(hash: u128) -> u32 {
     ((hash >> 64) as u32 >> WHY_BITS).max(1)
 }

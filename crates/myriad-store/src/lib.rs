@@ -1,24 +1,24 @@
-//! Objects under keys: memory and disk tiers, eviction and in-flight objects, knowing no HTTP.
+//! Objects under keys: memory and disk tiers, eviction and in-flight objects, independent of HTTP.
 //!
 //! A [`Zone`] maps opaque keys to immutable [`Object`]s that carry the caller's metadata. A hit takes one shard lock,
-//! one table probe and one `Arc` clone. A miss is a [`Claim`]: one caller leads and writes a *flight*, the others wait for it
-//! and read the body while it arrives. Objects and arriving bodies count against one cap per zone.
+//! one table probe and one `Arc` clone. A miss is a [`Claim`]: one caller leads and writes a *flight*, the others wait
+//! for it and read the body while it arrives. Objects and arriving bodies count against one cap per zone.
 //!
-//! Below it are `myriad-index` (keys, tables, eviction, purges) and `myriad-disk` (files); their names that callers need are
-//! handed on here.
+//! Below it are `myriad-index` (keys, tables, eviction, purges) and `myriad-disk` (files). Names that callers need are
+//! re-exported here.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
 //! | `zone/` | look-up, claims, purges, removal, eviction, sweep, inspection; the disk tier of a zone |
-//! | `object/`, `body`, `variants` | what is stored |
-//! | `flight/` | the state machine of an object while it is fetched; its writers and readers |
-//! | `shard` | the part of a zone that one lock guards |
-//! | `disk/` | objects in files, files as objects |
-//! | `gone` | why keys are no longer stored |
-//! | `limits`, `stats`, `persist` | limits and figures of a zone; metadata that can be kept on disk |
+//! | `object/`, `body`, `variants` | stored objects |
+//! | `flight/` | the state machine of an object in flight; its writers and readers |
+//! | `shard` | the part of a zone guarded by one lock |
+//! | `disk/` | conversion between objects and files |
+//! | `gone` | reasons why keys are no longer stored |
+//! | `limits`, `stats`, `persist` | limits and statistics of a zone; metadata that can be stored on disk |
 //!
-//! Time is a parameter everywhere: `now` is milliseconds since the Unix epoch. Nothing here needs a runtime; waiting
-//! uses [`std::task`] wakers.
+//! Time is a parameter everywhere: `now` is milliseconds since the Unix epoch. No runtime is required; waiting uses
+//! [`std::task`] wakers.
 
 #![forbid(unsafe_code)]
 

@@ -1,19 +1,20 @@
 //! Limits of a zone.
 
-/// Limits of a zone; all but the shard count may change while it lives ([`crate::Zone::resize`]).
+/// Limits of a zone. All except the number of shards can be changed at any time ([`crate::Zone::resize`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ZoneLimits {
-    /// Bytes that stored objects, bodies on their way and key notes may take together (`memory=`).
+    /// Maximum number of bytes for stored objects, arriving bodies and key notes together (`memory=`).
     pub memory_bytes: usize,
-    /// Milliseconds without a hit after which a sweep removes a key (`inactive=`); nginx's default is 10 minutes.
+    /// Time without a hit after which a sweep removes a key (`inactive=`), in milliseconds. The default of nginx is 10
+    /// minutes.
     pub inactive_ms: u64,
-    /// Bytes of the longest body that is stored; a longer one streams through.
+    /// Maximum length of a stored body, in bytes. A longer body streams through.
     pub max_object_bytes: u64,
-    /// Variants kept under one key; one more replaces the one that was hit least recently.
+    /// Maximum number of variants under one key. A further variant replaces the variant that was hit least recently.
     pub max_variants: usize,
-    /// Bytes that an oversized body may run ahead of its slowest reader.
+    /// Number of bytes that an oversized body may be ahead of its slowest reader.
     pub stream_window_bytes: usize,
-    /// Milliseconds for which claims of a key whose body was oversized answer [`crate::Claim::Pass`].
+    /// Time during which claims of a key with an oversized body return [`crate::Claim::Pass`], in milliseconds.
     pub oversized_pass_ms: u64,
 }
 

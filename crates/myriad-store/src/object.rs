@@ -18,11 +18,11 @@ use crate::{Body, Metadata, Selection};
 use alternative::Encodings;
 pub use alternative::{ALTERNATIVES, Alternative, AttachError};
 
-/// The longest body that lies in its object's piece of memory, in bytes. A longer one stays in its own piece, which saves a
-/// copy.
+/// Maximum length of a body inside its object's allocation, in bytes. A longer body has a separate allocation, which
+/// avoids a copy.
 const WITHIN: u64 = 4096;
 
-/// The parts of an object, without its key.
+/// Parts of an object, without its key.
 pub(crate) struct Parts<M: Metadata> {
     pub(crate) meta: M,
     pub(crate) body: Body,
@@ -31,19 +31,19 @@ pub(crate) struct Parts<M: Metadata> {
     pub(crate) stored_at: u64,
     pub(crate) fresh_until: u64,
     pub(crate) alternatives: [Option<Alternative<M::Alternative>>; ALTERNATIVES],
-    /// The time now, which counts as its last use.
+    /// Current time, which counts as the last use.
     pub(crate) now: u64,
 }
 
-/// Bits that count hits, and the most they can.
+/// Number of bits for the hit counter, and its maximum.
 const HITS_BITS: u32 = 30;
 const HITS: u32 = (1 << HITS_BITS) - 1;
-/// The most hits that wait for the eviction queue to see them.
+/// Maximum number of hits that the eviction queue has not seen yet.
 const MOST_UNSEEN: u32 = 3;
 
-/// Bytes that memory gives at once.
+/// Size of a cache line, in bytes.
 const LINE: usize = 64;
-/// Lines behind the fixed part that are asked for; the processor sees by itself that the others will be read.
+/// Number of lines after the fixed part that are prefetched. The processor prefetches the lines after them.
 const TOUCHED: usize = 12;
 
 /// Reads a byte of each of the first lines.
@@ -52,33 +52,34 @@ fn touched(bytes: &[u8]) -> u8 {
     bytes.iter().step_by(LINE).take(TOUCHED).fold(0, |all, byte| all ^ byte)
 }
 
-/// One stored response: an immutable body and metadata, with validity that a revalidation may extend. This is a handle: cloning
-/// it counts.
+/// Stored response: an immutable body and metadata, with a validity that a revalidation may extend. This is a handle;
+/// cloning it increments a reference count.
 ///
-/// An object is one *generation*: its alternative encodings belong to exactly its bytes, because they live inside it. It is one
-/// piece of memory, whose lines lie side by side for a hit to read:
+/// An object is a *generation*: its alternative encodings belong to exactly its bytes, because they are part of it. It
+/// is one contiguous allocation, whose cache lines a hit reads in sequence:
 ///
 /// ```text
 ///   count | fixed part | length | key | texts of the metadata | body, unless it is long
 /// ```
 pub struct Object<M: Metadata>(ThinArc<Fixed<M>, u8>);
 
-/// In this order: what each hit reads or writes comes first, with the count, and something that can be asked for before it is
-/// needed lies in every line.
+/// Fixed part of an object. The fields that each hit reads or writes come first, next to the count. Each line contains
+/// a field that can be prefetched.
 #[repr(C)]
 struct Fixed<M: Metadata> {
     fresh_until: AtomicU64,
-    /// The number of the newest purge that it was asked by; at first that of the fetch.
+    /// Number of the newest purge that has been applied to it; initially the number of the fetch.
     asked_by: AtomicU64,
-    /// When it was last used, ms.
+    /// Time of the last use, in milliseconds.
     last_used: AtomicU64,
-    /// Hits, and above [`HITS`] those that the eviction queue has not seen.
+    /// Number of hits, and above [`HITS`] the number of hits that the eviction queue has not seen.
     hits: AtomicU32,
-    /// Bytes of the key.
+    /// Length of the key, in bytes.
     key_end: u32,
-    /// Bytes of key and texts.
+    /// Length of key and texts, in bytes.
     texts_end: u32,
-    /// About what it weighs, in units of [`ROUGH_UNIT`] bytes: the eviction queue asks at each step, and needs no more.
+    /// Approximate weight, in units of [`ROUGH_UNIT`] bytes. It is sufficient for the eviction queue, which reads it at
+    /// each step.
     rough_weight: AtomicU32,
     encodings: Encodings<M::Alternative>,
     rare: Option<Box<Rare>>,
@@ -88,15 +89,15 @@ struct Fixed<M: Metadata> {
     updating_until: AtomicU64,
 }
 
-/// Parts that few objects have, or only long ones.
+/// Parts that few objects have, or only long objects.
 #[derive(Default)]
 struct Rare {
     selection: Option<Selection>,
-    /// A body that does not lie behind the texts.
+    /// Body that is not stored after the texts.
     apart: Option<Body>,
 }
 
-/// Keeps an object while the body within it is sent.
+/// Reference to an object for the time that its body is sent.
 struct Within<M: Metadata>(Object<M>);
 
 impl<M: Metadata> AsRef<[u8]> for Within<M> {
@@ -106,7 +107,7 @@ impl<M: Metadata> AsRef<[u8]> for Within<M> {
 }
 
 impl<M: Metadata> Object<M> {
-    /// Makes an object of its key and all the rest.
+    /// Creates an object.
     pub(crate) fn new(key: &[u8], parts: Parts<M>) -> Self {
         let Parts { meta, body, selection, generation, stored_at, fresh_until, alternatives, now } = parts;
         let is_within = body.stored().is_none() && body.len() <= WITHIN;
@@ -137,14 +138,14 @@ impl<M: Metadata> Object<M> {
         object.add_rough_weight(object.base_weight());
         for (index, alternative) in alternatives.into_iter().enumerate() {
             if let Some(alternative) = alternative {
-                // The object is new, so the place is free.
+                // The object is new, so the index is unused.
                 let _ = object.set_alternative(index, alternative);
             }
         }
         object
     }
 
-    /// The same object with a body that lies on disk; `None` where there is another handle of it.
+    /// Returns the object with a body on disk; `None` if another handle to it exists.
     pub(crate) fn with_body(mut self, body: Body) -> Option<Self> {
         let is_placed = self.0.with_arc_mut(|shared| {
             let own = triomphe::Arc::get_mut(shared)?;
@@ -158,20 +159,21 @@ impl<M: Metadata> Object<M> {
         &self.0.header.header
     }
 
-    /// The body, where it does not lie within.
+    /// Returns the body if it has a separate allocation.
     #[inline]
     fn apart(&self) -> Option<&Body> {
         self.fixed().rare.as_deref()?.apart.as_ref()
     }
 
-    /// The body, where it lies within.
+    /// Returns the body inside the object's allocation.
     fn within(&self) -> &[u8] {
         &self.0.slice[self.fixed().texts_end as usize..]
     }
 
-    /// Reads a byte of each line of memory that a hit will read of this object: the texts, and the body, or its first encoding
-    /// where it has one, as most clients take that. Among a million objects each line is a miss of the processor's caches, and
-    /// misses at the same time take no longer than one.
+    /// Reads a byte of each cache line that a hit will read: of the texts, and of the body, or of its first encoding if
+    /// present, because most clients accept it.
+    ///
+    /// Among a million objects each line is a cache miss, and concurrent misses take no longer than one.
     #[inline]
     pub(crate) fn prefetch(&self) {
         let fixed = self.fixed();
@@ -183,13 +185,14 @@ impl<M: Metadata> Object<M> {
         std::hint::black_box(first as u8 ^ touched(own) ^ touched(encoded));
     }
 
-    /// Whether two handles are of one object.
+    /// Returns whether two handles refer to the same object.
     pub fn is_same(&self, other: &Self) -> bool {
         std::ptr::eq(self.fixed(), other.fixed())
     }
 
-    /// Counts a hit, in the line that a look-up reads anyway: what the eviction queue wants to know of it waits there. The shard's
-    /// lock is held, so a load and a store lose nothing and save a locked instruction.
+    /// Counts a hit, in the cache line that a look-up reads anyway. The eviction queue reads this count later.
+    ///
+    /// The shard's lock is held, so a load and a store are sufficient and avoid a locked instruction.
     #[inline]
     pub(crate) fn count_hit(&self, now: u64) {
         let known = self.fixed().hits.load(Relaxed);
@@ -198,34 +201,35 @@ impl<M: Metadata> Object<M> {
         self.fixed().last_used.store(now, Relaxed);
     }
 
-    /// Hits since this was asked last, at most three. The shard's lock is held.
+    /// Returns the number of hits since the last call, at most three. The shard's lock is held.
     pub(crate) fn take_unseen_hits(&self) -> u8 {
         let known = self.fixed().hits.load(Relaxed);
         self.fixed().hits.store(known & HITS, Relaxed);
         (known >> HITS_BITS) as u8
     }
 
-    /// When the object was last used, in ms: what was read from disk was used then, not when it was stored.
+    /// Returns the time of the last use, in milliseconds. For an object read from disk this includes the time of that
+    /// read.
     pub(crate) fn last_used(&self) -> u64 {
         self.fixed().last_used.load(Relaxed)
     }
 
-    /// The same in seconds.
+    /// Returns the time of the last use, in seconds.
     pub(crate) fn last_used_s(&self) -> u32 {
         (self.last_used() / 1000) as u32
     }
 
-    /// From now until `until`, in ms, it counts as updating.
+    /// Marks the object as updating until `until`, in milliseconds.
     pub(crate) fn begin_updating(&self, until: u64) {
         self.fixed().updating_until.store(until, Relaxed);
     }
 
-    /// It does not count as updating any more, unless another fetch than that until `until` has begun since.
+    /// Clears the mark set with `until`, unless a later fetch has replaced it.
     pub(crate) fn end_updating(&self, until: u64) {
         let _ = self.fixed().updating_until.compare_exchange(until, 0, Relaxed, Relaxed);
     }
 
-    /// The caller's metadata.
+    /// Returns the caller's metadata.
     #[inline]
     pub fn meta(&self) -> M::View<'_> {
         let fixed = self.fixed();
@@ -233,12 +237,12 @@ impl<M: Metadata> Object<M> {
         M::view_kept(&fixed.kept, texts)
     }
 
-    /// Tells each label that the metadata tells.
+    /// Calls `each` with each label of the metadata.
     pub(crate) fn labels(&self, each: &mut dyn FnMut(u64)) {
         M::labels(self.meta(), each);
     }
 
-    /// The body as it came from the origin, to be sent or kept; no bytes are copied.
+    /// Returns the body as received from the origin. No bytes are copied.
     pub fn body(&self) -> Body {
         match self.apart() {
             Some(body) => body.clone(),
@@ -247,7 +251,7 @@ impl<M: Metadata> Object<M> {
         }
     }
 
-    /// Bytes of the body.
+    /// Returns the length of the body, in bytes.
     #[inline]
     pub fn body_len(&self) -> u64 {
         match self.apart() {
@@ -256,62 +260,64 @@ impl<M: Metadata> Object<M> {
         }
     }
 
-    /// The file of a body that is not in memory.
+    /// Returns the file of a body that is not in memory.
     #[inline]
     pub fn stored_body(&self) -> Option<&Arc<StoredBody>> {
         self.apart().and_then(Body::stored)
     }
 
-    /// The key's bytes.
+    /// Returns the bytes of the key.
     #[inline]
     pub fn key(&self) -> &[u8] {
         &self.0.slice[..self.fixed().key_end as usize]
     }
 
-    /// Which variant of the key this is; `None` where the key has no selector.
+    /// Returns the variant of the key; `None` if the key has no selector.
     pub fn selection(&self) -> Option<&Selection> {
         self.fixed().rare.as_deref()?.selection.as_ref()
     }
 
-    /// The zone's sequence number at which the fetch of this object began: unique in the zone, and what purges are
-    /// ordered against.
+    /// Returns the zone's sequence number at the start of the object's fetch. It is unique in the zone, and purges are
+    /// ordered by it.
     pub fn generation(&self) -> u64 {
         self.fixed().generation
     }
 
-    /// When the object was completed.
+    /// Returns the time of completion.
     pub fn stored_at(&self) -> u64 {
         self.fixed().stored_at
     }
 
-    /// When the object stops being fresh; a revalidation may move it. 0 after a soft purge of which it is not known when it
-    /// came, as after a restart, or which says so ([`crate::Zone::purge_from`]).
+    /// Returns the time until which the object is fresh. A revalidation may change it.
+    ///
+    /// 0 after a soft purge whose time is unknown, as after a restart, or which requires it
+    /// ([`crate::Zone::purge_from`]).
     pub fn fresh_until(&self) -> u64 {
         self.fixed().fresh_until.load(Relaxed)
     }
 
-    /// Whether the object is fresh at `now`.
+    /// Returns whether the object is fresh at `now`.
     pub fn is_fresh(&self, now: u64) -> bool {
         now < self.fresh_until()
     }
 
-    /// Sets when the object stops being fresh.
+    /// Sets the time until which the object is fresh.
     pub fn set_fresh_until(&self, at: u64) {
         self.fixed().fresh_until.store(at, Relaxed);
     }
 
-    /// The number of the newest purge that it was judged by; at first that of its fetch.
+    /// Returns the number of the newest purge that has been applied to it; initially the number of its fetch.
     #[inline]
     pub(crate) fn asked_by(&self) -> u64 {
         self.fixed().asked_by.load(Relaxed)
     }
 
-    /// Whether somebody is fetching a newer one at `now` (nginx's `UPDATING`).
+    /// Returns whether a fetch of a newer object is in progress at `now` (nginx's `UPDATING`).
     pub fn is_updating(&self, now: u64) -> bool {
         now < self.fixed().updating_until.load(Relaxed)
     }
 
-    /// How often the object was found by a look-up or a claim.
+    /// Returns the number of look-ups and claims that found the object.
     pub fn hits(&self) -> u32 {
         self.fixed().hits.load(Relaxed) & HITS
     }

@@ -1,23 +1,24 @@
-//! Metadata that can be kept on disk.
+//! Metadata that can be stored on disk.
 
 use crate::Metadata;
 
-/// Metadata that can be kept on disk.
+/// Metadata that can be stored on disk.
 ///
-/// [`Self::decode`] reads what [`Self::encode`] of the same [`Self::VERSION`] has written, perhaps in another build. It is not
-/// given damaged bytes: files are checksummed.
+/// [`Self::decode`] reads data that [`Self::encode`] of the same [`Self::VERSION`] has written, perhaps in another
+/// build. It does not receive damaged bytes, because files have checksums.
 pub trait Persist: Metadata {
-    /// To be raised by every change of the encoding: files of another version go into quarantine.
+    /// Version of the encoding, which each change of the encoding must increment. Files of another version are
+    /// quarantined.
     const VERSION: u16;
 
     /// Appends the metadata.
     fn encode(view: Self::View<'_>, out: &mut Vec<u8>);
 
-    /// Reads it back; `None` where it cannot be what was written.
+    /// Parses the metadata; `None` if the bytes are invalid.
     fn decode(bytes: &[u8]) -> Option<Self>;
 
-    /// Returns the metadata with `ms` added to its times, because another process wrote it, by another clock. Metadata without times is
-    /// returned unchanged.
+    /// Returns the metadata with `ms` added to its times, because another process wrote it, by another clock. Metadata
+    /// without times is returned unchanged.
     #[must_use]
     fn shifted(self, _ms: i64) -> Self {
         self
@@ -26,6 +27,6 @@ pub trait Persist: Metadata {
     /// Appends the metadata of an alternative.
     fn encode_alternative(meta: &Self::Alternative, out: &mut Vec<u8>);
 
-    /// Reads it back.
+    /// Parses the metadata of an alternative.
     fn decode_alternative(bytes: &[u8]) -> Option<Self::Alternative>;
 }

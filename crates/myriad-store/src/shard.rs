@@ -1,4 +1,4 @@
-//! A shard: the part of a zone that one lock guards, with stored entries, flights, notes.
+//! Shard: the part of a zone guarded by one lock, with stored entries, flights and notes.
 
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use crate::flight::Flight;
 use crate::variants::Variants;
 use crate::{Metadata, Object, Selection};
 
-/// The objects of one key: one without a selector, or variants that share one selector.
+/// Objects of one key: a single object without a selector, or variants that share one selector.
 ///
-/// The key is the unit of eviction, since it is the page that is hot or cold.
+/// The key is the unit of eviction, because hits are a property of the page.
 #[derive(Debug)]
 pub(crate) struct Entry<M: Metadata> {
     pub(crate) objects: Variants<M>,
@@ -26,12 +26,12 @@ impl<M: Metadata> Entry<M> {
         self.objects.iter().map(Object::last_used).max().unwrap_or(0)
     }
 
-    /// About what it weighs, in units that are the same for all entries.
+    /// Returns the approximate weight, in units that are the same for all entries.
     fn rough_weight(&self) -> u64 {
         self.objects.iter().map(|object| u64::from(object.rough_weight())).sum()
     }
 
-    /// Hits on its objects since this was asked last.
+    /// Returns the number of hits on its objects since the last call.
     fn take_unseen_hits(&self) -> u8 {
         self.objects.iter().map(Object::take_unseen_hits).fold(0, u8::saturating_add)
     }
@@ -39,7 +39,8 @@ impl<M: Metadata> Entry<M> {
     /// Bytes of an entry without its objects: its slot, and its share of the table.
     pub(crate) const OVERHEAD: usize = S3Fifo::<Self>::SLOT_BYTES + Index::<Object<M>>::BYTES;
 
-    /// The key, which is in each of its objects. It is hashed anew: look-ups, which are most frequent, have the hash already.
+    /// Returns the key, which each of its objects contains. It is hashed again: look-ups, which are most frequent,
+    /// already have the hash.
     pub(crate) fn key(&self, seed: Seed) -> Hashed<'_> {
         seed.hashed(self.objects.first().map_or(&[], Object::key))
     }
@@ -60,42 +61,43 @@ impl<M: Metadata> Entry<M> {
     }
 }
 
-/// The result of a look-up: the index of the entry, and the object.
+/// Result of a look-up: the index of the entry, and the object.
 pub(crate) type Found<M> = (u32, Object<M>);
 
-/// An entry or object that was taken out of a shard: to be dropped, and its bytes released, once the lock is released.
+/// Entry or object that was removed from a shard. It must be dropped, and its bytes released, after the lock is
+/// released.
 pub(crate) enum Taken<M: Metadata> {
     Entry(Entry<M>),
     Object(Object<M>),
 }
 
-/// What claims find of a flight, and whether it may store its object.
+/// Visibility of a flight to claims, and its permission to store its object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// Takes waiters, may store.
+    /// Accepts waiters and may store.
     Open,
-    /// Takes no waiters, may store: older than the lock, or fetched alone.
+    /// Accepts no waiters and may store: the flight is older than the lock, or a separate fetch.
     Closed,
-    /// Reads from disk: claims do not see it, and it stores what was stored before.
+    /// Reads from disk. It is invisible to claims, and stores an object that was stored before.
     Loading,
-    /// Takes no waiters; claims pass. Stores nothing, unless its body came to disk.
+    /// Accepts no waiters; claims pass. It stores its object only if the body was written to disk.
     Oversized,
-    /// Takes no waiters and stores nothing; claims do not see it.
+    /// Accepts no waiters and stores nothing. It is invisible to claims.
     Purged,
 }
 
-/// A flight with what the shard's lock guards of it.
+/// Flight, with its data guarded by the shard's lock.
 #[derive(Debug)]
 pub(crate) struct Record<M: Metadata> {
     pub(crate) flight: Arc<Flight<M>>,
     pub(crate) role: Role,
-    /// Whether its object can be stored; not where the body is too long for memory and does not go to disk.
+    /// Set if its object can be stored. Cleared if the body is too long for memory and is not written to disk.
     pub(crate) may_store: bool,
-    /// The labels of what it fetches, where the claim told them.
+    /// Labels of the requested page, if the claim specified them.
     pub(crate) address: Option<[u64; 2]>,
-    /// Its head, once it is admitted.
+    /// Head, after admission.
     pub(crate) head: Option<Arc<M>>,
-    /// The variant it fetches; `None` stands for the whole key.
+    /// Variant that it fetches; `None` for the whole key.
     pub(crate) selection: Option<Selection>,
 }
 
@@ -110,20 +112,20 @@ pub(crate) struct Counts {
     pub(crate) purged: u64,
 }
 
-/// Aligned so that two shards never share a cache line (or the pair of lines that is fetched together).
+/// Aligned so that two shards do not share a cache line, or a pair of lines that is fetched together.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(crate) struct Shard<M: Metadata> {
-    /// Entries by the hash of the key, each with its first object: mostly it has no other.
+    /// Entries by the hash of the key, each with its first object, which is usually the only object.
     table: Index<Object<M>>,
-    /// The seed of the zone.
+    /// Seed of the zone.
     pub(crate) seed: Seed,
     pub(crate) queue: S3Fifo<Entry<M>>,
     pub(crate) flights: HashTable<Record<M>>,
     pub(crate) labels: Labels,
     pub(crate) notes: Notes,
     pub(crate) counts: Counts,
-    /// Variant keys are derived into this, so that a hit on a variant allocates nothing.
+    /// Buffer for variant keys, so that a hit on a variant does not allocate.
     pub(crate) scratch: Vec<u8>,
 }
 
@@ -145,7 +147,7 @@ impl<M: Metadata> Shard<M> {
         self.table.find(key.table_hash(), |first| *first.key() == *key.bytes()).map(|(index, _)| index)
     }
 
-    /// The entry of a key of which only the hash is known.
+    /// Returns the entry of a key that is known only by its hash.
     pub(crate) fn find_hash(&self, hash: u128) -> Option<u32> {
         let is_it = |first: &Object<M>| self.seed.hash(first.key()) == hash;
         self.table.find(hash as u64, is_it).map(|(index, _)| index)
@@ -155,7 +157,7 @@ impl<M: Metadata> Shard<M> {
         self.queue.at(self.find(key)?)
     }
 
-    /// The entry of `key` and the object that answers this request.
+    /// Returns the entry of `key` and the object that matches this request.
     #[inline]
     pub(crate) fn lookup(
         &mut self,
@@ -174,7 +176,7 @@ impl<M: Metadata> Shard<M> {
         Some((index, entry.objects[position].clone()))
     }
 
-    /// As [`Self::lookup`]; an object that a purge covers is taken out, and returned to be dropped.
+    /// Like [`Self::lookup`]. An object covered by a purge is removed and returned, so that the caller drops it.
     #[inline]
     pub(crate) fn lookup_unpurged(
         &mut self,
@@ -191,14 +193,14 @@ impl<M: Metadata> Shard<M> {
         (None, position.and_then(|position| self.purge(index, position)))
     }
 
-    /// As [`Self::take`], for a purge.
+    /// Like [`Self::take`], for a purge.
     pub(crate) fn purge(&mut self, index: u32, position: usize) -> Option<Taken<M>> {
         let taken = self.take(index, position);
         self.counts.purged += u64::from(taken.is_some());
         taken
     }
 
-    /// Takes one object out of an entry, and the entry with its last one.
+    /// Removes an object from an entry, and the entry together with its last object.
     pub(crate) fn take(&mut self, index: u32, position: usize) -> Option<Taken<M>> {
         let entry = self.queue.at_mut(index)?;
         let Some(object) = entry.objects.take(position) else {
@@ -209,7 +211,8 @@ impl<M: Metadata> Shard<M> {
         Some(Taken::Object(object))
     }
 
-    /// Brings table, labels and queue up to date with an entry, after `gone` have left it: their hits were the entry's.
+    /// Updates table, labels and queue after `gone` were removed from an entry. The hits on these objects count for the
+    /// entry.
     pub(crate) fn changed(&mut self, index: u32, gone: &[Object<M>]) {
         let unseen = gone.iter().map(Object::take_unseen_hits).fold(0, u8::saturating_add);
         if unseen > 0 {
@@ -221,7 +224,7 @@ impl<M: Metadata> Shard<M> {
         }
         self.enter_labels(index);
         let Some(entry) = self.queue.at(index) else { return };
-        // Not the last handle of the former first object: that is among `gone`, if it has left.
+        // The former first object is not dropped here: if it was removed, `gone` has another handle to it.
         self.table.replace(entry.key(self.seed).table_hash(), index, entry.objects[0].clone());
     }
 
@@ -231,14 +234,14 @@ impl<M: Metadata> Shard<M> {
         objects.for_each(|object| object.labels(&mut |label| labels.insert(label, index)));
     }
 
-    /// Counts a hit on what [`Self::lookup`] found.
+    /// Counts a hit on the result of [`Self::lookup`].
     #[inline]
     pub(crate) fn hit(&mut self, object: &Object<M>, now: u64) {
         object.count_hit(now);
         self.counts.hits += 1;
     }
 
-    /// Enters a key that is not in the table.
+    /// Inserts a key that is not in the table.
     pub(crate) fn insert(&mut self, entry: Entry<M>) {
         let hash = entry.key(self.seed).table_hash();
         self.counts.objects += entry.objects.len();
@@ -248,7 +251,7 @@ impl<M: Metadata> Shard<M> {
         self.enter_labels(index);
     }
 
-    /// Takes out the entry that should leave next.
+    /// Removes the next entry to evict.
     pub(crate) fn evict(&mut self) -> Option<Entry<M>> {
         let index = self.queue.victim(Entry::rough_weight, Entry::take_unseen_hits)?;
         let hash = self.queue.at(index)?.key(self.seed).table_hash();
@@ -283,14 +286,14 @@ impl<M: Metadata> Shard<M> {
         self.flights.find_mut(flight.key.as_ref().table_hash(), |r| Arc::ptr_eq(&r.flight, flight))
     }
 
-    /// Takes a flight out; `None` if it was out already.
+    /// Removes a flight; `None` if it was already removed.
     pub(crate) fn remove_flight(&mut self, flight: &Arc<Flight<M>>) -> Option<Record<M>> {
         let hash = flight.key.as_ref().table_hash();
         let found = self.flights.find_entry(hash, |r| Arc::ptr_eq(&r.flight, flight)).ok()?;
         Some(found.remove().0)
     }
 
-    /// The flights of `key`, whatever their role.
+    /// Returns the flights of `key` with any role.
     pub(crate) fn flights_of(&mut self, key: Hashed<'_>) -> impl Iterator<Item = &mut Record<M>> {
         self.flights.iter_hash_mut(key.table_hash()).filter(move |r| r.flight.key.matches(key))
     }

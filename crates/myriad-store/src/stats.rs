@@ -1,43 +1,43 @@
-//! Figures of a zone.
+//! Statistics of a zone.
 
-/// A snapshot of a zone's counters; counts since the zone was made unless stated otherwise.
+/// Snapshot of a zone's counters. Counters start at the creation of the zone unless stated otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ZoneStats {
-    /// Keys stored now.
+    /// Number of stored keys.
     pub keys: usize,
-    /// Objects stored now; a key has one per variant.
+    /// Number of stored objects. A key has one object per variant.
     pub objects: usize,
-    /// Bytes accounted now: objects with their overhead, bodies on their way, key notes.
+    /// Bytes accounted: objects with their overhead, arriving bodies, key notes.
     pub bytes: usize,
-    /// Bytes among them that are reserved for key notes, and not used yet.
+    /// Bytes of these that are reserved for key notes and unused.
     pub unused_notes: usize,
-    /// The cap that holds now, in bytes: that of the limits, or less for want of memory ([`crate::Zone::press`]).
+    /// Effective cap in bytes: the cap of the limits, or less under memory pressure ([`crate::Zone::press`]).
     pub limit_bytes: usize,
-    /// Look-ups and claims that found an object.
+    /// Number of look-ups and claims that found an object.
     pub hits: u64,
-    /// Look-ups (`get`) that found none.
+    /// Number of look-ups (`get`) that found no object.
     pub misses: u64,
-    /// Objects stored.
+    /// Number of objects stored.
     pub stored: u64,
-    /// Keys evicted to hold the cap.
+    /// Number of keys evicted because of the cap.
     pub evictions: u64,
-    /// Keys removed because nobody asked for them within `inactive_ms`.
+    /// Number of keys removed because they were not requested within `inactive_ms`.
     pub expired: u64,
-    /// Objects that purges removed from memory.
+    /// Number of objects that purges removed from memory.
     pub purged: u64,
-    /// Completed bodies that were not stored for want of room.
+    /// Number of completed bodies that were not stored because the cap left no room.
     pub rejected: u64,
-    /// Flights on their way now.
+    /// Number of flights in progress.
     pub flights: usize,
 }
 
-/// The result of one call of [`crate::Zone::sweep`].
+/// Result of a call of [`crate::Zone::sweep`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// Keys looked at.
+    /// Number of keys examined.
     pub examined: usize,
-    /// Keys removed.
+    /// Number of keys removed.
     pub removed: usize,
-    /// Whether this call came to the end of the zone; the next one starts anew.
+    /// Set if this call reached the end of the zone. The next call restarts at its beginning.
     pub finished: bool,
 }

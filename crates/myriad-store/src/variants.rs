@@ -1,10 +1,10 @@
-//! The objects of one key: mostly one.
+//! Objects of a key, usually one.
 
 use std::ops::Deref;
 
 use crate::{Metadata, Object};
 
-/// The objects of a key, never none: one as it is, in the room of two words, several in a list.
+/// Objects of a key, at least one: a single object inline, in two words, or several in a list.
 #[derive(Debug)]
 pub(crate) enum Variants<M: Metadata> {
     One(Object<M>),
@@ -51,7 +51,7 @@ impl<M: Metadata> Variants<M> {
         }
     }
 
-    /// Takes one out; `None` for the last one, which stays.
+    /// Removes an object; `None` for the last object, which is not removed.
     pub(crate) fn take(&mut self, position: usize) -> Option<Object<M>> {
         let Self::Several(objects) = self else { return None };
         if objects.len() < 2 || position >= objects.len() {

@@ -1,4 +1,4 @@
-//! Whether a client may come in: `limit_conn`, then `allow` and `deny`.
+//! Admission of clients: `limit_conn`, then `allow` and `deny`.
 
 use myriad_exchange::runtime::Limited;
 use myriad_gate::limit_conn::Held;
@@ -7,13 +7,13 @@ use myriad_log::Level;
 use crate::limits::{LimitStatus, Limits};
 use crate::session::Session;
 
-/// The longest key, bytes, as in nginx.
+/// Maximum length of a key in bytes, as in nginx.
 const LONGEST_KEY: usize = 255;
 
-/// A session that counts, until this is dropped.
+/// Counts a session until it is dropped.
 pub(crate) type Counted = Vec<Held>;
 
-/// Counts a session that may come in; the status to end another one with.
+/// Counts a session if it is admitted; otherwise returns the status to close it with.
 pub(crate) fn admit(session: &Session) -> Result<Counted, u16> {
     let server = session.server();
     let counted = hold(session)?;
@@ -26,7 +26,8 @@ pub(crate) fn admit(session: &Session) -> Result<Counted, u16> {
     Ok(counted)
 }
 
-/// Counts a session in every zone that has a key for it; the status to end it with where one has too many.
+/// Counts a session in every zone that has a key for it; returns the status to close it with if a zone exceeds its
+/// limit.
 fn hold(session: &Session) -> Result<Counted, u16> {
     let Limits { zones, level, dry_run } = &session.server().limits;
     let mut held = Vec::with_capacity(zones.len());

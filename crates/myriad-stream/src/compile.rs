@@ -1,4 +1,4 @@
-//! The model of a `stream` block to what runs.
+//! Compilation of the model of a `stream` block to its runtime.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ use crate::settings::StreamSettings;
 use crate::sockets::Sockets;
 use crate::variables;
 
-/// What outlives a reload.
+/// State that outlives a reload.
 #[derive(Default)]
 pub struct Kept {
     peers: PeerStates,
@@ -32,53 +32,53 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// The configuration runs: forgets what it does not name.
+    /// Removes the state that the running configuration does not use.
     pub fn settle(&mut self, model: &Model) {
         self.peers.prune();
         self.limits.settle(model.stream.as_ref());
     }
 }
 
-/// Makes the resolver of a level, with the longest wait for it in milliseconds; none where no name server is written. Errors are
-/// added to the list.
+/// Function that creates the resolver of a level, with its time-out in milliseconds; `None` if no name server is
+/// configured. Errors are added to the list.
 pub type MakeResolver = fn(&Settings, &mut Vec<Diagnostic>) -> Option<(ResolverConfig, u64)>;
 
-/// Opens the tables of features.
+/// Function that opens the tables of features.
 pub type MakeTables = fn(&mut TableMaking<'_>) -> Vec<TableVariable>;
 
-/// Where the sessions of a server are counted; none where it has no name for that.
+/// Function that returns the zone that counts the sessions of a server; `None` if it has no zone name.
 pub type MakeZone = fn(&Traffic, &ServerConf) -> Option<Arc<TrafficZone>>;
 
-/// What a block is compiled with.
+/// Inputs of the compilation of a block.
 pub struct Surroundings<'a> {
-    /// What relative paths start from.
+    /// Base of relative paths.
     pub prefix: &'a Path,
-    /// The numbers of the sockets, by their names; none where the configuration is only checked.
+    /// Numbers of the sockets, by their names; empty if the configuration is only checked.
     pub listeners: &'a HashMap<String, u32>,
     /// Open log files.
     pub logs: &'a Logs,
-    /// What outlives a reload.
+    /// State that outlives a reload.
     pub kept: &'a mut Kept,
     /// Certificates and keys.
     pub files: Files<'a>,
-    /// Tickets and sessions of TLS that outlive a reload.
+    /// TLS tickets and sessions that outlive a reload.
     pub tls: &'a mut myriad_tls::Kept,
-    /// Resolvers.
+    /// Creates resolvers.
     pub resolver: MakeResolver,
     /// Folder of the main configuration file.
     pub folder: &'a Path,
     /// Tables that compute variables.
     pub tables: MakeTables,
-    /// What counts.
+    /// Counters of traffic.
     pub traffic: &'a Traffic,
-    /// Where the sessions of a server are counted.
+    /// Zone that counts the sessions of a server.
     pub zone: MakeZone,
 }
 
 /// Compiles the `stream` block of a model.
 ///
 /// # Errors
-/// All that is wrong with it.
+/// Returns all errors of the block.
 pub fn compile(model: &Model, around: Surroundings<'_>) -> Result<Option<StreamRuntime>, Vec<Diagnostic>> {
     let Some(stream) = &model.stream else { return Ok(None) };
     let mut compile = Compile {
@@ -126,7 +126,7 @@ impl Compile<'_> {
         tables
     }
 
-    /// Declares every name that the block makes, so that order does not matter.
+    /// Declares all names defined by the block, so that their order does not matter.
     fn declare(&mut self, tables: &[TableVariable]) {
         let stream = self.stream;
         for map in &stream.maps {
@@ -177,7 +177,7 @@ impl Compile<'_> {
             self.report(split.span, &spans, defined);
         }
         for TableVariable { variable, sources, table, .. } in tables {
-            // Nothing of a session is remembered for another: it does not matter whether the table changes.
+            // Sessions share no cached values, so it does not matter whether the table changes.
             let texts: Vec<_> = sources.iter().map(Text::lossy).collect();
             let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
             let defined = self.scripts.define_table(&variable.lossy(), &texts, &[], table);
@@ -245,7 +245,7 @@ impl Compile<'_> {
         }
     }
 
-    /// How a server speaks TLS.
+    /// Compiles the TLS settings of a server.
     fn tls(&mut self, server: &ServerConf, own: &StreamSettings) -> ServerTls {
         let settings = &server.settings.tls;
         if settings.reject_handshake {
@@ -302,7 +302,7 @@ impl Compile<'_> {
         Some(rules.resolving(resolver.map(|(config, timeout_ms)| (Arc::new(config), timeout_ms))))
     }
 
-    /// TLS with the peers of a server; none without `proxy_ssl`.
+    /// Compiles the TLS settings for the peers of a server; `None` without `proxy_ssl`.
     fn peer_tls(&mut self, settings: &Settings, own: &StreamSettings) -> Option<PeerTls> {
         let target = own.pass.as_ref().filter(|_| own.secures)?;
         let written = &settings.stream_origin()?.tls;
@@ -347,7 +347,7 @@ impl Compile<'_> {
         }
     }
 
-    /// An address, or a name that has some now.
+    /// Creates a group of one address, or of a name that is resolved now.
     fn single(&mut self, name: &str, at: Span) -> Arc<StreamGroup> {
         let peers = match Address::resolve(name, None) {
             Ok(addresses) => addresses.into_iter().map(PeerConfig::new).collect(),
@@ -364,7 +364,7 @@ impl Compile<'_> {
         self.group(config, None)
     }
 
-    /// The number of the resolver of a level; levels with the same one share what it knows.
+    /// Returns the number and time-out of the resolver of a level; levels with the same resolver share its cache.
     fn resolver(&mut self, settings: &Settings) -> Option<(usize, u64)> {
         let (config, timeout_ms) = (self.around.resolver)(settings, &mut self.errors)?;
         let known = self.resolvers.iter().position(|known| **known == config);
@@ -403,14 +403,14 @@ impl Compile<'_> {
         Some(AccessLog { format, target, condition, sample: log.sample })
     }
 
-    /// The servers behind each socket, by its number.
+    /// Returns the servers of each socket, by its number.
     fn listeners(&mut self) -> HashMap<u32, Listener> {
         let mut listeners: HashMap<u32, Listener> = HashMap::new();
         let stream = self.stream;
         for (id, server) in stream.servers.iter().enumerate() {
             let id = id as ServerId;
             if self.around.listeners.is_empty() {
-                // A check opens no sockets, but a regex among the names must be sound.
+                // A configuration check opens no sockets, but regexes in names must be valid.
                 self.names(server, id, &mut ServerNames::default());
             }
             for listen in &server.listens {
@@ -458,7 +458,7 @@ impl Compile<'_> {
     ) -> Result<StreamRuntime, Vec<Diagnostic>> {
         let Self { model, stream, around, scripts, mut errors, groups, formats, resolvers, zones, .. } = self;
         let names = scripts.finish().unwrap_or_else(|found| {
-            // What was declared and has an error was told with its place.
+            // Errors of declared names were already reported with their place.
             if errors.is_empty() {
                 errors.extend(found.into_iter().map(|error| told(Span::default(), error)));
             }
@@ -499,7 +499,7 @@ impl Compile<'_> {
         self.errors.push(told(span, error));
     }
 
-    /// Errors of a block at the lines they are of, those of no line at the block's head.
+    /// Reports errors of a block at their lines, and those without a line at the block's head.
     fn report(&mut self, head: Span, lines: &[Span], defined: Result<(), Vec<ScriptError>>) {
         for error in defined.err().into_iter().flatten() {
             let line = error.item.and_then(|line| lines.get(line)).copied();
@@ -520,12 +520,12 @@ fn told(span: Span, error: ScriptError) -> Diagnostic {
     }
 }
 
-/// The machine's name in lower case.
+/// Returns the machine's name in lower case.
 fn hostname() -> Vec<u8> {
     rustix::system::uname().nodename().to_bytes().to_ascii_lowercase()
 }
 
-/// The address that stands in a group until its peers are known.
+/// Returns the placeholder address of a group whose peers are not known yet.
 fn nowhere() -> Address {
     Address::Unix(PathBuf::new())
 }

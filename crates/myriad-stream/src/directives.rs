@@ -1,4 +1,4 @@
-//! The directives.
+//! Directives of `stream`.
 
 use myriad_conf::registry::{
     Arguments, Contexts, Directive, Done, FLAG, ONE, Set, TWO, at_least, between, network,
@@ -13,7 +13,7 @@ use crate::settings::StreamSettings;
 const LEVELS: Contexts = Contexts::STREAM_LEVELS;
 const SERVER: Contexts = Contexts::STREAM_SERVER;
 
-/// Directives of streams that `http` has not, or that mean something else there.
+/// Directives of `stream` that `http` does not have, or that have another meaning there.
 pub(crate) static ROWS: &[Directive] = &[
     Directive::new("proxy_pass", SERVER, ONE, Set::Settings(pass), "Where connections are passed on to."),
     Directive::new(
@@ -238,7 +238,7 @@ const fn tuning(name: &'static str) -> Directive {
     Directive::new(name, Contexts::STREAM, ONE, Set::Nothing, doc).no_effect("tables size themselves")
 }
 
-/// Refuses a second directive that handles the connections of a server.
+/// Rejects a second directive that handles the connections of a server.
 fn only(settings: &StreamSettings, args: &Arguments<'_>) -> Done {
     if settings.pass.is_some() || settings.pass_to.is_some() || settings.answer.is_some() {
         let error = "a server has one \"proxy_pass\", one \"pass\" or one \"return\"";
@@ -251,7 +251,7 @@ fn pass(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     let settings = settings.feature_mut::<StreamSettings>();
     only(settings, args)?;
     let target = args.text(0)?;
-    // As nginx, which looks at what variables come to when it is asked.
+    // As in nginx, which checks values with variables only at run time.
     if !target.has_variables() && target.bytes().windows(3).any(|window| window == b"://") {
         let message = format!("\"{}\" is an URL: a stream is passed on to an address", target.lossy());
         return Err(args.error(0, message).help("write ADDRESS:PORT, unix:PATH or the name of an upstream"));
@@ -297,7 +297,7 @@ fn bind(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-/// Most bytes of a buffer: a connection has two.
+/// Maximum size of a buffer in bytes: a connection has two.
 const LARGEST_BUFFER: u64 = 16 << 20;
 
 fn buffer(args: &Arguments<'_>, size: &mut u64) -> Done {
@@ -305,7 +305,7 @@ fn buffer(args: &Arguments<'_>, size: &mut u64) -> Done {
     if (1..=LARGEST_BUFFER).contains(size) { Ok(()) } else { Err(args.invalid(0, "from 1 byte to 16m")) }
 }
 
-/// The longest name of a protocol, bytes (RFC 7301 section 3.1).
+/// Maximum length of a protocol name in bytes (RFC 7301 section 3.1).
 const LONGEST_PROTOCOL: usize = 255;
 
 fn protocols(args: &Arguments<'_>, into: &mut Vec<Text>) -> Done {
@@ -323,7 +323,7 @@ fn trust(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     let trusted = &mut settings.feature_mut::<StreamSettings>().trusted;
     args.start(trusted);
     if args.bytes(0) == b"all" {
-        // Were everybody believed, every client could choose its address.
+        // If all peers were trusted, every client could forge its address.
         return Err(args.invalid(0, "an address, a network such as 10.0.0.0/8, or \"unix:\""));
     }
     let network = network(args, 0, args.bytes(0))?;

@@ -1,4 +1,4 @@
-//! A connection of TCP, from its first byte to its line in the log.
+//! TCP connection, from its first byte to its log line.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::session::{Ends, Session};
 use crate::{log, pass, target};
 
 impl Streams {
-    /// What serves a connection; none where it is not one of this block.
+    /// Returns the driver of a connection; `None` if the connection does not belong to this block.
     pub fn drive(self: &Rc<Self>, connection: &Rc<Connection>) -> Option<RawDriver> {
         let listener = self.runtime.listeners.get(&connection.listener())?;
         let default = listener.hosts(connection)?.default;
@@ -29,10 +29,10 @@ impl Streams {
     }
 }
 
-/// A session ends early: its status, which is 200 where nobody is to blame.
+/// Status of a session that finishes early: 200 if it is not an error.
 type Ended = u16;
 
-/// Serves a connection until it ends or is passed to another listener. As in nginx, a session that is passed is not logged.
+/// Serves a connection until it closes or is passed to another listener. As in nginx, a passed session is not logged.
 async fn serve(streams: Rc<Streams>, connection: Rc<Connection>, default: ServerId) -> RawEnd {
     let session = Session::new(streams, Rc::clone(&connection), default, false);
     let mut client = RawClient::new(connection);
@@ -55,7 +55,7 @@ async fn serve(streams: Rc<Streams>, connection: Rc<Connection>, default: Server
     RawEnd::Closed
 }
 
-/// Says who has come.
+/// Logs the addresses of a new client.
 pub(crate) fn greet(session: &Session) {
     let log = &session.server().errors;
     if log.enabled(Level::Info) {
@@ -70,14 +70,15 @@ pub(crate) fn greet(session: &Session) {
     }
 }
 
-/// Notes how a session ended.
+/// Records the status of a finished session and logs it.
 pub(crate) fn finish(session: &Session, status: u16) {
     session.status.set(status);
     session.log(Level::Debug, format_args!("finalize stream session: {status}"));
     log::write(session);
 }
 
-/// What comes before the content: who the client is, whether it may come in, what it asks for. What counts it is returned.
+/// Runs the phases before the content: client address, admission, requested server. Returns the guard that counts the
+/// session.
 async fn enter(session: &Session, client: &RawClient) -> Result<Counted, Ended> {
     let listener = session.streams.runtime.listeners.get(&session.connection.listener());
     let hosts = listener.and_then(|listener| listener.hosts(&session.connection));
@@ -96,7 +97,7 @@ async fn enter(session: &Session, client: &RawClient) -> Result<Counted, Ended> 
     Ok(counted)
 }
 
-/// Reads what the proxy before us says of the client.
+/// Reads the PROXY protocol header of the preceding proxy.
 async fn header(session: &Session, client: &RawClient) -> Result<(), Ended> {
     match client.read_proxy_header(session.server().settings.header_timeout).await {
         Peeked::Judged(true) => {}
@@ -118,14 +119,14 @@ async fn header(session: &Session, client: &RawClient) -> Result<(), Ended> {
     Ok(())
 }
 
-/// The listener has Nagle's algorithm off, which connections inherit.
+/// Enables Nagle's algorithm if configured. It is disabled on the listener, and connections inherit that.
 fn set_nodelay(session: &Session) {
     if !session.server().settings.tcp_nodelay {
         session.connection.set_nodelay(false);
     }
 }
 
-/// Reads the name and protocols that the client asks for by TLS, and finds its server by them.
+/// Reads the server name and protocols that the client requests by TLS, and selects its server.
 async fn preread(session: &Session, client: &RawClient) -> Result<(), Ended> {
     let settings = &session.server().settings;
     let most = settings.preread_buffer_size as usize;
@@ -143,7 +144,7 @@ async fn preread(session: &Session, client: &RawClient) -> Result<(), Ended> {
     };
     let listener = session.streams.runtime.listeners.get(&session.connection.listener());
     let hosts = listener.and_then(|listener| listener.hosts(&session.connection));
-    // The variables of a client that does not speak TLS are not found, as in nginx.
+    // As in nginx, the variables of a client without TLS are not found.
     let Some(hello) = hello else { return Ok(()) };
     let name = hello.server_name.to_ascii_lowercase();
     if let Some(hosts) = hosts.filter(|_| !name.is_empty()) {
@@ -154,7 +155,7 @@ async fn preread(session: &Session, client: &RawClient) -> Result<(), Ended> {
     Ok(())
 }
 
-/// Sets the variables that the server sets.
+/// Sets the variables of the server's `set` directives.
 pub(crate) fn assign(session: &Session) -> Result<(), Ended> {
     for (variable, value) in &session.server().assignments {
         let value = session.eval(value).map_err(|_| 500_u16)?;
@@ -163,8 +164,8 @@ pub(crate) fn assign(session: &Session) -> Result<(), Ended> {
     Ok(())
 }
 
-/// Does with the connection what its server says. Returns the status of the session; `None` if the connection was passed to another
-/// listener. `counted` is held as long as the connection counts for `limit_conn`.
+/// Runs the content of the server. Returns the status of the session; `None` if the connection was passed to another
+/// listener. `counted` lives while the connection counts for `limit_conn`.
 async fn content(session: &Session, client: &mut RawClient, counted: Counted) -> Option<u16> {
     let status = match &session.server().content {
         Content::Nothing => no_handler(session),
@@ -179,14 +180,14 @@ async fn content(session: &Session, client: &mut RawClient, counted: Counted) ->
     Some(status)
 }
 
-/// Tells of a server that says nothing of what its connections are for; its status.
+/// Logs that a server has no directive for its connections; returns the status.
 pub(crate) fn no_handler(session: &Session) -> u16 {
     let message = format_args!("no handler for server: write proxy_pass, pass or return{}", Ends(session));
     session.server().errors.write(Level::Error, Some(session.connection.id), message);
     500
 }
 
-/// Sends a text, as far as the client takes it in time.
+/// Sends a text; the client must read it in time.
 async fn answer(session: &Session, client: &mut RawClient, text: &myriad_script::Template) -> u16 {
     let Ok(text) = session.eval(text) else { return 500 };
     let limit = Duration::from_millis(session.server().settings.timeout.max(1));
@@ -196,7 +197,7 @@ async fn answer(session: &Session, client: &mut RawClient, text: &myriad_script:
     200
 }
 
-/// How a peer of a group is connected to for a session.
+/// Returns the connection parameters for a peer of a group.
 pub(crate) fn dial(session: &Session, group: &StreamGroup) -> Result<Dial, Ended> {
     let settings = &session.server().settings;
     Ok(Dial {
@@ -213,13 +214,13 @@ pub(crate) fn dial(session: &Session, group: &StreamGroup) -> Result<Dial, Ended
     })
 }
 
-/// What a peer is told of the client (`proxy_protocol`).
+/// Returns the PROXY protocol header for a peer (`proxy_protocol`).
 fn introduction(session: &Session) -> Bytes {
     let ends = session.client_socket().zip(session.connection.local());
     proxy_protocol::version_1(ends).into()
 }
 
-/// Tells why a peer could not be connected to.
+/// Logs a failed connection to a peer.
 pub(crate) fn tell(session: &Session, error: &OriginError) {
     let peer = error.peer().map_or_else(|| session.last_peer(), |peer| peer.to_string().into());
     let log = &session.server().errors;
@@ -234,7 +235,7 @@ pub(crate) fn tell(session: &Session, error: &OriginError) {
     );
 }
 
-/// Passes a connection on to a peer of a group.
+/// Relays a connection to a peer of a group.
 async fn proxy(session: &Session, client: &mut RawClient, group: &StreamGroup) -> u16 {
     let dial = match dial(session, group) {
         Ok(dial) => dial,
@@ -264,7 +265,7 @@ async fn proxy(session: &Session, client: &mut RawClient, group: &StreamGroup) -
     200
 }
 
-/// Closes the connection to a peer; TLS says goodbye.
+/// Closes the connection to a peer; with TLS, sends the close notification.
 async fn close(mut peer: Dialed<Stream>) {
     if let Stream::Tls(stream) = &mut peer.link {
         let goodbye = stream.shutdown();

@@ -13,14 +13,14 @@ use rustls::sign::CertifiedKey;
 
 use crate::session::Session;
 
-/// Chooses the server that a client names.
+/// Selects the server requested by a client.
 struct Greeting<'a> {
     session: &'a Session,
     hosts: &'a Hosts,
 }
 
 impl Greeting<'_> {
-    /// The server of a name; the default one for others.
+    /// Returns the server of a name; the default server for unknown names.
     fn server(&self, name: Option<&str>) -> ServerId {
         let named = name.map(str::to_ascii_lowercase);
         let found = named.and_then(|name| {
@@ -30,8 +30,9 @@ impl Greeting<'_> {
         found.unwrap_or(self.hosts.default)
     }
 
-    /// Loads the certificates of a server whose names contain variables; `None` if one of them cannot be loaded, which is logged.
-    /// The variables are evaluated for a session of their own, so that values that the handshake changes are not remembered.
+    /// Loads the certificates of a server whose names contain variables; `None` if one of them cannot be loaded, which
+    /// is logged. The variables are evaluated for a separate session, so that values changed by the handshake are not
+    /// cached.
     fn certificates(&self, server: ServerId, name: Option<&str>) -> Option<Vec<Arc<CertifiedKey>>> {
         let greeting = self.session.connection.greeting(name);
         let session = Session::new(Rc::clone(&self.session.streams), greeting, server, false);
@@ -67,7 +68,7 @@ impl Greeter for Greeting<'_> {
     }
 }
 
-/// Takes a client through the handshake, and finds its server. The error is the status that the session ends with.
+/// Performs the handshake with a client and selects its server. The error is the status of the session.
 pub(crate) async fn shake_hands(session: &Session, client: &RawClient, hosts: &Hosts) -> Result<(), u16> {
     let greeting = Greeting { session, hosts };
     match client.secure(&greeting).await {
@@ -95,7 +96,7 @@ pub(crate) async fn shake_hands(session: &Session, client: &RawClient, hosts: &H
     prove(session)
 }
 
-/// Has the authorities of a client's certificate asked, where the server wants that (`ssl_ocsp`).
+/// Checks the revocation of a client's certificate, if the server requires it (`ssl_ocsp`).
 async fn ask(session: &Session) {
     let now_s = (myriad_net::clock::wall_ms() / 1000).cast_signed();
     let asked = session.tls().zip(session.server().clients.as_ref());
@@ -111,12 +112,12 @@ async fn ask(session: &Session) {
     }
 }
 
-/// Whether the client has proved what the server demands (`ssl_verify_client`).
+/// Checks the client's certificate as required by the server (`ssl_verify_client`).
 fn prove(session: &Session) -> Result<(), u16> {
     let Some(rules) = &session.server().clients else { return Ok(()) };
     let (code, refused) = match verdict(session) {
         None if rules.mandatory => (0, "client sent no required SSL certificate".to_owned()),
-        // Codes 18 to 21: the signer is unknown here, which `optional_no_ca` allows.
+        // Codes 18 to 21: the signer is unknown, which `optional_no_ca` allows.
         Some(Err((18..=21, _))) if rules.lets_strangers => return Ok(()),
         Some(Err((code, why))) => (code, format!("client SSL certificate verify error: ({code}:{why})")),
         None | Some(Ok(())) => return Ok(()),
@@ -126,7 +127,7 @@ fn prove(session: &Session) -> Result<(), u16> {
     Err(500)
 }
 
-/// What is thought of the client's certificate; none where it has shown none.
+/// Returns the verification result of the client's certificate; `None` if it has none.
 pub(crate) fn verdict(session: &Session) -> Option<Result<(), (u32, &'static str)>> {
     let now_s = (myriad_net::clock::wall_ms() / 1000).cast_signed();
     session.tls().and_then(|tls| myriad_tls::judge(tls, session.server().clients.as_ref(), now_s))

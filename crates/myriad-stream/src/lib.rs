@@ -1,4 +1,4 @@
-//! The `stream` block: connections of TCP that are passed on byte by byte, and datagrams of UDP.
+//! The `stream` block: TCP connections relayed byte by byte, and UDP datagrams.
 //!
 //! ```text
 //! accepted -> [PROXY header] -> limit_conn -> allow, deny -> [TLS] -> [ssl_preread] -> set -> return
@@ -6,23 +6,23 @@
 //!                                                                                         -> pass -> another listener
 //! ```
 //!
-//! A connection is one of its worker's as those of HTTP are: it takes a seat of `worker_connections`, a reload lets it end with
-//! the configuration that it began with, and `worker_shutdown_timeout` bounds how long. Peers are chosen by the groups of
-//! `myriad-upstream`, and connections to them take seats, too.
+//! Connections belong to their worker as HTTP connections do: each takes a seat of `worker_connections`, continues
+//! after a reload with the configuration that it started with, and is limited by `worker_shutdown_timeout`. Peers are
+//! selected by the groups of `myriad-upstream`, and connections to them take seats, too.
 //!
-//! | module | what |
+//! | module | content |
 //! |---|---|
-//! | `directives`, `settings` | what `stream` has beside the blocks that it shares with `http` |
+//! | `directives`, `settings` | directives of `stream` in addition to those shared with `http` |
 //! | `compile` | the model -> [`StreamRuntime`] |
-//! | `runtime` | servers, their content, the sockets they stand behind |
-//! | `session`, `names`, `variables` | one connection, and what scripts read of it |
-//! | `drive` | a connection from its first byte to its line in the log |
-//! | `preread` | the name and protocols of TLS that a client asks for, read before the connection is passed on |
-//! | `pass`, `sockets` | connections that other listening sockets of the configuration serve |
-//! | `target`, `relay`, `pace` | whom to connect to; bytes both ways, with rates and time-outs |
+//! | `runtime` | servers, their content, and their sockets |
+//! | `session`, `names`, `variables` | a connection, and its values for scripts |
+//! | `drive` | a connection from its first byte to its log line |
+//! | `preread` | server name and protocols of a TLS client hello, read before the connection is relayed |
+//! | `pass`, `sockets` | connections served by other listening sockets of the configuration |
+//! | `target`, `relay`, `pace` | selection of the peer; relaying in both directions, with rates and time-outs |
 //! | `greeting` | TLS with clients |
-//! | `udp` | datagrams: sessions of clients, and their ends |
-//! | `health_check` | peers asked how they are, beside sessions |
+//! | `udp` | datagrams: sessions of clients |
+//! | `health_check` | health checks of peers |
 //! | `admission`, `limits` | `limit_conn`, `allow` and `deny` |
 
 #![forbid(unsafe_code)]
@@ -54,8 +54,8 @@ pub use udp::sessions;
 
 use myriad_exchange::feature::Feature;
 
-/// The feature, for the list of them.
+/// The `stream` feature, for the list of features.
 pub const FEATURE: Feature = Feature::new("stream", directives::ROWS);
 
-/// Checks of peers, for the list of features.
+/// Health checks of peers, for the list of features.
 pub const HEALTH_CHECK: Feature = Feature::new("stream", health_check::ROWS);

@@ -1,4 +1,5 @@
-//! `limit_conn`: how many sessions of one key there are at once. The directives and the tables are those of `http`, the counts are not.
+//! `limit_conn`: maximum number of concurrent sessions per key. The directives and the tables are shared with `http`,
+//! the counts are not.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,18 +17,18 @@ use myriad_script::Template;
 pub(crate) struct Kept(Tables<ConnectionTable>);
 
 impl Kept {
-    /// The configuration runs: tables take its sizes, those of zones that are gone go.
+    /// Applies the sizes of the running configuration to the tables, and drops the tables of removed zones.
     pub(crate) fn settle(&mut self, stream: Option<&HttpConf>) {
         self.0.settle(stream.map_or(&[], limit_zones));
     }
 }
 
-/// The zones of a block.
+/// Returns the zones of a block.
 pub(crate) fn zones(stream: &HttpConf) -> impl Iterator<Item = &LimitZoneConf> {
     limit_zones(stream).iter().filter(|zone| zone.kind == LimitKind::Connections)
 }
 
-/// The zones of a block, compiled, by name.
+/// Compiled zones of a block, by name.
 #[derive(Default)]
 pub(crate) struct Zones(HashMap<String, Arc<LimitZone<ConnectionTable>>>);
 
@@ -36,13 +37,13 @@ impl Zones {
         self.0.insert(conf.name.clone(), kept.0.zone(conf, key));
     }
 
-    /// What each has decided.
+    /// Returns the decisions of each zone.
     pub(crate) fn counts(&self) -> Vec<(Box<str>, Arc<LimitCounts>)> {
         self.0.values().map(|zone| (zone.name.clone(), Arc::clone(&zone.counts))).collect()
     }
 }
 
-/// What came of a session's limits (`$limit_conn_status`).
+/// Result of a session's limits (`$limit_conn_status`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LimitStatus {
     Passed,
@@ -60,16 +61,16 @@ impl LimitStatus {
     }
 }
 
-/// The `limit_conn` of a server.
+/// `limit_conn` of a server.
 pub(crate) struct Limits {
-    /// Each with the most sessions of one key.
+    /// Zones, each with the maximum number of sessions per key.
     pub zones: Vec<(Arc<LimitZone<ConnectionTable>>, u16)>,
     pub level: Level,
     pub dry_run: bool,
 }
 
 impl Limits {
-    /// The zones are there: the configuration was checked for that.
+    /// Creates the limits of a server. The zones exist, because the configuration was checked.
     pub(crate) fn of(settings: &Settings, zones: &Zones) -> Self {
         let settings = settings.feature::<ConnectionLimitSettings>();
         let limits = settings.limits.iter();

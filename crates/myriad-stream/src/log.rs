@@ -1,8 +1,8 @@
-//! The line of a session in the access logs of its server.
+//! Line of a session in the access logs of its server.
 
 use crate::session::Session;
 
-/// Writes a session that is over to the access logs.
+/// Writes a finished session to the access logs.
 pub(crate) fn write(session: &Session) {
     let streams = &session.streams;
     for log in &session.server().access_logs {

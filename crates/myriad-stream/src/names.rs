@@ -1,25 +1,25 @@
-//! The names of variables that a configuration may use.
+//! Names of variables that a configuration may use.
 
 use myriad_http::proxy_protocol::Tlv;
 use myriad_script::{Builtin, Catalogue, Role};
 
-/// What all names begin with that stand for facts of the PROXY protocol.
+/// Prefix of all names of PROXY protocol values.
 const TLV: &str = "proxy_protocol_tlv_";
 
-/// The variables that a configuration may name, and those of a prefix that it does.
+/// Variables that a configuration may use, and the prefixed variables that it uses.
 pub(crate) struct StreamNames {
     known: Vec<&'static str>,
-    /// Facts of the PROXY protocol, in the order in which they were named.
+    /// Values of the PROXY protocol, in the order of their first use.
     facts: Vec<(String, Option<Tlv>)>,
 }
 
 impl StreamNames {
-    /// With the variables of fixed names, whose places are their numbers.
+    /// Creates the names from the fixed variables, whose indexes are their numbers.
     pub(crate) fn new(known: Vec<&'static str>) -> Self {
         Self { known, facts: Vec::new() }
     }
 
-    /// The fact of the PROXY protocol that a number beyond the fixed names stands for.
+    /// Returns the PROXY protocol value of a number above the fixed names.
     pub(crate) fn fact(&self, id: Builtin) -> Option<Tlv> {
         let at = (id.0 as usize).checked_sub(self.known.len())?;
         self.facts.get(at).and_then(|(_, fact)| *fact)

@@ -1,23 +1,24 @@
-//! Rates: how many bytes of one direction may be read now (`proxy_upload_rate`, `proxy_download_rate`).
+//! Rate limits: number of bytes of one direction that may be read at a time (`proxy_upload_rate`,
+//! `proxy_download_rate`).
 
 use myriad_net::clock::monotonic_ms;
 
-/// The rate of one direction of one session.
+/// Rate of one direction of one session.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
-    /// Bytes a second; 0 for any number.
+    /// Bytes per second; 0 for no limit.
     rate: u64,
     since_ms: u64,
 }
 
 impl Pace {
-    /// A rate that holds from now on.
+    /// Creates a rate that applies from now on.
     pub(crate) fn new(rate: u64) -> Self {
         Self { rate, since_ms: monotonic_ms() }
     }
 
-    /// How many bytes may be read now, of which `moved` have been; else in how many milliseconds there may be more. As nginx, the
-    /// bytes of a second are there when it begins.
+    /// Returns the number of bytes that may be read now, after `moved` bytes, or the milliseconds until more may be
+    /// read. As in nginx, the allowance of a second is available at its start.
     pub(crate) fn allows(&self, moved: u64) -> Result<usize, u64> {
         self.at(monotonic_ms(), moved)
     }

@@ -8,8 +8,8 @@ use myriad_upstream::Address;
 
 use crate::session::{Ends, Session};
 
-/// Passes the connection of a session to the socket that `target` evaluates to; `held` is dropped with the connection. The error is
-/// the status that the session ends with.
+/// Passes the connection of a session to the socket that `target` evaluates to; `held` is dropped with the connection.
+/// The error is the status of the session.
 pub(crate) fn run(session: &Session, target: &Template, held: Box<dyn Any>) -> Result<(), u16> {
     let log = |what: &str, name: &str| {
         session.log(Level::Error, format_args!("{what} \"{name}\" while passing connection to port"));

@@ -1,4 +1,4 @@
-//! Bytes both ways, until one side ends, nothing moves for too long, or the worker ends.
+//! Relay in both directions, until one side closes, a time-out expires, or the worker shuts down.
 
 use std::future::poll_fn;
 use std::io;
@@ -14,32 +14,32 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::pace::Pace;
 use crate::session::Session;
 
-/// How a relay is run.
+/// Parameters of a relay.
 pub(crate) struct Terms {
-    /// Longest silence on both sides, milliseconds (`proxy_timeout`).
+    /// Maximum silence on both sides, in milliseconds (`proxy_timeout`).
     pub silence_ms: u64,
-    /// Most bytes that wait on their way in one direction (`proxy_buffer_size`).
+    /// Maximum number of buffered bytes in one direction (`proxy_buffer_size`).
     pub buffer: usize,
-    /// Whether one side may go on when the other has ended (`proxy_half_close`).
+    /// Set if one side may continue after the other has closed (`proxy_half_close`).
     pub half_close: bool,
     pub upload: Pace,
     pub download: Pace,
 }
 
-/// Why a relay is over.
+/// Reason why a relay has finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// The client ended, or failed.
+    /// The client closed the connection, or it failed.
     Client,
-    /// The peer ended, or failed.
+    /// The peer closed the connection, or it failed.
     Peer,
-    /// Nothing moved for too long.
+    /// No byte was transferred for too long.
     Silence,
-    /// A reload or the end of the worker has it end.
+    /// A reload or the shutdown of the worker.
     Worker,
 }
 
-//   Open ──▶ Ended ──▶ Told     nothing more comes from this side; the other one was told so (`proxy_half_close`)
+//   Open ──▶ Ended ──▶ Told     no more bytes from this side; the other side was notified (`proxy_half_close`)
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     Open,
@@ -47,14 +47,14 @@ enum Side {
     Told,
 }
 
-/// One direction: what was read and is not written yet.
+/// One direction: bytes that were read and not written yet.
 struct Way {
     waiting: BytesMut,
     from: Side,
-    /// Bytes read in all.
+    /// Total bytes read.
     read: u64,
     pace: Pace,
-    /// Wakes the relay when the rate allows more.
+    /// Deadline that wakes the relay when the rate allows more.
     pause: Deadline,
 }
 
@@ -63,7 +63,7 @@ impl Way {
         Self { waiting: BytesMut::new(), from: Side::Open, read: 0, pace, pause: Deadline::new() }
     }
 
-    /// Reads once where there is room. How many bytes came; none where nothing can be read now.
+    /// Reads once if the buffer is empty. Returns the number of bytes; `None` if nothing can be read now.
     fn fill(&mut self, cx: &mut Context<'_>, room: usize, source: Pin<&mut impl AsyncRead>) -> Option<usize> {
         if self.from != Side::Open || !self.waiting.is_empty() {
             return None;
@@ -72,7 +72,7 @@ impl Way {
             Ok(allowed) => allowed,
             Err(wait_ms) => {
                 self.pause.set(wait_ms);
-                // It was set just now: this only has it wake the task.
+                // It was set just now: the poll only registers the task.
                 let _ = self.pause.poll_expired(cx);
                 return None;
             }
@@ -95,7 +95,7 @@ impl Way {
         }
     }
 
-    /// Writes once what waits. How many bytes went; none where nothing can be written now.
+    /// Writes the buffered bytes once. Returns the number of bytes written; `None` if nothing can be written now.
     fn drain(&mut self, cx: &mut Context<'_>, sink: Pin<&mut impl AsyncWrite>) -> io::Result<Option<usize>> {
         if self.waiting.is_empty() {
             return Ok(None);
@@ -111,7 +111,7 @@ impl Way {
         }
     }
 
-    /// Nothing more is on this way.
+    /// Returns whether this direction is finished.
     fn is_done(&self) -> bool {
         self.from != Side::Open && self.waiting.is_empty()
     }
@@ -126,7 +126,7 @@ struct Relay<'a> {
     down: Way,
 }
 
-/// Passes bytes on until the end.
+/// Relays bytes until the relay finishes.
 pub(crate) async fn run(
     session: &Session,
     client: &mut RawClient,
@@ -147,7 +147,7 @@ pub(crate) async fn run(
                 Poll::Pending => break,
             }
         }
-        // Each is asked, so that each wakes this task.
+        // Both are polled, so that each wakes this task.
         let ended = relay.client.poll_ended(cx).is_ready();
         match silence.poll_expired(cx) {
             _ if ended => Poll::Ready(End::Worker),
@@ -159,7 +159,7 @@ pub(crate) async fn run(
 }
 
 impl Relay<'_> {
-    /// Moves what can be moved now. Ready without an end where something moved.
+    /// Transfers the available bytes. Returns ready with `None` if bytes were transferred.
     fn step(&mut self, cx: &mut Context<'_>) -> Poll<Option<End>> {
         let session = self.session;
         let room = self.terms.buffer;
@@ -187,12 +187,13 @@ impl Relay<'_> {
             return Poll::Ready(Some(end));
         }
         let moved = [came_up, came_down, went_up, went_down].iter().any(Option::is_some);
-        // TLS holds what was written until it is told to send it.
+        // TLS buffers written data until it is flushed.
         let _ = Pin::new(&mut self.peer.link).poll_flush(cx);
         if moved { Poll::Ready(None) } else { Poll::Pending }
     }
 
-    /// Whether it is over; tells a side that the other one has ended.
+    /// Returns the reason if the relay has finished; otherwise shuts down the writing of a side if the other side has
+    /// closed.
     fn end(&mut self, cx: &mut Context<'_>) -> Option<End> {
         let (up, down) = (self.up.is_done(), self.down.is_done());
         if up && down || !self.terms.half_close && (up || down) {

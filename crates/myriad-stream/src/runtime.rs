@@ -1,4 +1,4 @@
-//! A `stream` block as it runs.
+//! Runtime of a `stream` block.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -24,45 +24,45 @@ use crate::names::StreamNames;
 use crate::settings::StreamSettings;
 use crate::sockets::Sockets;
 
-/// Most addresses made of variables that a worker remembers; a client may have its say in what they hold.
+/// Maximum number of addresses from variables that a worker caches; clients may influence them.
 const ADDRESSES: u64 = 1024;
 
-/// A `stream` block, compiled; workers share it.
+/// Compiled `stream` block, shared by workers.
 pub struct StreamRuntime {
-    /// The servers behind each socket, by its number.
+    /// Servers of each socket, by its number.
     pub(crate) listeners: HashMap<u32, Listener>,
-    /// The numbers of those that are sockets of UDP.
+    /// Numbers of the UDP sockets among them.
     pub(crate) datagrams: HashSet<u32>,
     pub(crate) servers: Vec<Server>,
-    /// Sockets that `pass` finds.
+    /// Sockets for `pass`.
     pub(crate) sockets: Sockets,
     pub(crate) groups: HashMap<String, Arc<StreamGroup>>,
     pub(crate) formats: Vec<Format>,
     pub(crate) names: StreamNames,
     pub(crate) resolvers: Vec<Arc<ResolverConfig>>,
     pub(crate) limits: Vec<(Box<str>, Arc<LimitCounts>)>,
-    /// What relative paths start from.
+    /// Base of relative paths.
     pub(crate) prefix: PathBuf,
     pub(crate) hostname: Box<[u8]>,
 }
 
-/// A server.
+/// Server of a `stream` block.
 pub(crate) struct Server {
     pub settings: StreamSettings,
     /// Its first name (`$server_name`).
     pub name: Box<[u8]>,
     pub content: Content,
-    /// How the peers of its group are checked; none without `health_check`.
+    /// Health check of its group's peers; `None` without `health_check`.
     pub check: Option<StreamCheck>,
-    /// How TLS is spoken with clients.
+    /// TLS with clients.
     pub tls: ServerTls,
     /// Certificates whose names contain variables; empty if none does.
     pub named: Vec<NamedPair>,
-    /// What clients must prove; none where they are not asked.
+    /// Verification of client certificates; `None` if they are not requested.
     pub clients: Option<ClientRules>,
     /// TLS with peers (`proxy_ssl`).
     pub peer_tls: Option<PeerTls>,
-    /// `allow` and `deny`: the first that covers the client decides.
+    /// `allow` and `deny`: the first rule that matches the client applies.
     pub access: Box<[AccessRule]>,
     pub limits: Limits,
     /// `set`, in their order.
@@ -70,37 +70,37 @@ pub(crate) struct Server {
     pub bind: Option<Template>,
     pub upload_rate: Template,
     pub download_rate: Template,
-    /// The number of its resolver, and how long that is waited for, milliseconds.
+    /// Number of its resolver, and its time-out in milliseconds.
     pub resolver: Option<(usize, u64)>,
     pub access_logs: Vec<AccessLog>,
     pub errors: ErrorLog,
-    /// Where its sessions are counted; none without `status_zone`.
+    /// Zone that counts its sessions; `None` without `status_zone`.
     pub traffic: Option<Arc<TrafficZone>>,
 }
 
 impl Server {
-    /// Whether a proxy is believed about the client.
+    /// Returns whether client addresses from this proxy are trusted.
     pub(crate) fn trusts(&self, proxy: Option<std::net::IpAddr>) -> bool {
         self.settings.trusted.iter().any(|network: &Network| network.contains(proxy))
     }
 }
 
-/// How peers are spoken to by TLS.
+/// TLS settings for peers.
 pub(crate) struct PeerTls {
     pub config: Arc<ClientConfig>,
     /// `proxy_ssl_certificate`, if its name contains variables.
     pub certificate: Option<NamedPair>,
-    /// What a peer must prove; none where anybody is believed.
+    /// Verification of a peer; `None` if every peer is accepted.
     pub check: Option<Arc<dyn CheckPeer>>,
-    /// Who a peer must be (`proxy_ssl_name`, else what `proxy_pass` names).
+    /// Name that a peer must have (`proxy_ssl_name`, otherwise the name in `proxy_pass`).
     pub name: Template,
-    /// Tells settings apart.
+    /// Identifies the settings.
     pub id: u64,
 }
 
-/// What a server does with a connection.
+/// Action of a server for a connection.
 pub(crate) enum Content {
-    /// Nothing: connections are closed, as by nginx.
+    /// No action: connections are closed, as in nginx.
     Nothing,
     /// `return`.
     Return(Template),
@@ -112,43 +112,44 @@ pub(crate) enum Content {
     Named(Template),
 }
 
-/// A group of peers, and what `hash` chooses by.
+/// Group of peers, and the key of `hash`.
 pub(crate) struct StreamGroup {
     pub group: Group,
     pub key: Option<Template>,
 }
 
 impl StreamRuntime {
-    /// What its limits have decided.
+    /// Returns the decisions of its limits.
     pub fn limits(&self) -> &[(Box<str>, Arc<LimitCounts>)] {
         &self.limits
     }
 
-    /// Where its sessions are counted, each zone once, in the order of the names.
+    /// Returns the zones that count its sessions, each once, in the order of the names.
     pub fn traffic_zones(&self) -> Vec<Arc<TrafficZone>> {
         let zones = self.servers.iter().filter_map(|server| server.traffic.as_ref());
         let by_name: BTreeMap<&str, _> = zones.map(|zone| (zone.name(), zone)).collect();
         by_name.into_values().cloned().collect()
     }
 
-    /// What looks names up for it.
+    /// Returns its resolvers.
     pub fn resolvers(&self) -> &[Arc<ResolverConfig>] {
         &self.resolvers
     }
 
-    /// Whether a socket, by its number, is one of UDP.
+    /// Returns whether a socket, by its number, is a UDP socket.
     pub fn is_datagram(&self, number: u32) -> bool {
         self.datagrams.contains(&number)
     }
 
-    /// Has the names of groups looked up from now on, those of which no other worker does so; `tell` is told what fails.
+    /// Starts to resolve the names of groups periodically, unless another worker does so already; `tell` gets the
+    /// failures.
     pub fn follow_names(&self, tell: &TellUnresolved) {
         for group in self.groups.values() {
             group.group.follow_names(tell);
         }
     }
 
-    /// Its groups, for administrators.
+    /// Returns its groups, for administrators.
     pub fn controls(&self) -> Vec<GroupControl> {
         self.groups.values().map(|group| group.group.control()).collect()
     }
@@ -158,18 +159,18 @@ impl StreamRuntime {
     }
 }
 
-/// A `stream` block as one worker runs it, from one reload to the next.
+/// `stream` block in one worker, from one reload to the next.
 pub struct Streams {
     pub(crate) runtime: Arc<StreamRuntime>,
     pub(crate) worker: Rc<WorkerState>,
-    /// What looks names up, by their number in the runtime.
+    /// Resolvers, by their number in the runtime.
     pub(crate) resolvers: Vec<Resolver>,
-    /// Groups of addresses that a variable held, by that.
+    /// Groups of addresses from variables, by the value of the variable.
     pub(crate) addressed: RefCell<Lru<String, Arc<StreamGroup>>>,
 }
 
 impl Streams {
-    /// A block that nobody has connected to yet.
+    /// Creates a block without connections.
     pub fn new(runtime: Arc<StreamRuntime>, worker: Rc<WorkerState>) -> Rc<Self> {
         let resolvers = runtime.resolvers.iter().map(|config| Resolver::new(Arc::clone(config))).collect();
         Rc::new(Self { runtime, worker, resolvers, addressed: RefCell::new(Lru::new(ADDRESSES)) })

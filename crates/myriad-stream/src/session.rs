@@ -1,4 +1,4 @@
-//! One connection, as scripts and logs see it.
+//! Connection as seen by scripts and logs.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt;
@@ -18,29 +18,29 @@ use crate::limits::LimitStatus;
 use crate::preread::Hello;
 use crate::runtime::{Server, Streams};
 
-/// A connection of TCP, or what one client sends by UDP.
+/// TCP connection, or the UDP datagrams of one client.
 pub(crate) struct Session {
     pub streams: Rc<Streams>,
-    /// The server; a name that the client asks for may lead to another one.
+    /// Server; changes if the client requests another server name.
     pub server: Cell<ServerId>,
-    /// The connection of TCP, or one that stands for a client of UDP.
+    /// TCP connection, or the connection that represents a UDP client.
     pub connection: Rc<Connection>,
-    /// Whether it is UDP.
+    /// Set for UDP.
     pub is_datagram: bool,
-    /// The client, where a proxy that is believed has told it.
+    /// Client address from a trusted proxy.
     pub real: Cell<Option<SocketAddr>>,
     pub began_ms: u64,
     /// Bytes from the client.
     pub received: Cell<u64>,
     /// Bytes to the client.
     pub sent: Cell<u64>,
-    /// `$status`; 0 while it goes on.
+    /// `$status`; 0 while the session is active.
     pub status: Cell<u16>,
-    /// Client hello read by `ssl_preread`; unset if the client does not speak TLS.
+    /// Client hello read by `ssl_preread`; unset if the client does not use TLS.
     pub hello: OnceCell<Hello>,
     pub limited: Cell<Option<LimitStatus>>,
     pub attempts: Attempts,
-    /// Where it is counted as long as it goes on.
+    /// Zone that counts the active session.
     pub counted: Cell<Option<Arc<TrafficZone>>>,
     pub frame: RefCell<Frame>,
 }
@@ -74,14 +74,14 @@ impl Session {
         self.streams.runtime.server(self.server.get())
     }
 
-    /// Counts it as begun, once it is known which server it is for.
+    /// Counts the session as started, once its server is known.
     pub(crate) fn count(&self) {
         let Some(zone) = &self.server().traffic else { return };
         zone.begin(self.streams.worker.number);
         self.counted.set(Some(Arc::clone(zone)));
     }
 
-    /// Counts the end of a handshake of TLS, for its server and for all.
+    /// Counts a finished TLS handshake, for its server and in total.
     pub(crate) fn count_handshake(&self, end: TlsEnd) {
         let worker = &self.streams.worker;
         worker.counters.served.shake_hands(end);
@@ -90,12 +90,12 @@ impl Session {
         }
     }
 
-    /// The client's address; none on a unix socket.
+    /// Returns the client's address; `None` on a unix socket.
     pub(crate) fn client(&self) -> Option<IpAddr> {
         self.real.get().map_or_else(|| self.connection.peer.ip(), |real| Some(real.ip()))
     }
 
-    /// The client's address and port.
+    /// Returns the client's address and port.
     pub(crate) fn client_socket(&self) -> Option<SocketAddr> {
         self.real.get().or(match self.connection.peer {
             Peer::Inet(peer) => Some(peer),
@@ -103,29 +103,29 @@ impl Session {
         })
     }
 
-    /// What the PROXY protocol said of the client.
+    /// Returns the PROXY protocol header of the client.
     pub(crate) fn proxied(&self) -> Option<&ProxyHeader> {
         self.connection.proxied.get().map(|header| &**header)
     }
 
-    /// What TLS with the client came to.
+    /// Returns the TLS parameters of the client.
     pub(crate) fn tls(&self) -> Option<&TlsFacts> {
         self.connection.tls()
     }
 
-    /// The peer that was tried last, or the group that has none.
+    /// Returns the last tried peer, or the group if it has none.
     pub(crate) fn last_peer(&self) -> Arc<str> {
         self.attempts.get().last().map(|attempt| attempt.address.clone()).unwrap_or_default()
     }
 
-    /// The value of a text, for this session.
+    /// Evaluates a template for this session.
     pub(crate) fn eval(&self, template: &Template) -> Result<Vec<u8>, EvalError> {
         let mut value = Vec::new();
         template.eval(self, &mut self.frame.borrow_mut(), &mut value)?;
         Ok(value)
     }
 
-    /// Writes to the error log of the server, with who the client is.
+    /// Writes to the error log of the server, with the client's address.
     pub(crate) fn log(&self, level: Level, message: fmt::Arguments<'_>) {
         let log = &self.server().errors;
         if log.enabled(level) {
@@ -134,7 +134,7 @@ impl Session {
     }
 }
 
-/// It is over: with a status, unless the worker ended before.
+/// Counts the session as finished, with its status unless the worker shut down before.
 impl Drop for Session {
     fn drop(&mut self) {
         if let Some(zone) = self.counted.take() {
@@ -144,7 +144,7 @@ impl Drop for Session {
     }
 }
 
-/// The two ends of a connection, as lines of the error log show them.
+/// Addresses of both sides of a connection, in the format of the error log.
 pub(crate) struct Ends<'a>(pub &'a Session);
 
 impl fmt::Display for Ends<'_> {

@@ -1,9 +1,9 @@
-//! What the directives say.
+//! Values of the directives.
 
 use myriad_conf::Text;
 use myriad_conf::settings::Network;
 
-/// The directives of a level of `stream`. Times in ms, sizes in bytes.
+/// Directives of a level of `stream`. Times in ms, sizes in bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StreamSettings {
     /// `proxy_pass` of a server.
@@ -16,7 +16,7 @@ pub(crate) struct StreamSettings {
     pub assignments: Vec<(Text, Text)>,
     /// `proxy_connect_timeout`.
     pub connect_timeout: u64,
-    /// `proxy_timeout`: longest silence on both sides.
+    /// `proxy_timeout`: maximum silence on both sides.
     pub timeout: u64,
     /// `proxy_next_upstream`.
     pub next_upstream: bool,
@@ -28,9 +28,9 @@ pub(crate) struct StreamSettings {
     pub buffer_size: u64,
     /// `proxy_bind`; none for any address.
     pub bind: Option<Text>,
-    /// `proxy_protocol`: the peer is told who the client is.
+    /// `proxy_protocol`: sends the client's address to the peer.
     pub tells_client: bool,
-    /// `proxy_ssl`: peers are spoken to by TLS.
+    /// `proxy_ssl`: uses TLS with peers.
     pub secures: bool,
     /// `proxy_ssl_alpn`.
     pub peer_alpn: Vec<Text>,
@@ -38,13 +38,14 @@ pub(crate) struct StreamSettings {
     pub socket_keepalive: bool,
     /// `proxy_half_close`.
     pub half_close: bool,
-    /// `proxy_upload_rate`, bytes a second; may hold variables.
+    /// `proxy_upload_rate`, bytes per second; may contain variables.
     pub upload_rate: Text,
-    /// `proxy_download_rate`, bytes a second; may hold variables.
+    /// `proxy_download_rate`, bytes per second; may contain variables.
     pub download_rate: Text,
-    /// `proxy_requests`: datagrams of a client after which its next one begins a session anew; 0 for any number.
+    /// `proxy_requests`: number of datagrams of a client after which its next datagram starts a new session; 0 for no
+    /// limit.
     pub requests: u64,
-    /// `proxy_responses`: datagrams of the peer to each of a client; none for any number.
+    /// `proxy_responses`: number of datagrams of the peer for each of a client; `None` for no limit.
     pub responses: Option<u64>,
     /// `tcp_nodelay`.
     pub tcp_nodelay: bool,
@@ -60,11 +61,11 @@ pub(crate) struct StreamSettings {
     pub alpn: Vec<Text>,
     /// `ssl_handshake_timeout`.
     pub handshake_timeout: u64,
-    /// `set_real_ip_from`: proxies that are believed.
+    /// `set_real_ip_from`: trusted proxies.
     pub trusted: Vec<Network>,
 }
 
-// What a server does with its connections is said by itself alone.
+// The content of a server is not inherited.
 myriad_conf::feature_settings!(StreamSettings, |around| Some(StreamSettings {
     pass: None,
     pass_to: None,

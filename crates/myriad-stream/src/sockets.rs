@@ -1,4 +1,4 @@
-//! The listening sockets of a configuration that `pass` finds by their address.
+//! Listening sockets of a configuration that `pass` finds by their address.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -6,17 +6,17 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use myriad_conf::Model;
 use myriad_upstream::Address;
 
-/// A listening socket that connections can be passed to.
+/// Listening socket that connections can be passed to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Socket {
     pub number: u32,
-    /// The socket has `ssl`.
+    /// Set if the socket has `ssl`.
     pub secure: bool,
-    /// The socket has `proxy_protocol`.
+    /// Set if the socket has `proxy_protocol`.
     pub proxy_protocol: bool,
 }
 
-/// The TCP and unix sockets of a configuration, by their names.
+/// TCP and unix sockets of a configuration, by their names.
 #[derive(Debug, Default)]
 pub(crate) struct Sockets(HashMap<String, Socket>);
 
@@ -37,8 +37,8 @@ impl Sockets {
         Self(sockets)
     }
 
-    /// Returns the socket that accepts connections to an address, as nginx finds it: the socket that is bound to the address, or to
-    /// every address of its family and port.
+    /// Returns the socket that accepts connections to an address, with nginx's rule: the socket bound to the address,
+    /// or to every address of its family and port.
     pub(crate) fn find(&self, address: &Address) -> Option<Socket> {
         let at = |name: &str| self.0.get(name).copied();
         match address {

@@ -1,4 +1,4 @@
-//! Whom a session is passed on to, and what is chosen by.
+//! Selection of the peer of a session.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use myriad_upstream::{
 use crate::runtime::StreamGroup;
 use crate::session::Session;
 
-/// The group that a target with variables comes to; the error is the status that the session ends with.
+/// Returns the group of a target with variables; the error is the status of the session.
 pub(crate) async fn named(session: &Session, target: &Template) -> Result<Arc<StreamGroup>, u16> {
     let name = session.eval(target).map_err(|_| 500_u16)?;
     let name = String::from_utf8_lossy(&name).into_owned();
@@ -41,7 +41,7 @@ async fn resolved(session: &Session, name: &str, host: &str) -> Result<Arc<Strea
         session.log(Level::Error, format_args!("no resolver defined to resolve {host}"));
         return Err(500);
     };
-    // The name was read as host and port before.
+    // The name has been parsed as host and port before.
     let port: u16 = name.rsplit(':').next().and_then(|port| port.parse().ok()).unwrap_or_default();
     let resolver = session.streams.resolvers[index].clone();
     match resolver.resolve(host, timeout_ms).await {
@@ -58,7 +58,7 @@ async fn resolved(session: &Session, name: &str, host: &str) -> Result<Arc<Strea
     }
 }
 
-/// The group of addresses that bears a name, made unless the worker remembers it. None of its peers is remembered to have failed.
+/// Returns the cached group of addresses with this name, or creates it. Failures of its peers are not recorded.
 fn remembered(session: &Session, name: String, addresses: impl FnOnce() -> Vec<Address>) -> Arc<StreamGroup> {
     let mut known = session.streams.addressed.borrow_mut();
     if let Some(group) = known.get_mut(&name) {
@@ -75,16 +75,17 @@ fn remembered(session: &Session, name: String, addresses: impl FnOnce() -> Vec<A
     group
 }
 
-/// What `hash` chooses a peer by.
+/// Returns the key by which `hash` selects a peer.
 pub(crate) fn affinity(session: &Session, group: &StreamGroup) -> Affinity {
     let Some(key) = &group.key else {
         return Affinity::Client(session.client().unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED)));
     };
-    // Any peer will do for a key that cannot be told.
+    // If the key cannot be evaluated, any peer is used.
     session.eval(key).map_or(Affinity::None, |key| Affinity::Key(Bytes::from(key)))
 }
 
-/// TLS with peers, for this session; none without `proxy_ssl`. The error is the status that the session ends with.
+/// Returns the TLS settings for peers of this session; `None` without `proxy_ssl`. The error is the status of the
+/// session.
 pub(crate) fn tls(session: &Session) -> Result<Option<OriginTls>, u16> {
     let Some(tls) = &session.server().peer_tls else { return Ok(None) };
     let name = session.eval(&tls.name).map_err(|_| 500_u16)?;
@@ -103,19 +104,19 @@ pub(crate) fn tls(session: &Session) -> Result<Option<OriginTls>, u16> {
         config,
         name: without_port(&name).into(),
         check: tls.check.clone(),
-        // Connections are not kept for other sessions, so they need not be distinguished by their certificate.
+        // Connections are not reused for other sessions, so they need not be distinguished by their certificate.
         identity: tls.id | 1,
     }))
 }
 
-/// A host without its port; the colons of an IPv6 address belong to it.
+/// Removes the port of a host; the colons of an IPv6 address are part of the host.
 fn without_port(name: &str) -> &str {
     let from = name.rfind(']').unwrap_or(0);
     name[from..].find(':').map_or(name, |at| &name[..from + at])
 }
 
-/// The address that a connection is made from (`proxy_bind`), port 0 where none is said; none where the text comes to nothing. The
-/// error is the status that the session ends with.
+/// Returns the source address of a connection (`proxy_bind`), with port 0 if it has none; `None` if the text is empty
+/// or `off`. The error is the status of the session.
 pub(crate) fn bind(session: &Session) -> Result<Option<SocketAddr>, u16> {
     let Some(bind) = &session.server().bind else { return Ok(None) };
     let text = session.eval(bind).map_err(|_| 500_u16)?;
@@ -131,7 +132,7 @@ pub(crate) fn bind(session: &Session) -> Result<Option<SocketAddr>, u16> {
     })
 }
 
-/// A number of bytes a second; what is none limits nothing.
+/// Returns a rate in bytes per second; an invalid value means no limit.
 pub(crate) fn rate(session: &Session, rate: &Template) -> u64 {
     let text = session.eval(rate).unwrap_or_default();
     myriad_conf::number::parse_size(&text).unwrap_or(0)

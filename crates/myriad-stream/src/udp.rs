@@ -1,12 +1,12 @@
-//! Datagrams of UDP: those of one client are a session, which has a socket of its own to its peer.
+//! UDP datagrams: those of one client are a session, which has a separate socket to its peer.
 //!
 //! ```text
 //! datagram of a new client -> seat -> admitted -> set -> return: one datagram back
-//!                                                     -> proxy_pass: passed on both ways
-//!   --proxy_responses are there, silence, or the end of the worker--> logged
+//!                                                     -> proxy_pass: relayed in both directions
+//!   --proxy_responses received, silence, or shutdown of the worker--> logged
 //! ```
-//! A session costs two seats of `worker_connections`, its own and its peer's, so that a flood of senders, whose addresses may be
-//! forged, is bounded as connections are. Where there is no seat, what comes is lost.
+//! A session takes two seats of `worker_connections`, its own and its peer's, so that a flood of senders with forged
+//! addresses is limited as connections are. Without a free seat, datagrams are dropped.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -35,29 +35,29 @@ use crate::runtime::{Content, StreamGroup, Streams};
 use crate::session::Session;
 use crate::target;
 
-/// Datagrams of one client that wait to be passed on; what comes beyond them is lost.
+/// Maximum number of queued datagrams of one client; further datagrams are dropped.
 const MOST_WAITING: usize = 64;
-/// Bytes of datagrams that wait to be passed on, in all sessions of a worker; what comes beyond them is lost, so that senders whom
-/// nobody answers cannot fill the memory.
+/// Maximum number of bytes of queued datagrams in all sessions of a worker; further datagrams are dropped, so that
+/// senders without responses cannot fill the memory.
 const MOST_WAITING_BYTES: usize = 16 << 20;
-/// The longest datagram, bytes.
+/// Maximum size of a datagram in bytes.
 const LONGEST: usize = 65_536;
 
 thread_local! {
-    /// Sessions of this worker.
+    /// Number of sessions of this worker.
     static SESSIONS: Cell<usize> = const { Cell::new(0) };
-    /// Bytes of datagrams that wait.
+    /// Bytes of queued datagrams.
     static WAITING: Cell<usize> = const { Cell::new(0) };
-    /// What a datagram is read into before its length is known.
+    /// Buffer for datagrams of unknown length.
     static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The sessions of UDP that this worker has now. They end by themselves when it drains.
+/// Returns the number of UDP sessions of this worker. They finish automatically when it drains.
 pub fn sessions() -> usize {
     SESSIONS.get()
 }
 
-/// A session, counted until this is dropped.
+/// Counts a session until it is dropped.
 struct Counted;
 
 impl Counted {
@@ -73,11 +73,11 @@ impl Drop for Counted {
     }
 }
 
-/// A datagram of a client that waits to be passed on, counted until this is dropped.
+/// Queued datagram of a client, counted until it is dropped.
 struct Waiting(Bytes);
 
 impl Waiting {
-    /// None where too much waits already.
+    /// Returns `None` if the queues are full.
     fn new(bytes: &[u8]) -> Option<Self> {
         let waiting = WAITING.get() + bytes.len();
         if waiting > MOST_WAITING_BYTES {
@@ -94,17 +94,17 @@ impl Drop for Waiting {
     }
 }
 
-/// The two ends of a session.
+/// Addresses of both sides of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Ends {
     client: SocketAddr,
     local: SocketAddr,
 }
 
-/// The sessions of a socket that take what their clients send.
+/// Sessions of a socket that accept datagrams of their clients.
 type Open = Rc<RefCell<HashMap<Ends, mpsc::Sender<Waiting>>>>;
 
-/// A socket as its sessions have it.
+/// Socket as seen by its sessions.
 #[derive(Clone)]
 struct Door {
     streams: Rc<Streams>,
@@ -114,7 +114,7 @@ struct Door {
 }
 
 impl Streams {
-    /// What serves the datagrams of a socket until it is dropped; sessions that have begun go on.
+    /// Returns a future that serves the datagrams of a socket until it is dropped; started sessions continue.
     pub fn receive(
         self: &Rc<Self>,
         number: u32,
@@ -137,17 +137,17 @@ impl Door {
                 }
             };
             if self.socket.receive(&mut buffer, take).await.is_err() {
-                // An error of an earlier datagram that was sent: the socket goes on.
+                // An error of an earlier sent datagram: the socket remains usable.
                 tokio::task::yield_now().await;
             }
         }
     }
 
-    /// Gives a datagram to its session, or begins one.
+    /// Passes a datagram to its session, or starts one.
     fn take(&self, ends: Ends, datagram: Waiting) {
         let known = self.open.borrow().get(&ends).cloned();
         let Some(session) = known else { return self.begin(ends, datagram) };
-        // One that takes no more has ended just now.
+        // A session that accepts no more datagrams has finished just now.
         if let Err(mpsc::error::TrySendError::Closed(datagram)) = session.try_send(datagram) {
             self.begin(ends, datagram);
         }
@@ -170,7 +170,7 @@ impl Door {
         });
     }
 
-    /// Takes a session off those that take datagrams: the client's next one begins another.
+    /// Removes a session from those that accept datagrams: the client's next datagram starts another.
     fn forget(&self, ends: Ends, sender: &mpsc::Sender<Waiting>) {
         let mut open = self.open.borrow_mut();
         if open.get(&ends).is_some_and(|known| known.same_channel(sender)) {
@@ -259,17 +259,17 @@ impl Door {
     }
 }
 
-/// What happens to a session.
+/// Event of a session.
 enum Event {
-    /// A datagram of the client.
+    /// Datagram of the client.
     Request(Waiting),
-    /// A datagram of the peer, or that nobody listens there.
+    /// Datagram of the peer, or an error because its port is closed.
     Response(io::Result<Bytes>),
     Silence,
     Worker,
 }
 
-/// A session that is passed on.
+/// Session that is relayed.
 struct Relay<'a> {
     door: &'a Door,
     session: &'a Session,
@@ -277,18 +277,18 @@ struct Relay<'a> {
     peer: &'a Dialed<PeerSocket>,
     requests: u64,
     responses: u64,
-    /// The peer does not answer, or says that nobody listens.
+    /// Set if the peer does not respond or its port is closed.
     failed: bool,
     upload: Pace,
     download: Pace,
-    /// Wake the session when its rates allow more.
+    /// Deadlines that wake the session when its rates allow more.
     pauses: [Deadline; 2],
-    /// Bytes of the peer.
+    /// Bytes from the peer.
     came: u64,
 }
 
 impl Relay<'_> {
-    /// Passes datagrams on until the end; gives the status of the session.
+    /// Relays datagrams until the session finishes; returns its status.
     async fn run(&mut self, datagrams: &mut mpsc::Receiver<Waiting>) -> u16 {
         let settings = &self.session.server().settings;
         let silence = Deadline::new();
@@ -324,7 +324,7 @@ impl Relay<'_> {
                         self.session.sent.set(self.session.sent.get() + length as u64);
                     }
                 }
-                // As nginx, it counts as an answer: none will come.
+                // As in nginx, it counts as a response, because none will follow.
                 Event::Response(Err(error)) => {
                     self.responses += 1;
                     self.failed = true;
@@ -346,7 +346,7 @@ impl Relay<'_> {
         }
     }
 
-    /// Takes no more datagrams of the client: those that wait, and come later, are another session's.
+    /// Accepts no more datagrams of the client: queued and later datagrams belong to another session.
     fn leave(&self, datagrams: &mut mpsc::Receiver<Waiting>) {
         datagrams.close();
         while let Ok(datagram) = datagrams.try_recv() {
@@ -382,7 +382,7 @@ impl Relay<'_> {
         silence.poll_expired(cx).map(|()| Event::Silence)
     }
 
-    /// Whether as many datagrams came from the peer as are to come.
+    /// Returns whether the expected number of datagrams has been received from the peer.
     fn is_done(&self) -> bool {
         let settings = &self.session.server().settings;
         let are_all = settings.requests == 0 || self.requests >= settings.requests;
@@ -422,11 +422,10 @@ impl Relay<'_> {
     }
 }
 
-/// The socket of a session to its peer.
+/// Socket of a session to its peer.
 type PeerSocket = tokio::net::UdpSocket;
 
-/// Waits until the network says that a datagram could not be delivered: nobody listens, for instance. It is no readiness to read.
-/// Told once; what comes later is never told.
+/// Waits for the first ICMP error, such as a closed port, which does not make the socket readable.
 async fn refusal(socket: &PeerSocket) -> io::Error {
     loop {
         if socket.ready(Interest::ERROR).await.is_err() {
@@ -435,19 +434,19 @@ async fn refusal(socket: &PeerSocket) -> io::Error {
         if let Ok(Some(error)) = socket.take_error() {
             return error;
         }
-        // Taken by another call already: waits for the next.
+        // Another call has consumed the error: wait for the next.
         let again = || Err::<(), _>(io::ErrorKind::WouldBlock.into());
         let _ = socket.try_io(Interest::ERROR, again);
     }
 }
 
-/// Whether a rate allows more now; else the task is woken when it does.
+/// Returns whether a rate allows more now; otherwise the task is woken when it does.
 fn allows(pace: Pace, moved: u64, pause: &Deadline, cx: &Context<'_>) -> bool {
     match pace.allows(moved) {
         Ok(_) => true,
         Err(wait_ms) => {
             pause.set(wait_ms);
-            // It was set just now: this only has it wake the task.
+            // It was set just now: the poll only registers the task.
             let _ = pause.poll_expired(cx);
             false
         }

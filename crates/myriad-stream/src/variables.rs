@@ -1,4 +1,4 @@
-//! The variables of streams, each one row: name and value.
+//! Variables of streams, one row each: name and value.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -15,10 +15,10 @@ use crate::names::StreamNames;
 use crate::preread::Hello;
 use crate::session::Session;
 
-/// Appends a value; false where there is none.
+/// Appends a value; returns `false` if it has none.
 type Value = fn(&Session, &mut Vec<u8>) -> bool;
 
-/// The version of nginx whose behaviour this is, as of `$nginx_version` in `http`.
+/// Version of nginx that is emulated, same as `$nginx_version` in `http`.
 const VERSION: &str = "1.31.4";
 
 const ROWS: &[(&str, Value)] = &[
@@ -112,7 +112,7 @@ const ROWS: &[(&str, Value)] = &[
     }),
 ];
 
-/// The names, for the configuration.
+/// Returns the names, for the configuration.
 pub(crate) fn names() -> StreamNames {
     StreamNames::new(ROWS.iter().map(|(name, _)| *name).collect())
 }
@@ -184,7 +184,7 @@ fn stamp<const N: usize>(out: &mut Vec<u8>, format: fn(u64, i32) -> [u8; N]) -> 
     true
 }
 
-/// The values of all tries, with commas between them.
+/// Appends the values of all attempts, separated by commas.
 fn of_attempts(session: &Session, out: &mut Vec<u8>, value: fn(&Attempt, &mut Vec<u8>) -> bool) -> bool {
     let attempts = session.attempts.get();
     for (index, attempt) in attempts.iter().enumerate() {

@@ -1,25 +1,26 @@
-//! Lines of the error log, in nginx's form and as JSON, and the group that a message belongs to.
+//! Lines of the error log, in the format of nginx and as JSON, and the group of a message.
 
 use std::borrow::Cow;
 
 use crate::time;
 
-/// A line of the error log.
+/// Line of the error log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fault<'a> {
-    /// When, seconds since the epoch.
+    /// Time in seconds since the epoch.
     pub time_s: Option<u64>,
-    /// `error`, `crit` and so on.
+    /// Level: `error`, `crit` and so on.
     pub level: Cow<'a, str>,
-    /// What happened, without the account of the request.
+    /// Message without the description of the request.
     pub message: Cow<'a, str>,
-    /// Address of the client; empty where there is none.
+    /// Address of the client; empty if unknown.
     pub client: Cow<'a, str>,
-    /// How often: 1, or more where the log says `message repeated 12 times`.
+    /// Number of occurrences: 1, or more if the log contains `message repeated 12 times`.
     pub count: u64,
 }
 
-/// Reads a line of the error log; `None` if it is none. nginx's form has no zone: `offset_minutes` is asked for it.
+/// Parses a line of the error log; `None` for other lines. The format of nginx has no time zone; `offset_minutes`
+/// returns it.
 pub fn read_fault(line: &str, offset_minutes: impl Fn(u64) -> i32) -> Option<Fault<'_>> {
     if line.starts_with('{') {
         return read_json(line);
@@ -46,7 +47,7 @@ fn repeated(message: &str) -> Option<(u64, &str)> {
     Some((count.parse().ok()?, text.strip_suffix(']')?))
 }
 
-/// The message, and nginx's account of the request behind it.
+/// Splits a text into the message and the description of the request that nginx appends.
 fn split_context(message: &str) -> (&str, &str) {
     let at =
         [", client: ", ", server: ", ", upstream: "].iter().filter_map(|begin| message.find(begin)).min();
@@ -73,7 +74,8 @@ fn read_json(line: &str) -> Option<Fault<'_>> {
     Some(Fault { time_s, level, message, client, count: repeated.unwrap_or(1) })
 }
 
-/// Appends the group that a message belongs to: numbers become `N`, what stands in quotes `"…"`. Numbers of the system's errors stay.
+/// Appends the group of a message: numbers become `N`, quoted text becomes `"…"`. Numbers of system errors are
+/// retained.
 pub(crate) fn group(message: &str, out: &mut String) {
     let mut is_quoted = false;
     for part in message.split('"') {
@@ -96,7 +98,7 @@ fn without_numbers(text: &str, out: &mut String) {
             rest[at..].find(|c: char| !c.is_ascii_digit() && c != '.').map_or(rest.len(), |end| at + end);
         let number = rest[at..end].trim_end_matches('.');
         rest = &rest[at + number.len()..];
-        // Part of a word such as `HTTP2` or the number of an error of the system: `(111: Connection refused)`.
+        // Part of a word such as `HTTP2`, or the number of a system error: `(111: Connection refused)`.
         let is_errno = before == '(' && rest.starts_with(": ");
         out.push_str(if before.is_alphabetic() || is_errno { number } else { "N" });
         before = '0';

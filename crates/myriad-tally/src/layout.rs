@@ -1,4 +1,4 @@
-//! Lines of a `log_format`: its text, read backwards.
+//! Parsing of lines by the text of their `log_format`.
 
 use std::borrow::Cow;
 
@@ -6,16 +6,16 @@ use memchr::memmem::Finder;
 
 use crate::visit::{Field, Visit};
 
-/// nginx's own format.
+/// Default format of nginx.
 const COMBINED: &str = r#"$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent""#;
 
-/// A `log_format`, ready to read lines.
+/// Compiled `log_format` for parsing lines.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    /// What stands before the first variable.
+    /// Text before the first variable.
     begin: Vec<u8>,
     parts: Vec<Part>,
-    /// Values are escaped as strings of JSON.
+    /// True if values are escaped as strings of JSON.
     is_json: bool,
     has: Vec<Field>,
 }
@@ -23,14 +23,15 @@ pub struct Layout {
 #[derive(Clone, Debug)]
 struct Part {
     field: Field,
-    /// Values of several peers: `a, b : c`.
+    /// True if the value may be a list of several peers: `a, b : c`.
     is_list: bool,
-    /// What stands behind the value; empty at the end.
+    /// Text after the value; empty at the end.
     behind: Finder<'static>,
 }
 
 impl Layout {
-    /// The layout of a format's text; `None` where two variables touch, or it has none: then no line can be read.
+    /// Compiles the text of a format. Returns `None` if two variables are adjacent or it has no variables, as no line
+    /// can be parsed then.
     pub fn of(text: &str, is_json: bool) -> Option<Self> {
         let mut layout = Self { begin: Vec::new(), parts: Vec::new(), is_json, has: Vec::new() };
         let mut pieces = text.split('$');
@@ -53,9 +54,10 @@ impl Layout {
         (!layout.parts.is_empty()).then_some(layout)
     }
 
-    /// nginx's `combined`, with which each line of a longer format can be read that begins like it.
+    /// Returns the layout of the `combined` format of nginx, which also parses lines of longer formats with the same
+    /// beginning.
     pub fn combined() -> Self {
-        // The text is sound: it is tested.
+        // The text is valid, as tests verify.
         Self::of(COMBINED, false).unwrap_or(Self {
             begin: Vec::new(),
             parts: Vec::new(),
@@ -64,17 +66,17 @@ impl Layout {
         })
     }
 
-    /// Whether lines tell how long requests took.
+    /// Returns whether lines contain the duration of requests.
     pub fn tells_times(&self) -> bool {
         self.has.contains(&Field::Took)
     }
 
-    /// Whether lines tell what the cache did.
+    /// Returns whether lines contain the cache status.
     pub fn tells_cache(&self) -> bool {
         self.has.contains(&Field::Cache)
     }
 
-    /// Reads a line without its end; `None` if it does not have this form.
+    /// Parses a line without its line break; `None` if it does not match.
     pub fn read<'a>(&self, line: &'a [u8]) -> Option<Visit<'a>> {
         let mut rest = line.strip_prefix(self.begin.as_slice())?;
         let mut visit = Visit::default();
@@ -107,7 +109,7 @@ impl Part {
         let mut from = 0;
         loop {
             let end = from + self.behind.find(&text[from..])?;
-            // A list goes on behind ", " and " : ".
+            // A list continues after ", " and " : ".
             let goes_on = self.is_list
                 && self.behind.needle().first() == Some(&b' ')
                 && (text[..end].ends_with(b",")

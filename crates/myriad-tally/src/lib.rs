@@ -1,4 +1,4 @@
-//! What logs come to: lines of access and error logs in, answers to everyday questions out.
+//! Statistics of logs: converts lines of access and error logs to reports.
 //!
 //! ```text
 //! line -> Layout | read_object -> Visit  \
@@ -6,21 +6,21 @@
 //! line -> read_fault ----------> Fault   /
 //! ```
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
-//! | `time` | times as logs write them, and as people name them |
-//! | `visit` | one request, as far as its line tells of it |
+//! | `time` | times in the forms of logs and of command lines |
+//! | `visit` | a request, by the fields in its line |
 //! | `layout` | lines of a `log_format` |
 //! | `object` | lines that are JSON |
-//! | `fault` | lines of the error log, and the group that a message belongs to |
-//! | `remedy` | what to do about a group of errors |
-//! | `top` | the most frequent of any number of things, in bounded memory |
+//! | `fault` | lines of the error log, and the group of a message |
+//! | `remedy` | remedies for groups of errors |
+//! | `top` | the most frequent keys, in bounded memory |
 //! | `times` | a histogram of durations |
-//! | `page` | the name under which requests for a page are counted together |
+//! | `page` | the name that groups requests for a page |
 //! | `tally` | all counts |
-//! | `report`, `render` | the answers; as a person reads them |
+//! | `report`, `render` | the results, and their form for people |
 //!
-//! What is read was written by strangers: no line makes this panic, and memory stays within some 60 MB however many lines there are.
+//! Input is untrusted: no line causes a panic, and memory usage is limited to some 60 MB for any number of lines.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Lines that are JSON objects, however their members are called.
+//! Lines that are JSON objects, with various names of their members.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,15 +7,15 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Vis
 
 use crate::visit::{Field, Visit};
 
-/// Reads a line that is a JSON object with the members that logs usually have; `None` if it is none. `took` and `request_time` are
-/// seconds.
+/// Parses a line that is a JSON object with the usual members of logs; `None` for other lines. `took` and
+/// `request_time` are seconds.
 pub fn read_object(line: &str) -> Option<Visit<'_>> {
     serde_json::from_str::<Members<'_>>(line).ok().map(|members| members.0)
 }
 
 struct Members<'a>(Visit<'a>);
 
-/// A value of a member.
+/// Value of a member.
 enum Value<'a> {
     Text(Cow<'a, str>),
     Other,

@@ -1,6 +1,7 @@
-//! The name under which requests for a page are counted together.
+//! Name that groups requests for a page.
 
-/// Appends the host and the path; of a query the names of its arguments: `/?s=one` and `/?s=two` are one page, `/?s=…`.
+/// Appends the host, the path, and the names of the query arguments: `/?s=one` and `/?s=two` are the same page,
+/// `/?s=…`.
 pub(crate) fn name(host: &[u8], uri: &[u8], out: &mut Vec<u8>) {
     if !host.is_empty() && host != b"-" && uri.starts_with(b"/") {
         out.extend_from_slice(host);

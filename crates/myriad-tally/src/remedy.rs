@@ -1,4 +1,4 @@
-//! What to do about errors: a table of what their messages hold. The first row that fits counts.
+//! Remedies for errors: a table of texts in messages. The first matching row applies.
 
 const REMEDIES: &[(&str, &str)] = &[
     ("(24: Too many open files)", "raise worker_rlimit_nofile, or LimitNOFILE of the service"),
@@ -86,7 +86,7 @@ const REMEDIES: &[(&str, &str)] = &[
     ("exited on signal", "a crash: please report it with the lines before"),
 ];
 
-/// What to do about a message, or its group; `None` where there is no general advice.
+/// Returns the remedy for a message or its group; `None` if no general advice exists.
 pub fn remedy(message: &str) -> Option<&'static str> {
     let found = REMEDIES.iter().find(|(part, _)| message.contains(part));
     found.map(|(_, advice)| *advice)

@@ -1,4 +1,4 @@
-//! A report as a person reads it: tables and bars that fit a terminal.
+//! Reports for people: tables and bars that fit a terminal.
 
 use std::fmt::Write as _;
 
@@ -15,32 +15,32 @@ pub use style::Style;
 use style::{Color, cut, heading};
 use table::{Align, Table};
 
-/// What a person asks of logs.
+/// Section of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
-    /// How many, how fast, how many from the cache.
+    /// Number of requests, durations, share of cache hits.
     Summary,
-    /// Status by hour.
+    /// Status classes by hour.
     Hours,
-    /// Which pages were asked for most.
+    /// Most requested pages.
     Pages,
-    /// Which pages took the most time.
+    /// Pages with the longest total time.
     Slow,
-    /// Which pages most often were no hit.
+    /// Pages with the most cache misses.
     Missed,
-    /// Who sent the most requests.
+    /// Clients with the most requests.
     Floods,
-    /// What went wrong, and what to do.
+    /// Errors and remedies.
     Errors,
 }
 
 impl Question {
-    /// All of them, in the order of a report.
+    /// All sections, in the order of a report.
     pub const ALL: [Self; 7] =
         [Self::Summary, Self::Hours, Self::Pages, Self::Slow, Self::Missed, Self::Floods, Self::Errors];
 }
 
-/// The answers to these questions; one that nothing was read for is left out.
+/// Renders these sections; sections without data are omitted.
 pub fn render(report: &Report, questions: &[Question], style: &Style) -> String {
     let mut out = String::new();
     for question in questions {
@@ -61,7 +61,7 @@ pub fn render(report: &Report, questions: &[Question], style: &Style) -> String 
     out
 }
 
-/// Words that wrap at the edge of the terminal; what follows the first line is indented.
+/// Wraps words at the edge of the terminal; lines after the first are indented.
 fn wrapped(style: &Style, parts: &[String]) -> String {
     let (mut out, mut column) = (String::new(), 0);
     for part in parts.iter().filter(|part| !part.is_empty()) {

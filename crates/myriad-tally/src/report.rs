@@ -1,4 +1,4 @@
-//! The answers: what the counts come to, as JSON and for tables.
+//! Results of the counts, as JSON and for tables.
 
 use serde::Serialize;
 
@@ -6,36 +6,37 @@ use crate::remedy::remedy;
 use crate::tally::{CACHE, Tally};
 use crate::top::Kept;
 
-/// Answers of a [`Tally`]. Times are seconds since the epoch and milliseconds; an `over` says by how much a count may be too great.
+/// Results of a [`Tally`]. Times are seconds since the epoch and milliseconds. Fields named `over` are the maximum
+/// error by which a count may be too high.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    /// Requests that were read.
+    /// Number of requests.
     pub requests: u64,
-    /// Bytes that they were sent.
+    /// Number of sent bytes.
     pub bytes: u64,
-    /// When the first line was written.
+    /// Time of the earliest line.
     pub first_s: Option<u64>,
-    /// When the last line was written.
+    /// Time of the latest line.
     pub last_s: Option<u64>,
-    /// Lines that could not be read.
+    /// Number of lines that could not be parsed.
     pub unread: u64,
     /// Requests by class of status.
     pub statuses: Statuses,
-    /// Requests by `$upstream_cache_status`; `None` where the format does not have it.
+    /// Requests by `$upstream_cache_status`; `None` if the format does not contain it.
     pub cache: Option<Vec<(&'static str, u64)>>,
-    /// How long requests took; `None` where the format does not have `$request_time`.
+    /// Durations of requests; `None` if the format does not contain `$request_time`.
     pub times: Option<Duration>,
     /// Requests by hour.
     pub hours: Vec<Hour>,
-    /// Pages that were asked for most.
+    /// Most requested pages.
     pub pages: Vec<Page>,
-    /// Pages that took the most time, together.
+    /// Pages with the longest total time.
     pub slow: Vec<Slow>,
-    /// Pages that most often were no hit.
+    /// Pages with the most cache misses.
     pub missed: Vec<Missed>,
     /// Addresses with the most requests.
     pub floods: Vec<Flood>,
-    /// Lines of error logs.
+    /// Number of lines of error logs.
     pub error_lines: u64,
     /// Groups of errors, the most frequent first.
     pub errors: Vec<Group>,
@@ -52,7 +53,7 @@ pub struct Statuses {
     pub client_error: u64,
     /// 500 to 599.
     pub server_error: u64,
-    /// None, or another.
+    /// No status, or another one.
     pub other: u64,
 }
 
@@ -62,25 +63,25 @@ impl Statuses {
         Self { ok: ok + informed, redirected, client_error, server_error, other }
     }
 
-    /// All of them.
+    /// Returns the sum of all classes.
     pub fn all(self) -> u64 {
         self.ok + self.redirected + self.client_error + self.server_error + self.other
     }
 }
 
-/// How long requests took, milliseconds.
+/// Durations of requests, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[expect(clippy::struct_field_names, reason = "they are the names of members of JSON")]
 pub struct Duration {
-    /// On average.
+    /// Arithmetic mean.
     pub mean_ms: f64,
-    /// What half of them did not exceed.
+    /// Median.
     pub p50_ms: f64,
-    /// What 95 of 100 did not exceed.
+    /// 95th percentile.
     pub p95_ms: f64,
-    /// What 99 of 100 did not exceed.
+    /// 99th percentile.
     pub p99_ms: f64,
-    /// The slowest.
+    /// Maximum.
     pub max_ms: f64,
 }
 
@@ -97,108 +98,108 @@ impl Duration {
     }
 }
 
-/// Requests of an hour.
+/// Requests in an hour.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Hour {
-    /// When it began.
+    /// Start of the hour.
     pub begin_s: u64,
-    /// By class of status.
+    /// Requests by class of status.
     pub statuses: Statuses,
 }
 
-/// A page by requests.
+/// Page with its requests.
 #[derive(Debug, Serialize)]
 #[expect(clippy::struct_field_names, reason = "they are the names of members of JSON")]
 pub struct Page {
-    /// Host and path; of a query the names of its arguments.
+    /// Host, path and the names of the query arguments.
     pub page: String,
-    /// Requests.
+    /// Number of requests.
     pub requests: u64,
     /// See [`Report`].
     pub over: u64,
-    /// Bytes that were sent.
+    /// Number of sent bytes.
     pub bytes: u64,
-    /// Answers of 400 and above.
+    /// Number of responses with status 400 and above.
     pub errors: u64,
 }
 
-/// A page by time.
+/// Page with its durations.
 #[derive(Debug, Serialize)]
 pub struct Slow {
-    /// As in [`Page`].
+    /// Page as in [`Page`].
     pub page: String,
-    /// Requests.
+    /// Number of requests.
     pub requests: u64,
-    /// Time that they took together.
+    /// Total duration.
     pub total_ms: f64,
-    /// Each of them.
+    /// Durations of the requests.
     pub took: Duration,
 }
 
-/// A page by misses.
+/// Page with its cache misses.
 #[derive(Debug, Serialize)]
 #[expect(clippy::struct_field_names, reason = "they are the names of members of JSON")]
 pub struct Missed {
-    /// As in [`Page`].
+    /// Page as in [`Page`].
     pub page: String,
-    /// Requests that were no hit.
+    /// Number of requests without a cache hit.
     pub missed: u64,
     /// See [`Report`].
     pub over: u64,
-    /// Of them `MISS`: nothing was stored.
+    /// Number with status `MISS`: no response was stored.
     pub miss: u64,
-    /// `EXPIRED`: what was stored was too old.
+    /// Number with status `EXPIRED`: the stored response had expired.
     pub expired: u64,
-    /// `BYPASS`: a rule kept the request from the cache.
+    /// Number with status `BYPASS`: a rule excluded the request from the cache.
     pub bypass: u64,
 }
 
-/// An address, or a network /64 of IPv6.
+/// Address, or a /64 network of IPv6.
 #[derive(Debug, Serialize)]
 pub struct Flood {
-    /// Who.
+    /// Address or network.
     pub address: String,
-    /// Requests.
+    /// Number of requests.
     pub requests: u64,
     /// See [`Report`].
     pub over: u64,
-    /// Their share of all requests, percent.
+    /// Share of all requests, in percent.
     pub share: f64,
-    /// Most requests of one minute.
+    /// Maximum number of requests in a minute.
     pub peak_per_minute: u64,
-    /// Answers of 400 and above.
+    /// Number of responses with status 400 and above.
     pub errors: u64,
-    /// Bytes that were sent.
+    /// Number of sent bytes.
     pub bytes: u64,
-    /// `User-Agent` that it named most.
+    /// Most frequent `User-Agent`.
     pub agent: String,
 }
 
-/// Errors that differ in figures and names only.
+/// Group of errors that differ only in numbers and names.
 #[derive(Debug, Serialize)]
 pub struct Group {
-    /// Its level.
+    /// Level of the errors.
     pub level: String,
-    /// What they have in common.
+    /// Common text of the messages.
     pub message: String,
-    /// How many.
+    /// Number of occurrences.
     pub count: u64,
     /// See [`Report`].
     pub over: u64,
-    /// When the first was written.
+    /// Time of the first occurrence.
     pub first_s: Option<u64>,
-    /// When the last was written.
+    /// Time of the last occurrence.
     pub last_s: Option<u64>,
-    /// The last of them, and whose request it was.
+    /// Message of the last occurrence.
     pub example: String,
-    /// Address of that client; empty where there is none.
+    /// Address of the client of the last occurrence; empty if unknown.
     pub client: String,
-    /// What to do.
+    /// Remedy, if one is known.
     pub remedy: Option<&'static str>,
 }
 
 impl Report {
-    /// What the counts come to; of each list the first `most`.
+    /// Creates the report of a tally; lists are limited to `most` entries.
     pub fn of(tally: &Tally, most: usize) -> Self {
         let hour =
             |(hour, classes): (&u64, &_)| Hour { begin_s: hour * 3600, statuses: Statuses::of(classes) };
@@ -262,7 +263,7 @@ impl Report {
         }
     }
 
-    /// Whether nothing was read that answers anything.
+    /// Returns whether the report contains no data.
     pub fn is_empty(&self) -> bool {
         self.requests == 0 && self.error_lines == 0
     }

@@ -1,4 +1,4 @@
-//! All counts of lines that were read.
+//! All counts of the parsed lines.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -9,17 +9,17 @@ use crate::times::Times;
 use crate::top::Top;
 use crate::visit::Visit;
 
-/// Things of one kind that are kept: beyond that the rarest are forgotten.
+/// Maximum number of stored keys of one kind; beyond it the rarest are dropped.
 const MOST: usize = 16_384;
-/// Agents that are kept of one address.
+/// Number of user agents that are stored for an address.
 const AGENTS: usize = 3;
-/// Hours that are kept: two years. Lines of others count, but in no hour.
+/// Maximum number of stored hours: two years. Lines of further hours count in the totals only.
 const MOST_HOURS: usize = 24 * 731;
 
-/// Requests of an hour by class of status: none, 1xx to 5xx.
+/// Requests in an hour by class of status: none, 1xx to 5xx.
 pub(crate) type Classes = [u64; 6];
 
-/// What is known of a page.
+/// Counts of a page.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OfPage {
     pub(crate) requests: u64,
@@ -27,44 +27,44 @@ pub(crate) struct OfPage {
     pub(crate) errors: u64,
 }
 
-/// What is known of pages that were no hit.
+/// Counts of cache misses of a page.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OfMisses {
-    /// By `$upstream_cache_status`: MISS, EXPIRED, BYPASS.
+    /// Counts by `$upstream_cache_status`: MISS, EXPIRED, BYPASS.
     pub(crate) by_status: [u64; 3],
 }
 
-/// What is known of an address.
+/// Counts of an address.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OfAddress {
     pub(crate) bytes: u64,
     pub(crate) errors: u64,
     minute: u64,
     of_minute: u64,
-    /// Most requests of one minute.
+    /// Maximum number of requests in a minute.
     pub(crate) peak: u64,
-    /// Its most frequent agents, with weights that rarer ones lower.
+    /// Its most frequent user agents, with weights that rarer ones decrement.
     pub(crate) agents: Vec<(Box<[u8]>, u64)>,
 }
 
-/// What is known of a group of errors.
+/// Counts of a group of errors.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OfFault {
     pub(crate) level: String,
-    /// The message of the last, and whose request it was.
+    /// Message of the last error, and the client of its request.
     pub(crate) example: String,
     pub(crate) client: String,
     pub(crate) first_s: Option<u64>,
     pub(crate) last_s: Option<u64>,
 }
 
-/// Counts of requests and errors. Memory is bounded, whatever is added.
+/// Counts of requests and errors. Memory usage is bounded for any input.
 #[derive(Debug)]
 pub struct Tally {
     pub(crate) requests: u64,
     pub(crate) bytes: u64,
     pub(crate) classes: Classes,
-    /// By `$upstream_cache_status`, in the order of [`CACHE`], then all others.
+    /// Counts by `$upstream_cache_status`, in the order of [`CACHE`], followed by all others.
     pub(crate) cache: [u64; 8],
     pub(crate) tells_cache: bool,
     pub(crate) first_s: Option<u64>,
@@ -78,13 +78,13 @@ pub struct Tally {
     pub(crate) agents: Top<()>,
     pub(crate) faults: Top<OfFault>,
     pub(crate) fault_lines: u64,
-    /// Lines that could not be read.
+    /// Number of lines that could not be parsed.
     pub unread: u64,
     page: Vec<u8>,
     group: String,
 }
 
-/// Values of `$upstream_cache_status`; the first four are answered from the cache.
+/// Values of `$upstream_cache_status`; the first four are responses from the cache.
 pub(crate) const CACHE: [&str; 7] = ["HIT", "STALE", "UPDATING", "REVALIDATED", "MISS", "EXPIRED", "BYPASS"];
 
 impl Default for Tally {
@@ -195,7 +195,8 @@ impl Tally {
 }
 
 impl OfAddress {
-    /// Misra and Gries's count of frequent things: one beyond the list lowers all by one.
+    /// Counts a user agent by the algorithm of Misra and Gries: an agent that is not in the full list decrements all
+    /// counts.
     fn agent(&mut self, agent: &[u8]) {
         let agent = &agent[..agent.len().min(160)];
         if let Some((_, count)) = self.agents.iter_mut().find(|(known, _)| **known == *agent) {
@@ -208,13 +209,13 @@ impl OfAddress {
         }
     }
 
-    /// The agent that it names most.
+    /// Returns its most frequent user agent.
     pub(crate) fn main_agent(&self) -> &[u8] {
         self.agents.iter().max_by_key(|(_, count)| *count).map_or(b"", |(agent, _)| agent)
     }
 }
 
-/// The network of one customer of IPv6, who has some 2^64 addresses; an address of IPv4 is its own.
+/// Returns the /64 network of an IPv6 address, as one customer has some 2^64 addresses; `None` for IPv4.
 fn network(address: &[u8]) -> Option<Vec<u8>> {
     memchr::memchr(b':', address)?;
     let IpAddr::V6(address) = str::from_utf8(address).ok()?.parse().ok()? else { return None };
@@ -222,7 +223,7 @@ fn network(address: &[u8]) -> Option<Vec<u8>> {
     Some(format!("{}/64", std::net::Ipv6Addr::from(network)).into_bytes())
 }
 
-/// Keeps the first `most` bytes.
+/// Copies at most the first `most` bytes.
 fn cut(text: &str, most: usize, into: &mut String) {
     into.clear();
     into.push_str(&text[..text.floor_char_boundary(most)]);

@@ -1,11 +1,11 @@
-//! Times as logs write them, and as people name them on a command line. All are seconds since the Unix epoch.
+//! Times in the forms of logs and of command lines. All are seconds since the Unix epoch.
 
 use myriad_calendar::{Civil, parse_rfc3339};
 
 const MONTHS: [&[u8]; 12] =
     [b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec"];
 
-/// `24/Nov/2026:17:06:09 +0100` (`$time_local`).
+/// Parses `24/Nov/2026:17:06:09 +0100` (`$time_local`).
 pub(crate) fn local(text: &[u8]) -> Option<u64> {
     if text.len() != 26 || text[2] != b'/' || text[6] != b'/' || text[11] != b':' {
         return None;
@@ -17,17 +17,17 @@ pub(crate) fn local(text: &[u8]) -> Option<u64> {
     if text[21] == b'-' { seconds.checked_add(offset) } else { seconds.checked_sub(offset) }
 }
 
-/// `2026-11-24T17:06:09+01:00` (`$time_iso8601`), with a fraction or without.
+/// Parses `2026-11-24T17:06:09+01:00` (`$time_iso8601`), with or without a fraction.
 pub(crate) fn iso8601(text: &[u8]) -> Option<u64> {
     parse_rfc3339(str::from_utf8(text).ok()?)
 }
 
-/// `1764003969.123` (`$msec`).
+/// Parses `1764003969.123` (`$msec`).
 pub(crate) fn epoch(text: &[u8]) -> Option<u64> {
     number(text.split(|byte| *byte == b'.').next()?)
 }
 
-/// `2026/11/24 17:06:09` of the error log, in a zone of `offset_minutes` at that time.
+/// Parses `2026/11/24 17:06:09` of the error log, in a zone with the offset `offset_minutes` at that time.
 pub(crate) fn error_log(text: &[u8], offset_minutes: impl Fn(u64) -> i32) -> Option<u64> {
     if text.len() != 19 || text[4] != b'/' || text[7] != b'/' || text[10] != b' ' {
         return None;
@@ -37,8 +37,8 @@ pub(crate) fn error_log(text: &[u8], offset_minutes: impl Fn(u64) -> i32) -> Opt
     seconds.checked_add_signed(-60 * i64::from(offset_minutes(seconds)))
 }
 
-/// A moment as `--since` takes it: a time before now (`90m`, `2h`, `3d`, `1w`), a day (`2026-11-24`, `today`, `yesterday`), a time
-/// of it (`2026-11-24 17:06`, `17:06` of today), or one with its zone (RFC 3339).
+/// Parses a time in the forms of `--since`: a duration before now (`90m`, `2h`, `3d`, `1w`), a day (`2026-11-24`,
+/// `today`, `yesterday`), a time of a day (`2026-11-24 17:06`, `17:06` of today), or a time with its zone (RFC 3339).
 pub fn moment(text: &str, now_s: u64, offset_minutes: impl Fn(u64) -> i32) -> Option<u64> {
     let shift = |seconds: u64| seconds.checked_add_signed(-60 * i64::from(offset_minutes(seconds)));
     let here = now_s.checked_add_signed(60 * i64::from(offset_minutes(now_s)))?;
@@ -86,7 +86,7 @@ fn day_of(text: &str) -> Option<u64> {
     seconds((parts.next()??, parts.next()??, parts.next()??), (0, 0, 0))
 }
 
-/// `17:06:09`.
+/// Parses `17:06:09`.
 fn clock(text: &[u8]) -> Option<(u64, u64, u64)> {
     if text.len() != 8 || text[2] != b':' || text[5] != b':' {
         return None;
@@ -102,7 +102,7 @@ fn number(text: &[u8]) -> Option<u64> {
     text.iter().try_fold(0, |value, byte| byte.is_ascii_digit().then(|| value * 10 + u64::from(byte - b'0')))
 }
 
-/// Seconds of a date of the years 1970 to 2999.
+/// Returns the seconds of a date in the years 1970 to 2999.
 fn seconds((year, month, day): (u64, u64, u64), (hour, minute, second): (u64, u64, u64)) -> Option<u64> {
     if !(1970..3000).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;
@@ -115,13 +115,13 @@ fn seconds((year, month, day): (u64, u64, u64), (hour, minute, second): (u64, u6
     Some(days * 86_400 + hour * 3600 + minute * 60 + second)
 }
 
-/// Date and hour as tables show them: `2026-11-24 17`.
+/// Formats date and hour for tables: `2026-11-24 17`.
 pub(crate) fn shown_hour(seconds: u64, offset_minutes: i32) -> String {
     let civil = Civil::of(seconds.cast_signed() + 60 * i64::from(offset_minutes));
     format!("{:04}-{:02}-{:02} {:02}", civil.year, civil.month, civil.day, civil.hour)
 }
 
-/// Date and time as tables show them: `2026-11-24 17:06:09`.
+/// Formats date and time for tables: `2026-11-24 17:06:09`.
 pub(crate) fn shown(seconds: u64, offset_minutes: i32) -> String {
     let civil = Civil::of(seconds.cast_signed() + 60 * i64::from(offset_minutes));
     let (minute, second) = (civil.minute, civil.second);

@@ -1,11 +1,12 @@
-//! A histogram of durations in two hundred bytes: four buckets to an octave, so that a percentile is within a fifth.
+//! Histogram of durations in two hundred bytes: four buckets per octave, so that the error of a percentile is within a
+//! fifth.
 
-/// Buckets: up to 2^34 microseconds, close to five hours.
+/// Number of buckets: up to 2^34 microseconds, close to five hours.
 const BUCKETS: usize = 4 * 25;
-/// Durations below 2^10 microseconds are one bucket.
+/// Durations below 2^10 microseconds share a bucket.
 const SHORTEST: u32 = 10;
 
-/// Durations, microseconds.
+/// Histogram of durations in microseconds.
 #[derive(Clone, Debug)]
 pub(crate) struct Times {
     pub(crate) count: u64,
@@ -33,7 +34,7 @@ impl Times {
         self.sum_us.checked_div(self.count).unwrap_or(0)
     }
 
-    /// The duration that a share `q` of all did not exceed; 0 where there is none.
+    /// Returns the duration that a share `q` of all did not exceed; 0 without durations.
     pub(crate) fn quantile_us(&self, q: f64) -> u64 {
         let wanted = ((self.count as f64 * q).ceil() as u64).max(1);
         let mut seen = 0;

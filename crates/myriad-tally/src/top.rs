@@ -1,29 +1,31 @@
-//! The most frequent of any number of things, in bounded memory.
+//! The most frequent of any number of keys, in bounded memory.
 
 use std::collections::HashMap;
 
-/// Longest key, bytes; what follows is cut off.
+/// Maximum length of a key in bytes; the rest is truncated.
 const LONGEST_KEY: usize = 256;
 
-/// Counts of things by key. Exact as long as there are at most `most` of them; beyond that the rarer half is forgotten each time there
-/// is no room, and whatever comes new may have been among them: `over` says how much its weight may be too great (Space-Saving, of
-/// Metwally, Agrawal and El Abbadi 2005).
+/// Counts of keys (Space-Saving, of Metwally, Agrawal and El Abbadi 2005).
+///
+/// Counts are exact up to `most` different keys. When the table is full, the half with the lower weights is dropped. A
+/// new key may have been dropped before, so its weight starts at the maximum dropped weight, and `over` is the maximum
+/// error.
 #[derive(Debug)]
 pub(crate) struct Top<T> {
     most: usize,
-    /// Greatest weight of anything that was forgotten.
+    /// Maximum weight of all dropped keys.
     floor: u64,
     kept: HashMap<Box<[u8]>, Kept<T>, foldhash::fast::RandomState>,
 }
 
-/// A thing that is counted.
+/// Counted key.
 #[derive(Clone, Debug)]
 pub(crate) struct Kept<T> {
-    /// What it is sorted by.
+    /// Weight by which keys are sorted.
     pub(crate) weight: u64,
-    /// By how much that may be too great.
+    /// Maximum error by which the weight may be too high.
     pub(crate) over: u64,
-    /// What else is known of it, since it was last forgotten.
+    /// Further counts since the key was last dropped.
     pub(crate) value: T,
 }
 
@@ -32,10 +34,10 @@ impl<T: Default> Top<T> {
         Self { most: most.max(2), floor: 0, kept: HashMap::default() }
     }
 
-    /// Adds to the weight of a thing.
+    /// Adds to the weight of a key.
     pub(crate) fn add(&mut self, key: &[u8], weight: u64) -> &mut T {
         let key = &key[..key.len().min(LONGEST_KEY)];
-        // Looked up twice where it is new: an entry would need a copy of the key each time.
+        // Two lookups for a new key, because the entry API would need a copy of the key for each call.
         if !self.kept.contains_key(key) {
             if self.kept.len() == self.most {
                 self.forget_half();
@@ -62,7 +64,8 @@ impl<T: Default> Top<T> {
         self.floor = self.floor.max(floor);
     }
 
-    /// The heaviest, at most `count`: those of which more is certain first, and in the order of their keys where that is equal.
+    /// Returns up to `count` keys, those with the highest certain weight first; keys with equal weights are in key
+    /// order.
     pub(crate) fn heaviest(&self, count: usize) -> Vec<(&[u8], &Kept<T>)> {
         let mut all: Vec<_> = self.kept.iter().map(|(key, kept)| (&**key, kept)).collect();
         all.sort_by(|(key, kept), (other, beside)| {
@@ -72,13 +75,13 @@ impl<T: Default> Top<T> {
         all
     }
 
-    /// How many things are kept.
+    /// Returns the number of stored keys.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.kept.len()
     }
 
-    /// Whether there were more things than could be kept.
+    /// Returns whether keys were dropped.
     #[cfg(test)]
     pub(crate) fn has_forgotten(&self) -> bool {
         self.floor > 0

@@ -1,40 +1,40 @@
-//! One request, as far as its line tells of it.
+//! Request, by the fields in its line.
 
 use std::borrow::Cow;
 
 use crate::time;
 
-/// One request; what the line does not tell is empty or `None`.
+/// Request; fields that are missing in the line are empty or `None`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Visit<'a> {
-    /// When it ended, seconds since the epoch.
+    /// Time of its completion, in seconds since the epoch.
     pub time_s: Option<u64>,
     /// Address of the client.
     pub address: Cow<'a, [u8]>,
-    /// Host that was asked.
+    /// Requested host.
     pub host: Cow<'a, [u8]>,
-    /// Path and query, or whatever stood in the request line.
+    /// Path and query, or the whole text of an invalid request line.
     pub uri: Cow<'a, [u8]>,
-    /// Status that was answered.
+    /// Status of the response.
     pub status: Option<u16>,
-    /// Bytes that were sent.
+    /// Number of sent bytes.
     pub bytes: u64,
-    /// `User-Agent`.
+    /// Value of `User-Agent`.
     pub agent: Cow<'a, [u8]>,
-    /// How long it took, microseconds.
+    /// Duration in microseconds.
     pub took_us: Option<u64>,
-    /// `$upstream_cache_status`; `Some` of an empty text where the format has it and no cache was asked.
+    /// Value of `$upstream_cache_status`; `Some` with an empty text if the format contains it and no cache was used.
     pub cache: Option<Cow<'a, [u8]>>,
 }
 
-/// What a field of a line tells.
+/// Meaning of a field of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Field {
     Address,
     TimeLocal,
     TimeIso,
     TimeEpoch,
-    /// A time in any of these forms.
+    /// Time in any of these forms.
     Time,
     Request,
     Uri,
@@ -48,7 +48,7 @@ pub(crate) enum Field {
     Other,
 }
 
-/// Names of variables of `log_format` and of members of JSON lines that mean the same.
+/// Equivalent names of variables of `log_format` and of members of JSON lines.
 const NAMES: &[(Field, &[&str])] = &[
     (Field::Address, &["remote_addr", "client", "client_ip", "remote_ip", "ip", "clientip", "addr"]),
     (Field::TimeLocal, &["time_local"]),
@@ -86,7 +86,7 @@ impl<'a> Visit<'a> {
             }
             Field::Request => self.uri = target(value),
             Field::Uri => self.uri = value,
-            // The path after rewriting tells less than what was asked for.
+            // The path after rewriting is less useful than the requested path.
             Field::Path if self.uri.is_empty() => self.uri = value,
             Field::Status => self.status = number(&value).and_then(|status| u16::try_from(status).ok()),
             Field::Bytes => self.bytes = number(&value).unwrap_or(0),
@@ -99,7 +99,7 @@ impl<'a> Visit<'a> {
     }
 }
 
-/// The target of a request line `GET /x HTTP/1.1`; all of a line that is none.
+/// Returns the target of a request line `GET /x HTTP/1.1`; the whole text if it has another form.
 fn target(line: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
     let Some(start) = memchr::memchr(b' ', &line).map(|at| at + 1) else { return line };
     let end = memchr::memrchr(b' ', &line).filter(|end| *end > start).unwrap_or(line.len());
@@ -113,7 +113,7 @@ fn number(text: &[u8]) -> Option<u64> {
     str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// `1.234` seconds, at most a year.
+/// Parses seconds such as `1.234`, at most a year.
 fn micros(text: &[u8]) -> Option<u64> {
     let seconds: f64 = str::from_utf8(text).ok()?.parse().ok()?;
     (0.0..=31_536_000.0).contains(&seconds).then_some((seconds * 1e6).round() as u64)

@@ -1,27 +1,27 @@
-//! How servers and origins are spoken to by TLS: from `ssl_*`, `proxy_ssl_*` and `acme_*` of a configuration, and the files
-//! that they name, to the settings of rustls; and what rustls does not do by itself.
+//! TLS settings of servers and origins: converts `ssl_*`, `proxy_ssl_*` and `acme_*` of a configuration, and the files
+//! named there, to the settings of rustls, and implements features that rustls lacks.
 //!
 //! ```text
-//! model -> named_files: what the supervisor reads -> Files
+//! model -> named_files: files read by the supervisor -> Files
 //!   TlsSettings + Files + Kept -> server_config -> ServerConfig -> with_http2 | over_quic
-//!                              -> ClientRules: what a client's certificate is worth
-//!   OriginTlsSettings + Files  -> OriginConfig: rustls' own, what the origin must prove
+//!                              -> ClientRules: verification of client certificates
+//!   OriginTlsSettings + Files  -> OriginConfig: settings of rustls, verification of the origin
 //! ```
 //!
-//! | room | what |
+//! | module | content |
 //! |---|---|
-//! | `certificates` | files of certificates, keys and passwords; pairs that variables name |
-//! | `offer` | suites and groups, by OpenSSL's words for them |
-//! | `server` | a server's settings, and which of its certificates a client gets |
-//! | `resume` | sessions that clients resume: tickets, caches, early data, over reloads |
-//! | `peers` | the certificates of the other side: clients, origins |
-//! | `acme` | certificates that servers order, and from which authority |
-//! | `stapling` | certificates that are shown with an OCSP answer, and its responder |
-//! | `resolve` | how the names of authorities are looked up |
+//! | `certificates` | files of certificates, keys and passwords; pairs named by variables |
+//! | `offer` | suites and groups, by OpenSSL's names |
+//! | `server` | settings of a server, and the choice of the certificate for a client |
+//! | `resume` | session resumption: tickets, caches, early data, over reloads |
+//! | `peers` | certificates of peers: clients, origins |
+//! | `acme` | certificates ordered by servers, and their authorities |
+//! | `stapling` | certificates with a stapled OCSP response, and its responder |
+//! | `resolve` | name resolution of authorities |
 //! | `warnings` | settings that work and are probably a mistake |
 //!
-//! Errors are diagnostics at a place of the configuration. Nothing here knows listeners, requests or variables: `myriad-serve`
-//! ties what is made here to them.
+//! Errors are diagnostics at a place of the configuration. This crate does not depend on listeners, requests or
+//! variables: `myriad-serve` connects them.
 
 mod acme;
 mod certificates;

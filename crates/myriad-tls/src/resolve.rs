@@ -1,4 +1,4 @@
-//! How the name of an authority is looked up.
+//! Name resolution of authorities.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -7,8 +7,8 @@ use myriad_acme::https::Resolve;
 use myriad_upstream::{Resolver, ResolverConfig};
 use tokio::runtime::{Builder, LocalOptions};
 
-/// How an authority's name is looked up: by `resolver`, with the longest wait in milliseconds, else by the system. It blocks: it is for
-/// threads of its own.
+/// Returns the function that resolves the names of authorities: by `resolver`, with a time-out in milliseconds,
+/// otherwise by the system. The function blocks, so it must run on a separate thread.
 pub fn resolve(resolver: Option<(Arc<ResolverConfig>, u64)>) -> Resolve {
     let Some((config, timeout_ms)) = resolver else {
         return Arc::new(|name| {

@@ -1,4 +1,4 @@
-//! `ssl_stapling`: the certificates that are shown with an OCSP answer, and the responders that give it.
+//! `ssl_stapling`: certificates with a stapled OCSP response, and their responders.
 
 use std::sync::Arc;
 
@@ -15,9 +15,9 @@ use crate::certificates::files::{DATA, Files};
 use crate::resume::kept::Kept;
 use crate::server::identities::{are_named, is_ordered};
 
-/// The staples of a server's certificates, in their order; none for one that has none, and an empty list where nobody is
-/// asked. What is wrong with the files themselves is told by [`crate::server_config`], and why nobody is asked by
-/// [`crate::tls_warnings`].
+/// Returns the staples of a server's certificates, in their order; `None` for a certificate without a staple, and an
+/// empty list if stapling is disabled. Errors in the files are reported by [`crate::server_config`], and missing
+/// staples by [`crate::tls_warnings`].
 pub fn staples(settings: &TlsSettings, files: Files<'_>, kept: &mut Kept) -> Vec<Option<Arc<Staple>>> {
     if !settings.stapling || settings.stapling_file.is_some() {
         return Vec::new();
@@ -26,8 +26,8 @@ pub fn staples(settings: &TlsSettings, files: Files<'_>, kept: &mut Kept) -> Vec
     asked.map(|question| question.map(|question| kept.staple(question))).collect()
 }
 
-/// The question about a certificate. The error is a warning that says why there is none; a certificate that cannot be read has
-/// neither.
+/// Returns the OCSP request for a certificate, or a warning with the reason why it has none. Returns `None` for a
+/// certificate that cannot be read.
 pub(crate) fn question(
     settings: &TlsSettings,
     files: Files<'_>,

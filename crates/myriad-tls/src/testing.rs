@@ -1,4 +1,4 @@
-//! What tests are made with: configurations with their files, certificates, handshakes in memory.
+//! Fixtures of tests: configurations with their files, certificates, handshakes in memory.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,32 +23,33 @@ use crate::resume::kept::Kept;
 use crate::server::config::server_config;
 use crate::server::parts::ServerParts;
 
-/// The folder of configurations.
+/// Folder of configurations.
 pub(crate) const FOLDER: &str = "/conf";
 
-/// Seconds since the Unix epoch.
+/// Returns the seconds since the Unix epoch.
 pub(crate) fn now_s() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock").as_secs()
 }
 
-/// A self-signed certificate and its key, both in PEM.
+/// Self-signed certificate and its key, both in PEM.
 pub(crate) struct Made {
     pub(crate) certificate: Vec<u8>,
     pub(crate) key: Vec<u8>,
 }
 
 impl Made {
-    /// For a host name, valid from yesterday on.
+    /// Creates a pair for a host name, valid from yesterday to tomorrow.
     pub(crate) fn of(kind: AcmeKeyKind, name: &str) -> Self {
         Self::at(kind, name, now_s())
     }
 
-    /// For a host name, valid from a day before that time to a day after it, seconds since the Unix epoch.
+    /// Creates a pair for a host name, valid from a day before `at_s` to a day after it, in seconds since the Unix
+    /// epoch.
     pub(crate) fn at(kind: AcmeKeyKind, name: &str, at_s: u64) -> Self {
         Self::with(&SigningKey::generate(kind).expect("a key"), name, at_s)
     }
 
-    /// The same with a key that is there.
+    /// Does the same with an existing key.
     pub(crate) fn with(key: &SigningKey, name: &str, at_s: u64) -> Self {
         let names = [AcmeIdentifier::Dns(name.to_owned())];
         let der = csr::self_signed(key, &names, at_s, 1).expect("a certificate");
@@ -58,30 +59,30 @@ impl Made {
         }
     }
 
-    /// An ECDSA pair for `a.test`.
+    /// Creates an ECDSA pair for `a.test`.
     pub(crate) fn usual() -> Self {
         Self::of(AcmeKeyKind::P256, "a.test")
     }
 
-    /// Certificate, then key.
+    /// Returns the certificate followed by the key.
     pub(crate) fn both(&self) -> Vec<u8> {
         [&self.certificate[..], &self.key].concat()
     }
 }
 
-/// What the first block of a text holds.
+/// Returns the content of the first PEM block of a text.
 pub(crate) fn der(text: &[u8]) -> Vec<u8> {
     pem::blocks(text).next().expect("a block").expect("whole").bytes().expect("base64")
 }
 
-/// A configuration with its files.
+/// Configuration with its files.
 pub(crate) struct Site {
     pub(crate) model: Model,
     pub(crate) read: TlsFiles,
 }
 
 impl Site {
-    /// What stands in `http`, and files by their names in the folder of the configuration.
+    /// Creates a configuration with the content of `http`, and files by their names in the folder of the configuration.
     pub(crate) fn of(http: &str, files: &[(&str, &[u8])]) -> Self {
         let path = Path::new(FOLDER).join("nginx.conf");
         let loader = MemoryLoader::with(&path, format!("events {{}} http {{ {http} }}"));
@@ -92,7 +93,8 @@ impl Site {
         Self { model: survey.model, read }
     }
 
-    /// One server that listens and says this besides, with the certificate `a.crt` and its key.
+    /// Creates a configuration of one server that listens, with the directives `says`, the certificate `a.crt` and its
+    /// key.
     pub(crate) fn server(says: &str, files: &[(&str, &[u8])]) -> Self {
         let made = Made::usual();
         let own: [(&str, &[u8]); 2] = [("a.crt", &made.certificate), ("a.key", &made.key)];
@@ -110,7 +112,7 @@ impl Site {
         &self.http().servers[0]
     }
 
-    /// Of its first server.
+    /// Returns the TLS settings of its first server.
     pub(crate) fn tls(&self) -> &TlsSettings {
         &self.first().settings.tls
     }
@@ -123,19 +125,19 @@ impl Site {
         ServerParts { settings: self.tls(), files: self.files(), ordered: None, staples: &[] }
     }
 
-    /// The settings of its first server.
+    /// Returns the rustls settings of its first server.
     pub(crate) fn config(&self) -> Result<Arc<ServerConfig>, Box<Diagnostic>> {
         server_config(&self.parts(), &mut Kept::default()).map(Arc::new)
     }
 
-    /// What is wrong with its first server, and what is advised.
+    /// Returns the error of its first server with the help text.
     pub(crate) fn error(&self) -> String {
         let error = *self.config().unwrap_err();
         [vec![error.message], error.help].concat().join("; ")
     }
 }
 
-/// Takes whatever certificate a server shows, and notes it with the OCSP answer that comes along.
+/// Accepts any server certificate, and stores it with the stapled OCSP response.
 #[derive(Debug)]
 struct Watching {
     provider: CryptoProvider,
@@ -180,14 +182,14 @@ impl ServerCertVerifier for Watching {
     }
 }
 
-/// A client, which keeps its sessions.
+/// Client that stores its sessions.
 pub(crate) struct Client {
     pub(crate) config: ClientConfig,
     shown: Arc<Mutex<(Vec<u8>, Vec<u8>)>>,
 }
 
 impl Client {
-    /// One that speaks TLS 1.2 and 1.3.
+    /// Creates a client for TLS 1.2 and 1.3.
     pub(crate) fn new() -> Self {
         Self::speaking(rustls::ALL_VERSIONS)
     }
@@ -205,7 +207,7 @@ impl Client {
         Self { config, shown }
     }
 
-    /// Shakes hands with a server, and reads what comes behind.
+    /// Performs a handshake with a server, and reads the messages after it.
     pub(crate) fn shake(
         &self,
         server: &Arc<ServerConfig>,
@@ -223,12 +225,12 @@ impl Client {
         }
     }
 
-    /// The certificate and the OCSP answer of the last server that showed any.
+    /// Returns the certificate and the OCSP response of the last handshake that contained them.
     pub(crate) fn shown(&self) -> (Vec<u8>, Vec<u8>) {
         self.shown.lock().clone()
     }
 
-    /// Whether a second handshake resumes the session of the first.
+    /// Returns whether a second handshake resumes the session of the first.
     pub(crate) fn resumes(&self, first: &Arc<ServerConfig>, second: &Arc<ServerConfig>) -> bool {
         self.shake(first).expect("a handshake");
         let kind = self.shake(second).expect("a handshake").0.handshake_kind();

@@ -1,5 +1,5 @@
-//! Warnings about settings that work and are probably a mistake: certificates out of their time, words of `ssl_ciphers` that name
-//! nothing, `ssl_stapling` without a responder.
+//! Warnings about settings that work and are probably a mistake: expired certificates, unknown words in `ssl_ciphers`,
+//! `ssl_stapling` without a responder.
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -14,9 +14,9 @@ use crate::certificates::files::{Files, TlsFiles, is_tls_file};
 use crate::offer;
 use crate::stapling::question;
 
-/// The warnings about a model without errors, each once, even where many servers inherit the setting.
+/// Returns the warnings about a model without errors, each once, even if many servers inherit the setting.
 ///
-/// `folder` is that of the main configuration file, `read` what [`crate::tls_files`] asks for.
+/// `folder` is that of the main configuration file, `read` contains the files of [`crate::tls_files`].
 pub fn tls_warnings(model: &Model, folder: &Path, read: &TlsFiles) -> Vec<Diagnostic> {
     let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let now_s = i64::try_from(now_s).unwrap_or(i64::MAX);
@@ -34,7 +34,7 @@ pub fn tls_warnings(model: &Model, folder: &Path, read: &TlsFiles) -> Vec<Diagno
     warnings
 }
 
-/// Certificates that clients refuse for their dates.
+/// Returns warnings about certificates that clients reject because of their dates.
 fn out_of_time(tls: &TlsSettings, files: Files<'_>, now_s: i64) -> impl Iterator<Item = Diagnostic> {
     tls.certificates.iter().filter(|name| is_tls_file(name)).filter_map(move |name| {
         let chain = certificates(&files.bytes(name).ok()?).ok()?;
@@ -54,7 +54,7 @@ fn date(at_s: i64) -> String {
     String::from_utf8_lossy(&format_http_date(u64::try_from(at_s).unwrap_or(0))).into_owned()
 }
 
-/// Certificates that get no OCSP answer though `ssl_stapling` is on.
+/// Returns warnings about certificates without an OCSP response although `ssl_stapling` is on.
 fn not_stapled(tls: &TlsSettings, files: Files<'_>) -> impl Iterator<Item = Diagnostic> {
     let asks = tls.stapling && tls.stapling_file.is_none();
     tls.certificates.iter().filter(move |_| asks).filter_map(move |name| {
@@ -63,7 +63,7 @@ fn not_stapled(tls: &TlsSettings, files: Files<'_>) -> impl Iterator<Item = Diag
     })
 }
 
-/// Words of `ssl_ciphers` that name no suite that is spoken.
+/// Returns warnings about words of `ssl_ciphers` that select no supported suite.
 fn unspoken(tls: &TlsSettings) -> impl Iterator<Item = Diagnostic> {
     let list: Option<&Text> = tls.ciphers.as_ref().filter(|_| !tls.certificates.is_empty());
     list.into_iter().filter_map(|list| {
@@ -73,7 +73,7 @@ fn unspoken(tls: &TlsSettings) -> impl Iterator<Item = Diagnostic> {
     })
 }
 
-/// Names in `ssl_ecdh_curve` that are no group of today.
+/// Returns warnings about unknown group names in `ssl_ecdh_curve`.
 fn unknown_groups(tls: &TlsSettings) -> impl Iterator<Item = Diagnostic> {
     let list: Option<&Text> = tls.curves.as_ref().filter(|_| !tls.certificates.is_empty());
     list.into_iter().filter_map(|list| {

@@ -1,9 +1,9 @@
-//! Spans together: `opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest`, and its answer.
+//! Batches of spans: `opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest`, and its response.
 
 use crate::protobuf::{Value, bytes, message, next};
 use crate::span::attribute;
 
-/// What made the spans: the same in each batch.
+/// Resource that produced the spans, the same in each batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resource {
     resource: Vec<u8>,
@@ -11,7 +11,7 @@ pub struct Resource {
 }
 
 impl Resource {
-    /// A resource with these attributes, whose spans are made by that version of this server.
+    /// Creates a resource with these attributes; `version` is the version of this server.
     pub fn new<'a>(attributes: impl Iterator<Item = (&'a str, &'a str)>, version: &str) -> Self {
         let mut resource = Vec::new();
         for (key, value) in attributes {
@@ -23,7 +23,7 @@ impl Resource {
         Self { resource, scope }
     }
 
-    /// The request that a collector is sent with these spans.
+    /// Returns the request for a collector with these spans.
     pub fn request(&self, spans: &[Vec<u8>]) -> Vec<u8> {
         let mut scoped = Vec::with_capacity(spans.iter().map(|span| span.len() + 8).sum::<usize>() + 64);
         bytes(1, &self.scope, &mut scoped);
@@ -39,7 +39,8 @@ impl Resource {
     }
 }
 
-/// How many spans of a batch a collector has refused, and why: what its answer (`ExportTraceServiceResponse`) says of them.
+/// Returns the number of spans that a collector rejected, and the reason, from its response
+/// (`ExportTraceServiceResponse`).
 pub fn rejected(answer: &[u8]) -> Option<(u64, String)> {
     let (mut answer, mut found) = (answer, None);
     while let Some((field, value)) = next(&mut answer) {

@@ -1,32 +1,33 @@
 //! `traceparent` and `tracestate`: <https://www.w3.org/TR/trace-context/>.
 //!
-//! What a client says here goes on to origins and collectors, so that nothing is taken over as it came: of `traceparent` the numbers
-//! are read and written anew, of `tracestate` each member is checked.
+//! Values of clients are forwarded to origins and collectors, so nothing is forwarded unchecked: the numbers of
+//! `traceparent` are parsed and formatted again, and each member of `tracestate` is validated.
 
 use crate::ids::{SpanId, TraceId, digit};
 
-/// Bytes of a `traceparent` of version 00: version, trace, parent, flags.
+/// Length of a `traceparent` of version 00, in bytes: version, trace, parent, flags.
 const LENGTH: usize = 55;
-/// Most members of a `tracestate` (section 3.3.1.1).
+/// Maximum number of members of a `tracestate` (section 3.3.1.1).
 const MOST_MEMBERS: usize = 32;
-/// Most bytes of a `tracestate` that is passed on; section 3.3.1.5 asks for 512 at least.
+/// Maximum length of a forwarded `tracestate`, in bytes; section 3.3.1.5 requires at least 512.
 pub const MOST_STATE: usize = 512;
 
-/// Who asks: the span that a request comes from.
+/// Span from which a request originates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceParent {
-    /// The trace.
+    /// Trace.
     pub trace: TraceId,
-    /// The span within it.
+    /// Span within the trace.
     pub span: SpanId,
-    /// Whether whoever asks has recorded the trace (the flag `sampled`).
+    /// True if the sender has recorded the trace (the flag `sampled`).
     pub sampled: bool,
 }
 
 impl TraceParent {
-    /// Reads a value of `traceparent` (section 3.2). None where it is not valid: then a trace begins here.
+    /// Parses a value of `traceparent` (section 3.2). Returns `None` if it is invalid; a new trace then starts at this
+    /// server.
     ///
-    /// Of a later version than 00 the parts are read that 00 has (section 4.3).
+    /// Of a version later than 00, the parts of version 00 are parsed (section 4.3).
     pub fn read(value: &[u8]) -> Option<Self> {
         let value = value.trim_ascii();
         let (known, rest) = value.split_at_checked(LENGTH)?;
@@ -47,7 +48,7 @@ impl TraceParent {
         })
     }
 
-    /// Appends the value of `traceparent` that says so, of version 00.
+    /// Appends the value as `traceparent` of version 00.
     pub fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"00-");
         self.trace.write(out);
@@ -57,8 +58,8 @@ impl TraceParent {
     }
 }
 
-/// The `tracestate` that is passed on of one which came in these fields (section 3.3): its members, without empty ones. None where it
-/// is not valid, or too long.
+/// Returns the `tracestate` to be forwarded for these fields (section 3.3): its members, without empty members. Returns
+/// `None` if it is invalid or too long.
 pub fn trace_state<'a>(fields: impl Iterator<Item = &'a [u8]>) -> Option<Vec<u8>> {
     let members = fields.flat_map(|field| field.split(|byte| *byte == b',')).map(<[u8]>::trim_ascii);
     let mut state: Vec<u8> = Vec::new();
@@ -81,7 +82,7 @@ pub fn trace_state<'a>(fields: impl Iterator<Item = &'a [u8]>) -> Option<Vec<u8>
     (!state.is_empty()).then_some(state)
 }
 
-/// A key (section 3.3.1.3.1), or one of several tenants, `tenant@system`.
+/// Returns whether the text is a key (section 3.3.1.3.1), including the multi-tenant form `tenant@system`.
 fn is_key(key: &[u8]) -> bool {
     let is_rest = |byte: &u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' | b'*' | b'/');
     let is_word = |word: &[u8], most: usize, digit_first: bool| {
@@ -96,7 +97,8 @@ fn is_key(key: &[u8]) -> bool {
     }
 }
 
-/// A value (section 3.3.1.3.2): printable ASCII without comma and equals sign, which ends in no space.
+/// Returns whether the text is a value (section 3.3.1.3.2): printable ASCII without comma and equals sign, without a
+/// trailing space.
 fn is_value(value: &[u8]) -> bool {
     let is_part = |byte: &u8| matches!(byte, b' '..=b'~') && !matches!(byte, b',' | b'=');
     value.len() <= 256 && value.iter().all(is_part) && value.last().is_some_and(|last| *last != b' ')
@@ -120,7 +122,7 @@ mod tests {
         assert_eq!(written(SOUND).as_deref(), Some(SOUND));
         let not = SOUND.replace("-01", "-00");
         assert_eq!(written(&not).as_deref(), Some(&*not));
-        // Flags that nobody knows yet are not passed on.
+        // Unknown flags are not forwarded.
         assert_eq!(written(&SOUND.replace("-01", "-ff")).as_deref(), Some(SOUND));
         assert_eq!(written(&SOUND.replace("-01", "-fe")), Some(not));
     }

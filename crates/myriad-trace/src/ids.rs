@@ -1,26 +1,26 @@
-//! The numbers of traces and spans.
+//! Identifiers of traces and spans.
 
-/// The number of a trace: sixteen bytes, of which one at least is not zero.
+/// Identifier of a trace: sixteen bytes that are not all zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceId([u8; 16]);
 
-/// The number of a span: eight bytes, of which one at least is not zero.
+/// Identifier of a span: eight bytes that are not all zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpanId([u8; 8]);
 
 impl TraceId {
-    /// The number in these bytes; zeros, which are none, become one.
+    /// Creates an identifier from these numbers; zero, which is invalid, becomes one.
     pub fn of(high: u64, low: u64) -> Self {
         let low = if high == 0 && low == 0 { 1 } else { low };
         Self((u128::from(high) << 64 | u128::from(low)).to_be_bytes())
     }
 
-    /// Reads 32 hexadecimal digits in lower case that are not all zero.
+    /// Parses 32 lower-case hexadecimal digits that are not all zero.
     pub(crate) fn read(text: &[u8]) -> Option<Self> {
         digits(text).map(Self)
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn bytes(&self) -> &[u8; 16] {
         &self.0
     }
@@ -32,17 +32,17 @@ impl TraceId {
 }
 
 impl SpanId {
-    /// The number in these bytes; zero, which is none, becomes one.
+    /// Creates an identifier from a number; zero, which is invalid, becomes one.
     pub fn of(number: u64) -> Self {
         Self(number.max(1).to_be_bytes())
     }
 
-    /// Reads 16 hexadecimal digits in lower case that are not all zero.
+    /// Parses 16 lower-case hexadecimal digits that are not all zero.
     pub(crate) fn read(text: &[u8]) -> Option<Self> {
         digits(text).map(Self)
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn bytes(&self) -> &[u8; 8] {
         &self.0
     }
@@ -53,7 +53,8 @@ impl SpanId {
     }
 }
 
-/// The bytes of exactly so many digits in lower case (W3C Trace Context section 3.2.2 has no others); none where all are zero.
+/// Parses exactly `2 * N` lower-case digits (W3C Trace Context section 3.2.2 permits no others); `None` if all are
+/// zero.
 fn digits<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
     let mut bytes = [0; N];
     if text.len() != 2 * N {
@@ -65,7 +66,7 @@ fn digits<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
     bytes.iter().any(|byte| *byte != 0).then_some(bytes)
 }
 
-/// A hexadecimal digit in lower case.
+/// Parses a lower-case hexadecimal digit.
 pub(crate) fn digit(byte: u8) -> Option<u8> {
     match byte {
         b'0'..=b'9' => Some(byte - b'0'),

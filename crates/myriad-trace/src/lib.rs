@@ -1,12 +1,12 @@
-//! Traces as pure data: who a request is in them, what is told of it, and the bytes in which that is sent.
+//! Traces as pure data: identifiers of a request, spans, and their encoding.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `ids` | the numbers of traces and spans |
-//! | `context` | `traceparent` and `tracestate` (W3C Trace Context), read and written |
-//! | `protobuf` | the few forms of Protocol Buffers that the messages need, written and read |
-//! | `span` | a span as a message of OTLP |
-//! | `batch` | spans of one resource together: the request that a collector is sent, and what its answer says |
+//! | `ids` | identifiers of traces and spans |
+//! | `context` | `traceparent` and `tracestate` (W3C Trace Context), parsing and formatting |
+//! | `protobuf` | encoding and decoding of the Protocol Buffers types that the messages need |
+//! | `span` | span as an OTLP message |
+//! | `batch` | spans of one resource: request for a collector, and parsing of its response |
 
 #![forbid(unsafe_code)]
 

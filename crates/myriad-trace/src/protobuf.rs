@@ -1,6 +1,6 @@
-//! Protocol Buffers, as far as the messages need them, written and read: <https://protobuf.dev/programming-guides/encoding/>.
+//! Protocol Buffers, limited to the needs of the messages: <https://protobuf.dev/programming-guides/encoding/>.
 
-/// Appends a number in the variable length of the format.
+/// Appends a number in the variable-length encoding.
 fn varint(mut number: u64, out: &mut Vec<u8>) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
@@ -13,7 +13,7 @@ fn tag(field: u32, wire: u8, out: &mut Vec<u8>) {
     varint(u64::from(field) << 3 | u64::from(wire), out);
 }
 
-/// Appends a field that is a number (`int64`, `uint32`, an enum).
+/// Appends a numeric field (`int64`, `uint32`, an enum).
 pub(crate) fn number(field: u32, value: u64, out: &mut Vec<u8>) {
     tag(field, 0, out);
     varint(value, out);
@@ -31,31 +31,31 @@ pub(crate) fn fixed32(field: u32, value: u32, out: &mut Vec<u8>) {
     out.extend_from_slice(&value.to_le_bytes());
 }
 
-/// Appends a field that is bytes, a text, or a message.
+/// Appends a field that contains bytes, a text, or a message.
 pub(crate) fn bytes(field: u32, value: &[u8], out: &mut Vec<u8>) {
     tag(field, 2, out);
     varint(value.len() as u64, out);
     out.extend_from_slice(value);
 }
 
-/// Appends a field that is a message, which `write` writes.
+/// Appends a field that contains a message, written by `write`.
 pub(crate) fn message(field: u32, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     let mut inner = Vec::new();
     write(&mut inner);
     bytes(field, &inner, out);
 }
 
-/// A field of a message as it is read.
+/// Decoded field of a message.
 pub(crate) enum Value<'a> {
-    /// A number.
+    /// Number.
     Number(u64),
     /// Bytes, a text, or a message.
     Bytes(&'a [u8]),
-    /// What is passed over.
+    /// Skipped field.
     Other,
 }
 
-/// Reads the next field of a message; none at its end, and where it is none.
+/// Decodes the next field of a message; `None` after the last field, and if it is invalid.
 pub(crate) fn next<'a>(message: &mut &'a [u8]) -> Option<(u64, Value<'a>)> {
     let tag = read_varint(message)?;
     let value = match tag & 7 {

@@ -1,30 +1,32 @@
-//! A span as a message of OTLP (`opentelemetry.proto.trace.v1.Span`).
+//! Span as an OTLP message (`opentelemetry.proto.trace.v1.Span`).
 
 use std::borrow::Cow;
 
 use crate::ids::{SpanId, TraceId};
 use crate::protobuf::{bytes, fixed32, fixed64, message, number};
 
-/// Longest text of an attribute, bytes; of a longer one the beginning is told.
+/// Maximum length of an attribute's text, in bytes; longer texts are truncated.
 pub const LONGEST_TEXT: usize = 4096;
 
-/// What stands behind a span.
+/// Kind of a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Something within this server.
+    /// Operation within this server.
     Internal = 1,
-    /// A request that was answered.
+    /// Request handled by this server.
     Server = 2,
-    /// A request that was made.
+    /// Request sent by this server.
     Client = 3,
 }
 
-/// Writes a span. Nothing that a visitor says makes a message that a collector refuses: texts become UTF-8, and have a bound.
+/// Encoder of a span. No input of a client produces a message that a collector rejects: texts are converted to UTF-8
+/// and truncated.
 #[derive(Debug)]
 pub struct SpanWriter(Vec<u8>);
 
 impl SpanWriter {
-    /// A span of a trace, by its own number, below `parent`. `times_us` are its start and its end, microseconds since the epoch.
+    /// Creates a span of a trace with its identifier and its parent. `times_us` are its start and finish, in
+    /// microseconds since the epoch.
     pub fn new(
         trace: TraceId,
         span: SpanId,
@@ -46,7 +48,7 @@ impl SpanWriter {
         Self(out)
     }
 
-    /// Tells the `tracestate` of the span, and that it is sampled.
+    /// Sets the `tracestate` of the span, and the flag that it is sampled.
     pub fn state(&mut self, state: Option<&[u8]>) {
         if let Some(state) = state {
             bytes(3, text(state).as_bytes(), &mut self.0);
@@ -54,7 +56,7 @@ impl SpanWriter {
         fixed32(16, 1, &mut self.0);
     }
 
-    /// Adds an attribute that is a text.
+    /// Adds a text attribute.
     pub fn text(&mut self, key: &str, value: &[u8]) {
         self.attribute(key, |out| bytes(1, text(value).as_bytes(), out));
     }
@@ -66,17 +68,17 @@ impl SpanWriter {
         });
     }
 
-    /// Adds an attribute that is a number.
+    /// Adds a numeric attribute.
     pub fn number(&mut self, key: &str, value: u64) {
         self.attribute(key, |out| number(3, value, out));
     }
 
-    /// Adds an attribute that is yes or no.
+    /// Adds a boolean attribute.
     pub fn flag(&mut self, key: &str, value: bool) {
         self.attribute(key, |out| number(2, u64::from(value), out));
     }
 
-    /// Adds an event of that moment, microseconds since the epoch.
+    /// Adds an event at a time in microseconds since the epoch.
     pub fn event(&mut self, name: &str, at_us: u64) {
         message(11, &mut self.0, |event| {
             fixed64(1, at_us.saturating_mul(1000), event);
@@ -84,12 +86,12 @@ impl SpanWriter {
         });
     }
 
-    /// Says that what the span stands for has failed.
+    /// Sets the status to error.
     pub fn fail(&mut self) {
         message(15, &mut self.0, |status| number(3, 2, status));
     }
 
-    /// The message.
+    /// Returns the message.
     pub fn finish(self) -> Vec<u8> {
         self.0
     }
@@ -105,12 +107,13 @@ pub(crate) fn attribute(key: &str, value: impl FnOnce(&mut Vec<u8>), out: &mut V
     message(2, out, value);
 }
 
-/// What is told of a text: UTF-8, without which a collector refuses all that comes with it, and no more than [`LONGEST_TEXT`].
+/// Converts a text to UTF-8, without which a collector rejects the complete batch, and truncates it to
+/// [`LONGEST_TEXT`].
 fn text(value: &[u8]) -> Cow<'_, str> {
     let is_whole = value.len() <= LONGEST_TEXT;
     let value = &value[..value.len().min(LONGEST_TEXT)];
     let text = match std::str::from_utf8(value) {
-        // The cut went through a character.
+        // The text was cut within a character.
         Err(error) if !is_whole && error.error_len().is_none() => {
             String::from_utf8_lossy(&value[..error.valid_up_to()])
         }
@@ -119,7 +122,7 @@ fn text(value: &[u8]) -> Cow<'_, str> {
     if text.len() <= LONGEST_TEXT {
         return text;
     }
-    // What stands for a byte that is none of a character is three bytes long.
+    // A replacement character is three bytes long.
     Cow::Owned(text[..text.floor_char_boundary(LONGEST_TEXT)].to_owned())
 }
 

@@ -1,11 +1,12 @@
-//! Amounts of memory, as configuration files write them.
+//! Amounts of memory in the form of configuration files.
 
-/// Bytes of a mebibyte.
+/// Number of bytes of a mebibyte.
 pub const MIB: u64 = 1 << 20;
-/// Bytes of a gibibyte.
+/// Number of bytes of a gibibyte.
 pub(crate) const GIB: u64 = 1 << 30;
 
-/// Text of an amount in the largest unit that holds it without a remainder: `64M`, `2G`. PHP, MariaDB, MySQL and nginx read it.
+/// Formats an amount in the largest unit without a remainder: `64M`, `2G`. PHP, MariaDB, MySQL and nginx accept this
+/// form.
 pub fn text(bytes: u64) -> String {
     match bytes {
         0 => "0".to_owned(),
@@ -16,12 +17,12 @@ pub fn text(bytes: u64) -> String {
     }
 }
 
-/// Text of an amount for people: whole mebibytes.
+/// Formats an amount for people in whole mebibytes.
 pub(crate) fn about(bytes: u64) -> String {
     format!("{} MB", bytes.div_ceil(MIB))
 }
 
-/// Reads `64M`, `2g`, `512k`, `1048576`, also with `B` or `iB` behind the unit. `None` if it is no amount.
+/// Parses `64M`, `2g`, `512k`, `1048576`, also with `B` or `iB` after the unit. Returns `None` for other texts.
 pub fn parse(text: &str) -> Option<u64> {
     let text = text.trim();
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
@@ -38,12 +39,12 @@ pub fn parse(text: &str) -> Option<u64> {
     number.checked_mul(unit)
 }
 
-/// Largest multiple of `step` that is not above `bytes`.
+/// Returns the largest multiple of `step` that does not exceed `bytes`.
 pub(crate) fn down_to(bytes: u64, step: u64) -> u64 {
     bytes / step * step
 }
 
-/// Smallest multiple of `step` that is not below `bytes`.
+/// Returns the smallest multiple of `step` that is not below `bytes`.
 pub(crate) fn up_to(bytes: u64, step: u64) -> u64 {
     bytes.div_ceil(step) * step
 }

@@ -1,13 +1,13 @@
-//! Apache's workers.
+//! Workers of Apache.
 
 use crate::facts::{Apache, Mpm};
 use crate::file::{ConfigFile, Format};
 use crate::shares::Budget;
 
-/// Threads of a process, as Apache's own files have it.
+/// Number of threads per process, as in the default configuration of Apache.
 const THREADS: u32 = 25;
 
-/// The file.
+/// Returns the configuration file of Apache.
 pub(crate) fn file(apache: Apache, budget: &Budget) -> ConfigFile {
     let restart = "apachectl configtest && systemctl restart apache2";
     let mut file =

@@ -1,21 +1,22 @@
-//! Division of the memory: each program has its share, and all together stay within three quarters of it.
+//! Division of the memory into shares of the programs, within three quarters of it.
 
 use crate::amount::{GIB, MIB, about, down_to, up_to};
 use crate::facts::{Apache, Database, DatabaseKind, Facts, Mpm};
 use crate::shares::{Budget, CHILDREN_PER_CORE, Share, Sizes};
 use crate::{database, opcache};
 
-/// Memory of Myriad beside its pages: itself, small files, connections.
+/// Memory of Myriad in addition to its pages: the process, small files, connections.
 const MYRIAD: u64 = 64 * MIB;
-/// Memory of php-fpm's master, of Apache without its workers.
+/// Memory of the php-fpm master, and of Apache without its workers.
 const MASTER: u64 = 20 * MIB;
-/// Most children: beyond these php-fpm's own bookkeeping costs more than they bring.
+/// Maximum number of children; above it the bookkeeping of php-fpm costs more than further children yield.
 const MOST_CHILDREN: u32 = 1024;
-/// Memory of a process of Apache that holds no PHP, and of one of its threads.
+/// Memory of an Apache process without PHP, and of one of its threads.
 const APACHE_PROCESS: u64 = 8 * MIB;
 const APACHE_THREAD: u64 = MIB / 2;
 
-/// Divides the memory. Shares that do not hang on the number of children come first; what is left goes to children of PHP.
+/// Divides the memory. Shares that do not depend on the number of children are allocated first; the rest is for PHP
+/// children.
 pub(crate) fn budget(facts: &Facts) -> Budget {
     let limit = facts.memory / 4 * 3;
     let mut sizes = Sizes {
@@ -90,7 +91,7 @@ fn myriad(memory: u64) -> Share {
 
 fn database_share(memory: u64, database: &Database, sizes: &Sizes) -> Share {
     let base = database::base(memory, database);
-    // A pool has a twelfth more for its bookkeeping.
+    // The bookkeeping of a buffer pool adds a twelfth.
     Share {
         name: database.name(),
         bytes: base + sizes.pool / 12 * 13,
@@ -98,12 +99,12 @@ fn database_share(memory: u64, database: &Database, sizes: &Sizes) -> Share {
     }
 }
 
-/// Memory of a child, and of what it causes in the database.
+/// Returns the memory of a child, including its database connection.
 fn child(facts: &Facts, sizes: &Sizes) -> u64 {
     facts.worker.bytes + connection(sizes)
 }
 
-/// Memory of a connection that works: its buffers, and a temporary table in one of four.
+/// Returns the memory of an active connection: its buffers, and a temporary table in one of four connections.
 fn connection(sizes: &Sizes) -> u64 {
     if sizes.pool == 0 { 0 } else { database::CONNECTION + sizes.temporary_table / 4 }
 }
@@ -113,7 +114,8 @@ fn children(facts: &Facts, rest: u64, sizes: &Sizes) -> u32 {
     bear.clamp(1, (facts.cores.max(1) * CHILDREN_PER_CORE).min(MOST_CHILDREN))
 }
 
-/// Requests at once in Apache. With PHP inside they share with php-fpm what is left: a quarter of it where both are there.
+/// Returns the number of concurrent requests in Apache. If PHP runs in Apache and in php-fpm, Apache gets a quarter of
+/// the rest; without php-fpm it gets the whole rest.
 fn apache_workers(facts: &Facts, apache: Apache, rest: u64, sizes: &Sizes) -> u32 {
     if apache.php {
         let rest = if facts.php.is_some() { rest / 4 } else { rest };

@@ -1,18 +1,18 @@
-//! Changes: what a plan would have be otherwise than files say now.
+//! Changes: differences between a plan and the present files.
 
 use std::collections::BTreeMap;
 
 use crate::file::{ConfigFile, Format};
 use crate::present::Present;
 
-/// One setting of a plan beside what there is.
+/// Setting of a plan with its present value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     /// Section, empty without one.
     pub section: String,
     /// Name.
     pub name: String,
-    /// Value now, and where it stands. `None` if no file says it: then the program's own default holds.
+    /// Present value and its file. `None` if no file sets it, so that the default of the program applies.
     pub now: Option<(String, String)>,
     /// Planned value.
     pub planned: String,
@@ -21,17 +21,17 @@ pub struct Change {
 }
 
 impl Change {
-    /// Whether the value is the planned one already.
+    /// Returns whether the present value is already the planned one.
     pub fn is_made(&self) -> bool {
         self.now.as_ref().is_some_and(|(value, _)| is_same(value, &self.planned))
     }
 }
 
-/// Settings of a file beside what there is, in order.
+/// Returns the settings of a file with their present values, in order.
 pub fn changes(file: &ConfigFile, present: &Present) -> Vec<Change> {
     let mut seen = BTreeMap::new();
     for setting in &file.settings {
-        // A name of a unit that stands twice: the last counts.
+        // The last of two equal names in a unit applies.
         seen.insert((setting.section.clone(), setting.name.clone()), &setting.value);
     }
     let last = |setting: &&crate::Setting| {
@@ -50,7 +50,7 @@ pub fn changes(file: &ConfigFile, present: &Present) -> Vec<Change> {
     file.settings.iter().filter(last).map(change).collect()
 }
 
-/// Whether two spellings of a value are one: `64M` and `67108864`, `On` and `1`.
+/// Returns whether two spellings of a value are equivalent: `64M` and `67108864`, `On` and `1`.
 fn is_same(a: &str, b: &str) -> bool {
     let plain = |text: &str| match text.to_ascii_lowercase().as_str() {
         "on" | "yes" | "true" => "1".to_owned(),

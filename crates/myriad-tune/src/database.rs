@@ -1,19 +1,19 @@
-//! MariaDB and MySQL, each by its version.
+//! MariaDB and MySQL, depending on the version.
 
 use crate::amount::{GIB, MIB, about, down_to, text};
 use crate::facts::{Database, Facts};
 use crate::file::{ConfigFile, Format};
 use crate::shares::Budget;
 
-/// Memory of a connection that works: thread, net, sort and join buffers, its part of the caches.
+/// Memory of an active connection: thread, net, sort and join buffers, its part of the caches.
 pub(crate) const CONNECTION: u64 = 3 * MIB;
-/// Chunk of the buffer pool: its size is a multiple of it, else the server rounds it up.
+/// Chunk of the buffer pool. The server rounds the pool size up to a multiple of it.
 const CHUNK: u64 = 128 * MIB;
-/// Memory below which the smallest forms are taken.
+/// Memory below which minimum sizes are used.
 const SMALL: u64 = 3 * GIB / 2;
 const PAGE_CACHE: u64 = 8 * MIB;
 
-/// Memory of the server beside its buffer pool.
+/// Returns the memory of the server in addition to its buffer pool.
 pub(crate) fn base(memory: u64, database: &Database) -> u64 {
     let own = if database.kind.is_mariadb() {
         96 * MIB
@@ -25,12 +25,12 @@ pub(crate) fn base(memory: u64, database: &Database) -> u64 {
     own + 3 * PAGE_CACHE
 }
 
-/// Whether MySQL's performance schema is left on: it takes some 230 MB.
+/// Returns whether the performance schema of MySQL stays on; it takes some 230 MB.
 fn measures_itself(memory: u64) -> bool {
     memory >= 4 * GIB
 }
 
-/// Buffer pool: a share of the memory, and no more than three times the data that there are.
+/// Returns the size of the buffer pool: a share of the memory, limited to three times the size of the data.
 pub(crate) fn pool(memory: u64, database: &Database) -> u64 {
     if memory < SMALL {
         return CHUNK / 2;
@@ -41,13 +41,14 @@ pub(crate) fn pool(memory: u64, database: &Database) -> u64 {
     down_to(share.min(needed), step).max(CHUNK)
 }
 
-/// Parts of the buffer pool, where the server still has them: from a gigabyte on.
+/// Returns the number of buffer pool instances: one for each gigabyte, at most 8, if the server supports several; else
+/// 1.
 fn instances(pool: u64, database: &Database) -> u32 {
     let has = if database.kind.is_mariadb() { database.version < (10, 5, 0) } else { true };
     if has && pool >= GIB { u32::try_from(pool / GIB).unwrap_or(8).min(8) } else { 1 }
 }
 
-/// Largest temporary table in memory.
+/// Returns the maximum size of a temporary table in memory.
 pub(crate) fn temporary_table(memory: u64) -> u64 {
     if memory < 4 * GIB {
         16 * MIB
@@ -58,12 +59,12 @@ pub(crate) fn temporary_table(memory: u64) -> u64 {
     }
 }
 
-/// Connections: one for each child, and some for cron, backups and administrators.
+/// Returns the number of connections: one for each child, and some for cron, backups and administrators.
 pub(crate) fn connections(children: u32) -> u32 {
     (children + 20).next_multiple_of(10)
 }
 
-/// The file.
+/// Returns the configuration file of the database.
 pub(crate) fn file(facts: &Facts, database: &Database, budget: &Budget) -> ConfigFile {
     let is_mariadb = database.kind.is_mariadb();
     let (path, group, service) = if is_mariadb {
@@ -150,7 +151,7 @@ fn buffer_pool(file: &mut ConfigFile, group: &str, database: &Database, budget: 
     }
 }
 
-/// Log of changes: a quarter of the pool holds an hour of writes of a busy site.
+/// Sets the redo log: a quarter of the pool stores an hour of writes of a busy site.
 fn redo_log(file: &mut ConfigFile, group: &str, database: &Database, pool: u64) {
     let size = down_to(pool / 4, 16 * MIB).clamp(48 * MIB, 2 * GIB);
     let why = format!("a quarter of the buffer pool, {} at least: writes are gathered", about(48 * MIB));
@@ -164,7 +165,8 @@ fn redo_log(file: &mut ConfigFile, group: &str, database: &Database, pool: u64) 
     }
 }
 
-/// The query cache: one lock for all connections. MySQL has had none since 8.0, and does not start if it is told of it.
+/// Disables the query cache, which has one lock for all connections. MySQL has none since 8.0, and does not start with
+/// its settings.
 fn query_cache(file: &mut ConfigFile, group: &str, database: &Database) {
     if !database.kind.is_mariadb() && database.version >= (8, 0, 0) {
         return;

@@ -1,29 +1,29 @@
-//! Facts of a machine, as whoever looked at it found them.
+//! Facts of a machine.
 
 use crate::amount::MIB;
 
-/// Facts that a plan follows from.
+/// Facts from which a plan is derived.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// Memory of the machine or of its control group, bytes.
+    /// Memory of the machine or of its control group, in bytes.
     pub memory: u64,
-    /// Processors.
+    /// Number of processors.
     pub cores: u32,
-    /// `client_max_body_size` of Myriad, bytes: no larger upload reaches PHP.
+    /// Value of `client_max_body_size` of Myriad, in bytes: larger uploads do not reach PHP.
     pub body: u64,
-    /// PHP that php-fpm runs, if there is one.
+    /// PHP version of php-fpm, if it is installed.
     pub php: Option<Php>,
-    /// Worker of PHP.
+    /// Size of a PHP worker.
     pub worker: Worker,
-    /// PHP files of the site, if they were counted.
+    /// Number of PHP files of the site, if they were counted.
     pub site_files: Option<u32>,
     /// Database, if it runs on this machine.
     pub database: Option<Database>,
-    /// Redis or Valkey, if it is there.
+    /// Redis or Valkey, if it is installed.
     pub object_cache: Option<ObjectCache>,
-    /// Apache, if it is there.
+    /// Apache, if it is installed.
     pub apache: Option<Apache>,
-    /// Values of the kernel that are never lowered, by their names of sysctl.
+    /// Kernel settings that are never lowered, by their names in sysctl.
     pub kernel: Vec<(String, u64)>,
 }
 
@@ -32,57 +32,58 @@ pub struct Facts {
 pub struct Php {
     /// Major and minor version.
     pub version: (u32, u32),
-    /// Names of php-fpm's pools.
+    /// Names of php-fpm pools.
     pub pools: Vec<String>,
-    /// Those of them that have a `pm.status_path` of their own.
+    /// Names of the pools that already have a `pm.status_path`.
     pub with_status: Vec<String>,
-    /// Whether APCu is installed.
+    /// True if APCu is installed.
     pub apcu: bool,
 }
 
 impl Php {
-    /// Version as folders are named: `8.2`.
+    /// Returns the version in the form of folder names: `8.2`.
     pub fn name(&self) -> String {
         format!("{}.{}", self.version.0, self.version.1)
     }
 }
 
-/// Size of a worker of PHP: memory that it shares with no other.
+/// Size of a PHP worker: its unshared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Worker {
-    /// Bytes.
+    /// Size in bytes.
     pub bytes: u64,
-    /// Workers that were measured; 0 if it was assumed.
+    /// Number of measured workers; 0 if the size was assumed.
     pub measured: u32,
 }
 
 impl Worker {
-    /// Size that is assumed where none runs: WordPress with a shop and thirty plugins takes 50 to 70 MB.
+    /// Size that is assumed if no worker runs: WordPress with a shop and thirty plugins takes 50 to 70 MB.
     pub const ASSUMED: Self = Self { bytes: 80 * MIB, measured: 0 };
 }
 
 /// Database server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Database {
-    /// Which of the two families it is.
+    /// Family of the server.
     pub kind: DatabaseKind,
     /// Version: `(10, 11, 6)`.
     pub version: (u32, u32, u32),
-    /// Bytes of its data folder, if they are known.
+    /// Size of its data folder in bytes, if known.
     pub data: Option<u64>,
 }
 
-/// Families of databases, which differ in what they can be told.
+/// Families of databases, which differ in their settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DatabaseKind {
     /// MariaDB.
     MariaDb,
-    /// MySQL, and Percona's server.
+    /// MySQL and Percona Server.
     MySql,
 }
 
 impl Database {
-    /// Reads `mariadb-10.11.6`, `mysql-8.0`, and what `mariadbd --version` prints. `None` if neither is in the text.
+    /// Parses `mariadb-10.11.6`, `mysql-8.0`, and the output of `mariadbd --version`. Returns `None` if the text
+    /// contains neither.
     pub fn parse(text: &str) -> Option<Self> {
         let lower = text.to_ascii_lowercase();
         let kind = if lower.contains("mariadb") {
@@ -98,7 +99,7 @@ impl Database {
         Some(Self { kind, version, data: None })
     }
 
-    /// Name and version for people.
+    /// Returns name and version for people.
     pub fn name(&self) -> String {
         let (major, minor, patch) = self.version;
         match self.kind {
@@ -118,7 +119,7 @@ fn version(word: &str) -> Option<(u32, u32, u32)> {
 pub struct ObjectCache {
     /// Name of its service: `redis-server`, `valkey-server`.
     pub service: String,
-    /// Its own configuration file: `/etc/redis/redis.conf`.
+    /// Main configuration file: `/etc/redis/redis.conf`.
     pub configuration: String,
     /// Command of its service, without the options of this plan.
     pub command: String,
@@ -127,20 +128,20 @@ pub struct ObjectCache {
 /// Apache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Apache {
-    /// How it serves several at once.
+    /// Processing module.
     pub mpm: Mpm,
-    /// Whether PHP runs inside its processes (`mod_php`).
+    /// True if PHP runs in its processes (`mod_php`).
     pub php: bool,
 }
 
 /// Multi-processing modules of Apache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mpm {
-    /// One process for each request.
+    /// A process for each request.
     Prefork,
-    /// Threads.
+    /// A thread for each connection.
     Worker,
-    /// Threads that leave idle connections to one of them.
+    /// Threads that pass idle connections to a common thread.
     Event,
 }
 

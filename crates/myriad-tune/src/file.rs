@@ -1,25 +1,25 @@
-//! Files of a plan: settings with their reasons, in the language of the program that reads them.
+//! Files of a plan: settings with their reasons, in the format of the program that reads them.
 
 use std::fmt::Write as _;
 
-/// Language of a configuration file.
+/// Format of a configuration file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// `php.ini` and its like: `name = value`, sections mean nothing.
+    /// `php.ini` and similar files: `name = value`, sections have no meaning.
     PhpIni,
     /// Pools of php-fpm: `name = value` in the section of a pool.
     FpmPool,
-    /// MariaDB's and MySQL's: `name = value` in the group of a program.
+    /// MariaDB and MySQL: `name = value` in the group of a program.
     MyCnf,
     /// `sysctl.d`: `name = value`.
     Sysctl,
     /// `limits.d`: `domain type item value`.
     Limits,
-    /// Apache's: `Name value`, within `<IfModule>` if a section is named.
+    /// Apache: `Name value`, within `<IfModule>` if a section is given.
     Apache,
-    /// Redis' and Valkey's: `name value`.
+    /// Redis and Valkey: `name value`.
     Redis,
-    /// systemd's: `Name=value` in a section. A name may stand twice: an empty value takes back what stood before.
+    /// systemd: `Name=value` in a section. A name may be repeated; an empty value resets the earlier values.
     Unit,
 }
 
@@ -32,31 +32,31 @@ impl Format {
     }
 }
 
-/// One line of a file, and why it is so.
+/// Line of a file with its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// Section, if the language has one; empty else.
+    /// Section; empty if the format has none.
     pub section: String,
     /// Name.
     pub name: String,
-    /// Value as it is written.
+    /// Value in the form of the file.
     pub value: String,
     /// Reason, a sentence without a full stop.
     pub why: String,
 }
 
-/// File that a plan writes: one of Myriad's own, which the program reads after those of its package.
+/// File that a plan writes. It belongs to Myriad, and the program reads it after the files of its package.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigFile {
     /// Absolute path on the machine.
     pub path: String,
-    /// Language.
+    /// Format of the file.
     pub format: Format,
     /// Program that reads it, for people.
     pub program: String,
-    /// Settings in order, those of a section together.
+    /// Settings in order, grouped by section.
     pub settings: Vec<Setting>,
-    /// Command that has the program read it.
+    /// Command that makes the program read it.
     pub activate: String,
 }
 
@@ -87,13 +87,13 @@ impl ConfigFile {
         });
     }
 
-    /// Value of a setting.
+    /// Returns the value of a setting.
     pub fn value(&self, section: &str, name: &str) -> Option<&str> {
         let found = self.settings.iter().find(|setting| setting.section == section && setting.name == name);
         found.map(|setting| setting.value.as_str())
     }
 
-    /// Text of the file.
+    /// Returns the text of the file.
     pub fn text(&self) -> String {
         let comment = self.format.comment();
         let mut text = format!(

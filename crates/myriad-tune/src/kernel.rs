@@ -1,10 +1,10 @@
-//! The kernel's settings, and limits of open files.
+//! Kernel settings, and limits of open files.
 
 use crate::amount::GIB;
 use crate::facts::Facts;
 use crate::file::{ConfigFile, Format};
 
-/// Files of kernel and limits.
+/// Returns the files of kernel settings and limits.
 pub(crate) fn files(facts: &Facts) -> Vec<ConfigFile> {
     vec![sysctl(facts), limits(facts)]
 }
@@ -14,7 +14,7 @@ fn sysctl(facts: &Facts) -> ConfigFile {
     let mut file = ConfigFile::new(path, Format::Sysctl, "kernel", format!("sysctl -p {path}"));
     let backlog = if facts.memory < 4 * GIB { 4096 } else { 16384 };
     let mut raise = |name: &str, value: u64, why: &str| {
-        // What somebody has set higher stays.
+        // A higher present value is retained.
         let now = facts.kernel.iter().find(|(known, _)| known == name).map_or(0, |(_, value)| *value);
         file.set("", name, value.max(now), why);
     };
@@ -41,7 +41,8 @@ fn sysctl(facts: &Facts) -> ConfigFile {
     file
 }
 
-/// Descriptors of one program: a connection and a file or an origin's connection, for 16384 connections of each worker.
+/// Returns the number of descriptors of a program: for 16384 connections of each worker, two each, for the connection
+/// and for a file or an origin connection.
 fn descriptors(facts: &Facts) -> u64 {
     (u64::from(facts.cores.max(1)) * 16384 * 2 + 4096).clamp(65_536, 1 << 20)
 }

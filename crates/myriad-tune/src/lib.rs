@@ -1,12 +1,14 @@
-//! Plans the settings of PHP, database, object cache, Apache and kernel for one machine: [`Facts`] in, a [`Plan`] out.
+//! Plans the settings of PHP, database, object cache, Apache and kernel for a machine: converts [`Facts`] to a
+//! [`Plan`].
 //!
 //! ```text
-//! Facts -> budget: what each program may take -> settings of each program, with the reason -> files -> Change, a line each
-//!                                                                  present: what files say now --------^
+//! Facts -> budget: memory of each program -> settings of each program, with the reason -> files -> Change, a line each
+//!                                                                     present: values in files ------^
 //! ```
 //!
-//! All programs together are planned into three quarters of the memory, so that nothing is swapped and the rest is the kernel's
-//! page cache. Nothing here touches the machine: whoever calls reads the facts and writes the files.
+//! All programs together are planned to use three quarters of the memory. This avoids swapping and leaves the rest to
+//! the page cache of the kernel. This crate does not access the machine: the caller reads the facts and writes the
+//! files.
 
 #![forbid(unsafe_code)]
 

@@ -4,7 +4,7 @@ use crate::facts::ObjectCache;
 use crate::file::{ConfigFile, Format};
 use crate::shares::Budget;
 
-/// Files: the settings, and the unit that names them behind the server's own file.
+/// Returns the files: the settings, and the unit that passes them after the main file of the server.
 pub(crate) fn files(server: &ObjectCache, budget: &Budget) -> Vec<ConfigFile> {
     let service = &server.service;
     let folder = server.configuration.rsplit_once('/').map_or("/etc/redis", |(folder, _)| folder);

@@ -5,24 +5,24 @@ use crate::facts::Facts;
 use crate::file::ConfigFile;
 use crate::shares::{Budget, Sizes};
 
-/// Compiled size of a file, bytes: WordPress 6.1 has 958 files, which take 34 MB, and 20 MB of strings.
+/// Compiled size of a file in bytes: WordPress 6.1 has 958 files, which take 34 MB, and 20 MB of strings.
 const FILE: u64 = 36 << 10;
 const STRINGS_OF_FILE: u64 = 21 << 10;
-/// Files of a site that was not counted: WordPress with a shop and some plugins.
+/// Assumed number of files of a site that was not counted: WordPress with a shop and some plugins.
 const ASSUMED_FILES: u32 = 6000;
-/// Table sizes that OPcache has: others are raised to the next of these.
+/// Table sizes of OPcache; other values are rounded up to the next of these.
 const TABLES: [u32; 10] = [1979, 3907, 7963, 16229, 32531, 65407, 130_987, 262_237, 524_521, 1_048_793];
-/// Largest table that may be written.
+/// Maximum value of the table size setting.
 const MOST_FILES: u32 = 1_000_000;
 
-/// Memory of OPcache, strings and table for the files of the site.
+/// Computes memory, strings and table of OPcache for the files of the site.
 pub(crate) fn sizes(facts: &Facts) -> Sizes {
     let files = facts.site_files.unwrap_or(ASSUMED_FILES);
-    // Of a large site the back office, the languages and most of a shop's files are seldom or never run.
+    // In a large site the back office, the languages and most files of a shop are seldom or never run.
     let run = u64::from(files).min(1000) + u64::from(files.saturating_sub(1000)) / 3;
     let strings = up_to(run * STRINGS_OF_FILE, 8 * MIB).clamp(8 * MIB, 64 * MIB);
     let strings = strings.min(down_to(facts.memory / 64, 8 * MIB).max(8 * MIB));
-    // A quarter more: what was replaced stays until the next start.
+    // A quarter more, because replaced scripts remain until the next start.
     let scripts = run * FILE / 4 * 5;
     let most = down_to(facts.memory / 12, 8 * MIB).clamp(64 * MIB, 1024 * MIB);
     let opcache = up_to(strings + scripts, 8 * MIB).clamp(64 * MIB, most.max(64 * MIB));
@@ -31,7 +31,7 @@ pub(crate) fn sizes(facts: &Facts) -> Sizes {
     Sizes { opcache, strings, files: table, jit: jit(facts), ..Sizes::default() }
 }
 
-/// Memory of machine code; 0 where the compiler is off: below 2 GB, and in the versions in which it was young.
+/// Returns the memory of machine code; 0 if the compiler is off: below 2 GB, and in early versions of the compiler.
 fn jit(facts: &Facts) -> u64 {
     let is_ripe = facts.php.as_ref().is_some_and(|php| php.version >= (8, 1));
     match facts.memory {
@@ -41,7 +41,7 @@ fn jit(facts: &Facts) -> u64 {
     }
 }
 
-/// Adds the lines of OPcache to a `php.ini`.
+/// Adds the settings of OPcache to a `php.ini`.
 pub(crate) fn lines(facts: &Facts, budget: &Budget, file: &mut ConfigFile) {
     let sizes = &budget.sizes;
     let counted = match facts.site_files {

@@ -6,13 +6,14 @@ use crate::file::{ConfigFile, Format};
 use crate::opcache;
 use crate::shares::{Budget, CHILDREN_PER_CORE};
 
-/// Sizes of uploads. Each is larger than the one before: a form has more fields than its file, and PHP takes apart what it was sent.
+/// Sizes of uploads. Each is larger than the previous one: a form has fields in addition to its file, and PHP needs
+/// memory to parse it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Uploads {
     pub(crate) upload: u64,
     pub(crate) post: u64,
     pub(crate) memory_limit: u64,
-    /// Whether `client_max_body_size` lets through more than PHP takes.
+    /// Set if `client_max_body_size` admits larger requests than PHP accepts.
     pub(crate) is_less_than_body: bool,
 }
 
@@ -33,7 +34,7 @@ pub(crate) fn uploads(facts: &Facts) -> Uploads {
     }
 }
 
-/// Files of PHP.
+/// Returns the files of PHP.
 pub(crate) fn files(facts: &Facts, budget: &Budget) -> Vec<ConfigFile> {
     let mut files = Vec::new();
     if let Some(php) = &facts.php {
@@ -89,7 +90,7 @@ fn pool_lines(facts: &Facts, pool: &str, children: u32, pools: u32, file: &mut C
         "as many as the rest of the memory bears"
     };
     file.set(pool, "pm.max_children", children, format!("{bound}; {measured}"));
-    // The three stand in this order: least <= start <= most <= children.
+    // The values must satisfy least <= start <= most <= children.
     let most = (children / 2).max(1);
     let least = (children / 8).max(1).min(most);
     let start = (facts.cores.max(1) * 2).clamp(least, most);

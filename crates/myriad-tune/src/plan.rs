@@ -10,22 +10,22 @@ use crate::{apache, database, kernel, object_cache, php};
 /// Plan for a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// What each program may take.
+    /// Memory budget of the programs.
     pub budget: Budget,
     /// Files to write.
     pub files: Vec<ConfigFile>,
-    /// What whoever reads the plan must know beside it, a sentence each.
+    /// Additional information for the reader of the plan, as sentences.
     pub remarks: Vec<String>,
 }
 
 impl Plan {
-    /// File at a path.
+    /// Returns the file at a path.
     pub fn file(&self, path: &str) -> Option<&ConfigFile> {
         self.files.iter().find(|file| file.path == path)
     }
 }
 
-/// Plans.
+/// Creates the plan for a machine.
 pub fn plan(facts: &Facts) -> Plan {
     let budget = budget(facts);
     let mut files = php::files(facts, &budget);

@@ -1,28 +1,28 @@
-//! What files of a machine say now.
+//! Present values in files of a machine.
 
 use std::collections::HashMap;
 
 use crate::file::Format;
 
-/// File of a machine, in the order in which the program reads them.
+/// File of a machine; files are listed in the order in which the program reads them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     /// Path, for people.
     pub path: String,
-    /// Language.
+    /// Format of the file.
     pub format: Format,
     /// Text.
     pub text: String,
 }
 
-/// Values that files give; of several the last one counts, as for the programs.
+/// Values set by files; the last value applies, as in the programs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Present {
     values: HashMap<(String, String), (String, String)>,
 }
 
 impl Present {
-    /// Reads files of one program, in order.
+    /// Reads the files of one program, in order.
     pub fn read(sources: &[Source]) -> Self {
         let mut present = Self::default();
         for source in sources {
@@ -31,13 +31,13 @@ impl Present {
         present
     }
 
-    /// Value of a setting, and where it stands.
+    /// Returns the value of a setting and the file that sets it.
     pub fn value(&self, format: Format, section: &str, name: &str) -> Option<(&str, &str)> {
         let (value, path) = self.values.get(&key(format, section, name))?;
         Some((value, path))
     }
 
-    /// Keeps a value that is known from elsewhere.
+    /// Adds a value from another source.
     pub fn put(&mut self, format: Format, section: &str, name: &str, value: String, path: String) {
         self.values.insert(key(format, section, name), (value, path));
     }
@@ -61,14 +61,14 @@ impl Present {
     }
 }
 
-/// Whether the server reads a group of its file: programs of the command line have groups in the same files.
+/// Returns whether the server reads a group of its file: command line programs have groups in the same files.
 fn counts(format: Format, group: &str) -> bool {
     format != Format::MyCnf
         || matches!(group, "server" | "mysqld" | "mariadb" | "mariadbd" | "galera")
         || ["mysqld-", "mariadb-", "mariadbd-"].iter().any(|prefix| group.starts_with(prefix))
 }
 
-/// Name and value of a line.
+/// Splits a line into name and value.
 fn split(format: Format, line: &str) -> Option<(&str, &str)> {
     let (name, value) = match format {
         Format::Apache | Format::Redis => line.split_once(char::is_whitespace)?,
@@ -78,7 +78,7 @@ fn split(format: Format, line: &str) -> Option<(&str, &str)> {
         }
         _ => line.split_once('=').unwrap_or((line, "")),
     };
-    // A comment behind a value; within quotation marks it is none.
+    // A comment after a value; quoted text is not a comment.
     let value = value.trim();
     let comment: &[char] = match format {
         Format::PhpIni | Format::FpmPool => &[';'],
@@ -90,7 +90,7 @@ fn split(format: Format, line: &str) -> Option<(&str, &str)> {
     Some((name.trim(), value.trim().trim_matches(['"', '\''])))
 }
 
-/// Name under which a setting is kept: spellings that a program takes for the same are one.
+/// Returns the key of a setting; spellings that a program treats as equal have the same key.
 fn key(format: Format, section: &str, name: &str) -> (String, String) {
     match format {
         Format::FpmPool | Format::Unit => (section.to_owned(), name.to_owned()),

@@ -1,46 +1,46 @@
-//! Shares of the memory: what each program may take, and the sizes that follow from it.
+//! Shares of the memory of each program, and the sizes derived from them.
 
-/// Children for each core: more only take turns, and a rush waits better in Myriad's queue.
+/// Number of children for each core: more would only compete for it, and bursts are queued in Myriad.
 pub(crate) const CHILDREN_PER_CORE: u32 = 8;
 
-/// Part of the memory that one program may take.
+/// Share of the memory for one program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// Program, for people.
+    /// Name of the program, for people.
     pub name: String,
-    /// Bytes.
+    /// Size in bytes.
     pub bytes: u64,
-    /// How it comes to that.
+    /// Explanation of the size.
     pub how: String,
 }
 
 /// Shares of all programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// Three quarters of the memory, bytes.
+    /// Three quarters of the memory, in bytes.
     pub limit: u64,
-    /// The shares.
+    /// Shares of the programs.
     pub shares: Vec<Share>,
-    /// Children of php-fpm, all pools together; 0 without php-fpm.
+    /// Number of children of php-fpm in all pools; 0 without php-fpm.
     pub children: u32,
-    /// Requests that Apache answers at once; 0 without Apache.
+    /// Number of concurrent requests in Apache; 0 without Apache.
     pub apache_workers: u32,
     pub(crate) sizes: Sizes,
 }
 
 impl Budget {
-    /// Sum of the shares, bytes.
+    /// Returns the sum of the shares, in bytes.
     pub fn sum(&self) -> u64 {
         self.shares.iter().map(|share| share.bytes).sum()
     }
 
-    /// Whether the shares fit. They do not where even one child of php-fpm is too much.
+    /// Returns whether the shares fit. They do not if a single child of php-fpm already exceeds the memory.
     pub fn fits(&self) -> bool {
         self.sum() <= self.limit
     }
 }
 
-/// Sizes that hang on the memory and the site, bytes.
+/// Sizes that depend on the memory and the site, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sizes {
     pub(crate) opcache: u64,

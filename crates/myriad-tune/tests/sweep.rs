@@ -1,11 +1,12 @@
-//! Plans for machines of 1 to 256 GB, 1 to 128 cores, small and large workers, each database and MPM: what must hold in all of them.
+//! Plans for machines of 1 to 256 GB, 1 to 128 cores, small and large workers, each database and MPM, with properties
+//! that all plans must satisfy.
 
 use myriad_tune::{
     Apache, ConfigFile, Database, DatabaseKind, Facts, MIB, Mpm, ObjectCache, Php, Plan, Worker,
     parse_amount, plan,
 };
 
-/// Memory of machines in MB; the kernel keeps some of a gigabyte for itself.
+/// Memory of machines in MB; the kernel reserves some of a gigabyte.
 const MEMORIES: [u64; 14] =
     [965, 1024, 1536, 1980, 2048, 3072, 3990, 4096, 8192, 16384, 32768, 65536, 131_072, 262_144];
 const CORES: [u32; 8] = [1, 2, 3, 4, 8, 16, 64, 128];
@@ -35,7 +36,7 @@ fn facts(memory_mb: u64, cores: u32, worker_mb: u64, database: &str) -> Facts {
     }
 }
 
-/// Facts of all kinds of machines; `each` is told which.
+/// Calls `each` with the facts and plans of all kinds of machines.
 fn sweep(mut each: impl FnMut(&Facts, &Plan)) {
     for memory in MEMORIES {
         for cores in CORES {
@@ -89,7 +90,7 @@ fn ini(plan: &Plan) -> &ConfigFile {
     plan.file("/etc/php/8.2/fpm/conf.d/99-myriad.ini").expect("php.ini")
 }
 
-/// What the settings themselves allow to be taken, added up anew and not as the budget does it: bytes.
+/// Returns the memory in bytes that the settings allow, computed independently of the budget.
 fn taken(facts: &Facts, plan: &Plan) -> u64 {
     let opcache = number(ini(plan), "", "opcache.memory_consumption") * MIB;
     let apcu = if facts.php.as_ref().is_some_and(|php| php.apcu) {
@@ -133,7 +134,7 @@ fn everything_fits_into_three_quarters_of_the_memory() {
         let budget = &plan.budget;
         assert_eq!(budget.limit, facts.memory / 4 * 3);
         if !budget.fits() {
-            // One child alone is too much, and the plan says so.
+            // A single child exceeds the memory, and the plan reports that.
             assert!(facts.memory < 2048 * MIB && budget.children == 1, "{facts:?}\n{budget:?}");
             assert!(plan.remarks.iter().any(|remark| remark.contains("too few")), "{:?}", plan.remarks);
             too_small += 1;
@@ -144,7 +145,7 @@ fn everything_fits_into_three_quarters_of_the_memory() {
     let (mut all, mut usual) = (0, 0);
     sweep(|facts, plan| {
         all += 1;
-        // A worker of the assumed size or smaller fits on each machine where php-fpm has the memory to itself.
+        // A worker of the assumed size or smaller fits on each machine on which php-fpm is the only large program.
         if facts.worker.bytes <= 80 * MIB && facts.apache.is_none() && facts.object_cache.is_none() {
             usual += 1;
             assert!(plan.budget.fits(), "{facts:?}\n{:?}", plan.budget);
@@ -190,7 +191,7 @@ fn sizes_of_uploads_agree() {
             (value("upload_max_filesize"), value("post_max_size"), value("memory_limit"));
         assert!(0 < upload && upload < post && post < limit, "{upload} {post} {limit}");
         assert!(post <= facts.body && limit <= facts.memory / 2);
-        // Either PHP takes all that comes through, or the plan says what to lower.
+        // PHP accepts all requests that are admitted, or the plan names the setting to lower.
         assert!(
             post == facts.body || plan.remarks.iter().any(|remark| remark.contains("client_max_body_size"))
         );

@@ -1,26 +1,26 @@
-//! The address where a peer listens.
+//! Address of a peer.
 
 use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
-/// The address of a peer, shown as nginx shows it in `$upstream_addr`.
+/// Address of a peer, displayed as in nginx's `$upstream_addr`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Address {
-    /// A socket in the file system, `unix:/run/php-fpm.sock`.
+    /// Unix socket, `unix:/run/php-fpm.sock`.
     Unix(PathBuf),
-    /// An IP address and a port, `127.0.0.1:9000` or `[::1]:9000`.
+    /// IP address and port, `127.0.0.1:9000` or `[::1]:9000`.
     Tcp(SocketAddr),
 }
 
-/// Why a text is no address, in nginx's words.
+/// Reason why a text is not an address, in nginx's words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AddressError {
     /// `unix:` without a path.
     NoPath,
-    /// The port is missing, or no number from 1 to 65535.
+    /// The port is missing or is not a number from 1 to 65535.
     Port,
-    /// The host is neither an IP address nor a name that could be resolved now.
+    /// The host is neither an IP address nor a name that could be resolved.
     Host(String),
 }
 
@@ -37,9 +37,9 @@ impl fmt::Display for AddressError {
 impl std::error::Error for AddressError {}
 
 impl Address {
-    /// Reads `unix:/path`, `ADDRESS:PORT`, `[ADDRESS6]:PORT` or, where `default_port` is given, an address alone.
+    /// Parses `unix:/path`, `ADDRESS:PORT`, `[ADDRESS6]:PORT` or, with a `default_port`, an address alone.
     ///
-    /// Names are not resolved: they are [`AddressError::Host`].
+    /// Names are not resolved: they result in [`AddressError::Host`].
     pub fn parse(text: &str, default_port: Option<u16>) -> Result<Self, AddressError> {
         if let Some(path) = text.strip_prefix("unix:") {
             return if path.is_empty() { Err(AddressError::NoPath) } else { Ok(Self::Unix(path.into())) };
@@ -49,9 +49,9 @@ impl Address {
         Ok(Self::Tcp(SocketAddr::new(ip, port)))
     }
 
-    /// As [`Address::parse`], and resolves a name with the system's resolver: one address for each that it has.
+    /// Parses like [`Address::parse`], but resolves a name with the resolver of the system. Returns all its addresses.
     ///
-    /// It blocks, so it belongs where configuration is loaded.
+    /// The call blocks, so it must only be used while loading the configuration.
     pub fn resolve(text: &str, default_port: Option<u16>) -> Result<Vec<Self>, AddressError> {
         match Self::parse(text, default_port) {
             Err(AddressError::Host(host)) => {
@@ -65,7 +65,7 @@ impl Address {
     }
 }
 
-/// Host, without the brackets of IPv6, and port.
+/// Splits host (without the brackets of IPv6) and port.
 fn split(text: &str, default_port: Option<u16>) -> Result<(&str, u16), AddressError> {
     let (host, port) = match text.strip_prefix('[') {
         Some(rest) => {

@@ -1,8 +1,9 @@
-//! Alarms that hardly ever ring: one slot each in a table of the thread, and one timer of the runtime for all of them.
+//! Timeouts that rarely expire: each has a slot in a thread-local table, and a single runtime timer serves all slots.
 //!
-//! A timer of the runtime for each request that waits costs a thousand instructions: it is made, entered into a wheel, taken out of it, and
-//! looks at the clock. Time-outs of origins are seconds and mostly alike, so a slot here is armed by one store, and the timer, which stands
-//! at what was once the next alarm, is moved when it fires. Between two time-outs nothing wakes an idle worker.
+//! A separate runtime timer for each waiting request costs about a thousand instructions: it is created, inserted into
+//! a timer wheel, removed from it, and reads the clock. Timeouts of origins are seconds long and mostly equal, so
+//! arming a slot is a single store. The runtime timer remains at the time that was once the earliest and is only moved
+//! when it fires. An idle worker is not woken between two timeouts.
 
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
@@ -14,23 +15,23 @@ use tokio::time::Instant;
 
 use crate::clock;
 
-/// The time of a slot that nobody has.
+/// Time of a free slot.
 const FREE: u64 = u64::MAX;
-/// How long the task waits at most, in milliseconds: any time fits into the timer.
+/// Maximum sleep of the task in milliseconds, so that any time fits into the timer.
 const LONGEST: u64 = 3_600_000;
 
 #[derive(Default)]
 struct Table {
     slots: Vec<Slot>,
     free: Vec<usize>,
-    /// When the task wakes next; none where there is no task.
+    /// Next wake-up time of the task; `None` if the task is not running.
     wakes: Option<u64>,
-    /// Wakes the task before that.
+    /// Waker to wake the task before that time.
     task: Option<Waker>,
 }
 
 struct Slot {
-    /// When it rings, by [`clock::now`].
+    /// Expiry time, in units of [`clock::now`].
     at: u64,
     waker: Option<Waker>,
 }
@@ -39,12 +40,12 @@ thread_local! {
     static TABLE: RefCell<Table> = RefCell::default();
 }
 
-/// A slot of this thread's table, armed.
+/// Armed slot of the table of this thread.
 #[derive(Debug)]
 pub(crate) struct Alarm(usize);
 
 impl Alarm {
-    /// Takes a slot that rings in so many milliseconds. Within a runtime alone, which is to stay on this thread.
+    /// Allocates a slot that expires in `ms` milliseconds. Must be called within a runtime that stays on this thread.
     pub(crate) fn new(ms: u64) -> Self {
         let slot = TABLE.with_borrow_mut(|table| {
             table.free.pop().unwrap_or_else(|| {
@@ -57,9 +58,9 @@ impl Alarm {
         alarm
     }
 
-    /// Rings in so many milliseconds from now, whatever was said before.
+    /// Sets the expiry to `ms` milliseconds from now and replaces the previous time.
     pub(crate) fn set(&self, ms: u64) {
-        // The clock may have begun its millisecond some time ago.
+        // The current millisecond of the clock may have started earlier, so one is added.
         let at = clock::now().saturating_add(ms).saturating_add(1).min(FREE - 1);
         let (starts, task) = TABLE.with_borrow_mut(|table| {
             table.slots[self.0].at = at;
@@ -79,7 +80,7 @@ impl Alarm {
         }
     }
 
-    /// Whether it rings. Wakes the task of `cx` when it does.
+    /// Returns ready if the alarm has expired, else registers the task of `cx` to be woken.
     pub(crate) fn poll(&self, cx: &Context<'_>) -> Poll<()> {
         let now = clock::now();
         let (polled, replaced) = TABLE.with_borrow_mut(|table| {
@@ -90,7 +91,7 @@ impl Alarm {
                 _ => (Poll::Pending, slot.waker.replace(cx.waker().clone())),
             }
         });
-        // With a waker a task may be dropped, which may have an alarm: the table is not borrowed any more.
+        // Dropping a waker can drop a task that owns an alarm, so the table must not be borrowed here.
         drop(replaced);
         polled
     }
@@ -108,7 +109,7 @@ impl Drop for Alarm {
 }
 
 impl Table {
-    /// Finds when the next alarm rings, and whom those wake that ring by now.
+    /// Updates the next wake-up time. Returns the wakers of the expired slots.
     fn walk(&mut self, now: u64) -> Vec<Waker> {
         let mut due = Vec::new();
         let mut next = FREE;
@@ -124,7 +125,7 @@ impl Table {
     }
 }
 
-/// The task is there. It may end with its runtime, whatever the table holds.
+/// Guard of the running task, which may be dropped with its runtime at any time.
 struct Ringing;
 
 impl Drop for Ringing {
@@ -138,7 +139,7 @@ impl Drop for Ringing {
     }
 }
 
-/// Rings what is due, until no slot is armed.
+/// Wakes the owners of expired slots until no slot is armed.
 async fn ring(_ringing: Ringing) {
     loop {
         next_is_due().await;
@@ -150,7 +151,7 @@ async fn ring(_ringing: Ringing) {
     }
 }
 
-/// Waits until the task is to wake, which may come to be earlier meanwhile.
+/// Sleeps until the next wake-up time, which may move to an earlier time meanwhile.
 async fn next_is_due() {
     let mut sleep = pin!(tokio::time::sleep(Duration::ZERO));
     let mut set_for = None;
@@ -200,7 +201,7 @@ mod tests {
         on_worker(async {
             let alarm = Alarm::new(60_000);
             assert!(poll_fn(|cx| Poll::Ready(alarm.poll(cx))).await.is_pending());
-            // The task sleeps by now, and for longer than that.
+            // By now, the task sleeps for a longer time than this alarm.
             tokio::task::yield_now().await;
             alarm.set(20);
             rings(&alarm).await;

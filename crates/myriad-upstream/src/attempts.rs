@@ -1,4 +1,4 @@
-//! What was tried for a request: the source of `$upstream_addr`, `$upstream_status` and their kin.
+//! Attempts of a request: the source of `$upstream_addr`, `$upstream_status` and related variables.
 
 use std::cell::{Cell, Ref, RefCell};
 use std::rc::Rc;
@@ -10,104 +10,106 @@ use crate::clock;
 use crate::peer::PeerState;
 use crate::peer_counts::Tried;
 
-/// One try of one peer. Times are milliseconds from the start of the try.
+/// Attempt with a single peer. Times are in milliseconds from the start of the attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attempt {
-    /// The peer, or the group's name where no peer was live (`$upstream_addr`).
+    /// Address of the peer, or the name of the group if no peer was available (`$upstream_addr`).
     pub address: Arc<str>,
-    /// The group that the peer is one of.
+    /// Name of the group that contains the peer.
     pub group: Arc<str>,
-    /// When it began, by the clock of this crate.
+    /// Start time, by the clock of this crate.
     began: u64,
-    /// The status of the response or of the failure, 0 while unknown (`$upstream_status`).
+    /// Status of the response or of the failure; 0 while unknown (`$upstream_status`).
     pub status: u16,
-    /// Time to a usable connection, `None` until then (`$upstream_connect_time`).
+    /// Time to a usable connection; `None` until then (`$upstream_connect_time`).
     pub connect_ms: Option<u64>,
-    /// Time to the response head, `None` until then (`$upstream_header_time`).
+    /// Time to the response head; `None` until then (`$upstream_header_time`).
     pub header_ms: Option<u64>,
-    /// Time to the end of the body, or to the failure; `None` until then (`$upstream_response_time`).
+    /// Time to the end of the body or to the failure; `None` until then (`$upstream_response_time`).
     pub response_ms: Option<u64>,
-    /// Bytes sent to the peer (`$upstream_bytes_sent`).
+    /// Number of bytes sent to the peer (`$upstream_bytes_sent`).
     pub bytes_sent: u64,
-    /// Bytes received from the peer, framing included (`$upstream_bytes_received`).
+    /// Number of bytes received from the peer, including framing (`$upstream_bytes_received`).
     pub bytes_received: u64,
-    /// Body bytes received (`$upstream_response_length`).
+    /// Number of body bytes received (`$upstream_response_length`).
     pub response_length: u64,
-    /// Whether the application reported a fatal error: its response may be incomplete, although it ended properly.
+    /// True if the application reported a fatal error: the response may be incomplete although it was terminated
+    /// properly.
     pub fatal: bool,
-    /// Whether the connection had served before.
+    /// True if the connection was reused.
     pub reused: bool,
-    /// Whether it is the first try of a request that an internal redirect sent to another group.
+    /// True for the first attempt after an internal redirect of the request to another group.
     pub elsewhere: bool,
-    /// The value of the `Set-Cookie` that tells the visitor which peer it was; none without `sticky cookie`.
+    /// Value of the `Set-Cookie` field that identifies the peer to the client; `None` without `sticky cookie`.
     pub set_cookie: Option<Vec<u8>>,
 }
 
 impl Attempt {
-    /// How long ago it began, milliseconds.
+    /// Returns the age of the attempt in milliseconds.
     pub fn age_ms(&self) -> u64 {
         clock::now().saturating_sub(self.began)
     }
 }
 
-/// The tries of one request in their order; clones share them, and they change while the body is read.
+/// Attempts of a request in order. Clones share them, and they change while the body is read.
 #[derive(Clone, Debug, Default)]
 pub struct Attempts(Rc<Tries>);
 
 #[derive(Debug, Default)]
 struct Tries {
-    /// Mostly there is but one.
+    /// Most requests have a single attempt.
     made: RefCell<SmallVec<[Attempt; 1]>>,
-    /// The next try is the first at another group.
+    /// Set if the next attempt is the first with another group.
     moves: Cell<bool>,
 }
 
 impl Attempts {
-    /// No tries yet.
+    /// Creates an empty list.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The tries so far. Do not hold it across an `await`: the exchange writes here.
+    /// Returns the attempts so far. Do not hold the guard across an `await`: the exchange writes to the list.
     pub fn get(&self) -> Ref<'_, [Attempt]> {
         Ref::map(self.0.made.borrow(), SmallVec::as_slice)
     }
 
-    /// Notes that a name could not be resolved, which is the try that there was.
+    /// Records a name that could not be resolved as an attempt.
     pub fn unresolved(&self, name: &str) {
         self.enter_group();
         let name: Arc<str> = name.into();
         self.begin(Arc::clone(&name), name).failed(502);
     }
 
-    /// Notes the cookie that tells the visitor which peer the last try was answered by.
+    /// Records the cookie that identifies the peer of the last attempt to the client.
     pub fn set_cookie(&self, value: Vec<u8>) {
         if let Some(last) = self.0.made.borrow_mut().last_mut() {
             last.set_cookie = Some(value);
         }
     }
 
-    /// Whether a request was sent, of those that are begun from now on.
+    /// Returns a handle that reports whether a request was sent in any attempt from now on.
     pub fn sent(&self) -> Sent {
         Sent { attempts: self.clone(), from: self.0.made.borrow().len() }
     }
 
-    /// Whether the application reported a fatal error during the last try. It is known for certain once the body has ended.
+    /// Returns whether the application reported a fatal error in the last attempt. The result is final once the body is
+    /// complete.
     pub fn ended_fatally(&self) -> bool {
         self.0.made.borrow().last().is_some_and(|attempt| attempt.fatal)
     }
 
-    /// The next try is the first at another group.
+    /// Marks the next attempt as the first with another group.
     pub(crate) fn enter_group(&self) {
         self.0.moves.set(!self.0.made.borrow().is_empty());
     }
 
-    /// Begins a try of a peer, or of a group that has none, in the group of that name.
+    /// Starts an attempt with a peer, or with a group without an available peer, in the group of that name.
     pub(crate) fn begin(&self, address: Arc<str>, group: Arc<str>) -> AttemptLog {
         self.begin_at(address, group, None)
     }
 
-    /// The same of a peer that counts what becomes of it.
+    /// Starts an attempt whose result `peer` counts.
     pub(crate) fn begin_at(
         &self,
         address: Arc<str>,
@@ -123,31 +125,31 @@ impl Attempts {
     }
 }
 
-/// Tells whether a request has reached a peer.
+/// Handle that reports whether a request has reached a peer.
 #[derive(Clone, Debug)]
 pub struct Sent {
     attempts: Attempts,
-    /// The tries before do not count.
+    /// Index of the first relevant attempt.
     from: usize,
 }
 
 impl Sent {
-    /// Whether a connection was made for it: from then on a peer may be working.
+    /// Returns whether a connection was established for the request, so that a peer may have started to process it.
     pub fn has_begun(&self) -> bool {
         let attempts = self.attempts.get();
         attempts.iter().skip(self.from).any(|attempt| attempt.connect_ms.is_some())
     }
 }
 
-/// Writes one try.
+/// Writer of a single attempt.
 #[derive(Debug)]
 pub(crate) struct AttemptLog {
     all: Attempts,
     index: usize,
     started: u64,
-    /// Who counts the try when it is over.
+    /// State that counts the attempt when it is over.
     peer: Option<Arc<PeerState>>,
-    /// The status of the head that came, 0 before.
+    /// Status of the received head; 0 before.
     answered: Cell<u16>,
 }
 
@@ -158,7 +160,7 @@ impl AttemptLog {
         }
     }
 
-    /// Milliseconds since the try began.
+    /// Returns the milliseconds since the start of the attempt.
     pub(crate) fn elapsed_ms(&self) -> u64 {
         clock::now() - self.started
     }
@@ -178,7 +180,7 @@ impl AttemptLog {
         self.update(|attempt, _| attempt.bytes_received += bytes as u64);
     }
 
-    /// The first byte of a peer came, where it has not come before.
+    /// Records the first byte of a peer, unless it is already recorded.
     pub(crate) fn first_byte(&self) {
         self.update(|attempt, elapsed| {
             attempt.header_ms.get_or_insert(elapsed);
@@ -197,7 +199,7 @@ impl AttemptLog {
         self.update(|attempt, _| attempt.response_length += bytes as u64);
     }
 
-    /// Notes that the application reported a fatal error.
+    /// Records a fatal error reported by the application.
     pub(crate) fn fatal(&self) {
         self.update(|attempt, _| attempt.fatal = true);
     }
@@ -209,7 +211,7 @@ impl AttemptLog {
         });
     }
 
-    /// Takes the try off the list, as if it had not been made.
+    /// Removes the attempt from the list, as if it had not been made.
     pub(crate) fn discard(&mut self) {
         let discarded = self.all.0.made.borrow_mut().pop();
         self.all.0.moves.set(discarded.is_some_and(|attempt| attempt.elsewhere));
@@ -218,7 +220,7 @@ impl AttemptLog {
 }
 
 impl Drop for AttemptLog {
-    /// The body was read to its end, or nobody wants more of it.
+    /// Records the end of the attempt: the body is complete or no longer needed.
     fn drop(&mut self) {
         self.update(|attempt, elapsed| {
             attempt.response_ms.get_or_insert(elapsed);

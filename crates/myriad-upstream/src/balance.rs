@@ -1,4 +1,4 @@
-//! Choosing among peers, with nginx's algorithms.
+//! Load balancing with nginx's algorithms.
 
 use myriad_conf::model::{Balance, Least};
 use std::hash::{BuildHasher, RandomState};
@@ -16,21 +16,21 @@ mod tests;
 
 use crate::crc32::crc32;
 
-/// How often a hash may hit an unusable peer before round robin takes over, as in nginx.
+/// Number of hashes with an unusable peer before the choice falls back to round robin, as in nginx.
 const MAX_REHASHES: u32 = 20;
 
-/// The running weights of smooth round robin.
+/// Current weights of smooth round robin.
 #[derive(Debug)]
 pub(crate) struct Weights {
     peers: Vec<Weight>,
-    /// The state of chance (splitmix64), seeded by the system.
+    /// State of the random number generator (splitmix64), seeded by the system.
     chance: u64,
 }
 
 #[derive(Debug)]
 struct Weight {
     current: i64,
-    /// Falls with each failure and recovers by one with each choice.
+    /// Effective weight: decreases with each failure and increases by one with each choice.
     effective: i64,
 }
 
@@ -40,12 +40,12 @@ impl Weights {
         Self { peers, chance: RandomState::new().hash_one(0) }
     }
 
-    /// Peers come and go: those that stay keep what is remembered of them.
+    /// Adapts to a new list of peers: remaining peers retain their state.
     pub(crate) fn follow(&mut self, before: &Peers, after: &Peers) {
         let mut next = Self::new(&after.configs).peers;
         for ((state, config), kept) in before.states.iter().zip(&before.configs).zip(self.peers.drain(..)) {
             let place = after.place(state.id);
-            // A weight that was changed counts at once.
+            // A changed weight takes effect immediately.
             if let Some(place) = place.filter(|place| after.configs[*place].weight == config.weight) {
                 next[place] = kept;
             }
@@ -53,7 +53,7 @@ impl Weights {
         self.peers = next;
     }
 
-    /// A failing peer gets a smaller share for a while.
+    /// Reduces the share of a failing peer for some time.
     pub(crate) fn failed(&mut self, index: usize, peer: &PeerConfig) {
         if peer.max_fails > 0 {
             let weight_now = &mut self.peers[index].effective;
@@ -63,7 +63,7 @@ impl Weights {
 }
 
 impl Weights {
-    /// A number below `bound`, which is more than 0; each as likely as the next but for one in 2^32.
+    /// Returns a random number below `bound`, which must be above 0; uniform except for a bias of 1 in 2^32.
     fn chance(&mut self, bound: i64) -> i64 {
         self.chance = self.chance.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.chance;
@@ -77,7 +77,7 @@ fn weight(peer: &PeerConfig) -> i64 {
     i64::from(peer.weight.max(1))
 }
 
-/// The peers that one request has tried, by the numbers of their states: the list may change meanwhile.
+/// Peers that a request has tried, identified by their states because the list of peers may change meanwhile.
 #[derive(Debug, Default)]
 pub(crate) struct Tried(SmallVec<[u64; 4]>);
 
@@ -90,13 +90,13 @@ impl Tried {
         self.0.contains(&peer.id)
     }
 
-    /// How many hashes may be made in all: as in nginx those that led to a peer which was tried are no misses.
+    /// Returns the total number of hashes; as in nginx, hashes that led to a tried peer do not count as misses.
     fn hashes(&self) -> u32 {
         MAX_REHASHES + 1 + u32::try_from(self.0.len()).unwrap_or(0)
     }
 }
 
-/// The group as it is when a choice is made.
+/// Group at the time of a choice.
 pub(crate) struct Choice<'a> {
     pub(crate) balance: Balance,
     pub(crate) peers: &'a Peers,
@@ -104,7 +104,7 @@ pub(crate) struct Choice<'a> {
 }
 
 impl Choice<'_> {
-    /// The peer for the next try; backups only when no other is usable.
+    /// Returns the peer for the next attempt; backups are used only if no other peer is usable.
     pub(crate) fn choose(
         &self,
         weights: &mut Weights,
@@ -116,7 +116,7 @@ impl Choice<'_> {
         }
         let hashed = match (self.balance, affinity) {
             (Balance::IpHash, Affinity::Client(address)) => self.by_client(tried, *address),
-            // A key that is empty tells nothing, so turns are taken.
+            // An empty key identifies nothing, so round robin is used.
             (Balance::Hash { consistent: false }, Affinity::Key(key)) if !key.is_empty() => {
                 self.by_key(tried, key)
             }
@@ -131,7 +131,8 @@ impl Choice<'_> {
             .or_else(|| self.balanced(weights, &self.usable(tried, true)))
     }
 
-    /// The peer that the request asks for (`sticky`): of several the one with least to do. It is nobody's turn that is taken.
+    /// Returns the peer that the request selects (`sticky`): of several, the peer with the fewest active requests. The
+    /// weights of round robin do not change.
     fn asked_for(&self, tried: &Tried, sid: Option<&[u8]>, backup: bool) -> Option<usize> {
         let sid = sid?;
         let named = self.peers.sids.iter().enumerate().filter(|(_, own)| own.as_bytes() == sid);
@@ -154,7 +155,7 @@ impl Choice<'_> {
         self.is_willing(index, tried) && !self.peers.states[index].is_full(&self.peers.configs[index])
     }
 
-    /// Whether a peer would be asked if it had less to do.
+    /// Returns whether a peer is eligible, ignoring its load.
     fn is_willing(&self, index: usize, tried: &Tried) -> bool {
         let (peer, state) = (&self.peers.configs[index], &self.peers.states[index]);
         !state.ordered.drains(peer) && self.is_alive(index, tried)
@@ -162,7 +163,7 @@ impl Choice<'_> {
 
     fn is_alive(&self, index: usize, tried: &Tried) -> bool {
         let (peer, state) = (&self.peers.configs[index], &self.peers.states[index]);
-        // A lone peer is never kept out: there is nobody else to ask.
+        // A single peer is never excluded because of failures: no alternative exists.
         let lone = self.peers.configs.len() == 1;
         !state.ordered.is_down(peer)
             && !state.health.is_out()
@@ -170,7 +171,7 @@ impl Choice<'_> {
             && (lone || !state.is_failing(peer, self.now))
     }
 
-    /// Whether waiting may help: of those that would be asked, one has only too much to do.
+    /// Returns whether waiting may help: at least one eligible peer is only overloaded.
     pub(crate) fn is_full(&self, tried: &Tried) -> bool {
         let peers = self.peers.configs.iter().enumerate();
         let mut willing = peers.filter(|(index, _)| self.is_willing(*index, tried));
@@ -198,7 +199,7 @@ impl Choice<'_> {
         self.round_robin(weights, &ties)
     }
 
-    /// Whether one peer has less of something than another, for the weights of both.
+    /// Returns whether peer `a` has less load than peer `b`, relative to their weights.
     fn is_less(&self, least: Least, a: usize, b: usize) -> bool {
         let load = |index: usize| {
             let (state, config) = (&self.peers.states[index], &self.peers.configs[index]);
@@ -212,7 +213,7 @@ impl Choice<'_> {
         load(a) * weight(b) < load(b) * weight(a)
     }
 
-    /// By how much the weight of a peer counts now, next to the others of its group (`slow_start`).
+    /// Returns the current weight factor of a peer relative to the others of its group (`slow_start`).
     fn share(&self, index: usize) -> i64 {
         if !self.peers.start_slowly {
             return 1;
@@ -220,7 +221,8 @@ impl Choice<'_> {
         i64::from(self.peers.states[index].share(&self.peers.configs[index], self.now))
     }
 
-    /// Each peer gains its effective weight; the one that has the most is chosen and pays the sum of all.
+    /// Adds the effective weight of each peer to its current weight, chooses the highest, and subtracts the sum of all
+    /// from it.
     fn round_robin(&self, weights: &mut Weights, usable: &[usize]) -> Option<usize> {
         let mut total = 0;
         let mut best = None;
@@ -242,7 +244,7 @@ impl Choice<'_> {
         Some(index)
     }
 
-    /// nginx's `ip_hash`: each rehash goes on from the last value.
+    /// Implements nginx's `ip_hash`: each rehash continues from the last value.
     fn by_client(&self, tried: &Tried, address: IpAddr) -> Option<usize> {
         let octets: SmallVec<[u8; 16]> = match address {
             IpAddr::V4(address) => address.octets()[..3].into(),
@@ -255,7 +257,7 @@ impl Choice<'_> {
         })
     }
 
-    /// nginx's `hash` without `consistent`: each rehash puts its number before the key.
+    /// Implements nginx's `hash` without `consistent`: each rehash prepends its number to the key.
     fn by_key(&self, tried: &Tried, key: &[u8]) -> Option<usize> {
         let mut hash = 0_u32;
         (0..tried.hashes()).find_map(|rehash| {
@@ -265,7 +267,7 @@ impl Choice<'_> {
         })
     }
 
-    /// The server whose point follows the key's, and of its addresses the one whose turn it is.
+    /// Returns the server whose point follows that of the key, and round robin between its addresses.
     fn on_ring(&self, weights: &mut Weights, tried: &Tried, key: &[u8]) -> Option<usize> {
         let ring = self.peers.ring.as_ref().filter(|_| !key.is_empty())?;
         let start = ring.find(key);
@@ -281,7 +283,7 @@ impl Choice<'_> {
         })
     }
 
-    /// A usable peer by chance; none where chance hits too many that are not.
+    /// Returns a random usable peer; `None` if too many random choices hit unusable peers.
     fn by_chance(&self, weights: &mut Weights, tried: &Tried) -> Option<usize> {
         let total = self.total_weight();
         if total == 0 {
@@ -301,12 +303,12 @@ impl Choice<'_> {
         Some(if self.is_less(least, first, second) { first } else { second })
     }
 
-    /// The sum of the weights of all peers but backups.
+    /// Returns the sum of the weights of all peers except backups.
     fn total_weight(&self) -> i64 {
         self.peers.configs.iter().filter(|peer| !peer.backup).map(weight).sum()
     }
 
-    /// The peer at a point of the weights laid end to end; backups have none.
+    /// Returns the peer at a position of the concatenated weights; backups have no position.
     fn at_weight(&self, hash: u32) -> Option<usize> {
         let peers = || self.peers.configs.iter().enumerate().filter(|(_, peer)| !peer.backup);
         let mut point = i64::from(hash).checked_rem(self.total_weight())?;

@@ -1,4 +1,4 @@
-//! A response body, read from the origin as it is pulled.
+//! Response body, read from the origin on demand.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -11,30 +11,30 @@ use crate::error::{OriginError, Phase};
 use crate::link::Link;
 use crate::pieces::Pieces;
 
-/// Takes a protocol's framing off a body.
+/// Decoder that removes the framing of a protocol from a body.
 pub(crate) trait Demux: Unpin {
-    /// Moves what is body in the link's input to `out`; `true` when the body is complete.
+    /// Moves body data from the input of the link to `out`. Returns `true` if the body is complete.
     fn advance(&mut self, link: &mut Link, out: &mut Pieces) -> Result<bool, OriginError>;
 
-    /// Whether the end of the stream, now, completes the body.
+    /// Returns whether the end of the stream at this point completes the body.
     fn ends_at_close(&self) -> bool;
 
-    /// Whether the connection is at the start of another exchange once the body is complete.
+    /// Returns whether the connection is ready for another exchange once the body is complete.
     fn is_clean(&self) -> bool;
 
-    /// Body bytes that are still to come out of [`Demux::advance`], where known.
+    /// Returns the number of body bytes that [`Demux::advance`] has not returned yet, if known.
     fn left(&self) -> Option<u64>;
 }
 
-//   Open ──▶ Complete     the origin ended the body
-//     └────▶ Failed       it broke off: reported once all that came before is pulled
+//   Open ──▶ Complete     the origin completed the body
+//     └────▶ Failed       the body was aborted: reported after all earlier data
 enum State {
     Open(Box<Link>),
     Complete,
     Failed(BodyError),
 }
 
-/// A body behind a [`Demux`]. Of what was read, at most one buffer waits to be pulled.
+/// Body decoded by a [`Demux`]. At most one buffer of data that was read waits for the consumer.
 pub(crate) struct OriginBody<D> {
     state: State,
     demux: D,
@@ -42,8 +42,10 @@ pub(crate) struct OriginBody<D> {
 }
 
 impl<D: Demux> OriginBody<D> {
-    /// A body that begins with `first`. What has arrived already is taken in at once, so that the length of a short
-    /// response is known, and its connection free, before anybody pulls.
+    /// Creates a body that begins with `first`.
+    ///
+    /// Data that has already arrived is decoded immediately. The length of a short response is therefore known, and its
+    /// connection is released, before the body is read.
     pub(crate) fn new(link: Box<Link>, demux: D, first: Pieces) -> Self {
         let mut body = Self { state: State::Open(link), demux, queue: first };
         body.advance();

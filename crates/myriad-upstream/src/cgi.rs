@@ -1,5 +1,7 @@
-//! The client of SCGI and uwsgi: a request is an environment and a body, the answer a CGI head (RFC 3875 section 6) or an HTTP
-//! one, and what follows it up to the end of the connection, which serves once.
+//! Client of SCGI and uwsgi.
+//!
+//! A request consists of an environment and a body. The response consists of a CGI head (RFC 3875 section 6) or an HTTP
+//! head, and a body up to the end of the connection. Each connection serves a single request.
 
 use std::future::poll_fn;
 
@@ -13,13 +15,13 @@ use crate::error::{ErrorKind, OriginError, Phase};
 use crate::link::Link;
 use crate::pieces::Pieces;
 
-/// A response up to its body.
+/// Response before its body.
 pub(crate) struct Answer {
     pub(crate) head: ResponseHead,
     pub(crate) demux: Cgi,
 }
 
-/// Reads the response head; what was read beyond it stays in the link's input.
+/// Reads the response head; bytes after it remain in the input of the link.
 pub(crate) async fn read_head(
     link: &mut Link,
     method: Method,
@@ -37,7 +39,7 @@ pub(crate) async fn read_head(
 }
 
 fn begin_body(mut head: ResponseHead, method: Method) -> Result<Answer, OriginError> {
-    // The end of the connection frames the body; a script that says otherwise would only confuse the client.
+    // The end of the connection frames the body; a `Transfer-Encoding` of the script would only confuse the client.
     head.fields.remove_known(Known::TransferEncoding);
     let framing = response_framing(&head, method)
         .map_err(|error| OriginError::invalid(Phase::ReadingHead, format!("upstream sent {error}")))?;
@@ -49,7 +51,7 @@ fn begin_body(mut head: ResponseHead, method: Method) -> Result<Answer, OriginEr
     Ok(Answer { head, demux: Cgi { left, has_body: framing != ResponseFraming::None } })
 }
 
-/// What is wrong with a head.
+/// Converts a parse error of a head.
 pub(crate) fn invalid_head(error: HeadError) -> OriginError {
     let kind = match error {
         HeadError::TooBig => ErrorKind::TooLargeHead,
@@ -58,7 +60,7 @@ pub(crate) fn invalid_head(error: HeadError) -> OriginError {
     OriginError::new(kind, Phase::ReadingHead, error.to_string())
 }
 
-/// The body up to `Content-Length` where the origin sent one, else up to the end of the connection.
+/// Body up to `Content-Length`, or up to the end of the connection if the origin sent no length.
 pub(crate) struct Cgi {
     left: Option<u64>,
     has_body: bool,

@@ -1,4 +1,4 @@
-//! Servers of a group as administrators see and change them.
+//! Servers of a group, as administrators view and change them.
 
 use std::sync::Arc;
 
@@ -7,15 +7,16 @@ use crate::edited::EditError;
 use crate::peer::PeerState;
 use crate::servers::{GroupServer, ServerError};
 
-/// Longest route, bytes: as long as what stands for a server without one, the digits of a MD5.
+/// Maximum length of a route in bytes: the length of the hexadecimal MD5 that identifies a server without a route.
 const LONGEST_ROUTE: usize = 32;
 
-/// What an administrator says of a server; what is none stays as it is, or as nginx's defaults have it. Times in milliseconds.
+/// Change of a server by an administrator. `None` leaves a parameter unchanged, or uses nginx's default for a new
+/// server. Times are in milliseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerChange {
-    /// Its address or name, with or without a port.
+    /// Address or name, with or without a port.
     pub server: Option<String>,
-    /// `service=`; only for a server that is added.
+    /// `service=`; only for a new server.
     pub service: Option<String>,
     /// `weight=`, at least 1.
     pub weight: Option<u32>,
@@ -29,7 +30,7 @@ pub struct ServerChange {
     pub slow_start_ms: Option<u64>,
     /// `route=`; empty for none.
     pub route: Option<String>,
-    /// `backup`; only for a server that is added.
+    /// `backup`; only for a new server.
     pub backup: Option<bool>,
     /// `down`.
     pub down: Option<bool>,
@@ -38,7 +39,7 @@ pub struct ServerChange {
 }
 
 impl ServerChange {
-    /// Says it of a peer.
+    /// Applies the change to a peer.
     pub(crate) fn apply(&self, peer: &mut PeerConfig) {
         fn put<T: Clone>(place: &mut T, said: Option<&T>) {
             if let Some(said) = said {
@@ -59,18 +60,18 @@ impl ServerChange {
     }
 }
 
-/// Whether a text may be a route: it stands in a cookie.
+/// Returns whether a text is a valid route, which is used in a cookie.
 pub(crate) fn is_route(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_graphic() && !b";,\"\\#{}".contains(&byte);
     text.len() <= LONGEST_ROUTE && text.bytes().all(is_plain)
 }
 
-/// A server of a group as it is configured now. Times in milliseconds.
+/// Current configuration of a server of a group. Times are in milliseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerSnapshot {
-    /// Its number in the group, never given twice while the process runs.
+    /// Identifier in the group, never reused while the process runs.
     pub id: u64,
-    /// Its address or name.
+    /// Address or name.
     pub server: String,
     /// `service=`.
     pub service: Option<String>,
@@ -88,11 +89,11 @@ pub struct ServerSnapshot {
     pub route: Option<String>,
     /// `backup`.
     pub backup: bool,
-    /// Whether it gets no requests, by the configuration or an administrator's order.
+    /// True if the server gets no requests, according to the configuration or an order of an administrator.
     pub down: bool,
-    /// Whether it gets only requests that ask for it.
+    /// True if the server gets only requests that select it.
     pub drain: bool,
-    /// The number of the server that it is an address of, and the name of that one; none for a server of the configuration.
+    /// Identifier and name of the server whose name resolved to this address; `None` for a server of the configuration.
     pub parent: Option<(u64, String)>,
 }
 
@@ -116,7 +117,7 @@ impl ServerSnapshot {
         }
     }
 
-    /// A peer that the name of a server stands for.
+    /// Returns the snapshot of a peer whose address a server name resolved to.
     pub(crate) fn of_peer(
         (id, parent): (u64, u64),
         peer: &PeerConfig,

@@ -1,4 +1,4 @@
-//! Checks of the peers of a group that run beside requests, each peer by itself, in tasks of one worker.
+//! Active health checks of the peers of a group, in separate tasks for each peer on one worker.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -23,38 +23,38 @@ use crate::request::{OriginRequest, Protocol};
 use crate::response::OriginResponse;
 use crate::roster::Roster;
 
-/// How often new peers are looked for, of names that stand for others than before.
+/// Interval between searches for new peers, which appear when a name resolves to other addresses.
 const LOOKING: Duration = Duration::from_secs(1);
 
-/// Is told of each peer that has become unhealthy, or healthy (`true`), for the error log.
+/// Callback for the error log, called for each peer that becomes unhealthy, or healthy (`true`).
 pub type TellHealth = Rc<dyn Fn(bool, &str)>;
 
-/// What asks a peer whether it is well.
+/// Health probe of a peer.
 pub trait Probe {
-    /// Asks it once. The future has to end by itself.
+    /// Probes the peer once. The future must complete without external cancellation.
     fn ask<'a>(&'a self, peer: &'a Probed) -> Pin<Box<dyn Future<Output = Finding> + 'a>>;
 }
 
-/// What a probe has found.
+/// Result of a probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding {
-    /// The peer is well.
+    /// The peer is healthy.
     Passed,
-    /// It is not, for this reason.
+    /// The peer is unhealthy, for this reason.
     Failed(String),
-    /// Nobody knows: this server had no connection to ask it by.
+    /// The state is unknown: this server had no free connection for the probe.
     Unknown,
-    /// The configuration that asked is gone.
+    /// The configuration of the check is no longer in use.
     Over,
 }
 
 impl Finding {
-    /// What a judgment of an answer comes to; the error is why the peer is not well.
+    /// Converts the evaluation of a response; the error is the reason why the peer is unhealthy.
     pub fn of_verdict(verdict: Result<(), String>) -> Self {
         verdict.map_or_else(Self::Failed, |()| Self::Passed)
     }
 
-    /// A peer that could not be asked, or has not answered.
+    /// Converts the error of a probe that could not be sent or was not answered.
     pub fn of_error(error: &OriginError) -> Self {
         match error.kind() {
             crate::error::ErrorKind::NoConnection => Self::Unknown,
@@ -63,7 +63,7 @@ impl Finding {
     }
 }
 
-/// A peer that is checked, with the address that is asked.
+/// Peer with its address for health checks.
 #[derive(Debug)]
 pub struct Probed(Chosen);
 
@@ -78,18 +78,18 @@ impl Probed {
         Self(Chosen::of(Arc::new(Peers { configs, shown, states, ..Peers::default() })))
     }
 
-    /// Where it is asked.
+    /// Returns the address for health checks.
     pub fn address(&self) -> &Address {
         &self.config().address
     }
 
-    /// Idle FastCGI connections to it, each of which keeps a child of php-fpm.
+    /// Returns the number of idle FastCGI connections to the peer; each occupies a php-fpm child.
     pub fn idle_fastcgi(&self) -> usize {
         let state = self.0.state();
         state.fastcgi.count((state.id, 0))
     }
 
-    /// Keeps what its pool has said of itself, for [`crate::PeerSnapshot`]; none where it has said nothing of late.
+    /// Stores the status of the php-fpm pool for [`crate::PeerSnapshot`]; `None` if no recent status is available.
     pub fn note_pool(&self, status: Option<PoolStatus>) {
         self.0.state().note_pool(status);
     }
@@ -100,14 +100,16 @@ impl Probed {
 }
 
 impl Group {
-    /// Says how the peers are checked from now on, also those that come later; none where nobody checks them. Every worker says so when
-    /// its configuration begins; whoever is told `true` runs the checks for all.
+    /// Sets the checks of all current and future peers; empty if the peers are not checked.
+    ///
+    /// Every worker calls this when its configuration starts. The worker that gets `true` must run the checks for all
+    /// workers.
     pub fn begin_checks(&self, rules: &[CheckRules]) -> bool {
         self.roster.begin_checks(rules)
     }
 
-    /// Runs one of the checks from now on, in tasks of this worker's runtime that end with the group, or when a newer configuration
-    /// checks its peers.
+    /// Starts a check in tasks of the runtime of this worker. The tasks stop when the group is dropped or when a newer
+    /// configuration checks its peers.
     pub fn check(&self, rules: CheckRules, probe: Rc<dyn Probe>, tell: &TellHealth) {
         let checker = Checker {
             roster: Arc::downgrade(&self.roster),
@@ -119,15 +121,17 @@ impl Group {
         tokio::task::spawn_local(Rc::new(checker).run());
     }
 
-    /// The peers that are in service now, to be asked beside requests.
+    /// Returns the peers that are currently in service, for separate queries.
     pub fn probed(&self) -> Vec<Probed> {
         let peers = self.roster.peers();
         let in_service = |index: &usize| !peers.states[*index].ordered.is_down(&peers.configs[*index]);
         (0..peers.states.len()).filter(in_service).map(|index| Probed::new(&peers, index, None)).collect()
     }
 
-    /// Sends a request to that peer, and to no other. It counts as none of the peer's requests, and comes over a connection of `pool`,
-    /// which should be no visitor's: the port may be another one.
+    /// Sends a request to `peer` only.
+    ///
+    /// The request is not counted as a request of the peer. `pool` should be separate from the pool for client
+    /// requests, because the port may differ.
     pub async fn probe(
         &self,
         peer: &Probed,
@@ -141,18 +145,18 @@ impl Group {
     }
 }
 
-/// One check of a group.
+/// Running health check of a group.
 struct Checker {
     roster: Weak<Roster>,
     rules: CheckRules,
     probe: Rc<dyn Probe>,
     tell: TellHealth,
-    /// The peers that have a task, by their states' numbers.
+    /// Identifiers of the peer states that have a task.
     checked: RefCell<HashSet<u64>>,
 }
 
 impl Checker {
-    /// Gives each peer a task, now and when peers come.
+    /// Starts a task for each current and future peer.
     async fn run(self: Rc<Self>) {
         while let Some(roster) = self.roster.upgrade() {
             let peers = roster.peers();
@@ -173,10 +177,10 @@ impl Checker {
         }
     }
 
-    /// Checks a peer for as long as the group has it.
+    /// Checks a peer while it is in the group.
     async fn follow(&self, id: u64) {
         while let Some(peer) = self.peer(id) {
-            // What is out of service is not asked.
+            // Peers out of service are not probed.
             if !peer.0.state().ordered.is_down(peer.config()) {
                 let finding = self.probe.ask(&peer).await;
                 if !self.note(&peer, finding) {
@@ -191,14 +195,14 @@ impl Checker {
         }
     }
 
-    /// The peer of that number; none once it has gone.
+    /// Returns the peer with this identifier; `None` if it has been removed.
     fn peer(&self, id: u64) -> Option<Probed> {
         let peers = self.roster.upgrade()?.peers();
         let index = peers.place(id)?;
         Some(Probed::new(&peers, index, self.rules.port))
     }
 
-    /// Notes what was found, and tells a change; false where this check counts no more.
+    /// Records a result and reports a change. Returns false if this check is no longer valid.
     fn note(&self, peer: &Probed, finding: Finding) -> bool {
         let Some(roster) = self.roster.upgrade() else { return false };
         let why = match finding {

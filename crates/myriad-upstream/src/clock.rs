@@ -1,36 +1,37 @@
-//! Milliseconds that never go back, shared by all workers of the process.
+//! Monotonic clock in milliseconds, shared by all workers of the process.
 //!
-//! A request to an origin asks for the time some twenty times, mostly within microseconds. So a worker's thread, which says when it has slept
-//! ([`woken`]), asks the kernel once and believes it until it sleeps again, as nginx does; and for no more than a few questions, should it never sleep.
+//! A request to an origin reads the time about twenty times, mostly within microseconds. The thread of a worker
+//! therefore caches the time until it has slept, which it reports with [`woken`], as nginx does. The cache is limited
+//! to a few reads, in case the thread never sleeps.
 
 use std::cell::Cell;
 use std::sync::LazyLock;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// Questions that one look at the clock answers.
+/// Number of reads per access to the system clock.
 const QUESTIONS: u32 = 32;
 
 static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 
-/// What a thread knows of the time.
+/// Cached time of a thread.
 #[derive(Clone, Copy)]
 struct Known {
-    /// Whether it says when it has slept.
+    /// True if the thread calls [`woken`].
     sleeps: bool,
-    /// What the clock said.
+    /// Cached time in milliseconds.
     ms: u64,
-    /// Questions for which that still holds.
+    /// Number of reads for which the cache remains valid.
     left: u32,
 }
 
 thread_local! {
-    /// How often the thread has slept; 0 where it does not say so.
+    /// Number of times the thread has slept; 0 if it does not call [`woken`].
     static SLEPT: Cell<u64> = const { Cell::new(0) };
     static KNOWN: Cell<Known> = const { Cell::new(Known { sleeps: false, ms: 0, left: 0 }) };
 }
 
-/// Milliseconds since the process first asked, plus one hour: far enough from 0 that "never" is in the past. Threads may be a few
-/// milliseconds apart.
+/// Returns the milliseconds since the first call in the process, plus one hour, so that 0 can mean "never" and is in
+/// the past. Threads may differ by a few milliseconds.
 pub(crate) fn now() -> u64 {
     let known = KNOWN.get();
     if known.left > 0 {
@@ -44,18 +45,20 @@ pub(crate) fn now() -> u64 {
     ms
 }
 
-/// A moment of [`now`] in milliseconds since the Unix epoch.
+/// Converts a time of [`now`] to milliseconds since the Unix epoch.
 pub(crate) fn epoch_ms(moment: u64) -> u64 {
     let epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64;
     epoch.saturating_sub(now().saturating_sub(moment))
 }
 
-/// How often this thread has slept, 0 where it does not say so: between two answers that differ, its runtime has learnt what came on sockets.
+/// Returns the number of times this thread has slept; 0 if it does not call [`woken`]. Between two different values,
+/// the runtime has polled all sockets.
 pub(crate) fn slept() -> u64 {
     SLEPT.get()
 }
 
-/// The thread has slept: what it knew of the time is over. Whoever calls this once calls it whenever the thread has slept.
+/// Reports that the thread has slept, and invalidates its cached time. A thread that calls this once must call it after
+/// every sleep.
 pub fn woken() {
     SLEPT.set(SLEPT.get() + 1);
     KNOWN.set(Known { sleeps: true, ms: 0, left: 0 });

@@ -1,4 +1,4 @@
-//! How a group is configured: its peers, how one is chosen, how connections are kept, how long requests wait.
+//! Configuration of a group: peers, balancing, connection reuse and queueing.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -13,56 +13,58 @@ use myriad_conf::model::{Balance, UpstreamAddress, UpstreamConf, UpstreamQueue, 
 use myriad_conf::registry::Registry;
 use myriad_conf::{Diagnostic, Span};
 
-/// The configuration of a [`crate::Group`].
+/// Configuration of a [`crate::Group`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupConfig {
-    /// The name: of the `upstream` block, or the address where there is none. Health is kept under it.
+    /// Name of the `upstream` block, or the address if no block exists. Health is stored under this name.
     pub name: String,
-    /// The peers in the order of the file.
+    /// Peers in the order of the configuration.
     pub peers: Vec<PeerConfig>,
-    /// How to choose among them.
+    /// Balancing algorithm.
     pub balance: Balance,
-    /// How to keep connections.
+    /// Reuse of connections.
     pub keepalive: KeepAlive,
-    /// The queue in which requests wait for a peer (`queue`); `None` answers at once that there is none.
+    /// Queue for requests that wait for a peer (`queue`); `None` rejects them immediately.
     pub queue: Option<UpstreamQueue>,
-    /// Whether requests may ask for a peer (`sticky`).
+    /// True if requests can select a peer (`sticky`).
     pub sticky: bool,
-    /// The servers whose names are looked up while the group runs (`resolve`); `None` for none.
+    /// Servers whose names are resolved at run time (`resolve`); `None` if no server has it.
     pub names: Option<NamedServers>,
-    /// What lets administrators add and remove servers while the group runs (`zone`); `None` for none.
+    /// Zone that allows administrators to add and remove servers at run time (`zone`); `None` without it.
     pub zone: Option<GroupZone>,
 }
 
-/// What a group has with `zone`.
+/// Parameters of a group with `zone`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupZone {
-    /// The name of the zone.
+    /// Name of the zone.
     pub name: String,
-    /// What names of servers are looked up by that an administrator adds, with the longest wait in milliseconds; `None` where the
+    /// Resolver for the names of servers that an administrator adds, with the timeout in milliseconds; `None` if the
     /// configuration has no `resolver`.
     pub resolver: Option<(Arc<ResolverConfig>, u64)>,
-    /// The file that has the servers in the place of the configuration (`state`).
+    /// File with the servers, used instead of those in the configuration (`state`).
     pub state: Option<PathBuf>,
-    /// The port of servers that are added without one; `None` where they must say it.
+    /// Port of added servers without a port; `None` if a port is required.
     pub default_port: Option<u16>,
 }
 
-/// Servers whose names stand for peers that come and go.
+/// Servers with names that resolve to a changing list of peers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedServers {
-    /// The servers; at least one.
+    /// Servers; at least one.
     pub servers: Vec<NamedServer>,
-    /// The name servers (`resolver`).
+    /// Name servers (`resolver`).
     pub resolver: Arc<ResolverConfig>,
-    /// Longest wait for an answer, milliseconds (`resolver_timeout`).
+    /// Timeout of a query in milliseconds (`resolver_timeout`).
     pub timeout_ms: u64,
 }
 
 impl GroupConfig {
-    /// The group of an `upstream` block; `http_idle` is how many HTTP connections to a peer a worker keeps where the block does not
-    /// say, `resolver` looks up the names that `resolve` says it of, with the longest wait for it in milliseconds. All other names are
-    /// looked up now, which blocks; those without an address are reported. Relative paths start from `prefix`.
+    /// Converts an `upstream` block.
+    ///
+    /// `http_idle` is the default number of idle HTTP connections to a peer for each worker. `resolver` resolves the
+    /// names with `resolve` and includes the timeout in milliseconds. All other names are resolved now, which blocks;
+    /// names without an address are reported in `errors`. Relative paths start at `prefix`.
     pub fn of(
         upstream: &UpstreamConf,
         http_idle: usize,
@@ -107,7 +109,7 @@ impl GroupConfig {
         }
     }
 
-    /// A group of one peer, named after its address: what `fastcgi_pass ADDRESS` means.
+    /// Creates a group with a single peer, named after its address, for `fastcgi_pass ADDRESS`.
     pub fn single(address: Address) -> Self {
         Self {
             name: address.to_string(),
@@ -135,7 +137,7 @@ fn zone(
     })
 }
 
-/// The servers of a `state` file; none where there is no file yet.
+/// Reads the servers of a `state` file; empty if the file does not exist yet.
 fn state(zone: &GroupZone, upstream: &UpstreamConf, errors: &mut Vec<Diagnostic>) -> Vec<GroupServer> {
     let Some(path) = &zone.state else { return Vec::new() };
     let read = match std::fs::read_to_string(path) {
@@ -167,12 +169,12 @@ fn peer(server: &UpstreamServer, address: Address) -> PeerConfig {
     }
 }
 
-/// The server, if its name is to be looked up while the group runs; as in nginx an address with `resolve` is an address.
+/// Returns the server if its name is resolved at run time. As in nginx, `resolve` has no effect on an address.
 fn named_server(server: &UpstreamServer, errors: &mut Vec<Diagnostic>) -> Option<NamedServer> {
     let (true, UpstreamAddress::Host(host, port)) = (server.resolve, &server.address) else { return None };
     let mut host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
     if let Some(service) = &server.service {
-        // A name without a dot is one of RFC 2782, over TCP as in nginx.
+        // A service without a dot is a name of RFC 2782, over TCP as in nginx.
         let prefix = if service.contains('.') { service.clone() } else { format!("_{service}._tcp") };
         host = format!("{}.{host}", prefix.to_ascii_lowercase());
     }
@@ -180,7 +182,7 @@ fn named_server(server: &UpstreamServer, errors: &mut Vec<Diagnostic>) -> Option
         let message = format!("\"{host}\" in upstream \"{}\" is no name to look up", server.name.lossy());
         errors.push(Diagnostic::error(server.name.span, message));
     }
-    // No address yet: each peer gets its own.
+    // Placeholder: each peer gets its own address.
     let nowhere = Address::Unix(std::path::PathBuf::new());
     let is_service = server.service.is_some();
     Some(NamedServer { host, is_service, port: *port, peer: peer(server, nowhere) })
@@ -218,30 +220,30 @@ fn addresses(server: &UpstreamServer) -> Result<Vec<Address>, AddressError> {
     }
 }
 
-/// How idle connections are kept (`keepalive` and its kin).
+/// Parameters of connection reuse (`keepalive` and related directives).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeepAlive {
-    /// Most idle FastCGI connections to a peer, 0 for none (`keepalive`): for the whole process, so give at most half
-    /// of php-fpm's children.
+    /// Maximum number of idle FastCGI connections to a peer, 0 for none (`keepalive`). The limit applies to the whole
+    /// process, so it should be at most half of php-fpm's children.
     pub connections: usize,
-    /// Most idle HTTP connections to a peer for each worker, 0 for none (`keepalive`).
+    /// Maximum number of idle HTTP connections to a peer for each worker, 0 for none (`keepalive`).
     pub http: usize,
-    /// Most requests over one connection (`keepalive_requests`).
+    /// Maximum number of requests per connection (`keepalive_requests`).
     pub requests: u32,
-    /// Longest life of a connection in milliseconds (`keepalive_time`).
+    /// Maximum lifetime of a connection in milliseconds (`keepalive_time`).
     pub time_ms: u64,
-    /// Longest idleness in milliseconds (`keepalive_timeout`).
+    /// Maximum idle time in milliseconds (`keepalive_timeout`).
     pub timeout_ms: u64,
-    /// Longest idleness of a FastCGI connection in milliseconds, where that is shorter: it holds a php-fpm child that
-    /// serves nobody meanwhile.
+    /// Maximum idle time of a FastCGI connection in milliseconds, if shorter: the connection occupies a php-fpm child
+    /// that cannot serve other requests meanwhile.
     pub fastcgi_timeout_ms: u64,
-    /// Whether nobody has said that connections are kept, so that one of HTTP/2 is asked once whether the origin reads on after its
-    /// first answer.
+    /// True if connection reuse is not configured explicitly. A connection of HTTP/2 is then probed once, to detect
+    /// whether the origin still reads after its first response.
     pub is_tried: bool,
 }
 
 impl Default for KeepAlive {
-    /// Off, with the bounds of an `upstream` that says nothing; a second over FastCGI.
+    /// Returns disabled reuse, with the limits of an `upstream` block without parameters and one second for FastCGI.
     fn default() -> Self {
         let bare = UpstreamConf::bare(Registry::language(), String::new(), Span::default());
         Self {

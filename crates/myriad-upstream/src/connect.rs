@@ -1,4 +1,4 @@
-//! Making a connection.
+//! Connection establishment.
 
 use std::io;
 use std::net::SocketAddr;
@@ -12,10 +12,11 @@ use crate::shortage::with_descriptor;
 use crate::stream::Stream;
 use crate::unix::UnixSocket;
 
-/// How long to wait before a full unix socket is tried again, at first and at most.
+/// Initial and maximum delay before a retry of a unix socket with a full backlog.
 const FULL_BACKLOG_WAIT: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(50));
 
-/// Connects within `timeout_ms`. `make_descriptors` has others give way where the process has no descriptor left.
+/// Connects within `timeout_ms`. If the process is out of descriptors, `make_descriptors` makes other users release
+/// some.
 pub(crate) async fn connect(
     address: &Address,
     bind: Option<SocketAddr>,
@@ -44,8 +45,9 @@ async fn open(address: &Address, bind: Option<SocketAddr>) -> io::Result<Stream>
             let (mut wait, longest) = FULL_BACKLOG_WAIT;
             loop {
                 match UnixSocket::connect(path) {
-                    // The listener's backlog is full. TCP would queue; a unix socket says EAGAIN at once, which nginx
-                    // makes a 502 of: waiting up to the connect time-out rides out the burst instead.
+                    // The backlog of the listener is full. TCP would queue the connection, but a unix socket returns
+                    // EAGAIN immediately, which nginx turns into a 502. Retrying within the connect timeout survives
+                    // short bursts.
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => tokio::time::sleep(wait).await,
                     result => return result.map(Stream::Unix),
                 }
@@ -55,16 +57,16 @@ async fn open(address: &Address, bind: Option<SocketAddr>) -> io::Result<Stream>
     }
 }
 
-/// Connects from an address of this machine.
+/// Connects from a local address.
 async fn from(bind: SocketAddr, address: SocketAddr) -> io::Result<TcpStream> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    // A port that is named is used again and again.
+    // An explicit port is reused for every connection.
     socket.set_reuseaddr(bind.port() != 0)?;
     socket.bind(bind)?;
     socket.connect(address).await
 }
 
-/// nginx names the socket where `connect()` fails at once, as it does for a unix socket.
+/// Returns the error. As in nginx, the text contains the socket if `connect()` fails immediately, as for unix sockets.
 fn failure(address: &Address, error: &io::Error) -> OriginError {
     let what = match address {
         Address::Unix(_) => format!("connect() to {address} failed ({})", describe(error)),

@@ -1,4 +1,4 @@
-//! How many connections to origins a worker has at once.
+//! Limit on the connections of a worker to origins.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -10,23 +10,22 @@ use crate::error::{ErrorKind, OriginError, Phase};
 use crate::line::Line;
 use crate::timer;
 
-/// What a kept connection may be used for again: requests to that peer, by that TLS ([`crate::OriginTls::identity`], 0 for
-/// none).
+/// Key of idle connections: the peer and the TLS identity ([`crate::OriginTls::identity`], 0 without TLS).
 pub(crate) type PoolKey = (u64, u64);
 
-/// What connections to origins take of a worker.
+/// Resources of a worker that connections to origins use.
 pub trait Seating {
-    /// A connection out of all that the worker may have (`worker_connections`), until what it returns is dropped.
+    /// Takes one of the connections of the worker (`worker_connections`), until the returned value is dropped.
     fn take(&self) -> Option<Box<dyn Any>>;
 
-    /// The process has no descriptor left: has others give way, soon.
+    /// Makes other users release descriptors soon, because the process is out of descriptors.
     fn make_descriptors(&self);
 }
 
-/// The connections to origins of one worker, in use and idle; clones are the same count.
+/// Active and idle connections of a worker to origins. Clones share the count.
 ///
-/// They have a bound of their own, below that of all the worker's connections: fetches without end must leave room for
-/// clients that want what is here.
+/// The limit is below that of all connections of the worker: fetches of indefinite length must leave connections for
+/// clients whose responses are available here.
 #[derive(Clone)]
 pub struct Connections(Rc<Inner>);
 
@@ -37,19 +36,19 @@ struct Inner {
     seats: Option<Box<dyn Seating>>,
 }
 
-/// One connection, counted until dropped.
+/// Counted connection, until dropped.
 pub(crate) struct Place {
     connections: Connections,
     seat: Option<Box<dyn Any>>,
 }
 
 impl Connections {
-    /// Connections without a bound.
+    /// Creates a count without a limit.
     pub fn unbounded() -> Self {
         Self::of(usize::MAX, None)
     }
 
-    /// Connections of which there are at most `most`, each of which takes one of the worker's seats as well.
+    /// Creates a count with a limit of `most` connections, each of which also takes a connection of the worker.
     pub fn bounded(most: usize, seats: Box<dyn Seating>) -> Self {
         Self::of(most, Some(seats))
     }
@@ -58,12 +57,13 @@ impl Connections {
         Self(Rc::new(Inner { most, open: Cell::new(0), line: Line::new(), seats }))
     }
 
-    /// A place at once, before nobody who waits for one.
+    /// Takes a connection immediately, unless other requests wait.
     pub(crate) fn take_now(&self) -> Option<Place> {
         if self.0.line.is_empty() { self.sit().ok() } else { None }
     }
 
-    /// A place, in turn, within `timeout_ms`. `make_room` closes an idle connection, and says whether there was one.
+    /// Takes a connection in queue order within `timeout_ms`. `make_room` closes an idle connection and returns whether
+    /// one existed.
     pub(crate) async fn take(
         &self,
         make_room: impl Fn() -> bool,
@@ -75,7 +75,7 @@ impl Connections {
                     Ok(place) => return Some(Ok(place)),
                     Err(_) if make_room() => {}
                     Err(Taken::Own) => return None,
-                    // Clients have taken the rest, and none of them wakes who waits here: as in nginx, that fails.
+                    // Clients use the rest and do not wake waiters in this queue: as in nginx, the request fails.
                     Err(Taken::All) => return Some(Err(failure("worker_connections are not enough"))),
                 }
             }
@@ -91,12 +91,12 @@ impl Connections {
         tokio::time::timeout(timer::bounded(timeout_ms), called).await.unwrap_or_else(|_| Err(late()))
     }
 
-    /// Calls who waits first: an idle connection may be closed for it.
+    /// Wakes the first waiter, which may close an idle connection.
     pub(crate) fn idle(&self) {
         self.0.line.wake_first();
     }
 
-    /// The process has no descriptor left: has others give way, soon.
+    /// Makes other users release descriptors soon, because the process is out of descriptors.
     pub(crate) fn make_descriptors(&self) {
         if let Some(seats) = &self.0.seats {
             seats.make_descriptors();
@@ -117,11 +117,11 @@ impl Connections {
     }
 }
 
-/// Whose connections leave no place.
+/// Exhausted limit.
 enum Taken {
-    /// Those to origins.
+    /// Limit of connections to origins.
     Own,
-    /// All of the worker.
+    /// Limit of all connections of the worker.
     All,
 }
 

@@ -1,4 +1,4 @@
-//! A group in the hands of administrators.
+//! Run-time administration of a group.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -16,36 +16,38 @@ use crate::resolver::ResolverZone;
 use crate::roster::Roster;
 use crate::servers::GroupServer;
 
-/// Most servers that a group has, counting those that administrators add.
+/// Maximum number of servers in a group, including those that administrators add.
 const MOST_SERVERS: usize = 4096;
 
-/// A group whose peers are seen and given orders while it runs. Orders hold for all workers at once, and over reloads for as long as
-/// the group has the peer. Clones are the same group.
+/// Handle to view and control the peers of a group at run time.
+///
+/// Orders apply to all workers immediately and persist over reloads while the peer remains in the group. Clones refer
+/// to the same group.
 #[derive(Clone, Debug)]
 pub struct GroupControl(Arc<Roster>);
 
 impl Group {
-    /// The group for administrators.
+    /// Returns the administration handle of the group.
     pub fn control(&self) -> GroupControl {
         GroupControl(Arc::clone(&self.roster))
     }
 }
 
 impl GroupControl {
-    /// The name of the group.
+    /// Returns the name of the group.
     pub fn name(&self) -> &str {
         self.0.name()
     }
 
-    /// How the peers of a server are doing, or all of them, in the order of the configuration. A server is named as the configuration
-    /// names it, or by an address.
+    /// Returns the state of the peers of a server, or of all peers, in the order of the configuration. `server` is the
+    /// name in the configuration or an address.
     pub fn peers(&self, server: Option<&str>) -> Vec<PeerSnapshot> {
         let (now, peers) = (clock::now(), self.0.peers());
         peers.snapshots(now).filter(|peer| server.is_none_or(|server| peer.is_of(server))).collect()
     }
 
-    /// Gives an order to the peers of a server, or to all, and tells how they are doing now: none where no server is called so. A peer
-    /// that is to be up is tried at once, whatever its failures.
+    /// Applies an order to the peers of a server, or to all peers, and returns their new state; empty if the server
+    /// does not exist. With `Up`, a peer is used immediately, regardless of its failures.
     pub fn order(&self, server: Option<&str>, order: PeerOrder) -> Vec<PeerSnapshot> {
         let (now, peers) = (clock::now(), self.0.peers());
         let named: Vec<bool> =
@@ -59,34 +61,34 @@ impl GroupControl {
         self.peers(server)
     }
 
-    /// The name of its zone; none without `zone`.
+    /// Returns the name of the zone; `None` without `zone`.
     pub fn zone(&self) -> Option<&str> {
         self.0.zone.as_ref().map(|zone| &*zone.name)
     }
 
-    /// What counts the look-ups of its names; none without `status_zone=` of its `resolver`.
+    /// Returns the counters of the resolver; `None` without `status_zone=`.
     pub fn resolver_zone(&self) -> Option<Arc<ResolverZone>> {
         self.0.resolver.as_ref()?.0.zone.clone()
     }
 
-    /// How many peers were removed that have requests under way.
+    /// Returns the number of removed peers that still have active requests.
     pub fn zombies(&self) -> usize {
         self.0.zombies()
     }
 
-    /// Requests that wait, the most that may, and those that found no room; none without `queue`.
+    /// Returns the number of waiting requests, the limit, and the number of rejected requests; `None` without `queue`.
     pub fn queue(&self) -> Option<(usize, u32, u64)> {
         let (line, most) = (self.0.line.as_ref()?, self.0.queue_most?);
         Some((line.len(), most, self.0.edited.overflows.load(Relaxed)))
     }
 
-    /// Begins to count anew what the peers were asked and have answered.
+    /// Resets the request and response counters of the peers.
     pub fn reset_counts(&self) {
         self.0.peers().states.iter().for_each(|state| state.reset_counts());
         self.0.edited.overflows.store(0, Relaxed);
     }
 
-    /// The servers as they are configured now, each followed by the peers that its name stands for.
+    /// Returns the current servers, each followed by the peers that its name resolves to.
     pub fn servers(&self) -> Vec<ServerSnapshot> {
         let (peers, entries) = {
             let now = self.0.lock();
@@ -104,7 +106,7 @@ impl GroupControl {
         told
     }
 
-    /// Adds a server, which gets requests at once. The error says why not.
+    /// Adds a server, which gets requests immediately. Returns the reason on failure.
     pub fn add(&self, change: &ServerChange) -> Result<ServerSnapshot, EditError> {
         let address = change.server.as_deref().unwrap_or_default();
         let zone = self.0.zone.as_ref().ok_or(EditError::Static)?;
@@ -123,7 +125,7 @@ impl GroupControl {
         })
     }
 
-    /// Changes what is configured of a server, from now on. The error says why not.
+    /// Changes the parameters of a server. Returns the reason on failure.
     pub fn change(&self, id: u64, change: &ServerChange) -> Result<ServerSnapshot, EditError> {
         let zone = self.0.zone.as_ref().ok_or(EditError::Static)?;
         self.refuse_peer(id)?;
@@ -152,7 +154,7 @@ impl GroupControl {
         Ok(changed)
     }
 
-    /// Removes a server; requests under way end in peace. The error says why not.
+    /// Removes a server; active requests can complete. Returns the reason on failure.
     pub fn remove(&self, id: u64) -> Result<(), EditError> {
         self.refuse_peer(id)?;
         self.0.edit(|servers, _| {
@@ -162,7 +164,7 @@ impl GroupControl {
         })
     }
 
-    /// A peer that a name stands for comes and goes with that name.
+    /// Rejects changes of a peer that a server name resolved to, because it depends on that name.
     fn refuse_peer(&self, id: u64) -> Result<(), EditError> {
         let peers = self.0.peers();
         let is_peer = peers.ids.iter().any(|(own, parent)| *own == id && parent.is_some());

@@ -1,6 +1,7 @@
-//! The checksum by which nginx hashes keys.
+//! Checksum that nginx uses to hash keys.
 
-/// CRC-32 (IEEE 802.3) of the parts together, a bit at a time: keys are short and a request has one.
+/// Returns the CRC-32 (IEEE 802.3) of the concatenated parts. It is computed bit by bit: keys are short, and a request
+/// has only one.
 pub(super) fn crc32(parts: &[&[u8]]) -> u32 {
     let bytes = parts.iter().flat_map(|part| part.iter());
     !bytes.fold(!0, |crc, byte| {

@@ -1,7 +1,7 @@
-//! Connections whose bytes are nobody's request: those that `stream` passes on.
+//! Connections for byte streams and datagrams that `stream` forwards.
 //!
-//! A peer is chosen as for a request, by the same groups and the same health. The next one is tried while none has taken the
-//! connection: afterwards nobody knows what it has done with the bytes.
+//! Peers are chosen as for requests, in the same groups and with the same health. Another peer is tried only until a
+//! connection is established: afterwards, the effect of the bytes is unknown.
 
 use std::cell::Cell;
 use std::io;
@@ -29,34 +29,34 @@ use crate::shortage::with_descriptor;
 use crate::stream::Stream;
 use crate::tls::{self, OriginTls};
 
-/// How a peer is connected to.
+/// Parameters of a connection to a peer.
 pub struct Dial {
-    /// What a peer is chosen by.
+    /// Input of the peer selection.
     pub affinity: Affinity,
-    /// The address that the connection is made from (`proxy_bind`), port 0 for any.
+    /// Local address of the connection (`proxy_bind`), port 0 for any.
     pub bind: Option<SocketAddr>,
-    /// Longest wait for a connection, and for TLS, milliseconds (`proxy_connect_timeout`).
+    /// Timeout for connecting and for TLS, in milliseconds (`proxy_connect_timeout`).
     pub connect_ms: u64,
-    /// Whether the kernel probes an idle connection (`proxy_socket_keepalive`).
+    /// Enables TCP keepalive probes (`proxy_socket_keepalive`).
     pub keepalive: bool,
-    /// What the peer is told first, ahead of TLS (`proxy_protocol`); empty for nothing.
+    /// First bytes sent to the peer, before TLS (`proxy_protocol`); may be empty.
     pub preface: Bytes,
     /// TLS with the peer (`proxy_ssl`).
     pub tls: Option<OriginTls>,
-    /// Whether another peer is tried where one cannot be connected to (`proxy_next_upstream`).
+    /// Tries another peer if a connection fails (`proxy_next_upstream`).
     pub next: bool,
-    /// Most peers that are tried, 0 for all (`proxy_next_upstream_tries`).
+    /// Maximum number of tried peers, 0 for all (`proxy_next_upstream_tries`).
     pub tries: u32,
-    /// No further peer is tried after so many milliseconds, 0 for no limit (`proxy_next_upstream_timeout`).
+    /// Time in milliseconds after which no further peer is tried, 0 for no limit (`proxy_next_upstream_timeout`).
     pub next_timeout_ms: u64,
-    /// The list of tries, which goes on to grow and change.
+    /// List of attempts, updated while the connection exists.
     pub attempts: Attempts,
 }
 
-/// A connection to a peer, which counts as one of that peer's until it is dropped.
+/// Connection to a peer, which counts as active for that peer until it is dropped.
 #[derive(Debug)]
 pub struct Dialed<T> {
-    /// The connection.
+    /// Connection.
     pub link: T,
     log: AttemptLog,
     chosen: Chosen,
@@ -65,7 +65,7 @@ pub struct Dialed<T> {
     timing: Timing,
 }
 
-/// Notes for `least_time` how long a peer takes; the last byte is there when the connection is dropped.
+/// Response times for `least_time`; dropping the connection records the time of the last byte.
 #[derive(Debug)]
 struct Timing {
     active: Active,
@@ -75,7 +75,7 @@ struct Timing {
 }
 
 impl Timing {
-    /// A connection that was begun at `started` and is made now.
+    /// Records the connect time of a connection that was started at `started`.
     fn connected(active: Active, started: u64) -> Self {
         active.took(Moment::Connect, clock::now() - started);
         Self { active, started, had_first: Cell::new(false), has_failed: Cell::new(false) }
@@ -90,7 +90,7 @@ impl Timing {
 
 impl Drop for Timing {
     fn drop(&mut self) {
-        // A peer that fails at once would look fast.
+        // A peer that fails immediately must not appear to be fast.
         if !self.has_failed.get() {
             self.active.took(Moment::Last, clock::now() - self.started);
         }
@@ -98,12 +98,12 @@ impl Drop for Timing {
 }
 
 impl<T> Dialed<T> {
-    /// Notes bytes that the peer was sent.
+    /// Records bytes sent to the peer.
     pub fn sent(&self, bytes: usize) {
         self.log.sent(bytes);
     }
 
-    /// Notes bytes that came from the peer.
+    /// Records bytes received from the peer.
     pub fn received(&self, bytes: usize) {
         self.log.first_byte();
         self.timing.byte_came();
@@ -112,7 +112,7 @@ impl<T> Dialed<T> {
 }
 
 impl Group {
-    /// Connects to a peer. `failed` is told of each failure that another try follows; the last one is returned.
+    /// Connects to a peer. `failed` is called for each failure before another attempt; the last failure is returned.
     pub async fn dial(
         &self,
         connections: &Connections,
@@ -128,7 +128,7 @@ impl Group {
         self.dial_by(connections, dial, open, failed).await
     }
 
-    /// Makes a socket of UDP that exchanges datagrams with a peer. That nobody listens there is known later, if ever.
+    /// Creates a UDP socket that exchanges datagrams with a peer. An unreachable peer is detected later or never.
     pub async fn dial_datagrams(
         &self,
         connections: &Connections,
@@ -144,7 +144,7 @@ impl Group {
         self.dial_by(connections, dial, open, failed).await
     }
 
-    /// Notes that a peer which was dialled turned out to fail: over UDP nothing says so before.
+    /// Records a failure of a connected peer: over UDP, failures only appear after the connection is created.
     pub fn dialed_failed<T>(&self, dialed: &Dialed<T>) {
         dialed.timing.has_failed.set(true);
         self.failed(&dialed.chosen);
@@ -213,7 +213,7 @@ impl Group {
         self.none_to_dial(dial)
     }
 
-    /// No other peer can be tried, which is a try of its own.
+    /// Returns the error if no other peer can be tried, and records it as an attempt.
     fn none_to_dial(&self, dial: &Dial) -> OriginError {
         let error = OriginError::new(ErrorKind::NoLivePeer, Phase::Connecting, "no live upstreams");
         dial.attempts.begin(self.label(), self.label()).failed(error.status());
@@ -221,17 +221,17 @@ impl Group {
     }
 }
 
-/// A connection to a peer that is checked, until it is dropped.
+/// Connection to a peer for a health check, until dropped.
 #[derive(Debug)]
 pub struct ProbeLink<T> {
-    /// The connection.
+    /// Connection.
     pub link: T,
     #[expect(dead_code, reason = "it is held, not asked")]
     place: Place,
 }
 
 impl Probed {
-    /// Connects to the peer, in the way that sessions are connected.
+    /// Connects to the peer in the same way as sessions.
     pub async fn connect(
         &self,
         connections: &Connections,
@@ -246,7 +246,8 @@ impl Probed {
         Ok(ProbeLink { link, place })
     }
 
-    /// Makes a socket of UDP that exchanges datagrams with the peer; `timeout_ms` is the longest wait for one of the worker's.
+    /// Creates a UDP socket that exchanges datagrams with the peer; `timeout_ms` limits the wait for a connection of
+    /// the worker.
     pub async fn datagrams(
         &self,
         connections: &Connections,
@@ -260,7 +261,7 @@ impl Probed {
 }
 
 impl Dial {
-    /// Tells a peer what comes first, and agrees on TLS with it.
+    /// Sends the preface to a peer and performs the TLS handshake.
     async fn agree(&self, mut stream: Stream, chosen: Option<&Chosen>) -> Result<Stream, OriginError> {
         if let (true, Stream::Tcp(socket)) = (self.keepalive, &stream) {
             sockopt::set_socket_keepalive(socket, true)

@@ -1,4 +1,4 @@
-//! What administrators have made of the servers of a group, kept over reloads.
+//! Changes of administrators to the servers of a group, retained over reloads.
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -7,56 +7,58 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::servers::{GroupServer, state_text};
 
-/// Why the servers of a group were not changed.
+/// Reason why the servers of a group were not changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EditError {
     /// The group has no `zone`.
     Static,
-    /// No server has that number.
+    /// No server has this identifier.
     NotFound(u64),
-    /// The address, and what is wrong with it.
+    /// Invalid address, with the reason.
     Address(String),
-    /// `service` has no name.
+    /// `service` is used without a name.
     Service,
-    /// The address is a name, and there is no `resolver`.
+    /// The address is a name, but no `resolver` is configured.
     NoResolver,
-    /// The route is too long, or has characters that no cookie has.
+    /// The route is too long or contains characters that are invalid in a cookie.
     Route,
-    /// How a server is chosen knows no backups.
+    /// The balancing algorithm does not support backups.
     NoBackup,
-    /// How a server is chosen knows no shares that grow.
+    /// The balancing algorithm does not support `slow_start`.
     SlowStart,
-    /// The server is one that a name stands for: the server of that name is changed or removed instead.
+    /// The server is an address that a name resolved to; only the server of that name can be changed or removed.
     Immutable(u64),
-    /// The weight of the server is what a service says.
+    /// The weight of the server comes from a service record.
     WeightImmutable(u64),
-    /// The group has as many servers as it may have.
+    /// The group has the maximum number of servers.
     TooMany,
     /// The `state` file cannot be written.
     State(String),
 }
 
-/// The servers of the groups of one name, as they were changed last.
+/// Latest servers of all groups with the same name.
 #[derive(Debug, Default)]
 pub(crate) struct EditedServers {
-    /// Held by whoever changes the servers of a group.
+    /// Lock that serializes changes of the servers.
     turn: Mutex<()>,
-    /// Requests that were sent away because the queue was full (`queue`).
+    /// Number of requests rejected because the queue was full (`queue`).
     pub(crate) overflows: AtomicU64,
     kept: Mutex<Option<Kept>>,
 }
 
 #[derive(Debug)]
 struct Kept {
-    /// What the configuration said then.
+    /// Configured servers at the time of the change.
     configured: Vec<GroupServer>,
     servers: Vec<(u64, GroupServer)>,
     next_id: u64,
 }
 
 impl EditedServers {
-    /// The servers that a group begins with, by their numbers, and the next number: those of before, where the configuration says the
-    /// same as then, or a `state` file the same as they are.
+    /// Returns the initial servers of a group with their identifiers, and the next identifier.
+    ///
+    /// Earlier changes are restored if the configuration is the same as at the time of the change, or if the servers of
+    /// a `state` file are the same as the changed servers.
     pub(crate) fn begin(&self, configured: &[GroupServer], has_zone: bool) -> (Vec<(u64, GroupServer)>, u64) {
         let kept = lock(&self.kept);
         if let Some(kept) = kept.as_ref().filter(|kept| has_zone && kept.is_of(configured)) {
@@ -67,12 +69,12 @@ impl EditedServers {
         (servers, next_id)
     }
 
-    /// One change after another.
+    /// Locks changes, so that they are applied one at a time.
     pub(crate) fn turn(&self) -> MutexGuard<'_, ()> {
         lock(&self.turn)
     }
 
-    /// Keeps a change, in the `state` file first.
+    /// Stores a change, first in the `state` file.
     pub(crate) fn keep(
         &self,
         configured: &[GroupServer],
@@ -96,7 +98,7 @@ impl Kept {
     }
 }
 
-/// Writes the file as a whole: whoever reads it finds what was there before, or what is there now.
+/// Replaces the file atomically: readers get either the old or the new contents.
 fn write(path: &Path, text: &str) -> io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".new");

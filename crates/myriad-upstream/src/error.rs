@@ -1,4 +1,4 @@
-//! Why an origin gave no response, in nginx's words for the error log.
+//! Reasons for a missing response of an origin, in nginx's words for the error log.
 
 use std::fmt;
 use std::io;
@@ -7,23 +7,23 @@ use myriad_http::body::BodyError;
 
 use crate::address::Address;
 
-/// What was being done when it failed.
+/// Phase of an exchange in which it failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// No connection yet.
+    /// Before the connection was established.
     Connecting,
-    /// Connected, TLS not yet agreed on.
+    /// Connected, before TLS was established.
     Handshaking,
-    /// The request was not fully sent.
+    /// Before the request was completely sent.
     Sending,
-    /// The request was sent, the response head was not complete.
+    /// After the request was sent, before the response head was complete.
     ReadingHead,
-    /// The head was complete, the body was not.
+    /// After the head was complete, before the body was complete.
     ReadingBody,
 }
 
 impl Phase {
-    /// The words that follow "while" in the error log.
+    /// Returns the words that follow "while" in the error log.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Connecting => "connecting to upstream",
@@ -35,44 +35,45 @@ impl Phase {
     }
 }
 
-/// The kind of a failure, as `*_next_upstream` and `*_use_stale` tell them apart.
+/// Kind of a failure, as distinguished by `*_next_upstream` and `*_use_stale`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// No connection could be made (`error`).
+    /// The connection could not be established (`error`).
     Connect,
-    /// Connecting, sending or reading took longer than allowed (`timeout`).
+    /// Connecting, sending or reading timed out (`timeout`).
     Timeout,
-    /// The origin closed the connection too early (`error`).
+    /// The origin closed the connection prematurely (`error`).
     Closed,
-    /// A kept connection of HTTP/2 on which nothing comes any more, not even an answer to PING (`error`).
+    /// A reused connection of HTTP/2 is silent and does not answer a PING (`error`).
     Silent,
     /// Reading from or writing to the origin failed (`error`).
     Io,
-    /// The FastCGI application refused to run the request (`error`).
+    /// The FastCGI application rejected the request (`error`).
     Rejected,
-    /// The origin has done nothing of the request, so that it may be sent again whatever it asks for (`error`).
+    /// The origin did not process the request, so it can be sent again regardless of its method (`error`).
     Refused,
     /// The response is not HTTP, FastCGI or CGI (`invalid_header`).
     InvalidHead,
-    /// The response head is larger than the buffer for it (`invalid_header`).
+    /// The response head exceeds its buffer (`invalid_header`).
     TooLargeHead,
-    /// TLS could not be agreed on, or the certificate does not prove who the origin is (`error`).
+    /// The TLS handshake failed, or the certificate does not match the origin (`error`).
     Tls,
     /// Every peer is down, failing or full (`error`).
     NoLivePeer,
-    /// Every peer has as many requests as it may have, and this one may not wait for another to end.
+    /// Every peer has its maximum number of requests, and this request may not wait for another to complete.
     Busy,
-    /// This server keeps the request from its origin for now (`origin_queue`); the status that says so.
+    /// This server currently does not send the request to its origin (`origin_queue`); the value is the status of the
+    /// response.
     NotAsked(u16),
-    /// As `NotAsked`, for this visitor alone (`limit_req ... origin_only`).
+    /// Like `NotAsked`, but only for this client (`limit_req ... origin_only`).
     Limited(u16),
-    /// The worker has as many connections as it may have, to origins or in all (`worker_connections`).
+    /// The worker has its maximum number of connections, to origins or in total (`worker_connections`).
     NoConnection,
-    /// The client's own request body broke off; no fault of the origin, never tried again.
+    /// The client's request body was aborted; this is not a failure of the origin and is never retried.
     RequestBody(BodyError),
 }
 
-/// An origin gave no response.
+/// Failure of an exchange with an origin.
 #[derive(Clone, Debug)]
 pub struct OriginError {
     kind: ErrorKind,
@@ -102,24 +103,24 @@ impl OriginError {
         Self::new(ErrorKind::InvalidHead, phase, what)
     }
 
-    /// The origin was not asked, so that it is none of its doing.
+    /// Creates the error for a request that was not sent, so that it is not a failure of the origin.
     pub fn not_asked(status: u16, why: impl Into<String>) -> Self {
         Self::new(ErrorKind::NotAsked(status), Phase::Connecting, why)
     }
 
-    /// The origin was not asked for this visitor, who is beyond a limit.
+    /// Creates the error for a request that was not sent because the client exceeds a limit.
     pub fn limited(status: u16, why: impl Into<String>) -> Self {
         Self::new(ErrorKind::Limited(status), Phase::Connecting, why)
     }
 
-    /// The same, where it was learned of while something else was done.
+    /// Changes the phase, if the error was detected in another phase.
     #[must_use]
     pub(crate) fn during(mut self, phase: Phase) -> Self {
         self.phase = phase;
         self
     }
 
-    /// A refusal of what cannot be sent again is a failure like any other.
+    /// Converts a refusal to an ordinary failure if the request cannot be sent again.
     #[must_use]
     pub(crate) fn without_refusal(mut self) -> Self {
         if self.kind == ErrorKind::Refused {
@@ -134,22 +135,24 @@ impl OriginError {
         self
     }
 
-    /// The kind of failure.
+    /// Returns the kind of failure.
     pub fn kind(&self) -> &ErrorKind {
         &self.kind
     }
 
-    /// What was being done.
+    /// Returns the phase of the failure.
     pub fn phase(&self) -> Phase {
         self.phase
     }
 
-    /// The peer that failed, `None` where none could be chosen.
+    /// Returns the failed peer; `None` if none was chosen.
     pub fn peer(&self) -> Option<&Address> {
         self.peer.as_ref()
     }
 
-    /// The status to answer: 504 after a time-out, 503 where this server lacks a connection, its own where it does not ask, the client's where its body broke off, else 502.
+    /// Returns the status of the error response: 504 after a timeout, 503 if this server is out of connections, the
+    /// configured status if the request was not sent, the status of the client error if its body was aborted, otherwise
+    /// 502.
     pub fn status(&self) -> u16 {
         match &self.kind {
             ErrorKind::Timeout => 504,
@@ -160,7 +163,7 @@ impl OriginError {
         }
     }
 
-    /// The error of a body whose head was already passed on.
+    /// Converts the error for a body whose head was already forwarded.
     pub(crate) fn into_body_error(self) -> BodyError {
         match self.kind {
             ErrorKind::RequestBody(error) => error,
@@ -169,7 +172,7 @@ impl OriginError {
     }
 }
 
-/// `111: Connection refused`, as nginx shows system errors.
+/// Formats a system error like nginx, for example `111: Connection refused`.
 pub(crate) fn describe(error: &io::Error) -> String {
     let Some(code) = error.raw_os_error() else { return error.to_string() };
     let text = error.to_string();

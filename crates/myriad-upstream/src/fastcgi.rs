@@ -1,4 +1,4 @@
-//! The FastCGI client: one request on a connection at a time.
+//! FastCGI client: one request at a time on a connection.
 
 use std::future::poll_fn;
 
@@ -14,7 +14,7 @@ use crate::error::{ErrorKind, OriginError, Phase};
 use crate::link::Link;
 use crate::pieces::Pieces;
 
-/// BEGIN_REQUEST and the environment; with `is_whole` the end of a body of no bytes too.
+/// Encodes BEGIN_REQUEST and the environment; with `is_whole`, also the end of an empty body.
 pub(crate) fn request_head(params: &[u8], keep_conn: bool, is_whole: bool) -> Bytes {
     let mut out = Vec::with_capacity(params.len() + ROOM);
     request::begin(&mut out, keep_conn);
@@ -25,18 +25,18 @@ pub(crate) fn request_head(params: &[u8], keep_conn: bool, is_whole: bool) -> By
     out.into()
 }
 
-/// Room for the record headers of a short request, in bytes.
+/// Reserved length for the record headers of a short request, in bytes.
 const ROOM: usize = 64;
 
-/// A response up to its body.
+/// Response before its body.
 pub(crate) struct Answer {
     pub(crate) head: ResponseHead,
     pub(crate) demux: FastCgi,
-    /// Body bytes that came with the head.
+    /// Body bytes that arrived with the head.
     pub(crate) first: Pieces,
 }
 
-/// Reads the response head; what was read beyond it is the first of the body.
+/// Reads the response head; bytes after it are the start of the body.
 pub(crate) async fn read_head(
     link: &mut Link,
     method: Method,
@@ -71,8 +71,8 @@ pub(crate) async fn read_head(
     }
 }
 
-/// Parses the head out of `data` alone where it all came at once, which it mostly does, else out of what was
-/// gathered.
+/// Parses the head directly from `data` if all of it arrived in one piece, which is the usual case; otherwise from the
+/// bytes gathered so far.
 fn parse(
     gathered: &mut BytesMut,
     data: Bytes,
@@ -100,7 +100,7 @@ fn begin_body(
     decoder: Decoder,
     method: Method,
 ) -> Result<Answer, OriginError> {
-    // FastCGI frames the body; a script that says otherwise would only confuse the client.
+    // FastCGI frames the body; a `Transfer-Encoding` of the script would only confuse the client.
     head.fields.remove_known(Known::TransferEncoding);
     let framing = response_framing(&head, method)
         .map_err(|error| OriginError::invalid(Phase::ReadingHead, format!("upstream sent {error}")))?;
@@ -121,7 +121,7 @@ fn broken(error: DecodeError, phase: Phase) -> OriginError {
     OriginError::invalid(phase, error.to_string())
 }
 
-/// END_REQUEST before there was a head.
+/// Returns the error for an END_REQUEST before the head was complete.
 fn ended_early(end: End) -> OriginError {
     let why = match end.protocol_status {
         ProtocolStatus::RequestComplete => {
@@ -137,7 +137,7 @@ fn ended_early(end: End) -> OriginError {
     OriginError::new(ErrorKind::Rejected, Phase::ReadingHead, what)
 }
 
-/// The body out of STDOUT records, checked against `Content-Length` where the script sent one.
+/// Body from STDOUT records, validated against `Content-Length` if the script sent one.
 pub(crate) struct FastCgi {
     decoder: Decoder,
     left: Option<u64>,
@@ -146,7 +146,7 @@ pub(crate) struct FastCgi {
 }
 
 impl FastCgi {
-    /// Takes body bytes, but none beyond the length that was promised.
+    /// Appends body bytes up to the announced length.
     fn admit(&mut self, link: &Link, mut data: Bytes, out: &mut Pieces) {
         if let Some(left) = &mut self.left {
             if data.len() as u64 > *left {
@@ -191,7 +191,7 @@ impl Demux for FastCgi {
         Ok(false)
     }
 
-    /// Without END_REQUEST only a length that was reached proves that nothing is missing.
+    /// Without END_REQUEST, only a reached `Content-Length` proves that the body is complete.
     fn ends_at_close(&self) -> bool {
         self.left == Some(0)
     }

@@ -1,4 +1,5 @@
-//! One request to a group: choose, connect or reuse, exchange, and try the next peer where that is allowed.
+//! Processing of a request by a group: chooses a peer, connects or reuses a connection, exchanges, and retries with the
+//! next peer if allowed.
 
 use myriad_conf::model::Moment;
 use myriad_conf::settings::NextUpstream;
@@ -28,12 +29,12 @@ use crate::upload::{Upload, Wire};
 use crate::{cgi, fastcgi, h2, http, memcached, timer};
 
 impl Group {
-    /// Sends a request to one of the peers, or to several after each other as `request.retry` says, and returns once
-    /// the response head is there.
+    /// Sends a request to one of the peers, or to several in turn according to `request.retry`. Returns once the
+    /// response head is complete.
     ///
-    /// `pool` is this worker's. The body of the response keeps sending what is left of the request body, so it has to
-    /// be pulled for the upload to go on. Dropping the future or the body closes the connection. An error is the
-    /// last peer's.
+    /// `pool` belongs to this worker. The response body also drives the rest of the request body, so it must be read
+    /// for the upload to continue. Dropping the future or the body closes the connection. The error is that of the last
+    /// peer.
     pub async fn fetch(
         &self,
         pool: &HttpPool,
@@ -42,7 +43,8 @@ impl Group {
         self.fetch_of(pool, &mut request).await
     }
 
-    /// As [`Group::fetch`], for a request that stays where it is: it is large. A body that can be sent once is taken out of it.
+    /// Sends a request like [`Group::fetch`], but borrows it, because it is large. A body that can only be sent once is
+    /// moved out of it.
     pub async fn fetch_of(
         &self,
         pool: &HttpPool,
@@ -73,14 +75,14 @@ impl Group {
         }
     }
 
-    /// The first peer to try: now, or when the turn of this request has come (`queue`).
+    /// Chooses the first peer, immediately or after this request has waited in the queue (`queue`).
     async fn first(&self, tried: &mut Tried, request: &OriginRequest) -> Result<Pick, OriginError> {
-        // A server whose name is being looked up for the first time is as one that has no room yet.
+        // A server whose name has not been resolved for the first time counts as overloaded.
         let mut choose = || match self.pick_asked(tried, &request.affinity, request.sid.as_deref()) {
             Choosing::Nobody if self.config.queue.is_some() && self.roster.awaits_names() => Choosing::Full,
             choosing => choosing,
         };
-        // Nobody overtakes those who wait.
+        // Waiting requests must not be overtaken.
         if self.line.is_empty() {
             match choose() {
                 Choosing::Peer(pick) => return Ok(pick),
@@ -112,15 +114,15 @@ impl Group {
         }
     }
 
-    /// No peer in time: 502, as NGINX Plus documents of `queue`.
+    /// Records that no peer was available and returns the error; 502 as in the documentation of NGINX Plus's `queue`.
     fn unserved(&self, kind: ErrorKind, request: &OriginRequest, why: &str) -> OriginError {
         let error = OriginError::new(kind, Phase::Connecting, why);
         request.attempts.begin(self.label(), self.label()).failed(error.status());
         error
     }
 
-    /// Tells the peer's health how it did. As in nginx: errors, time-outs and broken heads are always failures,
-    /// statuses only where they are reason to try another peer, 403 and 404 never.
+    /// Updates the health of the peer. As in nginx, errors, timeouts and invalid heads are always failures; statuses
+    /// only if they allow a retry with another peer, but never 403 and 404.
     fn judge(
         &self,
         chosen: &Chosen,
@@ -133,13 +135,14 @@ impl Group {
                 status if retry.on_status(status) => self.failed(chosen),
                 _ => chosen.succeeded(),
             },
-            // None of its doing.
+            // Not a failure of the peer.
             Err(error) if matches!(error.kind(), ErrorKind::RequestBody(_) | ErrorKind::NoConnection) => {}
             Err(_) => self.failed(chosen),
         }
     }
 
-    /// No other peer can be tried. As in nginx that is what a failure comes to, and a try of its own; an answer is passed on as it is.
+    /// Handles the case that no other peer can be tried. As in nginx, a failure is replaced by an error that is
+    /// recorded as a separate attempt; a response is forwarded unchanged.
     fn none_is_left(
         &self,
         result: Result<Box<OriginResponse>, OriginError>,
@@ -160,7 +163,7 @@ impl Group {
         self.unserved(ErrorKind::NoLivePeer, request, "no live upstreams")
     }
 
-    /// Tries one peer: over a kept connection first, where the request can be repeated if that turns out stale.
+    /// Tries a peer: first over an idle connection, if the request can be repeated in case the connection is stale.
     pub(crate) async fn attempt(
         &self,
         chosen: &Chosen,
@@ -170,7 +173,7 @@ impl Group {
     ) -> Result<Box<OriginResponse>, OriginError> {
         if let Protocol::Http2 { .. } = request.protocol {
             let pick = Pick { chosen: chosen.clone(), active };
-            // Boxed, as all that few requests need: a request's future is moved once, whole.
+            // Boxed, like everything that few requests need, because the future of a request is moved as a whole.
             return Box::pin(h2::fetch(self, pick, pool, request)).await;
         }
         let peer = chosen.config();
@@ -219,11 +222,11 @@ impl Group {
     }
 }
 
-/// How many peers may still be tried.
+/// Remaining attempts.
 struct Tries {
     left: usize,
     started: u64,
-    /// The request may be sent again once it was sent.
+    /// The request may be sent again after it was sent.
     repeatable: bool,
 }
 
@@ -256,7 +259,7 @@ impl Tries {
     }
 }
 
-/// Whether a failure is reason to try another peer.
+/// Returns whether a failure allows to try another peer.
 fn is_reason(kind: &ErrorKind, retry: &NextUpstream) -> bool {
     match kind {
         ErrorKind::Connect
@@ -290,9 +293,9 @@ fn take_idle(home: &Home, pool: &HttpPool, active: &Active, identity: u64) -> Op
     }
 }
 
-/// Why an exchange gave no response.
+/// Reason for a missing response of an exchange.
 enum Failure {
-    /// A kept connection had been closed by the peer, which read nothing.
+    /// The peer had closed the idle connection and read nothing.
     Stale,
     Origin(OriginError),
 }
@@ -318,7 +321,7 @@ fn link(
     })
 }
 
-/// The request as it is sent. A streamed body moves in, for there is only one.
+/// Creates the upload of a request. A streamed body is moved, because it can only be sent once.
 fn upload(request: &mut OriginRequest) -> Upload {
     let payload = match &mut request.body {
         RequestPayload::Empty => RequestPayload::Empty,
@@ -328,7 +331,7 @@ fn upload(request: &mut OriginRequest) -> Upload {
     };
     let (head, wire) = match &request.protocol {
         Protocol::FastCgi { params, keep_conn } => {
-            // Without a body all of it is known, and is one piece.
+            // Without a body, the request is a single piece.
             let is_whole = matches!(payload, RequestPayload::Empty);
             let wire = if is_whole { Wire::Plain } else { Wire::FastCgi };
             (fastcgi::request_head(params, *keep_conn, is_whole), wire)
@@ -339,13 +342,13 @@ fn upload(request: &mut OriginRequest) -> Upload {
             RequestPayload::Stream(_, None) => (head.clone(), Wire::Chunked),
             _ => (head.clone(), Wire::Plain),
         },
-        // It is not sent from here, or not at all.
+        // Sent elsewhere or not at all.
         Protocol::Http2 { .. } | Protocol::Tunnel => (Bytes::new(), Wire::Plain),
     };
     Upload::new(head, wire, payload, request.timeouts.send_ms)
 }
 
-/// Sends the request and reads up to the body.
+/// Sends the request and reads the response up to the body.
 async fn exchange(mut link: Box<Link>, request: &OriginRequest) -> Result<Box<OriginResponse>, Failure> {
     let result = match &request.protocol {
         Protocol::FastCgi { .. } => {
@@ -376,7 +379,7 @@ async fn exchange(mut link: Box<Link>, request: &OriginRequest) -> Result<Box<Or
     }
 }
 
-/// A response up to its body.
+/// Response before its body.
 enum Begun {
     FastCgi(fastcgi::Answer),
     Cgi(cgi::Answer),
@@ -419,7 +422,7 @@ fn respond(link: Box<Link>, begun: Begun) -> Box<OriginResponse> {
     Box::new(OriginResponse { head, body, upgraded: None, peer, trailers, sid: None })
 }
 
-/// The connection itself, for whoever speaks over it.
+/// Returns the connection itself, for another protocol.
 fn upgraded(link: Box<Link>, head: ResponseHead) -> Box<OriginResponse> {
     link.log.head(head.status);
     let (peer, upgraded) = (link.peer.clone(), Some(link.into_upgraded()));

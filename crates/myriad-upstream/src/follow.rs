@@ -1,4 +1,4 @@
-//! The names of a group's servers (`server NAME resolve`): looked up at the start, and again whenever an answer has held for long enough.
+//! Run-time resolution of server names (`server NAME resolve`): at the start and each time the last result expires.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -11,19 +11,19 @@ use crate::member::{Members, members};
 use crate::resolver::{ResolveError, ResolverConfig};
 use crate::roster::Roster;
 
-/// Bounds of how long an answer is believed, milliseconds: the shortest spares name servers, the longest ends tasks of groups that
-/// are gone.
+/// Limits of the validity of a result in milliseconds: the minimum protects name servers, the maximum terminates tasks
+/// of dropped groups. This constant is the minimum.
 const SHORTEST_MS: u64 = 1000;
 const LONGEST_MS: u64 = 3_600_000;
-/// How long it is believed that a name has no address, where `valid=` does not say; as nginx.
+/// Validity of a negative result in milliseconds without `valid=`, as in nginx.
 const ABSENT_MS: u64 = 10_000;
 
-/// Is told which name could not be resolved, and why, for the error log.
+/// Callback for the error log, called with the name that could not be resolved and the reason.
 pub type TellUnresolved = Rc<dyn Fn(&str)>;
 
 impl Group {
-    /// Looks the names of its servers up from now on, in tasks of this worker's runtime that end with the group. One worker does so
-    /// for all: a second call has no effect.
+    /// Starts to resolve the names of the servers, in tasks of the runtime of this worker that stop with the group. One
+    /// worker does so for all: a second call has no effect.
     pub fn follow_names(&self, tell: &TellUnresolved) {
         if self.roster.begin_to_follow() {
             tokio::task::spawn_local(follow_all(Arc::downgrade(&self.roster), Rc::clone(tell)));
@@ -31,7 +31,7 @@ impl Group {
     }
 }
 
-/// Has each name looked up, also of servers that come while the group runs.
+/// Starts a task for each name, including names of servers added at run time.
 async fn follow_all(roster: Weak<Roster>, tell: TellUnresolved) {
     let mut followed: HashSet<u64> = HashSet::new();
     loop {
@@ -61,19 +61,19 @@ async fn follow_all(roster: Weak<Roster>, tell: TellUnresolved) {
     }
 }
 
-/// Looks one name up again and again.
+/// Periodic resolution of a single name.
 struct Follower {
     roster: Weak<Roster>,
-    /// The number of the server in the group.
+    /// Identifier of the server in the group.
     server: u64,
     named: NamedServer,
     resolver: Arc<ResolverConfig>,
-    /// Longest wait for an answer, milliseconds (`resolver_timeout`); as long it takes until a failed look-up is repeated.
+    /// Timeout of a query in milliseconds (`resolver_timeout`); also the delay before a failed query is repeated.
     timeout_ms: u64,
     tell: TellUnresolved,
-    /// The last failure, which is not told twice.
+    /// Last failure, which is not logged again.
     told: Option<ResolveError>,
-    /// The servers of a service that had no address last.
+    /// Servers of a service without an address in the last result.
     lost: Vec<(String, ResolveError)>,
 }
 
@@ -95,7 +95,7 @@ impl Follower {
         }
     }
 
-    /// Tells which servers of a service have no address now; those that had none before are not told again.
+    /// Logs the servers of a service that have no address now, except those that had none before.
     fn tell_lost(&mut self, roster: &Roster, lost: Vec<(String, ResolveError)>) {
         for (name, error) in lost.iter().filter(|lost| !self.lost.contains(lost)) {
             let (service, group) = (&self.named.host, roster.name());
@@ -106,8 +106,9 @@ impl Follower {
         self.lost = lost;
     }
 
-    /// Obeys an answer, and says how long it holds, milliseconds. As in nginx a name that is no more has no peers; any other failure
-    /// changes nothing. None where the server is gone.
+    /// Applies a result and returns its validity in milliseconds; `None` if the server has been removed.
+    ///
+    /// As in nginx, a name that no longer exists has no peers; any other failure changes nothing.
     fn take(&mut self, roster: &Roster, found: Result<Members, ResolveError>) -> Option<u64> {
         let error = match found {
             Ok(found) => {

@@ -1,4 +1,4 @@
-//! A group of peers: nginx's `upstream`.
+//! Group of peers: nginx's `upstream`.
 
 use std::sync::Arc;
 
@@ -14,30 +14,30 @@ use crate::peers::Peers;
 use crate::request::Affinity;
 use crate::roster::{Now, Roster};
 
-/// A group of peers, ready for requests; workers share it.
+/// Group of peers, ready for requests and shared by workers.
 #[derive(Debug)]
 pub struct Group {
     pub(crate) config: GroupConfig,
-    /// Its name, as tries are told it.
+    /// Name of the group, as recorded in attempts.
     label: Arc<str>,
-    /// Its lock also makes one choice at a time of what workers choose at once.
+    /// Peers of the group; its lock also serializes the choices of all workers.
     pub(crate) roster: Arc<Roster>,
-    /// The requests that wait for a peer.
+    /// Requests that wait for a peer.
     pub(crate) line: Line,
 }
 
-/// What a choice among the peers came to.
+/// Result of a choice among the peers.
 pub(crate) enum Choosing {
-    /// A peer, and one of the requests that it may have.
+    /// A peer, with one of its request slots.
     Peer(Pick),
-    /// The peers that could be asked have as many requests as they may have.
+    /// All eligible peers have their maximum number of requests.
     Full,
-    /// All others are down, failing or tried.
+    /// All other peers are down, failing or tried.
     Nobody,
 }
 
 impl Choosing {
-    /// The peer, where there is one.
+    /// Returns the peer, if one was chosen.
     pub(crate) fn peer(self) -> Option<Pick> {
         match self {
             Self::Peer(pick) => Some(pick),
@@ -46,13 +46,13 @@ impl Choosing {
     }
 }
 
-/// The peer for one try.
+/// Peer for an attempt.
 pub(crate) struct Pick {
     pub(crate) chosen: Chosen,
     pub(crate) active: Active,
 }
 
-/// A peer of the list that it was chosen of.
+/// Peer in the list from which it was chosen.
 #[derive(Clone, Debug)]
 pub(crate) struct Chosen {
     peers: Arc<Peers>,
@@ -64,22 +64,22 @@ impl Chosen {
         &self.peers.configs[self.index]
     }
 
-    /// Its address as it is shown (`$upstream_addr`).
+    /// Returns its address for `$upstream_addr`.
     pub(crate) fn shown(&self) -> Arc<str> {
         Arc::clone(&self.peers.shown[self.index])
     }
 
-    /// What requests call it by; none without `sticky`.
+    /// Returns the identifier by which requests select the peer; `None` without `sticky`.
     pub(crate) fn sid(&self) -> Option<&Arc<str>> {
         self.peers.sids.get(self.index)
     }
 
-    /// The one peer of a list.
+    /// Returns the only peer of a list.
     pub(crate) fn of(peers: Arc<Peers>) -> Self {
         Self { peers, index: 0 }
     }
 
-    /// It is asked how it is, which is no request of a visitor.
+    /// Starts a health check, which does not count as a client request.
     pub(crate) fn probed(&self) -> Active {
         Active::uncounted(Arc::clone(&self.peers.states[self.index]))
     }
@@ -94,7 +94,7 @@ impl Chosen {
 }
 
 impl Group {
-    /// A group whose peers keep the health that `states` has for them.
+    /// Creates a group whose peers retain their health from `states`.
     pub fn new(config: GroupConfig, states: &PeerStates) -> Self {
         let line = Line::new();
         let served = config.queue.is_some().then(|| line.clone());
@@ -103,7 +103,7 @@ impl Group {
         Self { config, label, roster, line }
     }
 
-    /// The name it was configured with.
+    /// Returns the configured name.
     pub fn name(&self) -> &str {
         &self.config.name
     }
@@ -112,17 +112,17 @@ impl Group {
         Arc::clone(&self.label)
     }
 
-    /// The peers as they are configured, in the order of [`Self::peers`].
+    /// Returns the configuration of the peers, in the order of [`Self::peers`].
     pub fn peer_configs(&self) -> Vec<PeerConfig> {
         self.roster.peers().configs.clone()
     }
 
-    /// How the peers are doing, in the order of the configuration; those that names stand for come last.
+    /// Returns the state of the peers in the order of the configuration; peers of resolved names are last.
     pub fn peers(&self) -> Vec<PeerSnapshot> {
         self.control().peers(None)
     }
 
-    /// A failure of the peer at a place of the list.
+    /// Records a failure of the peer at an index.
     #[cfg(test)]
     pub(crate) fn fail(&self, index: usize) {
         self.failed(&Chosen { peers: self.roster.peers(), index });
@@ -133,7 +133,7 @@ impl Group {
         self.roster.peers().states.clone()
     }
 
-    /// How many peers may be tried for one request.
+    /// Returns the number of peers that may be tried for a request.
     pub(crate) fn size(&self) -> usize {
         let peers = self.roster.peers();
         peers.configs.iter().zip(&peers.states).filter(|(peer, state)| !state.ordered.is_down(peer)).count()
@@ -144,7 +144,7 @@ impl Group {
         self.pick_asked(tried, affinity, None)
     }
 
-    /// Chooses a peer that was not tried yet: the one that is asked for, if it can be had.
+    /// Chooses a peer that was not tried yet; prefers the peer selected by `sid` if it is usable.
     pub(crate) fn pick_asked(&self, tried: &mut Tried, affinity: &Affinity, sid: Option<&[u8]>) -> Choosing {
         let time = clock::now();
         let mut now = self.roster.lock();
@@ -165,14 +165,14 @@ impl Group {
     pub(crate) fn failed(&self, chosen: &Chosen) {
         chosen.state().failed(chosen.config(), clock::now());
         let mut now = self.roster.lock();
-        // One that has gone meanwhile has no share.
+        // A peer that was removed meanwhile has no weight.
         if let Some(place) = now.peers.place(chosen.state().id) {
             now.weights.failed(place, chosen.config());
         }
     }
 
-    /// When no peer is left the next request tries them all again, so that a site whose every peer failed once is
-    /// not down for all of `fail_timeout`.
+    /// Resets the failures of all peers. If no peer is left, the next request tries all of them again, so that a site
+    /// is not down for all of `fail_timeout` after a single failure of each peer.
     pub(crate) fn forgive_all(&self) {
         self.roster.peers().states.iter().for_each(|state| state.reset());
     }

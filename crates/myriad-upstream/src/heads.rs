@@ -1,24 +1,24 @@
-//! Heads of answers that one exchange leaves to the next on the same thread, for the memory in them.
+//! Thread-local pool of response heads, which retains their memory between exchanges.
 
 use std::cell::RefCell;
 
 use myriad_http::ResponseHead;
 
-/// Heads that a thread keeps.
+/// Maximum number of pooled heads per thread.
 const KEPT: usize = 64;
-/// The largest that is kept, in bytes of its fields.
+/// Maximum size of a pooled head, in bytes of its fields.
 const LARGEST: usize = 8 * 1024;
 
 thread_local! {
     static HEADS: RefCell<Vec<ResponseHead>> = const { RefCell::new(Vec::new()) };
 }
 
-/// An empty head.
+/// Returns an empty head.
 pub(crate) fn take() -> ResponseHead {
     HEADS.with_borrow_mut(Vec::pop).unwrap_or_else(|| ResponseHead::new(0))
 }
 
-/// Gives back a head that nobody reads any more.
+/// Returns an unused head to the pool.
 pub fn give_head(mut head: ResponseHead) {
     if head.fields.size() + head.reason.len() > LARGEST {
         return;

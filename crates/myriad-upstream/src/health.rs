@@ -1,37 +1,37 @@
-//! What checks have found of a peer (`health_check`).
+//! Results of active health checks of a peer (`health_check`).
 //!
 //! ```text
-//! checking --passes in a row--> healthy --fails in a row--> unhealthy
-//!     '------fails in a row-----------------------------------^  '--passes in a row--> healthy
+//! checking --consecutive passes--> healthy --consecutive fails--> unhealthy
+//!     '------consecutive fails---------------------------------^  '--consecutive passes--> healthy
 //! ```
 
 use myriad_conf::settings::HealthCheck;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// How the peers of a group are checked, beside the requests that they are given. Times in milliseconds.
+/// Parameters of an active health check of a group. Times are in milliseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckRules {
-    /// Tells the checks of a group apart, and finds them again behind a reload.
+    /// Name that identifies the check in its group, also after a reload.
     pub name: String,
-    /// The pause between two checks of a peer.
+    /// Pause between two checks of a peer.
     pub interval_ms: u64,
-    /// A part of a pause that chance adds, at most.
+    /// Maximum random addition to a pause.
     pub jitter_ms: u64,
-    /// Failures in a row that make a peer unhealthy, at least 1.
+    /// Number of consecutive failures that make a peer unhealthy, at least 1.
     pub fails: u32,
-    /// Passed checks in a row that make it healthy, at least 1.
+    /// Number of consecutive passes that make a peer healthy, at least 1.
     pub passes: u32,
-    /// A peer that is new gets no requests before it has passed.
+    /// A new peer gets no requests before it has passed the check.
     pub mandatory: bool,
-    /// That does not hold behind a reload for a peer that was healthy before.
+    /// After a reload, `mandatory` does not apply to peers that were healthy before.
     pub persistent: bool,
-    /// The port that is asked, where it is another than that of requests.
+    /// Port of the check, if it differs from that of requests.
     pub port: Option<u16>,
 }
 
 impl CheckRules {
-    /// The rules of a `health_check`, under a name that tells it apart.
+    /// Converts a `health_check` directive; `name` identifies the check.
     pub fn of(check: &HealthCheck, name: String) -> Self {
         Self {
             name,
@@ -46,54 +46,54 @@ impl CheckRules {
     }
 }
 
-/// What a check says of a peer; the worst one counts.
+/// Result of a check of a peer; the worst of all checks applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Verdict {
-    /// Requests may come.
+    /// The peer may get requests.
     Healthy,
-    /// It has to pass first (`mandatory`).
+    /// The peer must pass first (`mandatory`).
     Checking,
-    /// It has failed.
+    /// The peer has failed.
     Unhealthy,
 }
 
-/// What became of a result.
+/// Effect of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Noted {
-    /// A newer configuration checks the peer: nothing is noted.
+    /// A newer configuration checks the peer: the result is ignored.
     Superseded,
-    /// All is as before.
+    /// The state is unchanged.
     Same,
-    /// The check says something else of the peer from now on.
+    /// The check has a new state for the peer.
     Changed(Verdict),
 }
 
-/// The verdicts of all checks about a peer; they outlive reloads with it.
+/// States of all checks of a peer, which persist over reloads.
 #[derive(Debug, Default)]
 pub(crate) struct Health {
-    /// The worst verdict, to be read without the lock.
+    /// Worst state, readable without the lock.
     worst: AtomicU8,
     said: Mutex<Said>,
 }
 
 #[derive(Debug, Default)]
 struct Said {
-    /// The number of the roster whose checks these are; 0 before the first.
+    /// Number of the roster that owns the checks; 0 before the first.
     owner: u64,
     checks: Vec<Check>,
     counts: CheckCounts,
 }
 
-/// Counts of the checks of a peer, by the names of NGINX Plus's API.
+/// Counters of the checks of a peer, named as in NGINX Plus's API.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CheckCounts {
-    /// Checks that had a result.
+    /// Number of checks with a result.
     pub checks: u64,
-    /// Those that the peer did not pass.
+    /// Number of failed checks.
     pub fails: u64,
-    /// How often it became unhealthy.
+    /// Number of times the peer became unhealthy.
     pub unhealthy: u64,
-    /// Whether it has passed the last one; none before the first.
+    /// Result of the last check; `None` before the first.
     pub last_passed: Option<bool>,
 }
 
@@ -101,12 +101,12 @@ pub struct CheckCounts {
 struct Check {
     name: String,
     verdict: Verdict,
-    /// Results in a row that speak against the verdict.
+    /// Number of consecutive results that contradict the state.
     against: u32,
 }
 
 impl Health {
-    /// The worst of the verdicts.
+    /// Returns the worst state of all checks.
     pub(crate) fn worst(&self) -> Verdict {
         match self.worst.load(Relaxed) {
             0 => Verdict::Healthy,
@@ -115,13 +115,13 @@ impl Health {
         }
     }
 
-    /// Whether no request may come.
+    /// Returns whether the peer must not get requests.
     pub(crate) fn is_out(&self) -> bool {
         self.worst.load(Relaxed) != 0
     }
 
-    /// From now on the checks of that roster count, unless a newer one has taken over. What a check of the same name said before still
-    /// holds, but for `mandatory`, as in nginx.
+    /// Makes the roster `owner` the owner of the checks, unless a newer roster owns them. As in nginx, a check of the
+    /// same name retains its state, except for `mandatory`.
     pub(crate) fn take_over(&self, owner: u64, rules: &[CheckRules]) {
         let mut said = self.lock();
         if owner <= said.owner {
@@ -142,12 +142,12 @@ impl Health {
         self.weigh(&said);
     }
 
-    /// Whether the checks of a newer roster count.
+    /// Returns whether a newer roster owns the checks.
     pub(crate) fn is_superseded(&self, owner: u64) -> bool {
         self.lock().owner > owner
     }
 
-    /// Notes whether the peer has passed a check of a roster.
+    /// Records the result of a check of a roster.
     pub(crate) fn note(&self, owner: u64, rules: &CheckRules, passed: bool) -> Noted {
         let mut said = self.lock();
         if said.owner != owner {
@@ -176,12 +176,12 @@ impl Health {
         Noted::Changed(next)
     }
 
-    /// What the checks have found so far.
+    /// Returns the counters.
     pub(crate) fn counts(&self) -> CheckCounts {
         self.lock().counts
     }
 
-    /// Counts begin anew.
+    /// Resets the counters.
     pub(crate) fn reset_counts(&self) {
         self.lock().counts = CheckCounts::default();
     }

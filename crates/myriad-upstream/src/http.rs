@@ -1,4 +1,4 @@
-//! The HTTP/1 client (RFC 9112).
+//! HTTP/1 client (RFC 9112).
 
 use std::future::poll_fn;
 
@@ -16,18 +16,19 @@ use crate::link::{Home, Link};
 use crate::pieces::Pieces;
 use crate::response::Trailers;
 
-/// Most interim responses before the final one: there is no use for more, and each restarts the read time-out.
+/// Maximum number of interim responses before the final response. No application needs more, and each restarts the read
+/// timeout.
 const MAX_INTERIM: usize = 32;
 
-/// A head and what becomes of the connection.
+/// Response head, with the state of the connection after it.
 pub(crate) enum Answer {
     /// A body follows.
     Body(ResponseHead, Http),
-    /// 101: the connection speaks another protocol now.
+    /// Status 101: the connection switches to another protocol.
     Upgraded(ResponseHead),
 }
 
-/// Reads the head of the final response; interim ones (RFC 9110 §15.2) are told to the observer.
+/// Reads the head of the final response; interim responses (RFC 9110 §15.2) are passed to the observer.
 pub(crate) async fn read_head(
     link: &mut Link,
     method: Method,
@@ -43,7 +44,7 @@ pub(crate) async fn read_head(
     let mut head = heads::take();
     let mut interim = 0;
     loop {
-        // Nothing has come yet, mostly.
+        // Usually nothing has been received yet.
         let parsed = if link.input.is_empty() {
             Parsed::Partial
         } else {
@@ -80,7 +81,7 @@ pub(crate) async fn read_head(
     }
 }
 
-/// Whether a 101 names protocols, and none but those that were asked for (RFC 9110 §7.8).
+/// Returns whether a 101 response names protocols, and only those that were requested (RFC 9110 §7.8).
 fn switches_as_asked(head: &ResponseHead, asked: &[u8]) -> bool {
     let members = |value| list_members(value).filter(|name| !name.is_empty());
     let is_asked = |name: &[u8]| members(asked).any(|other| other.eq_ignore_ascii_case(name));
@@ -130,11 +131,11 @@ enum Framing {
     UntilClose,
 }
 
-/// The body as its head framed it (RFC 9112 §6.3).
+/// Body framed according to its head (RFC 9112 §6.3).
 pub(crate) struct Http {
     framing: Framing,
     surplus: bool,
-    /// The receiver of the trailer section, which only a chunked body has.
+    /// Receiver of the trailer section, which only exists for a chunked body.
     pub(crate) trailers: Option<Trailers>,
 }
 

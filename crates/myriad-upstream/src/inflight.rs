@@ -1,13 +1,13 @@
-//! How long the requests under way at a peer have taken so far (`least_time ... inflight`): a peer that hangs has no answer whose time
-//! could be noted.
+//! Age of the active requests of a peer (`least_time ... inflight`). It detects a peer that hangs, for which no
+//! response times can be recorded.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What is known of a peer's requests under way; nothing without `inflight`.
+/// Statistics of the active requests of a peer; unused without `inflight`.
 #[derive(Debug, Default)]
 pub(crate) struct Inflight {
-    /// The average, to be read without the lock; 0 where none is under way.
+    /// Average age, readable without the lock; 0 without active requests.
     shown_ms: AtomicU32,
     known: Mutex<Known>,
 }
@@ -15,13 +15,13 @@ pub(crate) struct Inflight {
 #[derive(Debug, Default)]
 struct Known {
     count: u64,
-    /// The sum of the moments at which they began, so that the mean of their ages follows at any time.
+    /// Sum of the start times, from which the mean age follows at any time.
     begun_ms: u64,
-    /// How old they have been of late whenever a choice was made, milliseconds.
+    /// Moving average of the mean ages at each choice, in milliseconds.
     average_ms: u32,
 }
 
-/// The next average: each time counts for a twentieth of it, the first one for all.
+/// Returns the next moving average: each value has a weight of one twentieth; the first value is used as it is.
 pub(crate) fn averaged(before: u32, ms: u64) -> u32 {
     let ms = u32::try_from(ms).unwrap_or(u32::MAX).max(1);
     match before {
@@ -31,7 +31,7 @@ pub(crate) fn averaged(before: u32, ms: u64) -> u32 {
 }
 
 impl Inflight {
-    /// A request begins.
+    /// Records the start of a request.
     pub(crate) fn begin(&self, now: u64) {
         let mut known = self.lock();
         known.count += 1;
@@ -39,7 +39,7 @@ impl Inflight {
         self.show(&known);
     }
 
-    /// A request that has begun then is under way no more.
+    /// Records the end of a request that was started at `begun`.
     pub(crate) fn end(&self, begun: u64) {
         let mut known = self.lock();
         known.count -= 1;
@@ -47,7 +47,7 @@ impl Inflight {
         self.show(&known);
     }
 
-    /// A choice is made: notes how old the requests are now.
+    /// Records the current age of the requests when a choice is made.
     pub(crate) fn look(&self, now: u64) {
         let mut known = self.lock();
         if let Some(begun) = known.begun_ms.checked_div(known.count) {
@@ -56,7 +56,7 @@ impl Inflight {
         self.show(&known);
     }
 
-    /// The average of their ages, milliseconds; 0 where none is under way.
+    /// Returns the average age in milliseconds; 0 without active requests.
     pub(crate) fn average_ms(&self) -> u32 {
         self.shown_ms.load(Relaxed)
     }

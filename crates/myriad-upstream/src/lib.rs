@@ -1,14 +1,15 @@
-//! Origins: peers, pools, retries; clients for FastCGI, HTTP/1, HTTP/2, and what answers with a CGI head (SCGI, uwsgi).
+//! Origins: peers, pools and retries; clients for FastCGI, HTTP/1, HTTP/2, memcached, and protocols with a CGI head as
+//! the response (SCGI, uwsgi).
 //!
-//! A [`Group`] is an nginx `upstream`: peers, a way to choose among them, and their health. [`Group::fetch`] sends
-//! one [`OriginRequest`] to the peer that is chosen, tries the next where [`OriginRequest::retry`] says so, and returns the
-//! head with a body that is read from the origin only as fast as it is pulled. The request body goes up while the
-//! response comes down: whoever polls either drives both, so nothing is spawned and nothing is buffered beyond one
-//! piece each way.
+//! A [`Group`] is an nginx `upstream`: peers, a balancing algorithm, and the health of the peers. [`Group::fetch`]
+//! sends an [`OriginRequest`] to the chosen peer, retries with the next peer according to [`OriginRequest::retry`], and
+//! returns the head with a body that is read from the origin only as fast as the consumer reads it. The request body is
+//! sent while the response is received: polling either drives both. An exchange spawns no task, and at most one piece
+//! is buffered in each direction. Each HTTP/2 connection has a separate task.
 //!
-//! Everything runs on the worker's current-thread tokio runtime, with I/O and time enabled, and stays there. What
-//! workers share is the health of peers and the idle FastCGI connections, both behind `Arc`, both kept by name in a
-//! [`PeerStates`] that outlives a reload.
+//! Everything runs on the current-thread tokio runtime of the worker, with I/O and time enabled, and stays on that
+//! thread. Workers share the health of peers and the idle FastCGI connections through `Arc`. Both are stored by name in
+//! a [`PeerStates`], which persists over reloads.
 
 #![forbid(unsafe_code)]
 

@@ -1,29 +1,29 @@
-//! Waiters in the order in which they came, each woken by an event.
+//! FIFO queue of waiters, each woken by an event.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-/// A queue of those who wait for the same thing; workers share it. Clones are the same queue.
+/// Queue of waiters for the same resource, shared by workers. Clones refer to the same queue.
 #[derive(Clone, Debug, Default)]
 pub struct Line(Arc<Inner>);
 
 #[derive(Debug, Default)]
 pub(crate) struct Inner {
     waiting: Mutex<Waiting>,
-    /// How many wait, to be asked without the lock.
+    /// Number of waiters, readable without the lock.
     length: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
 struct Waiting {
-    /// The number of each, ascending, and whom to wake.
+    /// Number and waker of each waiter, in ascending order.
     all: VecDeque<(u64, Option<Waker>)>,
     next: u64,
 }
 
-/// One place in a [`Line`]; dropping it leaves the queue at once, and the next in it moves up.
+/// Position in a [`Line`]. Dropping it leaves the queue immediately, and the next waiter moves up.
 #[derive(Debug)]
 pub struct Turn {
     line: Line,
@@ -31,22 +31,22 @@ pub struct Turn {
 }
 
 impl Line {
-    /// A queue that nobody waits in.
+    /// Creates an empty queue.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether nobody waits. Whoever comes meanwhile must not overtake those who do.
+    /// Returns whether the queue is empty. If it is not, new requests must not overtake the waiters.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many wait.
+    /// Returns the number of waiters.
     pub fn len(&self) -> usize {
         self.0.length.load(Relaxed)
     }
 
-    /// A place behind all others; `None` where `most` wait already.
+    /// Adds a waiter at the end of the queue; returns `None` if `most` waiters already exist.
     pub fn join(&self, most: usize) -> Option<Turn> {
         let mut waiting = self.0.lock();
         if waiting.all.len() >= most {
@@ -59,7 +59,7 @@ impl Line {
         Some(Turn { line: self.clone(), number })
     }
 
-    /// Lets the first try again; call it whenever what they wait for may be there.
+    /// Wakes the first waiter to try again. Must be called whenever the resource may be available.
     pub fn wake_first(&self) {
         self.0.wake_first();
     }
@@ -81,7 +81,7 @@ impl Inner {
 }
 
 impl Turn {
-    /// Waits until this place is the first and `attempt` gives something; `attempt` is made anew after each
+    /// Waits until this waiter is the first and `attempt` returns a value. `attempt` is repeated after each
     /// [`Line::wake_first`].
     pub fn poll<T>(&mut self, cx: &mut Context<'_>, attempt: impl FnOnce() -> Option<T>) -> Poll<T> {
         {
@@ -94,7 +94,7 @@ impl Turn {
                 return Poll::Pending;
             }
         }
-        // The waker is in place: what comes between the attempt and the return wakes it.
+        // The waker is already registered: an event between the attempt and the return wakes this waiter.
         attempt().map_or(Poll::Pending, Poll::Ready)
     }
 }
@@ -108,7 +108,7 @@ impl Drop for Turn {
             };
             waiting.all.remove(at);
             self.line.0.length.store(waiting.all.len(), Relaxed);
-            // There may be enough for more than one.
+            // The resource may suffice for several waiters.
             if at == 0 { waiting.all.front_mut().and_then(|(_, waker)| waker.take()) } else { None }
         };
         next.into_iter().for_each(Waker::wake);

@@ -1,4 +1,4 @@
-//! One exchange on one connection: sends and reads at the same time, and finds the connection a home afterwards.
+//! Single exchange on a connection: sends and reads concurrently, and returns the connection to its pool afterwards.
 
 use std::cell::RefCell;
 use std::io;
@@ -22,20 +22,22 @@ use crate::stream::Counted;
 use crate::timer::Stall;
 use crate::upload::{Upload, UploadError};
 
-/// How much is read at a time, in bytes.
+/// Number of bytes per read.
 const READ_SIZE: usize = 32 * 1024;
 
 thread_local! {
-    /// The buffer of an exchange that is over. Where nobody holds a piece of it any more, the next fills it from the front again: nothing
-    /// is allocated, and it stays in the processor's cache. Else the next has one of its own.
+    /// Buffer of a finished exchange.
+    ///
+    /// If no other reference to the buffer exists, the next exchange reuses it from the start: nothing is allocated,
+    /// and the buffer remains in the CPU cache. Otherwise the next exchange gets a new buffer.
     static SPARE: RefCell<BytesMut> = RefCell::default();
 }
 
-/// Room that makes a read worth while, in bytes; with less the buffer is renewed.
+/// Minimum free space for a read in bytes; with less, the buffer is replaced.
 const LEAST_ROOM: usize = 4 * 1024;
 
 //   Going ──▶ Done
-//     └─────▶ Broken     the peer takes no more, but may have answered already
+//     └─────▶ Broken     the peer no longer reads, but may have sent a response
 #[derive(Debug)]
 enum Sending {
     Going,
@@ -43,18 +45,18 @@ enum Sending {
     Broken(io::Error),
 }
 
-/// The pool that a connection goes to when its exchange is over.
+/// Pool for a connection after its exchange.
 #[derive(Clone, Debug)]
 pub(crate) enum Home {
-    /// No pool: it closes.
+    /// No pool: the connection is closed.
     Nowhere,
-    /// The pool of the process.
+    /// Pool of the process.
     FastCgi(KeepAlive),
-    /// The pool of this worker.
+    /// Pool of this worker.
     Http(HttpPool, KeepAlive),
 }
 
-/// A connection and what is needed to carry one request and its response.
+/// Connection with the state of a request and its response.
 pub(crate) struct Link {
     pub(crate) pooled: Pooled<Counted>,
     pub(crate) upload: Upload,
@@ -64,16 +66,16 @@ pub(crate) struct Link {
     pub(crate) peer: Address,
     pub(crate) observer: Option<Rc<dyn Observer>>,
     pub(crate) home: Home,
-    /// How the connection is secured ([`crate::OriginTls::identity`]); 0 for not at all.
+    /// TLS identity of the connection ([`crate::OriginTls::identity`]); 0 without TLS.
     identity: u64,
     sending: Sending,
     received: u64,
     fatal_errors: FatalErrors,
-    /// What was read and not consumed.
+    /// Bytes that were read but not consumed.
     pub(crate) input: BytesMut,
 }
 
-/// What a [`Link`] is made of.
+/// Parameters of a new [`Link`].
 pub(crate) struct LinkParts {
     pub(crate) pooled: Pooled<Counted>,
     pub(crate) upload: Upload,
@@ -87,7 +89,7 @@ pub(crate) struct LinkParts {
 }
 
 impl Link {
-    /// In a box, in which it stays: it is large, and goes from hand to hand.
+    /// Creates a boxed link, because it is large and is moved often.
     pub(crate) fn new(parts: LinkParts) -> Box<Self> {
         Box::new(Self {
             pooled: parts.pooled,
@@ -106,10 +108,10 @@ impl Link {
         })
     }
 
-    /// Moves the request on, then reads more input; 0 is the end of the stream.
+    /// Continues to send the request, then reads more input; 0 means the end of the stream.
     ///
-    /// A peer may answer before it has read the request, and stop reading: so sending never holds up reading, and
-    /// the read time-out counts only once there is nothing left to send, as in nginx.
+    /// A peer may respond and stop reading before it has read the whole request. Sending therefore never blocks
+    /// reading, and as in nginx, the read timeout only runs once the request is sent.
     pub(crate) fn poll_fill(
         &mut self,
         cx: &mut Context<'_>,
@@ -134,8 +136,8 @@ impl Link {
         }
     }
 
-    /// Reads what is there. Room is made when something is: a request that waits for its origin holds no buffer, so that those which
-    /// are answered find theirs in the processor's cache.
+    /// Reads the available bytes. The buffer is allocated when the stream is readable: a request that waits for its
+    /// origin has no buffer, so active exchanges find their buffer in the CPU cache.
     fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         let stream = &mut self.pooled.connection.stream;
         if self.input.capacity() - self.input.len() < LEAST_ROOM {
@@ -166,7 +168,7 @@ impl Link {
         Ok(())
     }
 
-    /// What a read error means: where sending broke first, that is the news.
+    /// Returns the error for a failed read. If sending failed first, that error is returned.
     fn read_failure(&self, error: &io::Error, phase: Phase) -> OriginError {
         match &self.sending {
             Sending::Broken(first) => OriginError::io("writev", first, Phase::Sending),
@@ -174,7 +176,7 @@ impl Link {
         }
     }
 
-    /// What an end of the stream means that came too early.
+    /// Returns the error for a premature end of the stream.
     pub(crate) fn closed(&self, phase: Phase) -> OriginError {
         match &self.sending {
             Sending::Broken(first) => OriginError::io("writev", first, Phase::Sending),
@@ -183,14 +185,14 @@ impl Link {
         }
     }
 
-    /// Whether nothing came on a connection that was kept: the peer closed it before the request arrived.
+    /// Returns whether nothing was received on a reused connection: the peer had closed it before the request arrived.
     pub(crate) fn is_stale(&self, error: &OriginError) -> bool {
         self.pooled.requests > 0
             && self.received == 0
             && matches!(error.kind(), ErrorKind::Closed | ErrorKind::Io)
     }
 
-    /// The application wrote to its error stream: logged, and searched for a fatal error.
+    /// Handles output of the application on stderr: logs it and searches it for a fatal error.
     pub(crate) fn stderr(&mut self, text: &[u8]) {
         if self.fatal_errors.push(text) || self.is_spoilt(text) {
             self.log.fatal();
@@ -200,7 +202,7 @@ impl Link {
         }
     }
 
-    /// Whether what the application wrote to stderr makes its response worthless.
+    /// Returns whether output on stderr invalidates the response.
     pub(crate) fn is_spoilt(&self, text: &[u8]) -> bool {
         self.observer.as_ref().is_some_and(|observer| observer.spoils(text))
     }
@@ -211,14 +213,15 @@ impl Link {
         }
     }
 
-    /// An interim response has come; 100 is for this client alone, who did not ask for it.
+    /// Passes an interim response to the observer, except 100, which concerns only this client and was not requested by
+    /// it.
     pub(crate) fn interim(&self, head: &ResponseHead) {
         if let Some(observer) = self.observer.as_ref().filter(|_| head.status != 100) {
             observer.interim(head);
         }
     }
 
-    /// The response is complete: keeps the connection where it may serve again, else closes it.
+    /// Handles the end of the response: stores the connection for reuse if possible, otherwise closes it.
     pub(crate) fn release(self: Box<Self>) {
         let Self { mut pooled, active, home, identity, sending, input, .. } = *self;
         pooled.requests += 1;
@@ -247,7 +250,7 @@ impl Link {
         }
     }
 
-    /// Gives the bare connection away, for another protocol; the peer counts it until it ends.
+    /// Returns the bare connection for another protocol; the peer counts it as active until it is closed.
     pub(crate) fn into_upgraded(self: Box<Self>) -> Upgraded {
         let Self { pooled, active, input, .. } = *self;
         Upgraded { leftover: input.freeze(), stream: UpgradedStream::new(pooled.connection, active) }

@@ -1,4 +1,4 @@
-//! The servers that a name stands for, as name servers tell them.
+//! Servers that a name resolves to.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -10,44 +10,46 @@ use crate::config::{NamedServer, PeerConfig};
 use crate::resolver::message::{ServiceRecord, is_name};
 use crate::resolver::{ResolveError, ResolverConfig, look_up, look_up_service};
 
-/// Most servers of a service whose addresses are looked up; further ones of an answer are not used.
+/// Maximum number of resolved servers of a service; further servers of a result are ignored.
 const MOST_SERVERS: usize = 128;
 
-/// A server that a name stands for, or one address of it.
+/// Server that a name resolves to, or one of its addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Member {
     pub(crate) address: SocketAddr,
-    /// What a service says of it; none where the name is no service's.
+    /// Service record of the server; `None` if the name is not that of a service.
     service: Option<OfService>,
 }
 
-/// What a service says of a server.
+/// Parameters of a server from its service record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct OfService {
-    /// The name of the server.
+    /// Name of the server.
     name: Arc<str>,
     weight: u32,
-    /// Another server comes first.
+    /// Another server has a higher priority.
     is_second: bool,
 }
 
 impl Member {
-    /// A server without a service.
+    /// Creates a server without a service.
     pub(crate) fn new(address: SocketAddr) -> Self {
         Self { address, service: None }
     }
 
-    /// Whether a service has named it.
+    /// Returns whether the server belongs to a service.
     pub(crate) fn is_of_service(&self) -> bool {
         self.service.is_some()
     }
 
-    /// The configuration of the peer; none where it is not used. As in nginx a service's weight counts where the configuration says
-    /// none, what does not come first is a backup, and is nothing where the server is a backup as a whole.
+    /// Returns the configuration of the peer; `None` if it is not used.
+    ///
+    /// As in nginx, the weight of the service record applies unless the configuration sets a weight. Servers of a lower
+    /// priority are backups; they are not used if the whole service is a backup.
     pub(crate) fn config(&self, server: &NamedServer) -> Option<PeerConfig> {
         let mut address = self.address;
         if !server.is_service {
-            // Before a reload it may have been another.
+            // The port may have been different before a reload.
             address.set_port(server.port);
         }
         let mut config = PeerConfig { address: Address::Tcp(address), ..server.peer.clone() };
@@ -65,14 +67,14 @@ impl Member {
     }
 }
 
-/// The servers of a name, how long they hold in seconds, and servers whose own names have no address, with the reason.
+/// Servers of a name, their validity in seconds, and the servers whose names have no address, with the reason.
 pub(crate) struct Members {
     pub(crate) all: Vec<Member>,
     pub(crate) ttl_s: u32,
     pub(crate) lost: Vec<(String, ResolveError)>,
 }
 
-/// Looks up what a server's name stands for; `turn` is the name server to begin with.
+/// Resolves the name of a server; `turn` selects the first name server.
 pub(crate) async fn members(
     resolver: &Arc<ResolverConfig>,
     turn: usize,
@@ -94,7 +96,7 @@ pub(crate) async fn members(
             let found = if is_name(&record.target) {
                 look_up(&resolver, turn, &record.target).await
             } else {
-                // RFC 2782: a dot alone says that there is no such service.
+                // RFC 2782: a single dot means that the service does not exist.
                 Err(ResolveError::Code(3))
             };
             (number, record, found)
@@ -116,7 +118,7 @@ pub(crate) async fn members(
         }
     }
     match failed {
-        // Nobody is left, perhaps only for now.
+        // No server is left; the failure may be temporary.
         Some(error) if told.all.is_empty() => Err(error),
         _ => Ok(told),
     }

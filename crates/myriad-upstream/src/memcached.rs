@@ -1,4 +1,5 @@
-//! The client of memcached's text protocol (`doc/protocol.txt` of memcached): one `get` is a request, its value the body of the answer.
+//! Client of memcached's text protocol (`doc/protocol.txt` of memcached): a request is a `get`, and the value is the
+//! body of the response.
 //!
 //! ```text
 //! get KEY                    -> VALUE KEY FLAGS LENGTH   200, and LENGTH bytes
@@ -18,16 +19,16 @@ use crate::link::{Home, Link};
 use crate::memcached_get::MemcachedGet;
 use crate::pieces::Pieces;
 
-/// What stands behind a value.
+/// Bytes after a value.
 const TRAILER: &[u8] = b"\r\nEND\r\n";
 
-/// A response up to its body.
+/// Response before its body.
 pub(crate) struct Answer {
     pub(crate) head: ResponseHead,
     pub(crate) demux: Value,
 }
 
-/// Reads the line ahead of the value.
+/// Reads the line before the value.
 pub(crate) async fn read_head(
     link: &mut Link,
     get: &MemcachedGet,
@@ -75,18 +76,18 @@ fn begin_body(line: &[u8], get: &MemcachedGet) -> Result<Answer, OriginError> {
     Ok(Answer { head, demux: Value { left: length, seen: 0, surplus: false } })
 }
 
-/// Digits alone, without a sign.
+/// Parses a number of digits without a sign.
 fn number<T: std::str::FromStr>(digits: &[u8]) -> Option<T> {
     let are_digits = digits.iter().all(u8::is_ascii_digit);
     std::str::from_utf8(digits).ok().filter(|_| are_digits)?.parse().ok()
 }
 
-/// The value, of the length that was told, and what stands behind it.
+/// Value of the announced length, with the bytes after it.
 pub(crate) struct Value {
     left: u64,
-    /// Bytes of the trailer that have come.
+    /// Number of received bytes of the trailer.
     seen: usize,
-    /// Other bytes came than those that are to come.
+    /// True if unexpected bytes were received.
     surplus: bool,
 }
 

@@ -1,18 +1,19 @@
-//! The command by which memcached is asked for a value.
+//! Command that requests a value from memcached.
 
 use bytes::Bytes;
 
-/// What is asked for.
+/// Request for a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemcachedGet {
-    /// The key as it goes over the wire.
+    /// Escaped key.
     pub(crate) key: Bytes,
-    /// Values with one of these flags are compressed by gzip (`memcached_gzip_flag`); 0 for none.
+    /// Flags of values compressed with gzip (`memcached_gzip_flag`); 0 for none.
     pub(crate) gzip_flag: u32,
 }
 
 impl MemcachedGet {
-    /// A value by its key; spaces, control characters and `%` in it are escaped, as nginx does it: no key ends the command early.
+    /// Creates a request for a key. As in nginx, spaces, control characters and `%` in it are escaped, so that a key
+    /// cannot terminate the command.
     pub fn new(key: &[u8], gzip_flag: u32) -> Self {
         let mut escaped = Vec::with_capacity(key.len());
         for byte in key {
@@ -25,7 +26,7 @@ impl MemcachedGet {
         Self { key: escaped.into(), gzip_flag }
     }
 
-    /// The command.
+    /// Encodes the command.
     pub(crate) fn head(&self) -> Bytes {
         [b"get ", &self.key[..], b"\r\n"].concat().into()
     }

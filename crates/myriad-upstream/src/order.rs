@@ -1,21 +1,21 @@
-//! What administrators want of a peer, whatever the configuration says of it.
+//! Orders of administrators for a peer, which override the configuration.
 
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 use crate::config::PeerConfig;
 
-/// What an administrator wants of a peer, up to the next order.
+/// Order of an administrator for a peer, valid until the next order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PeerOrder {
-    /// It gets its share, even if the configuration says `down` or `drain`.
+    /// The peer gets its share of requests, even if it is configured with `down` or `drain`.
     Up,
-    /// Only requests that ask for it come to it (`sticky`).
+    /// The peer gets only requests that select it (`sticky`).
     Drain,
-    /// No request comes to it; those under way end in peace.
+    /// The peer gets no requests; active requests can complete.
     Down,
 }
 
-/// The order that holds for a peer: none where nobody has given one, so that the configuration decides.
+/// Current order for a peer; without an order, the configuration decides.
 #[derive(Debug, Default)]
 pub(crate) struct Ordered(AtomicU8);
 
@@ -24,7 +24,7 @@ const DRAIN: u8 = 2;
 const DOWN: u8 = 3;
 
 impl Ordered {
-    /// Obeys an order. What the configuration says anyway is no order: a later configuration may say something else.
+    /// Sets an order. An order that equals the configuration is not stored, because a later configuration may differ.
     pub(crate) fn set(&self, order: PeerOrder, config: &PeerConfig) {
         let code = match order {
             PeerOrder::Up if !config.down && !config.drain => 0,
@@ -35,12 +35,12 @@ impl Ordered {
         self.0.store(code, Relaxed);
     }
 
-    /// No order holds any more.
+    /// Removes the order.
     pub(crate) fn forget(&self) {
         self.0.store(0, Relaxed);
     }
 
-    /// Whether no request may come.
+    /// Returns whether the peer must not get requests.
     pub(crate) fn is_down(&self, config: &PeerConfig) -> bool {
         match self.0.load(Relaxed) {
             0 => config.down,
@@ -48,7 +48,7 @@ impl Ordered {
         }
     }
 
-    /// Whether only requests may come that ask for the peer.
+    /// Returns whether the peer gets only requests that select it.
     pub(crate) fn drains(&self, config: &PeerConfig) -> bool {
         match self.0.load(Relaxed) {
             0 => config.drain,
@@ -56,7 +56,7 @@ impl Ordered {
         }
     }
 
-    /// Whether an order holds.
+    /// Returns whether an order is set.
     pub(crate) fn is_given(&self) -> bool {
         self.0.load(Relaxed) != 0
     }

@@ -1,4 +1,4 @@
-//! A peer: how it is doing.
+//! State of a peer.
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -19,81 +19,82 @@ use crate::peer_counts::{PeerCounts, PeerTraffic};
 use crate::pool::IdlePool;
 use crate::stream::ParkedStream;
 
-/// How a peer is doing, for status pages.
+/// State of a peer for status pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerSnapshot {
-    /// What the configuration calls its server.
+    /// Name of its server in the configuration.
     pub name: String,
-    /// The address where it listens.
+    /// Address of the peer.
     pub address: Address,
-    /// Requests that it is working on.
+    /// Number of active requests.
     pub active: u32,
-    /// Requests that it was given since the process began.
+    /// Number of requests since the start of the process or the last reset.
     pub requests: u64,
-    /// Failures since the process began.
+    /// Number of failures since the start of the process or the last reset.
     pub failures: u64,
-    /// Idle FastCGI connections, each of which holds a php-fpm child.
+    /// Number of idle FastCGI connections, each of which occupies a php-fpm child.
     pub idle_fastcgi: usize,
-    /// What its pool said of itself last; none where it is not asked, or has said nothing of late.
+    /// Last status of its php-fpm pool; `None` if it is not queried or no recent status is available.
     pub pool: Option<PoolStatus>,
-    /// Its share of the requests (`weight`).
+    /// Weight (`weight`).
     pub weight: u32,
-    /// Whether it is used only when all others are unavailable (`backup`).
+    /// True if the peer is used only when all others are unavailable (`backup`).
     pub backup: bool,
-    /// Whether it would be chosen now.
+    /// True if the peer can currently be chosen.
     pub available: bool,
-    /// Why it is chosen, or is not.
+    /// State that decides whether the peer can be chosen.
     pub status: PeerStatus,
-    /// Whether an administrator's order holds ([`crate::PeerOrder`]).
+    /// True if an order of an administrator is set ([`crate::PeerOrder`]).
     pub is_ordered: bool,
-    /// Its number in the group, and that of the server whose name stands for it; see [`crate::ServerSnapshot`].
+    /// Identifier in the group, and that of the server whose name resolved to the peer; see [`crate::ServerSnapshot`].
     pub id: (u64, Option<u64>),
-    /// What it was asked and has answered.
+    /// Request and response counters.
     pub traffic: PeerTraffic,
-    /// Most requests at a time, 0 for no bound (`max_conns`).
+    /// Maximum number of concurrent requests, 0 for no limit (`max_conns`).
     pub max_conns: u32,
-    /// How long it took of late to be connected to, to begin its answer, and to end it, milliseconds; 0 before the first.
+    /// Recent average times to connect, to the start of the response and to its end, in milliseconds; 0 before the
+    /// first.
     pub took_ms: [u32; 3],
-    /// How often its failures made it unavailable.
+    /// Number of times failures made the peer unavailable.
     pub unavailable: u64,
-    /// What its checks have found (`health_check`).
+    /// Counters of its health checks (`health_check`).
     pub checks: CheckCounts,
-    /// How long it could not be chosen because of failures or checks, milliseconds.
+    /// Total time in which failures or checks made the peer unavailable, in milliseconds.
     pub downtime_ms: u64,
-    /// Since when it cannot, milliseconds since the epoch; none where it can.
+    /// Start of the current unavailability in milliseconds since the epoch; `None` if the peer is available.
     pub down_since_ms: Option<u64>,
-    /// When it was last chosen, milliseconds since the epoch; none where it never was.
+    /// Time of the last choice of the peer in milliseconds since the epoch; `None` if it was never chosen.
     pub selected_ms: Option<u64>,
-    /// Idle connections to it that are kept.
+    /// Number of idle connections to the peer.
     pub idle: usize,
 }
 
 impl PeerSnapshot {
-    /// Whether it is a peer of a server that is called so, by its name or its address.
+    /// Returns whether the peer belongs to `server`, which is a name or an address.
     pub(crate) fn is_of(&self, server: &str) -> bool {
         self.name == server || self.address.to_string() == server
     }
 }
 
-/// The state of a peer, by the words of nginx's API.
+/// State of a peer, named as in nginx's API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PeerStatus {
-    /// Requests may come.
+    /// The peer gets requests.
     Up,
-    /// Only requests that ask for it come (`drain`).
+    /// The peer gets only requests that select it (`drain`).
     Draining,
-    /// No request comes (`down`).
+    /// The peer gets no requests (`down`).
     Down,
-    /// It has failed too often, and is left alone for a while (`max_fails`).
+    /// The peer has failed too often and is not used for some time (`max_fails`).
     Unavailable,
-    /// It has to pass its checks first (`health_check mandatory`).
+    /// The peer must pass its checks first (`health_check mandatory`).
     Checking,
-    /// It has failed its checks (`health_check`).
+    /// The peer has failed its checks (`health_check`).
     Unhealthy,
 }
 
 impl PeerStatus {
-    /// Its word.
+    /// Returns the name of the state.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Up => "up",
@@ -106,58 +107,58 @@ impl PeerStatus {
     }
 }
 
-/// Bounds of `least_time`: peers that are slower are not told apart, nor those that differ by less than a step.
+/// Upper limit of times in `least_time`: slower peers count as equal, as do peers that differ by less than [`STEP_MS`].
 const SLOWEST_MS: u32 = 5000;
 const STEP_MS: u32 = 20;
 
-/// The share of a peer that has recovered for long enough.
+/// Share of a peer after its slow start.
 const WHOLE_SHARE: u32 = 1000;
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
-/// What all workers know about a peer, kept over reloads.
+/// State of a peer, shared by all workers and retained over reloads.
 #[derive(Debug)]
 pub(crate) struct PeerState {
-    /// Names the peer in pools; never given twice.
+    /// Identifier of the peer in pools, never reused.
     pub(crate) id: u64,
-    /// Failures that count now.
+    /// Number of current failures.
     fails: AtomicU32,
-    /// How often it has failed again, one after another, when it was tried behind a pause.
+    /// Number of consecutive failures at the first attempts after a pause.
     again: AtomicU32,
-    /// When it last failed, on this process's clock.
+    /// Time of the last failure, on the clock of this process.
     accessed: AtomicU64,
-    /// When it last failed, or was last tried after it was due again.
+    /// Time of the last failure, or of the last attempt after a pause.
     checked: AtomicU64,
     active: AtomicU32,
-    /// When it last recovered, 0 for never.
+    /// Time of the last recovery; 0 for never.
     recovered: AtomicU64,
-    /// How long it took of late up to each [`Moment`], milliseconds; 0 before the first.
+    /// Recent average time up to each [`Moment`] in milliseconds; 0 before the first.
     took_ms: [AtomicU32; 3],
-    /// How long its requests under way have taken so far.
+    /// Age of its active requests.
     pub(crate) inflight: Inflight,
     requests: AtomicU64,
     failures: AtomicU64,
-    /// When it was last chosen, on this process's clock; 0 for never.
+    /// Time of the last choice of the peer, on the clock of this process; 0 for never.
     selected: AtomicU64,
-    /// How often its failures made it unavailable.
+    /// Number of times failures made the peer unavailable.
     unavailable: AtomicU64,
-    /// When it could not be chosen.
+    /// Periods of unavailability.
     downtime: Mutex<Downtime>,
-    /// What it was asked and has answered.
+    /// Request and response counters.
     pub(crate) counts: PeerCounts,
-    /// Idle connections to it, of all workers.
+    /// Number of idle connections of all workers.
     pub(crate) idle: Arc<AtomicUsize>,
-    /// What an administrator wants of it.
+    /// Order of an administrator.
     pub(crate) ordered: Ordered,
-    /// What checks say of it.
+    /// Results of health checks.
     pub(crate) health: Health,
-    /// Idle FastCGI connections: each holds a php-fpm child, so all workers share them.
+    /// Idle FastCGI connections, shared by all workers because each occupies a php-fpm child.
     pub(crate) fastcgi: IdlePool<ParkedStream>,
-    /// What its pool of PHP said of itself last.
+    /// Last status of its php-fpm pool.
     pool: Mutex<Option<PoolStatus>>,
-    /// The requests that wait for it: the queues of its group, before a reload and after it.
+    /// Queues of requests that wait for the peer: those of its group before and after a reload.
     lines: Mutex<Vec<Weak<line::Inner>>>,
-    /// Whether it has ever had such a queue, to be asked without the lock.
+    /// Set once the peer has any queue; readable without the lock.
     has_lines: AtomicBool,
 }
 
@@ -191,25 +192,25 @@ impl Default for PeerState {
 }
 
 impl PeerState {
-    /// Whether its failures keep it out, as nginx's round robin decides.
+    /// Returns whether failures exclude the peer, according to nginx's round robin.
     pub(crate) fn is_failing(&self, config: &PeerConfig, now: u64) -> bool {
         config.max_fails > 0
             && self.fails.load(Relaxed) >= config.max_fails
             && now.saturating_sub(self.checked.load(Relaxed)) <= self.pause_ms(config)
     }
 
-    /// How long it is left alone now, were it failing.
+    /// Returns the current length of the pause after failures.
     fn pause_ms(&self, config: &PeerConfig) -> u64 {
         let doubled = config.fail_timeout_ms.saturating_mul(1 << self.again.load(Relaxed).min(30));
         doubled.min(config.max_fail_timeout_ms.max(config.fail_timeout_ms))
     }
 
-    /// Whether it has as many requests as it may have.
+    /// Returns whether the peer has its maximum number of requests.
     pub(crate) fn is_full(&self, config: &PeerConfig) -> bool {
         config.max_conns > 0 && self.active() >= config.max_conns
     }
 
-    /// Calls the first in a queue from now on whenever a request has ended here.
+    /// Registers a queue whose first waiter is woken each time a request to this peer completes.
     pub(crate) fn serve_line(&self, line: &Line) {
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         lines.retain(|line| line.strong_count() > 0);
@@ -229,25 +230,28 @@ impl PeerState {
         self.active.load(Relaxed)
     }
 
-    /// How long it took of late up to a moment, milliseconds.
+    /// Returns the recent average time up to a moment in milliseconds.
     fn average_ms(&self, moment: Moment) -> &AtomicU32 {
         &self.took_ms[moment as usize]
     }
 
-    /// How much of its weight counts now, in thousandths: less than all for a while after it has recovered (`slow_start`).
+    /// Returns the current share of the weight in thousandths, which is reduced for some time after a recovery
+    /// (`slow_start`).
     pub(crate) fn share(&self, config: &PeerConfig, now: u64) -> u32 {
         let recovered = self.recovered.load(Relaxed);
         let since = now.saturating_sub(recovered);
         if recovered == 0 || since >= config.slow_start_ms {
             return WHOLE_SHARE;
         }
-        // Never nothing: a group of such peers alone still serves.
+        // Never 0: a group of only such peers must still serve requests.
         let share = u128::from(since) * u128::from(WHOLE_SHARE) / u128::from(config.slow_start_ms);
         u32::try_from(share).unwrap_or(WHOLE_SHARE).max(1)
     }
 
-    /// How slow it is thought to be, as nginx's `least_time`: what was long ago counts half with each `fail_timeout`, so that
-    /// a slow peer is tried again; steps of 20 ms make peers alike that nearly are; beyond 5 s all are equally bad.
+    /// Returns the estimated response time, as in nginx's `least_time`.
+    ///
+    /// An old value is halved for each `fail_timeout`, so that a slow peer is tried again. Values are rounded to steps
+    /// of 20 ms, so that similar peers count as equal. All values above 5 s are equal.
     pub(crate) fn slowness(&self, moment: Moment, config: &PeerConfig, now: u64) -> u32 {
         let mut ms = self.average_ms(moment).load(Relaxed);
         let idle_ms = now.saturating_sub(self.checked.load(Relaxed));
@@ -259,14 +263,15 @@ impl PeerState {
         if ms > SLOWEST_MS { SLOWEST_MS } else { (ms / STEP_MS + 1) * STEP_MS }
     }
 
-    /// Notes how long it took up to a moment: each time counts for a twentieth of the average.
+    /// Records the time up to a moment with a weight of one twentieth of the average.
     pub(crate) fn took(&self, moment: Moment, ms: u64) {
         let average = self.average_ms(moment);
-        // Two workers at once may lose one of the two: an average bears it.
+        // Concurrent updates may lose a value, which does not matter for an average.
         average.store(averaged(average.load(Relaxed), ms), Relaxed);
     }
 
-    /// Notes that it is tried; a peer that is due again is tried by one request, not by all that wait for it.
+    /// Records a choice of the peer. After a pause, a single request tries the peer first instead of all waiting
+    /// requests.
     pub(crate) fn chosen(self: &Arc<Self>, config: &PeerConfig, now: u64) -> Active {
         if now.saturating_sub(self.checked.load(Relaxed)) > self.pause_ms(config) {
             self.checked.store(now, Relaxed);
@@ -293,7 +298,7 @@ impl PeerState {
         }
     }
 
-    /// Notes since when it cannot be chosen, or that it can again.
+    /// Updates the record of unavailability.
     pub(crate) fn watch(&self, config: &PeerConfig, now: u64) {
         let status = self.status(config, now);
         let is_down =
@@ -303,7 +308,7 @@ impl PeerState {
             0 if is_down => downtime.since = now,
             0 => {}
             since if !is_down => {
-                // Where only its pause was over, that is when it could be chosen again.
+                // If only the pause is over, the peer became available at the end of the pause.
                 let over = self.checked.load(Relaxed).saturating_add(self.pause_ms(config));
                 let until = if self.fails.load(Relaxed) > 0 { now.min(over.max(since)) } else { now };
                 downtime.total_ms += until.saturating_sub(since);
@@ -317,7 +322,7 @@ impl PeerState {
         self.downtime.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins to count anew; what it works on and how it is doing stay.
+    /// Resets the counters; active requests and health do not change.
     pub(crate) fn reset_counts(&self) {
         for count in [&self.requests, &self.failures, &self.unavailable] {
             count.store(0, Relaxed);
@@ -328,7 +333,7 @@ impl PeerState {
         self.health.reset_counts();
     }
 
-    /// A success forgives the failures only if it was tried again since the last one.
+    /// Records a success. It resets the failures only if the peer was tried again after the last failure.
     pub(crate) fn succeeded(&self, config: &PeerConfig, now: u64) {
         if self.accessed.load(Relaxed) < self.checked.load(Relaxed) {
             let fails = self.fails.swap(0, Relaxed);
@@ -342,7 +347,7 @@ impl PeerState {
         }
     }
 
-    /// Obeys an administrator.
+    /// Applies an order of an administrator.
     pub(crate) fn order(&self, order: PeerOrder, config: &PeerConfig) {
         self.ordered.set(order, config);
         if order == PeerOrder::Up {
@@ -350,13 +355,13 @@ impl PeerState {
         }
     }
 
-    /// The configuration decides again, which an administrator has changed.
+    /// Removes the order and resets the failures, after an administrator has changed the configuration.
     pub(crate) fn forget_order(&self) {
         self.ordered.forget();
         self.reset();
     }
 
-    /// Its checks say that it is well again: it gets its share by and by.
+    /// Handles a recovery detected by health checks: the share of the peer increases gradually.
     pub(crate) fn recover(&self, config: &PeerConfig, now: u64) {
         self.reset();
         if config.slow_start_ms > 0 {
@@ -368,12 +373,12 @@ impl PeerState {
         *self.pool.lock().unwrap_or_else(PoisonError::into_inner) = status;
     }
 
-    /// Forgives everything.
+    /// Resets the failures.
     pub(crate) fn reset(&self) {
         self.fails.store(0, Relaxed);
     }
 
-    /// How it is doing; `id` is its number, and that of its server.
+    /// Returns the state; `id` contains its identifier and that of its server.
     pub(crate) fn snapshot(&self, config: &PeerConfig, now: u64, id: (u64, Option<u64>)) -> PeerSnapshot {
         self.watch(config, now);
         let downtime = *self.downtime();
@@ -423,37 +428,37 @@ impl PeerState {
     }
 }
 
-/// How long a peer could not be chosen because of failures or checks, on this process's clock, milliseconds.
+/// Unavailability because of failures or checks, on the clock of this process, in milliseconds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Downtime {
-    /// Since when it cannot; 0 where it can.
+    /// Start of the current unavailability; 0 if the peer is available.
     since: u64,
-    /// The times that are over.
+    /// Total of the past periods.
     total_ms: u64,
 }
 
-/// One request that a peer is working on, until dropped.
+/// Active request of a peer, until dropped.
 #[derive(Debug)]
 pub(crate) struct Active(pub(crate) Arc<PeerState>, bool, Cell<Option<(Moment, u64)>>);
 
 impl Active {
-    /// One that is nobody's request, and is not counted.
+    /// Creates a guard for an exchange that is not counted as a client request.
     pub(crate) fn uncounted(state: Arc<PeerState>) -> Self {
         Self(state, false, Cell::new(None))
     }
 
-    /// The peer, where it counts the request.
+    /// Returns the peer, if it counts the request.
     pub(crate) fn counted(&self) -> Option<Arc<PeerState>> {
         self.1.then(|| Arc::clone(&self.0))
     }
 
-    /// It counts as under way up to a moment (`least_time ... inflight`).
+    /// Counts the request as active up to a moment (`least_time ... inflight`).
     pub(crate) fn is_inflight_until(&self, moment: Moment, now: u64) {
         self.0.inflight.begin(now);
         self.2.set(Some((moment, now)));
     }
 
-    /// Notes how long it took up to a moment.
+    /// Records the time up to a moment.
     pub(crate) fn took(&self, moment: Moment, ms: u64) {
         if self.1 {
             self.0.took(moment, ms);
@@ -484,7 +489,7 @@ impl Drop for Active {
 mod tests {
     use super::*;
 
-    /// How long it is left alone behind a failure at `now`, in whole seconds.
+    /// Returns the length of the pause after a failure at `now`, in whole seconds.
     fn pause_behind_failure(peer: &Arc<PeerState>, config: &PeerConfig, now: u64) -> u64 {
         drop(peer.chosen(config, now));
         peer.failed(config, now);

@@ -1,38 +1,40 @@
-//! How a server of a group is configured.
+//! Configuration of a server of a group.
 
 use crate::address::Address;
 
-/// A `server` of an `upstream` block.
+/// `server` directive of an `upstream` block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerConfig {
-    /// The address where it listens.
+    /// Address of the peer.
     pub address: Address,
-    /// The configuration's name of the server; servers with several addresses have several peers of one name.
+    /// Name of the server in the configuration; a server with several addresses has several peers of the same name.
     pub name: String,
-    /// Its share of the requests, at least 1 (`weight`).
+    /// Weight, at least 1 (`weight`).
     pub weight: u32,
-    /// Failures within `fail_timeout_ms` that make it unavailable, 0 for never (`max_fails`).
+    /// Number of failures within `fail_timeout_ms` that make the peer unavailable, 0 to disable (`max_fails`).
     pub max_fails: u32,
-    /// How long failures count, and how long it then stays unavailable, in milliseconds (`fail_timeout`).
+    /// Period in which failures count, and length of the following unavailability, in milliseconds (`fail_timeout`).
     pub fail_timeout_ms: u64,
-    /// Up to what that doubles with each try again that fails too, in milliseconds; 0 where it does not (`max_fail_timeout`).
+    /// Maximum unavailability in milliseconds; it doubles with each failed attempt after a pause, or not at all with 0
+    /// (`max_fail_timeout`).
     pub max_fail_timeout_ms: u64,
-    /// Whether it is used only when all others are unavailable (`backup`).
+    /// True if the peer is used only when all others are unavailable (`backup`).
     pub backup: bool,
-    /// Whether it is never used (`down`).
+    /// True if the peer is never used (`down`).
     pub down: bool,
-    /// Most requests at a time, 0 for no bound (`max_conns`).
+    /// Maximum number of concurrent requests, 0 for no limit (`max_conns`).
     pub max_conns: u32,
-    /// How long its share grows from nothing to all after it has recovered, milliseconds, 0 for not at all (`slow_start`).
+    /// Time in milliseconds in which the share of a recovered peer increases from zero to its full weight, 0 to disable
+    /// (`slow_start`).
     pub slow_start_ms: u64,
-    /// Whether only requests that ask for it come to it (`drain`).
+    /// True if the peer gets only requests that select it (`drain`).
     pub drain: bool,
-    /// What it is called by requests that ask for it (`route`); none for the hash of its address.
+    /// Identifier by which requests select the peer (`route`); `None` for the hash of its address.
     pub route: Option<String>,
 }
 
 impl PeerConfig {
-    /// A peer with nginx's defaults: weight 1, one failure in ten seconds.
+    /// Creates a peer with nginx's defaults: weight 1, one failure in ten seconds.
     pub fn new(address: Address) -> Self {
         Self {
             name: address.to_string(),
@@ -51,15 +53,15 @@ impl PeerConfig {
     }
 }
 
-/// A `server NAME resolve` of an `upstream` block.
+/// `server NAME resolve` of an `upstream` block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedServer {
-    /// The name that is looked up.
+    /// Name to resolve.
     pub host: String,
-    /// Whether it is a service's, whose records say ports and weights (`service=`).
+    /// True if the name is that of a service, whose records contain ports and weights (`service=`).
     pub is_service: bool,
-    /// The port of its peers, where no service says it.
+    /// Port of its peers, unless service records contain it.
     pub port: u16,
-    /// Its peers, but for their address.
+    /// Configuration of its peers, except for the address.
     pub peer: PeerConfig,
 }

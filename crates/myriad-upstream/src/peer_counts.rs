@@ -1,15 +1,15 @@
-//! What a peer was asked and has answered: counted by each worker for itself, summed up when somebody reads.
+//! Request and response counters of a peer: each worker counts separately, and a reader sums the counts.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::tls_counts::TlsCounts;
 
-/// Upper bounds of the histogram of response times, milliseconds, as NGINX Plus has them.
+/// Upper bounds of the histogram of response times in milliseconds, as in NGINX Plus.
 pub const RESPONSE_TIME_BOUNDS: [u64; 14] =
     [5, 10, 25, 50, 75, 100, 250, 500, 750, 1000, 2500, 5000, 7500, 10_000];
 
-/// Shares that threads count in; with more threads than that some count in one.
+/// Number of separate counters; with more threads, some share a counter.
 const SHARES: usize = 8;
 
 static NEXT_THREAD: AtomicUsize = AtomicUsize::new(0);
@@ -18,38 +18,39 @@ thread_local! {
     static SHARE: usize = NEXT_THREAD.fetch_add(1, Relaxed) % SHARES;
 }
 
-/// A try of a peer that is over.
+/// Finished attempt with a peer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tried {
-    /// Bytes sent to it.
+    /// Number of bytes sent.
     pub(crate) sent: u64,
-    /// Bytes received from it.
+    /// Number of bytes received.
     pub(crate) received: u64,
-    /// How long all of it took, milliseconds.
+    /// Total time in milliseconds.
     pub(crate) response_ms: u64,
-    /// The status of the head that came, 0 where none did.
+    /// Status of the received head; 0 without a head.
     pub(crate) answered: u16,
 }
 
-/// The counts of a peer since the process began, or since they were reset.
+/// Counters of a peer since the start of the process or the last reset.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PeerTraffic {
-    /// Answers by status, rising.
+    /// Number of responses by status, in ascending order.
     pub statuses: Vec<(u16, u64)>,
-    /// Bytes sent to it.
+    /// Number of bytes sent.
     pub sent: u64,
-    /// Bytes received from it, framing included.
+    /// Number of bytes received, including framing.
     pub received: u64,
-    /// How long whole answers took, by [`RESPONSE_TIME_BOUNDS`]; the last are those beyond the highest.
+    /// Histogram of the times of complete responses, by [`RESPONSE_TIME_BOUNDS`]; the last entry counts times above the
+    /// highest bound.
     pub response_times: [u64; RESPONSE_TIME_BOUNDS.len() + 1],
-    /// The sum of these times, milliseconds.
+    /// Sum of these times in milliseconds.
     pub response_sum_ms: u64,
-    /// TLS with it.
+    /// TLS counters.
     pub tls: TlsCounts,
 }
 
 impl PeerTraffic {
-    /// Answers by the first digit of their status, 1 to 5.
+    /// Returns the number of responses by the first digit of their status, 1 to 5.
     pub fn classes(&self) -> [u64; 5] {
         let mut classes = [0; 5];
         for (status, count) in &self.statuses {
@@ -60,7 +61,7 @@ impl PeerTraffic {
         classes
     }
 
-    /// All answers.
+    /// Returns the total number of responses.
     pub fn responses(&self) -> u64 {
         self.statuses.iter().map(|(_, count)| count).sum()
     }
@@ -96,22 +97,22 @@ impl PeerTraffic {
     }
 }
 
-/// The shares of all threads. A share is locked by its own thread, and now and then by whoever reads.
+/// Counters of all threads. The lock of a counter is only contended while a reader sums the counts.
 #[derive(Debug, Default)]
 pub(crate) struct PeerCounts([OnceLock<Box<Mutex<PeerTraffic>>>; SHARES]);
 
 impl PeerCounts {
-    /// A try of the peer is over.
+    /// Records a finished attempt.
     pub(crate) fn over(&self, tried: &Tried) {
         self.own(|share| share.over(tried));
     }
 
-    /// Counts something of TLS.
+    /// Updates the TLS counters.
     pub(crate) fn tls(&self, count: impl FnOnce(&mut TlsCounts)) {
         self.own(|share| count(&mut share.tls));
     }
 
-    /// All shares together.
+    /// Returns the sum of all counters.
     pub(crate) fn sum(&self) -> PeerTraffic {
         let mut sum = PeerTraffic::default();
         for share in self.0.iter().filter_map(OnceLock::get) {
@@ -120,7 +121,7 @@ impl PeerCounts {
         sum
     }
 
-    /// Begins anew.
+    /// Resets all counters.
     pub(crate) fn reset(&self) {
         self.0.iter().filter_map(OnceLock::get).for_each(|share| *lock(share) = PeerTraffic::default());
     }

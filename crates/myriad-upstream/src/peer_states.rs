@@ -1,4 +1,4 @@
-//! What outlives a reload: the state of peers, by the name of their group and their address.
+//! State that persists over reloads: peer states by group name and address.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,24 +9,25 @@ use crate::member::Member;
 use crate::peer::PeerState;
 use crate::sessions::Sessions;
 
-/// What a name stood for last, for groups that begin after a reload; those that run have lists of their own.
+/// Last result of the resolution of a name, for groups created after a reload; active groups have their own lists.
 #[derive(Debug, Default)]
 pub(crate) struct Known(Mutex<Newest>);
 
 #[derive(Debug, Default)]
 struct Newest {
-    /// The number of the roster that wrote it, 0 for none.
+    /// Number of the roster that stored the result, 0 for none.
     writer: u64,
     members: Vec<Member>,
 }
 
 impl Known {
-    /// The servers.
+    /// Returns the servers.
     pub(crate) fn members(&self) -> Vec<Member> {
         self.lock().members.clone()
     }
 
-    /// Notes the servers, unless a newer roster did: an older one may ask name servers that are no longer configured.
+    /// Stores the servers, unless a newer roster has stored a result: an older roster may use name servers that are no
+    /// longer configured.
     pub(crate) fn note(&self, writer: u64, members: &[Member]) {
         let mut newest = self.lock();
         if writer >= newest.writer {
@@ -39,28 +40,28 @@ impl Known {
     }
 }
 
-/// The states of all peers; the embedder keeps one for the life of the process. Clones are the same.
+/// States of all peers, created once per process. Clones refer to the same states.
 #[derive(Clone, Debug, Default)]
 pub struct PeerStates(Arc<States>);
 
 #[derive(Debug, Default)]
 struct States {
     peers: Mutex<HashMap<(String, Address, usize), Arc<PeerState>>>,
-    /// By the name of a group and the name that was looked up for it.
+    /// Results by group name and resolved name.
     names: Mutex<HashMap<(String, String), Arc<Known>>>,
-    /// By the name of a group.
+    /// Changed servers by group name.
     edited: Mutex<HashMap<String, Arc<EditedServers>>>,
-    /// By the name of a group and of the zone (`sticky learn zone=`).
+    /// Sessions by group name and zone name (`sticky learn zone=`).
     sessions: Mutex<HashMap<(String, String), Arc<Sessions>>>,
 }
 
 impl PeerStates {
-    /// No peers yet.
+    /// Creates an empty registry.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Forgets the peers that no group uses any more, and closes their idle connections.
+    /// Removes the states of peers that no group uses, and closes their idle connections.
     pub fn prune(&self) {
         self.lock().retain(|_, state| Arc::strong_count(state) > 1);
         self.names().retain(|_, known| Arc::strong_count(known) > 1);
@@ -68,7 +69,7 @@ impl PeerStates {
         self.all_edited().retain(|_, edited| Arc::strong_count(edited) > 1);
     }
 
-    /// What administrators have made of the servers of a group.
+    /// Returns the changes of administrators to the servers of a group.
     pub(crate) fn edited(&self, group: &str) -> Arc<EditedServers> {
         self.all_edited().entry(group.to_owned()).or_default().clone()
     }
@@ -77,12 +78,12 @@ impl PeerStates {
         self.0.edited.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What a name stood for last: nothing yet, where it is new.
+    /// Returns the last result for a name; empty for a new name.
     pub(crate) fn known(&self, group: &str, host: &str) -> Arc<Known> {
         self.names().entry((group.to_owned(), host.to_owned())).or_default().clone()
     }
 
-    /// The sessions of a group in a zone of so many bytes: those of before a reload, if there were any.
+    /// Returns the sessions of a group in a zone of `bytes` bytes; existing sessions are retained over a reload.
     pub fn sessions(&self, group: &str, zone: &str, bytes: u64) -> Arc<Sessions> {
         let mut all = self.all_sessions();
         let made = || Arc::new(Sessions::new(bytes));
@@ -99,8 +100,8 @@ impl PeerStates {
         self.0.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The state of a peer, made if it is new. `occurrence` tells servers of one group apart that share an address: each
-    /// is counted by itself, as in nginx.
+    /// Returns the state of a peer, which is created if it is new. `occurrence` distinguishes servers of a group with
+    /// the same address: as in nginx, each is counted separately.
     pub(crate) fn peer(&self, group: &str, address: &Address, occurrence: usize) -> Arc<PeerState> {
         self.lock().entry((group.to_owned(), address.clone(), occurrence)).or_default().clone()
     }

@@ -1,4 +1,4 @@
-//! The peers of a group at one time.
+//! Snapshot of the peers of a group.
 
 use std::sync::Arc;
 
@@ -6,32 +6,33 @@ use crate::config::PeerConfig;
 use crate::peer::{PeerSnapshot, PeerState};
 use crate::ring::Ring;
 
-/// A list of peers, which is never changed: another one takes its place. A request keeps the list that its peer was chosen of.
+/// Immutable list of peers; a change replaces the whole list. A request retains the list from which its peer was
+/// chosen.
 #[derive(Debug, Default)]
 pub(crate) struct Peers {
     pub(crate) configs: Vec<PeerConfig>,
-    /// How the address of each is shown (`$upstream_addr`); made once, since every request notes it.
+    /// Formatted address of each peer (`$upstream_addr`); created once because every request records it.
     pub(crate) shown: Vec<Arc<str>>,
-    /// The number of each in the group, and of the server whose name stands for it.
+    /// Identifier of each peer in the group, and of the server whose name resolved to it.
     pub(crate) ids: Vec<(u64, Option<u64>)>,
-    /// How each is doing.
+    /// State of each peer.
     pub(crate) states: Vec<Arc<PeerState>>,
-    /// What requests call each by; empty without `sticky`.
+    /// Identifier by which requests select each peer; empty without `sticky`.
     pub(crate) sids: Vec<Arc<str>>,
-    /// Whether any has `slow_start`.
+    /// True if any peer has `slow_start`.
     pub(crate) start_slowly: bool,
-    /// The points of a consistent `hash`.
+    /// Points of a consistent `hash`.
     pub(crate) ring: Option<Ring>,
 }
 
 impl Peers {
-    /// How each is doing, at a moment of the process's clock.
+    /// Returns the state of each peer at `now`, on the clock of the process.
     pub(crate) fn snapshots(&self, now: u64) -> impl Iterator<Item = PeerSnapshot> {
         let peers = self.configs.iter().zip(&self.states).zip(&self.ids);
         peers.map(move |((config, state), id)| state.snapshot(config, now, *id))
     }
 
-    /// The place of a peer in this list, by its state.
+    /// Returns the index of a peer in this list by the identifier of its state.
     pub(crate) fn place(&self, id: u64) -> Option<usize> {
         self.states.iter().position(|state| state.id == id)
     }

@@ -1,39 +1,40 @@
-//! Pieces of a message on their way, in order.
+//! Queue of message pieces in transit.
 
 use std::collections::VecDeque;
 
 use bytes::Bytes;
 
-/// A queue of pieces, none of them empty. The first lies in it: a short message is one piece, for which nothing is allocated.
+/// Queue of non-empty pieces. The first piece is stored inline, so that a short message of a single piece needs no
+/// allocation.
 #[derive(Debug, Default)]
 pub(crate) struct Pieces {
-    /// The front; empty where there is none, or where those behind it are all.
+    /// First piece; empty if the queue is empty or if all its pieces are in `rest`.
     first: Bytes,
     rest: VecDeque<Bytes>,
 }
 
 impl Pieces {
-    /// No pieces.
+    /// Creates an empty queue.
     pub(crate) fn new() -> Self {
         Self::default()
     }
 
-    /// One piece.
+    /// Creates a queue with a single piece.
     pub(crate) fn of(piece: Bytes) -> Self {
         Self { first: piece, rest: VecDeque::new() }
     }
 
-    /// Whether there are none.
+    /// Returns whether the queue is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.first.is_empty() && self.rest.is_empty()
     }
 
-    /// How many there are.
+    /// Returns the number of pieces.
     pub(crate) fn len(&self) -> usize {
         usize::from(!self.first.is_empty()) + self.rest.len()
     }
 
-    /// Puts a piece behind all others; an empty one is none.
+    /// Appends a piece; an empty piece is ignored.
     pub(crate) fn push_back(&mut self, piece: Bytes) {
         if piece.is_empty() {
             return;
@@ -45,17 +46,17 @@ impl Pieces {
         }
     }
 
-    /// Takes the front.
+    /// Removes the first piece.
     pub(crate) fn pop_front(&mut self) -> Option<Bytes> {
         if self.first.is_empty() { self.rest.pop_front() } else { Some(std::mem::take(&mut self.first)) }
     }
 
-    /// The front.
+    /// Returns the first piece.
     pub(crate) fn front_mut(&mut self) -> Option<&mut Bytes> {
         if self.first.is_empty() { self.rest.front_mut() } else { Some(&mut self.first) }
     }
 
-    /// All of them, in order.
+    /// Returns all pieces in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Bytes> {
         Some(&self.first).filter(|first| !first.is_empty()).into_iter().chain(&self.rest)
     }

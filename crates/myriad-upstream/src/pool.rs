@@ -1,4 +1,4 @@
-//! Idle connections, kept for the next request.
+//! Pool of idle connections.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -13,21 +13,22 @@ use crate::connections::{Connections, PoolKey};
 use crate::h2::Multiplexed;
 use crate::stream::{Counted, Quiet};
 
-/// Idle connections that are looked at to find one which the runtime has polled: of those that went idle since, there are hardly more.
+/// Maximum number of idle connections examined to find a connection that the runtime has polled since it became idle;
+/// more connections rarely become idle in one turn of the runtime.
 const LOOKED_AT: usize = 16;
 
-/// A connection and what it has done so far.
+/// Connection with its history.
 #[derive(Debug)]
 pub(crate) struct Pooled<C> {
     pub(crate) connection: C,
-    /// Requests that it has served.
+    /// Number of requests served.
     pub(crate) requests: u32,
-    /// When it was made.
+    /// Time of its creation.
     pub(crate) made: u64,
 }
 
 impl<C> Pooled<C> {
-    /// Whether `keepalive_requests` and `keepalive_time` let it serve again.
+    /// Returns whether `keepalive_requests` and `keepalive_time` allow another request.
     pub(crate) fn may_serve(&self, keep: &KeepAlive, now: u64) -> bool {
         self.requests < keep.requests && now.saturating_sub(self.made) < keep.time_ms
     }
@@ -37,13 +38,13 @@ impl<C> Pooled<C> {
 struct Idle<C> {
     pooled: Pooled<C>,
     expires: u64,
-    /// How often the thread had slept when it was put here ([`clock::slept`]).
+    /// Value of [`clock::slept`] when the connection became idle.
     since: u64,
     #[expect(dead_code, reason = "it counts for as long as it is held")]
     counted: IdleCount,
 }
 
-/// One idle connection of a peer, until it is dropped.
+/// Counter of an idle connection of a peer, until dropped.
 #[derive(Debug)]
 struct IdleCount(Arc<AtomicUsize>);
 
@@ -55,13 +56,13 @@ impl Drop for IdleCount {
 
 #[derive(Debug)]
 struct Shelf<C> {
-    /// The longest idle first.
+    /// Idle connections, with the longest idle first.
     idle: HashMap<PoolKey, Vec<Idle<C>>, RandomState>,
-    /// A task is waiting to close what expires.
+    /// A task is scheduled to close expired connections.
     swept: bool,
 }
 
-/// Idle connections by peer. The most recently used is taken first, so that the rest can expire.
+/// Idle connections by peer. The most recently used connection is taken first, so that the others can expire.
 #[derive(Debug)]
 pub(crate) struct IdlePool<C>(Arc<Mutex<Shelf<C>>>);
 
@@ -76,13 +77,13 @@ impl<C: Quiet + 'static> IdlePool<C> {
         Self(Arc::new(Mutex::new(Shelf { idle: HashMap::default(), swept: false })))
     }
 
-    /// A connection that is still open and silent.
+    /// Returns a connection that is open and has no unexpected input.
     pub(crate) fn take(&self, key: PoolKey) -> Option<Pooled<C>> {
         let (now, slept) = (clock::now(), clock::slept());
         let mut shelf = lock(&self.0);
         let idle = shelf.idle.get_mut(&key)?;
         while let Some(newest) = idle.len().checked_sub(1) {
-            // One that the runtime has polled costs no question to the kernel.
+            // A connection that the runtime has polled needs no system call.
             let polled = idle.iter().rev().take(LOOKED_AT).position(|idle| idle.since != slept);
             let Idle { mut pooled, expires, .. } = idle.remove(newest - polled.unwrap_or(0));
             if expires > now && pooled.connection.is_quiet(polled.is_some()) {
@@ -92,8 +93,8 @@ impl<C: Quiet + 'static> IdlePool<C> {
         None
     }
 
-    /// Keeps a connection for `timeout_ms`; the longest idle one goes if there are more than `most` of the key. `count` counts it
-    /// meanwhile, for the peer.
+    /// Stores a connection for `timeout_ms`. If the key has more than `most` connections, the longest idle are closed.
+    /// `count` counts the connection of the peer meanwhile.
     pub(crate) fn put(
         &self,
         key: PoolKey,
@@ -116,10 +117,11 @@ impl<C: Quiet + 'static> IdlePool<C> {
         }
     }
 
-    /// Closes the connection that has been idle for longest; false where none is.
+    /// Closes the longest idle connection; returns false if none is idle.
     fn close_oldest(&self) -> bool {
         let mut shelf = lock(&self.0);
-        // By when they expire: time-outs of one peer are alike, and of two peers the shorter one says the same.
+        // Compares expiry times: timeouts of a peer are equal, and between peers, the shorter timeout has the earlier
+        // expiry.
         let oldest = shelf.idle.values_mut().filter(|idle| !idle.is_empty());
         let Some(idle) = oldest.min_by_key(|idle| idle[0].expires) else { return false };
         let closed = idle.remove(0);
@@ -128,13 +130,13 @@ impl<C: Quiet + 'static> IdlePool<C> {
         true
     }
 
-    /// How many connections are idle.
+    /// Returns the number of idle connections.
     pub(crate) fn count(&self, key: PoolKey) -> usize {
         lock(&self.0).idle.get(&key).map_or(0, Vec::len)
     }
 
-    /// Closes what expires, for as long as there is something to expire. The task holds the pool weakly, and ends
-    /// with it.
+    /// Starts a task that closes expired connections while any are idle. The task has a weak reference to the pool and
+    /// stops when the pool is dropped.
     fn sweep_later(&self, after_ms: u64) {
         let shelf = Arc::downgrade(&self.0);
         tokio::task::spawn_local(async move {
@@ -154,7 +156,7 @@ impl<C: Quiet + 'static> IdlePool<C> {
 }
 
 impl<C> Shelf<C> {
-    /// Drops what has expired and says in how many milliseconds the next will.
+    /// Drops expired connections and returns the time until the next expiry in milliseconds.
     fn sweep(&mut self, now: u64) -> Option<u64> {
         self.idle.retain(|_, idle| {
             idle.retain(|idle| idle.expires > now);
@@ -168,28 +170,28 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The idle HTTP connections of one worker: they stay registered with its runtime, so each worker has its own. What it
-/// connects to origins counts among its [`Connections`].
+/// Idle HTTP connections of a worker. They remain registered with its runtime, so each worker has a separate pool.
+/// Connections to origins count towards its [`Connections`].
 #[derive(Clone, Debug)]
 pub struct HttpPool {
     pub(crate) idle: IdlePool<Counted>,
-    /// Those that carry many requests at once.
+    /// Connections that carry several requests concurrently.
     pub(crate) multiplexed: Multiplexed,
     pub(crate) connections: Connections,
 }
 
 impl HttpPool {
-    /// An empty pool of a worker without a bound.
+    /// Creates an empty pool of a worker without a connection limit.
     pub fn new() -> Self {
         Self::of(Connections::unbounded())
     }
 
-    /// An empty pool; `connections` are those of the worker, which outlive it.
+    /// Creates an empty pool; `connections` belongs to the worker and outlives the pool.
     pub fn of(connections: Connections) -> Self {
         Self { idle: IdlePool::new(), multiplexed: Multiplexed::default(), connections }
     }
 
-    /// Closes the connection that has been idle for longest; false where none is.
+    /// Closes the longest idle connection; returns false if none is idle.
     pub(crate) fn close_oldest(&self) -> bool {
         self.idle.close_oldest() || self.multiplexed.close_oldest()
     }

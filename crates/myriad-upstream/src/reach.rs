@@ -1,4 +1,4 @@
-//! A connection to a peer for a request, bare or by TLS.
+//! Connection to a peer for a request, with or without TLS.
 
 use crate::connect::connect;
 use crate::error::OriginError;
@@ -8,7 +8,7 @@ use crate::request::OriginRequest;
 use crate::stream::Counted;
 use crate::tls;
 
-/// Connects to a peer, in the way that the request says.
+/// Connects to a peer with the parameters of the request.
 pub(crate) async fn reach(
     chosen: &Chosen,
     pool: &HttpPool,

@@ -1,6 +1,7 @@
-//! Names that are known only when a request comes (`resolver`): a small stub resolver with a cache, one a worker.
+//! Resolution of names that are only known when a request arrives (`resolver`): a small stub resolver with a cache for
+//! each worker.
 //!
-//! The system's resolver blocks and knows nothing of TTLs, so nginx has its own, and so has this.
+//! The resolver of the system blocks and does not return TTLs, so Myriad has a separate resolver, like nginx.
 
 mod config;
 mod error;
@@ -24,14 +25,15 @@ pub use error::ResolveError;
 pub(crate) use query::{look_up, look_up_service};
 pub use zone::{ResolverCounts, ResolverZone};
 
-/// Most names that are remembered, those that were asked for last; clients may have their say in what is looked up.
+/// Maximum number of cached names; the least recently used are evicted, since clients may influence which names are
+/// resolved.
 const MOST_NAMES: u64 = 1024;
-/// Most look-ups at a time.
+/// Maximum number of concurrent queries.
 const MOST_QUERIES: usize = 256;
 
 type Answer = Result<Arc<[IpAddr]>, ResolveError>;
 
-/// A resolver on one worker's runtime; clones share what they know.
+/// Resolver on the runtime of a worker; clones share the cache.
 #[derive(Clone, Debug)]
 pub struct Resolver(Rc<Inner>);
 
@@ -49,7 +51,7 @@ struct Known {
     until: u64,
 }
 
-/// A look-up that any number of requests wait for.
+/// Query with any number of waiting requests.
 #[derive(Debug, Default)]
 struct Pending {
     answer: RefCell<Option<Answer>>,
@@ -57,14 +59,14 @@ struct Pending {
 }
 
 impl Resolver {
-    /// A resolver that knows nothing yet.
+    /// Creates a resolver with an empty cache.
     pub fn new(config: Arc<ResolverConfig>) -> Self {
         let (known, pending) = (RefCell::new(Lru::new(MOST_NAMES)), RefCell::default());
         Self(Rc::new(Inner { config, known, pending, next_server: Cell::new(0) }))
     }
 
-    /// The addresses of a name, remembered for as long as they hold. A look-up goes on, for whoever asks next, when this
-    /// one has waited `timeout_ms` in vain (`resolver_timeout`).
+    /// Returns the addresses of a name, which are cached while they are valid. After a timeout of `timeout_ms`
+    /// (`resolver_timeout`), the query continues for later requests.
     pub async fn resolve(&self, name: &str, timeout_ms: u64) -> Answer {
         let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
         if !message::is_name(&name) {
@@ -79,7 +81,7 @@ impl Resolver {
         waited.unwrap_or(Err(ResolveError::TimedOut))
     }
 
-    /// The look-up of a name, begun unless it is under way.
+    /// Returns the query for a name, which is started unless it is in progress.
     fn pending(&self, name: String) -> Result<Rc<Pending>, ResolveError> {
         let mut all = self.0.pending.borrow_mut();
         if let Some(pending) = all.get(&name) {
@@ -125,7 +127,7 @@ impl Inner {
 impl Pending {
     async fn wait(&self) -> Answer {
         loop {
-            // One thread: nothing can come between the look and the wait.
+            // Single thread: no event can occur between this test and the wait.
             if let Some(answer) = &*self.answer.borrow() {
                 return answer.clone();
             }

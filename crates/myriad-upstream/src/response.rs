@@ -1,4 +1,4 @@
-//! What an origin answers.
+//! Responses of origins.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -19,43 +19,44 @@ use crate::address::Address;
 use crate::peer::Active;
 use crate::stream::Counted;
 
-/// A response: its head, and its body to be pulled.
+/// Response: its head, and a body to be read.
 pub struct OriginResponse {
-    /// The head, as the origin sent it.
+    /// Head, as sent by the origin.
     pub head: ResponseHead,
-    /// The body without its framing, read from the origin only as it is pulled. It ends with `None` when the
-    /// origin said so and with an error when it broke off, so what ended without an error is complete. Dropped
-    /// early, it closes the connection.
+    /// Body without framing, read from the origin on demand.
+    ///
+    /// It finishes with `None` when the origin has completed it and with an error when it was aborted, so a body
+    /// without an error is complete. Dropping it early closes the connection.
     pub body: BoxBody,
-    /// The connection after 101 (RFC 9110 §15.2.2); `body` is empty then.
+    /// Connection after 101 (RFC 9110 §15.2.2); `body` is empty then.
     pub upgraded: Option<Upgraded>,
-    /// The peer that answered.
+    /// Peer that sent the response.
     pub peer: Address,
-    /// What requests call that peer by; none without `sticky`.
+    /// Identifier by which requests select that peer; `None` without `sticky`.
     pub sid: Option<Arc<str>>,
-    /// The fields behind a chunked body, once it has ended; none for a body that cannot have any.
+    /// Trailer fields of a chunked body, available once it is complete; `None` for a body that cannot have any.
     pub trailers: Option<Trailers>,
 }
 
-/// The receiver of the trailer section, when it comes (RFC 9112 section 7.1.2).
+/// Receiver of the trailer section (RFC 9112 section 7.1.2).
 pub type Trailers = Rc<RefCell<Fields>>;
 
-/// A connection that speaks another protocol from now on, such as WebSocket.
+/// Connection that switches to another protocol, such as WebSocket.
 pub struct Upgraded {
-    /// What the origin sent beyond the head.
+    /// Bytes received after the head.
     pub leftover: Bytes,
-    /// The connection.
+    /// Connection.
     pub stream: UpgradedStream,
 }
 
-/// The connection behind an [`Upgraded`]; until it is dropped, its peer counts it as a request that is under way (`max_conns`).
+/// Connection of an [`Upgraded`]. Until it is dropped, its peer counts it as an active request (`max_conns`).
 #[derive(Debug)]
 pub struct UpgradedStream {
     connection: Counted,
     held: Box<Held>,
 }
 
-/// What is given back when the connection ends; in a box, for few answers have it.
+/// Resources released with the connection; boxed, because few responses have them.
 #[derive(Debug)]
 struct Held {
     _active: Rc<Active>,
@@ -67,7 +68,7 @@ impl UpgradedStream {
         Self { connection, held: Box::new(Held { _active: active, more: None }) }
     }
 
-    /// Holds something until the connection ends, in the place of what it held before.
+    /// Stores a value until the connection is closed, replacing the value stored before.
     pub fn hold(&mut self, held: Box<dyn Any>) {
         self.held.more = Some(held);
     }
@@ -104,7 +105,7 @@ impl fmt::Debug for OriginResponse {
     }
 }
 
-/// Fields of which a response has one; nginx obeys the first and passes no other on.
+/// Fields that may occur only once in a response; nginx uses the first and does not forward the others.
 const SINGULAR: [Known; 9] = [
     Known::ContentType,
     Known::Date,
@@ -117,7 +118,7 @@ const SINGULAR: [Known; 9] = [
     Known::XAccelRedirect,
 ];
 
-/// Two readers of a repeated field may each take another of its values: only the first stays.
+/// Removes repetitions of these fields: recipients could use different values.
 pub(crate) fn keep_first(head: &mut ResponseHead, warn: impl Fn(&str)) {
     for name in SINGULAR {
         if !head.fields.is_repeated(name) {

@@ -1,26 +1,26 @@
-//! Consistent hashing as nginx and `Cache::Memcached::Fast` do it (ketama): a server that goes takes only its own keys
-//! with it.
+//! Consistent hashing compatible with nginx and `Cache::Memcached::Fast` (ketama): removing a server only moves the
+//! keys of that server.
 
 use crate::config::PeerConfig;
 
 use crate::crc32::crc32;
 
-/// Points of a server for each unit of its weight.
+/// Number of points of a server for each unit of its weight.
 const POINTS: u32 = 160;
 
-/// The points of all servers, by their hash.
+/// Points of all servers, sorted by hash.
 #[derive(Debug)]
 pub(crate) struct Ring(Vec<Point>);
 
 #[derive(Debug)]
 struct Point {
     hash: u32,
-    /// The first peer of that server's name.
+    /// Index of the first peer with the name of the server.
     server: u32,
 }
 
 impl Ring {
-    /// The ring of a group's servers; backups have no points.
+    /// Creates the ring for the servers of a group; backups have no points.
     pub(crate) fn new(peers: &[PeerConfig]) -> Self {
         let mut points = Vec::new();
         for (index, peer) in peers.iter().enumerate().filter(|(_, peer)| !peer.backup) {
@@ -38,20 +38,20 @@ impl Ring {
         Self(points)
     }
 
-    /// The first point at or behind a key's hash.
+    /// Returns the first point at or after the hash of a key.
     pub(crate) fn find(&self, key: &[u8]) -> usize {
         let hash = crc32(&[key]);
         self.0.partition_point(|point| point.hash < hash)
     }
 
-    /// The server at a point; counting goes on at the start behind the last.
+    /// Returns the server at a point; positions wrap around after the last point.
     pub(crate) fn server(&self, point: usize) -> Option<usize> {
         let point = point.checked_rem(self.0.len())?;
         Some(self.0[point].server as usize)
     }
 }
 
-/// The parts of a server's name that are hashed: the port only where it stands behind a last colon.
+/// Returns the parts of a server name that are hashed; the port is only present after the last colon.
 fn host_and_port(name: &str) -> (&[u8], &[u8]) {
     if let Some(path) = name.get(..5).filter(|begin| begin.eq_ignore_ascii_case("unix:")).map(|_| &name[5..])
     {

@@ -1,4 +1,4 @@
-//! The peers of a group as they are now: those with addresses, which stay, and those that names stand for, which come and go.
+//! Current peers of a group: fixed peers with addresses, and changing peers of resolved names.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
@@ -22,69 +22,69 @@ use crate::resolver::ResolverConfig;
 use crate::ring::Ring;
 use crate::servers::GroupServer;
 
-/// Most peers that one name stands for; further addresses of an answer are not used.
+/// Maximum number of peers for a name; further addresses of a result are ignored.
 const MOST_ADDRESSES: usize = 512;
 
 static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
 
-/// What of a group changes while it runs; workers share it.
+/// State of a group that changes at run time, shared by workers.
 #[derive(Debug)]
 pub(crate) struct Roster {
     group: String,
     pub(crate) balance: Balance,
     sticky: bool,
-    /// The servers that the configuration has.
+    /// Servers of the configuration.
     configured: Vec<GroupServer>,
-    /// What lets servers come and go; none without `zone`.
+    /// Zone that allows to add and remove servers; `None` without `zone`.
     pub(crate) zone: Option<GroupZone>,
-    /// What names are looked up by, and the longest wait in milliseconds.
+    /// Resolver of the names, with the timeout in milliseconds.
     pub(crate) resolver: Option<(Arc<ResolverConfig>, u64)>,
-    /// Rings whenever there may be names to look up that there were not before, and when the roster goes.
+    /// Notified when new names may need to be resolved, and when the roster is dropped.
     pub(crate) renamed: Arc<Notify>,
-    /// Most requests that wait in the queue.
+    /// Maximum number of requests in the queue.
     pub(crate) queue_most: Option<u32>,
-    /// What administrators have made of the servers; groups of this name after a reload begin with it.
+    /// Changes of administrators to the servers; groups of this name start with them after a reload.
     pub(crate) edited: Arc<EditedServers>,
-    /// Counts rosters: after a reload that of a group has a higher number than before.
+    /// Number of the roster, which increases with each reload.
     pub(crate) number: u64,
-    /// How the peers are checked; not said before the configuration runs.
+    /// Health checks of the peers; unset before the configuration is active.
     checks: OnceLock<Vec<CheckRules>>,
     states: PeerStates,
-    /// The queue that new peers serve; none without `queue`.
+    /// Queue that new peers serve; `None` without `queue`.
     pub(crate) line: Option<Line>,
-    /// Whether a worker looks the names up.
+    /// True if a worker resolves the names.
     followed: AtomicBool,
-    /// The servers that began without an address, of whose names nothing was heard yet.
+    /// Servers that started without an address and whose names have no result yet.
     awaited: Mutex<HashSet<u64>>,
     now: Mutex<Now>,
 }
 
-/// The list, and what is remembered of choices among it.
+/// Current list with the state of the balancing algorithm.
 #[derive(Debug)]
 pub(crate) struct Now {
     pub(crate) peers: Arc<Peers>,
     pub(crate) weights: Weights,
     pub(crate) servers: Vec<Entry>,
-    /// The number of the next server, or peer of a name.
+    /// Next identifier for a server or a peer of a resolved name.
     next_id: u64,
-    /// The numbers of the peers of names, by their states'.
+    /// Identifiers of the peers of resolved names, by the identifiers of their states.
     ids: HashMap<u64, u64>,
-    /// Peers that were removed with requests under way.
+    /// Removed peers with active requests.
     leaving: Vec<Weak<PeerState>>,
 }
 
-/// A server of the group now.
+/// Current server of the group.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
-    /// Its number in the group, never given twice.
+    /// Identifier in the group, never reused.
     pub(crate) id: u64,
     pub(crate) server: GroupServer,
-    /// What its name stands for, and what the next roster begins with for it.
+    /// Current result for its name, and the initial result for the next roster.
     named: Option<(Vec<Member>, Arc<Known>)>,
 }
 
 impl Roster {
-    /// The peers of a group, which keep the health that `states` has for them.
+    /// Creates the peers of a group; they retain their health from `states`.
     pub(crate) fn new(config: &GroupConfig, states: &PeerStates, line: Option<Line>) -> Self {
         let names = config.names.iter().flat_map(|names| &names.servers);
         let fixed = config.peers.iter().cloned().map(GroupServer::Fixed);
@@ -141,27 +141,27 @@ impl Roster {
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The list as it is now.
+    /// Returns the current list.
     pub(crate) fn peers(&self) -> Arc<Peers> {
         Arc::clone(&self.lock().peers)
     }
 
-    /// The name of the group.
+    /// Returns the name of the group.
     pub(crate) fn name(&self) -> &str {
         &self.group
     }
 
-    /// A request that waits in the queue may have a peer now.
+    /// Wakes the first request in the queue, since a peer may be available.
     pub(crate) fn wake(&self) {
         if let Some(line) = &self.line {
             line.wake_first();
         }
     }
 
-    /// Says how the peers are checked, if nobody has said so; whether whoever asks is the one that is to check them.
+    /// Sets the health checks, unless they are already set. Returns whether the caller must run the checks.
     pub(crate) fn begin_checks(&self, rules: &[CheckRules]) -> bool {
         let mut is_first = false;
-        // Others wait: none of them serves before the states hold.
+        // Other workers block here, so that none of them uses the peers before the states are initialized.
         let rules = self.checks.get_or_init(|| {
             is_first = true;
             for state in &self.peers().states {
@@ -172,7 +172,7 @@ impl Roster {
         is_first && !rules.is_empty()
     }
 
-    /// Whether whoever asks is the one that is to look the names up.
+    /// Returns whether the caller must resolve the names.
     pub(crate) fn begin_to_follow(&self) -> bool {
         self.resolver.is_some() && !self.followed.swap(true, Relaxed)
     }
@@ -181,19 +181,19 @@ impl Roster {
         self.awaited.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a server may still get its first address: its name was not looked up before.
+    /// Returns whether a server may still get its first address, because its name has not been resolved yet.
     pub(crate) fn awaits_names(&self) -> bool {
         !self.awaited().is_empty()
     }
 
-    /// The name of a server was looked up, whatever came of it.
+    /// Records that the name of a server was resolved, with or without success.
     pub(crate) fn has_heard_of(&self, id: u64) {
         if self.awaited().remove(&id) {
             self.wake();
         }
     }
 
-    /// The servers whose names are looked up, by their numbers.
+    /// Returns the servers with names to resolve, with their identifiers.
     pub(crate) fn named(&self) -> Vec<(u64, NamedServer)> {
         let now = self.lock();
         let named = now.servers.iter().filter_map(|entry| match &entry.server {
@@ -203,15 +203,15 @@ impl Roster {
         named.collect()
     }
 
-    /// Says what the name of a server stands for now; false where there is no such server any more. Peers that stay keep their place,
-    /// their state and their share.
+    /// Sets the result for the name of a server; returns false if the server has been removed. Remaining peers retain
+    /// their position, state and weight.
     pub(crate) fn set(&self, id: u64, members: &[Member]) -> bool {
         let mut servers = self.lock().servers.clone();
         let named = servers.iter_mut().find(|entry| entry.id == id).and_then(|entry| entry.named.as_mut());
         let Some((shown, known)) = named else { return false };
         let mut fresh: Vec<Member> = Vec::new();
         for member in members.iter().take(MOST_ADDRESSES) {
-            // As in nginx a service may name a server twice, an address is one peer.
+            // As in nginx, a service may list a server twice, but each address of a name is a single peer.
             if member.is_of_service() || !fresh.contains(member) {
                 fresh.push(member.clone());
             }
@@ -236,7 +236,7 @@ impl Roster {
         true
     }
 
-    /// Changes the servers, one change after another; `change` is given the number of the next server, too.
+    /// Changes the servers; changes are serialized. `change` also gets the next identifier.
     pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Vec<Entry>, &mut u64) -> T) -> T {
         let _turn = self.edited.turn();
         let (mut servers, mut next_id) = {
@@ -249,8 +249,8 @@ impl Roster {
         done
     }
 
-    /// Changes the servers as an administrator says, and keeps that for groups of this name after a reload. Nothing is changed where
-    /// that fails.
+    /// Applies a change of an administrator and stores it for groups of this name after a reload. On an error, nothing
+    /// changes.
     pub(crate) fn edit<T>(
         &self,
         change: impl FnOnce(&mut Vec<(u64, GroupServer)>, &mut u64) -> Result<T, EditError>,
@@ -279,13 +279,13 @@ impl Roster {
         done
     }
 
-    /// How many peers were removed that have requests under way.
+    /// Returns the number of removed peers with active requests.
     pub(crate) fn zombies(&self) -> usize {
         let leaving = &self.lock().leaving;
         leaving.iter().filter_map(Weak::upgrade).filter(|state| state.active() > 0).count()
     }
 
-    /// The state of each peer of a server with an address, in the order of the servers: those that share an address count apart.
+    /// Returns the state of the peer of a server with an address. Servers with the same address are counted separately.
     fn fixed_state(&self, servers: &[Entry], at: usize) -> Option<Arc<PeerState>> {
         let address = |entry: &Entry| match &entry.server {
             GroupServer::Fixed(peer) => Some(peer.address.clone()),
@@ -296,7 +296,7 @@ impl Roster {
         Some(self.states.peer(&self.group, &own, occurrence))
     }
 
-    /// Makes the list anew of these servers.
+    /// Rebuilds the list for these servers.
     fn renew(&self, servers: Vec<Entry>) {
         let (mut configs, mut states, mut ids) = (Vec::new(), Vec::new(), Vec::new());
         for (at, entry) in servers.iter().enumerate() {
@@ -315,7 +315,7 @@ impl Roster {
                 continue;
             };
             for config in members.iter().filter_map(|member| member.config(server)) {
-                // Servers of the same name each count for themselves.
+                // Servers of the same name are counted separately.
                 let same = configs.iter().filter(|peer: &&PeerConfig| peer.address == config.address);
                 let occurrence = same.filter(|peer| peer.name == config.name).count();
                 let group = format!("{} {}", self.group, config.name);
@@ -372,14 +372,14 @@ impl Drop for Roster {
     }
 }
 
-/// What requests call a peer by: its route, else the MD5 of its address as nginx makes it.
+/// Returns the identifier by which requests select a peer: its route, otherwise the MD5 of its address, as in nginx.
 fn sid(peer: &PeerConfig) -> Arc<str> {
     if let Some(route) = &peer.route {
         return route.as_str().into();
     }
     let mut digits = String::with_capacity(32);
     for byte in Md5::digest(peer.address.to_string()) {
-        // To a text nothing fails.
+        // Writing to a string cannot fail.
         let _ = write!(digits, "{byte:02x}");
     }
     digits.into()

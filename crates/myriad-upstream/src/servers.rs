@@ -1,4 +1,4 @@
-//! The servers of a group, as the configuration or an administrator names them, and as a `state` file keeps them.
+//! Servers of a group, as named in the configuration or by an administrator, and as stored in a `state` file.
 
 use std::fmt::Write as _;
 
@@ -6,20 +6,20 @@ use crate::address::{Address, AddressError};
 use crate::peer_config::{NamedServer, PeerConfig};
 use crate::resolver::message::is_name;
 
-/// Bytes of the longest address that an administrator may give a server.
+/// Maximum length in bytes of a server address set by an administrator.
 const MOST_BYTES: usize = 512;
 
-/// A server of a group.
+/// Server of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum GroupServer {
-    /// One with an address: one peer.
+    /// Server with an address: a single peer.
     Fixed(PeerConfig),
-    /// One whose name is looked up while the group runs: as many peers as it has addresses.
+    /// Server with a name that is resolved at run time: a peer for each address.
     Named(NamedServer),
 }
 
 impl GroupServer {
-    /// What is configured of it, but for addresses.
+    /// Returns its configuration, except for addresses.
     pub(crate) fn peer(&self) -> &PeerConfig {
         match self {
             Self::Fixed(peer) => peer,
@@ -34,7 +34,7 @@ impl GroupServer {
         }
     }
 
-    /// Whether both stand for the same peers: what else is configured of them may differ.
+    /// Returns whether both refer to the same peers; other parameters may differ.
     pub(crate) fn is_alike(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Fixed(one), Self::Fixed(other)) => one.address == other.address,
@@ -43,7 +43,7 @@ impl GroupServer {
         }
     }
 
-    /// Its address or its name, as NGINX Plus shows it.
+    /// Returns its address or name, formatted as in NGINX Plus.
     pub(crate) fn shown(&self) -> String {
         match self {
             Self::Fixed(peer) => peer.address.to_string(),
@@ -51,7 +51,7 @@ impl GroupServer {
         }
     }
 
-    /// `service=`.
+    /// Returns the value of `service=`.
     pub(crate) fn service(&self) -> Option<String> {
         let Self::Named(named) = self else { return None };
         if !named.is_service {
@@ -62,7 +62,7 @@ impl GroupServer {
         Some(service.trim_end_matches('.').to_owned())
     }
 
-    /// A server of this address or name, with nginx's defaults. A name is to be looked up while the group runs.
+    /// Creates a server with this address or name and nginx's defaults. A name is resolved at run time.
     pub(crate) fn of(
         text: &str,
         service: Option<&str>,
@@ -77,7 +77,7 @@ impl GroupServer {
             let peer = PeerConfig { name: text.to_owned(), ..PeerConfig::new(nowhere()) };
             Ok(Self::Named(NamedServer { host, is_service, port, peer }))
         };
-        // What would end a word of a `state` file stands in no address.
+        // Characters that terminate a word of a `state` file are invalid in an address.
         let is_plain =
             |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic() && !b";#={}\"'\\".contains(&byte));
         if text.is_empty() || text.len() > MOST_BYTES || !is_plain(text) || !service.is_none_or(is_plain) {
@@ -112,13 +112,13 @@ impl GroupServer {
         }
     }
 
-    /// The line of a `state` file.
+    /// Returns the line for a `state` file.
     fn line(&self) -> String {
         let peer = self.peer();
         let mut line = format!("server {}", self.shown());
         let mut add = |differs: bool, text: std::fmt::Arguments<'_>| {
             if differs {
-                // To a text nothing fails.
+                // Writing to a string cannot fail.
                 let _ = write!(line, " {text}");
             }
         };
@@ -142,7 +142,7 @@ impl GroupServer {
         line
     }
 
-    /// Reads the line of a `state` file, without the semicolon.
+    /// Parses a line of a `state` file, without the semicolon.
     fn of_line(line: &str, default_port: Option<u16>) -> Result<Self, String> {
         let mut words = line.split_ascii_whitespace();
         let (Some("server"), Some(address)) = (words.next(), words.next()) else {
@@ -178,12 +178,12 @@ impl GroupServer {
     }
 }
 
-/// Why a text is no server.
+/// Reason why a text is not a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ServerError {
-    /// The address, and what is wrong with it.
+    /// Invalid address, with the reason.
     Address(String),
-    /// The service has no name.
+    /// The service name is empty.
     NoService,
 }
 
@@ -196,12 +196,12 @@ impl std::fmt::Display for ServerError {
     }
 }
 
-/// The text of a `state` file.
+/// Returns the text of a `state` file.
 pub(crate) fn state_text<'a>(servers: impl IntoIterator<Item = &'a GroupServer>) -> String {
     servers.into_iter().map(GroupServer::line).collect()
 }
 
-/// Reads a `state` file; the error says what is wrong with it.
+/// Parses a `state` file; the error describes the problem.
 pub(crate) fn of_state(text: &str, default_port: Option<u16>) -> Result<Vec<GroupServer>, String> {
     let uncommented = text.lines().map(|line| line.split('#').next().unwrap_or_default());
     let text = uncommented.collect::<Vec<_>>().join(" ");
@@ -269,7 +269,7 @@ mod tests {
                     _ => bytes.insert(at, b"=;#: \n"[rng.usize(..6)]),
                 }
             }
-            // What was understood is understood again when it is written.
+            // A parsed file can be written and parsed again.
             if let Ok(servers) = of_state(&String::from_utf8_lossy(&bytes), Some(80)) {
                 let again = of_state(&state_text(&servers), Some(80));
                 assert_eq!(again.as_deref(), Ok(&servers[..]), "{}", String::from_utf8_lossy(&bytes));

@@ -1,4 +1,4 @@
-//! `sticky learn`: which peer has the session of which visitor, as answers have shown.
+//! `sticky learn`: mapping of client sessions to peers, learned from responses.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,45 +7,45 @@ use myriad_bounded::Lru;
 
 use crate::clock;
 
-/// What a session takes of its zone, bytes: as in nginx, 1m is room for about 8000.
+/// Size of a session in bytes: as in nginx, 1m has room for about 8000.
 const BYTES_EACH: u64 = 128;
 
-/// The sessions of a group, shared by workers and kept over reloads: at most as many as its zone has room for. The one that was used
-/// longest ago goes first.
+/// Sessions of a group, shared by workers and retained over reloads. The size of the zone limits their number; the
+/// least recently used session is evicted first.
 #[derive(Debug)]
 pub struct Sessions(Mutex<Lru<Key, Session>>);
 
-/// A digest: what visitors and origins call a session may be long, and is a secret.
+/// Digest of the session identifier, which may be long and is a secret.
 type Key = [u8; 16];
 
 #[derive(Debug)]
 struct Session {
-    /// What requests call the peer by.
+    /// Identifier of the peer.
     sid: Arc<str>,
-    /// When it was used last, on this process's clock.
+    /// Time of the last use, on the clock of this process.
     last: u64,
 }
 
 impl Sessions {
-    /// Room for the sessions of a zone of so many bytes.
+    /// Creates the sessions for a zone of `bytes` bytes.
     pub(crate) fn new(bytes: u64) -> Self {
         Self(Mutex::new(Lru::new(bytes / BYTES_EACH)))
     }
 
-    /// Changes the size of the zone; what has no room any more goes.
+    /// Changes the size of the zone and evicts excess sessions.
     pub(crate) fn resize(&self, bytes: u64) {
         self.lock().set_most(bytes / BYTES_EACH);
     }
 
-    /// The peer of a session that was used within the last `timeout_ms`.
+    /// Returns the peer of a session that was used within the last `timeout_ms`.
     pub fn find(&self, id: &[u8], timeout_ms: u64) -> Option<Arc<str>> {
         let sessions = self.lock();
         let session = sessions.get(&key(id))?;
         session.is_alive(clock::now(), timeout_ms).then(|| Arc::clone(&session.sid))
     }
 
-    /// Notes that a peer has answered for a session, which lasts `timeout_ms` from now. One that is not known, or over, is made only
-    /// if `creates`.
+    /// Records that a peer has sent a response for a session, which remains valid for `timeout_ms`. An unknown or
+    /// expired session is only created with `creates`.
     pub fn learn(&self, id: &[u8], sid: &Arc<str>, creates: bool, timeout_ms: u64) {
         self.learn_at(clock::now(), (id, sid), creates, timeout_ms);
     }
@@ -53,7 +53,7 @@ impl Sessions {
     fn learn_at(&self, now: u64, (id, sid): (&[u8], &Arc<str>), creates: bool, timeout_ms: u64) {
         let key = key(id);
         let mut sessions = self.lock();
-        // As many as may be added: what is over gives its room back without a timer.
+        // Each call removes as many entries as it may add, so expired sessions need no timer.
         sessions.remove_oldest_if(|oldest| !oldest.is_alive(now, timeout_ms));
         let is_known = sessions.get(&key).is_some_and(|session| session.is_alive(now, timeout_ms));
         if is_known || creates {

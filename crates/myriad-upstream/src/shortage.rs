@@ -1,16 +1,16 @@
-//! Waiting for a descriptor where the process has none left.
+//! Retries while the process is out of descriptors.
 
 use std::io;
 use std::time::Duration;
 
 use rustix::io::Errno;
 
-/// How often is tried anew, and how long others have to give way each time: two seconds in all.
+/// Number of retries; [`WAIT`] is the delay before each, two seconds in total.
 const TRIES: usize = 40;
 const WAIT: Duration = Duration::from_millis(50);
 
-/// Opens a file or a socket; tries for two seconds more where the process, or the machine, has no descriptor left (`EMFILE`,
-/// `ENFILE`). `make_descriptors` has others give way before each further try.
+/// Opens a file or a socket. Retries for two seconds if the process or the machine is out of descriptors (`EMFILE`,
+/// `ENFILE`). `make_descriptors` makes other users release descriptors before each retry.
 pub async fn with_descriptor<T>(
     open: impl AsyncFnMut() -> io::Result<T>,
     make_descriptors: impl Fn(),
@@ -41,7 +41,8 @@ mod tests {
 
     use super::*;
 
-    /// What comes of it where the first `short` tries meet that error; how often was tried, and others were asked to give way.
+    /// Runs `waiting` with an error in the first `short` attempts. Returns the result, the number of attempts and the
+    /// number of calls of `make_descriptors`.
     fn tried(short: usize, errno: Errno) -> (io::Result<()>, usize, usize) {
         let (tries, asked) = (Cell::new(0), Cell::new(0));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();

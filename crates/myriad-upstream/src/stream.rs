@@ -1,4 +1,4 @@
-//! A connection to a peer, TCP or unix, bare or by TLS.
+//! Connection to a peer over TCP or a unix socket, with or without TLS.
 
 use std::future::Future;
 use std::io::{self, IoSlice};
@@ -15,32 +15,32 @@ use tokio_rustls::client::TlsStream;
 use crate::connections::Place;
 use crate::unix::UnixSocket;
 
-/// A connection to a peer on the runtime of one worker.
+/// Connection to a peer on the runtime of a worker.
 #[derive(Debug)]
 pub enum Stream {
     /// TCP, with `TCP_NODELAY`.
     Tcp(TcpStream),
-    /// A unix stream socket.
+    /// Unix stream socket.
     Unix(UnixSocket),
-    /// TLS over one of them.
+    /// TLS over one of the other variants.
     Tls(Box<TlsStream<Stream>>),
 }
 
 impl Stream {
-    /// Reads what is there into the spare room of `buffer`; 0 is the end of the stream.
+    /// Reads available bytes into the spare capacity of `buffer`; 0 means the end of the stream.
     pub(crate) fn poll_fill(
         &mut self,
         cx: &mut Context<'_>,
         buffer: &mut BytesMut,
     ) -> Poll<io::Result<usize>> {
         match pin!(self.read_buf(buffer)).poll(cx) {
-            // The end of TLS without a goodbye: the framing of HTTP tells whether something is missing.
+            // TLS closed without `close_notify`: the framing of HTTP detects truncation.
             Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => Poll::Ready(Ok(0)),
             polled => polled,
         }
     }
 
-    /// Ready when a read is worth while. By TLS always: what it has decrypted is not seen from here.
+    /// Returns ready if a read is useful; always with TLS, whose decrypted data is not visible here.
     pub(crate) fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self {
             Self::Tcp(stream) => stream.poll_read_ready(cx),
@@ -49,7 +49,7 @@ impl Stream {
         }
     }
 
-    /// Takes the connection off this worker's runtime.
+    /// Removes the connection from the runtime of this worker.
     pub(crate) fn park(self) -> io::Result<ParkedStream> {
         match self {
             Self::Tcp(stream) => stream.into_std().map(ParkedStream::Tcp),
@@ -59,7 +59,7 @@ impl Stream {
     }
 }
 
-/// A connection, and its place among those that the worker has to origins.
+/// Connection that counts towards the connections of the worker to origins.
 #[derive(Debug)]
 pub(crate) struct Counted {
     pub(crate) stream: Stream,
@@ -67,7 +67,7 @@ pub(crate) struct Counted {
     pub(crate) place: Place,
 }
 
-/// A connection that belongs to no runtime, so that any worker may take it.
+/// Connection without a runtime, which any worker may use.
 #[derive(Debug)]
 pub(crate) enum ParkedStream {
     Tcp(std::net::TcpStream),
@@ -75,7 +75,7 @@ pub(crate) enum ParkedStream {
 }
 
 impl ParkedStream {
-    /// Puts the connection on this worker's runtime.
+    /// Registers the connection with the runtime of this worker.
     pub(crate) fn unpark(self) -> io::Result<Stream> {
         match self {
             Self::Tcp(stream) => TcpStream::from_std(stream).map(Stream::Tcp),
@@ -84,11 +84,14 @@ impl ParkedStream {
     }
 }
 
-/// An idle connection.
+/// Idle connection.
 pub(crate) trait Quiet {
-    /// Whether it is still open and silent, which is the only state to use it in: an end of stream, or bytes that nobody
-    /// asked for, both show as readable. `polled` says that the runtime has polled since the connection went idle: then it knows of both, as
-    /// nginx does, and the kernel is asked only where something was seen. Else the kernel is asked.
+    /// Returns whether the connection is open and has no pending input, which is the only state in which it can be
+    /// reused: both the end of the stream and unexpected bytes make it readable.
+    ///
+    /// `polled` means that the runtime has polled the connection since it became idle. The runtime then has current
+    /// information, as in nginx, and a system call is only needed if it has seen an event. Without `polled`, a system
+    /// call is always needed.
     fn is_quiet(&mut self, polled: bool) -> bool;
 }
 
@@ -97,7 +100,7 @@ fn peek(socket: &impl AsFd) -> io::Result<usize> {
     Ok(peeked)
 }
 
-/// Whether there is neither a byte nor an end to read.
+/// Returns whether neither data nor the end of the stream is pending.
 fn is_silent(peeked: &io::Result<usize>) -> bool {
     matches!(peeked, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
 }
@@ -107,7 +110,7 @@ impl Quiet for Stream {
         let peeked = match self {
             Self::Tcp(stream) if polled => stream.try_io(Interest::READABLE, || peek(stream)),
             Self::Tls(stream) => match stream.get_mut().1.process_new_packets() {
-                // What a surplus record held was read with the answer before: it would be taken for the next one.
+                // Surplus plaintext was received with the preceding response and would be taken for the next one.
                 Ok(state) if state.plaintext_bytes_to_read() == 0 && !state.peer_has_closed() => {
                     peek(stream.get_ref().0)
                 }
@@ -126,7 +129,7 @@ impl Quiet for Counted {
 }
 
 impl Quiet for ParkedStream {
-    /// No runtime knows of it.
+    /// Ignores `polled`, since no runtime polls the connection.
     fn is_quiet(&mut self, _: bool) -> bool {
         is_silent(&peek(self))
     }
@@ -176,7 +179,7 @@ impl AsyncWrite for Stream {
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         match (self.get_mut(), bufs) {
-            // A plain `send`, which takes no detour through the file layer: a tenth of a microsecond less.
+            // A plain `send` avoids the file layer of the kernel, which saves a tenth of a microsecond.
             (Self::Tcp(stream), [one]) => Pin::new(stream).poll_write(cx, one),
             (Self::Tcp(stream), bufs) => Pin::new(stream).poll_write_vectored(cx, bufs),
             (Self::Unix(stream), bufs) => Pin::new(stream).poll_write_vectored(cx, bufs),

@@ -1,4 +1,4 @@
-//! A time-out between two steps forward.
+//! Timeout between two steps of progress.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -9,19 +9,20 @@ use tokio::time::{Instant, Sleep};
 
 use crate::alarm::Alarm;
 
-/// Longest time-out, so that no configured value overflows the clock.
+/// Maximum timeout, so that no configured value overflows the clock.
 const LONGEST: Duration = Duration::from_hours(365 * 24);
 
-/// A time-out as it was configured, or the longest.
+/// Returns the configured timeout, limited to the maximum.
 pub(crate) fn bounded(limit_ms: u64) -> Duration {
     Duration::from_millis(limit_ms).min(LONGEST)
 }
 
-/// The shortest time-out that shares a timer with others, in milliseconds: each that is shorter than those before it moves that timer.
+/// Minimum timeout in milliseconds that shares a timer with others: each timeout that is shorter than the pending ones
+/// moves the shared timer.
 const SHARED: u64 = 1000;
 
-/// Expires when nothing moved for a while. The timer is made when there is first something to wait for, and moved, not made again, from
-/// then on.
+/// Timeout that expires after a period without progress. The timer is created at the first wait and moved afterwards
+/// instead of created again.
 #[derive(Debug)]
 pub(crate) struct Stall {
     limit_ms: u64,
@@ -31,7 +32,7 @@ pub(crate) struct Stall {
 
 #[derive(Debug)]
 enum Timer {
-    /// There was nothing to wait for.
+    /// No wait has occurred yet.
     Unmade,
     Shared(Alarm),
     Own(Pin<Box<Sleep>>),
@@ -42,12 +43,12 @@ impl Stall {
         Self { limit_ms, timer: Timer::Unmade, running: false }
     }
 
-    /// Something moved.
+    /// Records progress.
     pub(crate) fn moved(&mut self) {
         self.running = false;
     }
 
-    /// Nothing moves: starts counting, or goes on; ready when the limit has passed.
+    /// Starts or continues the timeout; ready once the limit has passed.
     pub(crate) fn poll_expired(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let limit = bounded(self.limit_ms);
         let goes_on = std::mem::replace(&mut self.running, true);

@@ -15,22 +15,23 @@ use crate::peer::PeerState;
 use crate::stream::Stream;
 use crate::tls_counts::{Distrust, TlsCounts};
 
-/// How connections for a request are secured.
+/// TLS parameters of the connections for a request.
 #[derive(Clone)]
 pub struct OriginTls {
-    /// Versions, suites, groups, the client's own certificate, sessions to resume.
+    /// Versions, cipher suites, groups, client certificate and session cache.
     pub config: Arc<ClientConfig>,
-    /// The name that the origin is asked for and has to prove, without a port (`proxy_ssl_name`).
+    /// Name sent to the origin and verified against its certificate, without a port (`proxy_ssl_name`).
     pub name: Box<str>,
-    /// Whether the origin must prove it (`proxy_ssl_verify`).
+    /// Verifier of the certificate (`proxy_ssl_verify`); `None` to skip the verification.
     pub check: Option<Arc<dyn CheckPeer>>,
-    /// Never 0. Requests share connections only where it is the same: it follows from all of the above.
+    /// Identity derived from all of the above, never 0. Requests only share connections of the same identity.
     pub identity: u64,
 }
 
-/// Judges the certificates that an origin has shown.
+/// Verifier of the certificates of an origin.
 pub trait CheckPeer: Send + Sync {
-    /// Whether they prove the name, the origin's own certificate first. The error says why not, and what the error log is told.
+    /// Verifies `name` against the certificates, of which the origin's own is first. The error contains the reason and
+    /// the text for the error log.
     fn check(&self, chain: &[CertificateDer<'_>], name: &str) -> Result<(), (Distrust, String)>;
 }
 
@@ -43,8 +44,8 @@ impl fmt::Debug for OriginTls {
     }
 }
 
-/// Agrees on TLS within `timeout_ms`, as nginx allows for it what it allows for connecting. Nothing of the request is sent
-/// before the origin has proved who it is. `peer` counts what becomes of it.
+/// Performs the TLS handshake within `timeout_ms`; like nginx, the limit equals the connect timeout. No part of the
+/// request is sent before the origin is verified. `peer` counts the result.
 pub(crate) async fn secure(
     stream: Stream,
     tls: &OriginTls,
@@ -82,8 +83,8 @@ pub(crate) async fn secure(
     Ok(Stream::Tls(Box::new(secured)))
 }
 
-/// The name as rustls takes it: it is sent where `proxy_ssl_server_name` says so, and sessions are remembered by it. An
-/// address is never sent (RFC 6066 section 3), and what is no name is treated as one.
+/// Returns the name for rustls: it is sent if `proxy_ssl_server_name` is on, and identifies cached sessions. An address
+/// is never sent (RFC 6066 section 3); an invalid name is treated like an address.
 fn server_name(name: &str) -> ServerName<'static> {
     let bare = name.trim_start_matches('[').trim_end_matches(']');
     ServerName::try_from(bare.to_owned())

@@ -1,61 +1,61 @@
-//! What became of agreeing on TLS with a peer.
+//! Results of TLS handshakes with a peer.
 
 use std::io;
 
 use rustls::{AlertDescription, CertificateError, Error};
 
-/// Counts of TLS with a peer, by the names of NGINX Plus's API.
+/// TLS counters of a peer, named as in NGINX Plus's API.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TlsCounts {
-    /// Handshakes that were finished.
+    /// Number of completed handshakes.
     pub handshakes: u64,
-    /// Those that were not.
+    /// Number of failed handshakes.
     pub handshakes_failed: u64,
-    /// Those that took up an earlier session.
+    /// Number of resumed sessions.
     pub session_reuses: u64,
-    /// Failed for want of a version of TLS that both speak.
+    /// Handshakes failed because no TLS version is common to both sides.
     pub no_common_protocol: u64,
-    /// Failed because they took too long.
+    /// Handshakes failed because of a timeout.
     pub handshake_timeout: u64,
-    /// Failed because the peer did not want the certificate that it was shown.
+    /// Handshakes failed because the peer rejected the client certificate.
     pub peer_rejected_cert: u64,
-    /// Failed because the peer's certificate has expired, or does not hold yet.
+    /// Handshakes failed because the certificate of the peer has expired or is not valid yet.
     pub expired_cert: u64,
-    /// Failed because it has been revoked.
+    /// Handshakes failed because the certificate is revoked.
     pub revoked_cert: u64,
-    /// Failed because it is one of another name.
+    /// Handshakes failed because the certificate has another name.
     pub hostname_mismatch: u64,
-    /// Failed because it is not to be trusted for another reason.
+    /// Handshakes failed because the certificate is not trusted for another reason.
     pub other_cert: u64,
 }
 
-/// Why the certificates of a peer are not believed.
+/// Reason why the certificates of a peer are not trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distrust {
-    /// They hold no more, or not yet.
+    /// Expired or not valid yet.
     Expired,
-    /// They were revoked.
+    /// Revoked.
     Revoked,
-    /// They are another host's.
+    /// Issued for another name.
     Name,
-    /// Anything else.
+    /// Any other reason.
     Other,
 }
 
 impl TlsCounts {
-    /// A handshake is finished.
+    /// Records a completed handshake.
     pub(crate) fn agreed(&mut self, resumed: bool) {
         self.handshakes += 1;
         self.session_reuses += u64::from(resumed);
     }
 
-    /// A handshake took too long.
+    /// Records a timed-out handshake.
     pub(crate) fn timed_out(&mut self) {
         self.handshakes_failed += 1;
         self.handshake_timeout += 1;
     }
 
-    /// The peer has not proved who it is.
+    /// Records a peer without a trusted certificate.
     pub(crate) fn distrusted(&mut self, why: Distrust) {
         self.handshakes_failed += 1;
         match why {
@@ -66,7 +66,7 @@ impl TlsCounts {
         }
     }
 
-    /// A handshake has failed.
+    /// Records a failed handshake.
     pub(crate) fn failed(&mut self, error: &io::Error) {
         use AlertDescription as Alert;
         let why = match error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {
@@ -93,7 +93,7 @@ impl TlsCounts {
         self.handshakes_failed += 1;
     }
 
-    /// Adds what was counted elsewhere.
+    /// Adds the counters of `other`.
     pub(crate) fn add(&mut self, other: &Self) {
         self.handshakes += other.handshakes;
         self.handshakes_failed += other.handshakes_failed;

@@ -1,4 +1,4 @@
-//! A unix stream socket that is written as soon as it is there: PHP is asked over a new one for each page.
+//! Unix stream socket that can be written immediately: PHP gets a new connection for each page.
 
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -11,23 +11,23 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::UnixStream;
 
-/// A connected socket on the runtime of one worker.
+/// Connected socket on the runtime of a worker.
 ///
-/// A unix socket is connected when `connect()` returns, and there is room in it for what a page of PHP is asked with. The runtime
-/// would wait for the kernel to say both, so it is asked from the first write on that finds no room.
+/// A unix socket is connected when `connect()` returns, and its buffer has room for a typical PHP request. The runtime
+/// would wait for the kernel to report both, so it is only used once a write finds no room.
 #[derive(Debug)]
 pub struct UnixSocket {
     stream: UnixStream,
-    /// Whether there was room so far.
+    /// True if all writes so far found room.
     has_room: bool,
 }
 
 impl UnixSocket {
-    /// Connects at once.
+    /// Connects without waiting.
     ///
     /// # Errors
     ///
-    /// Those of `connect()`; [`io::ErrorKind::WouldBlock`] where the backlog of the listener is full.
+    /// Errors of `connect()`; [`io::ErrorKind::WouldBlock`] if the backlog of the listener is full.
     pub(crate) fn connect(path: &Path) -> io::Result<Self> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
@@ -35,17 +35,17 @@ impl UnixSocket {
         Self::woken(socket.into())
     }
 
-    /// Puts a connection, which never blocks, on this worker's runtime.
+    /// Registers a non-blocking connection with the runtime of this worker.
     pub(crate) fn woken(stream: IdleStream) -> io::Result<Self> {
         Ok(Self { stream: UnixStream::from_std(stream)?, has_room: true })
     }
 
-    /// Ready when a read is worth while.
+    /// Returns ready if a read is useful.
     pub(crate) fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.stream.poll_read_ready(cx)
     }
 
-    /// Takes the connection off the runtime.
+    /// Removes the connection from the runtime.
     pub(crate) fn idle(self) -> io::Result<IdleStream> {
         self.stream.into_std()
     }

@@ -1,4 +1,4 @@
-//! Sending the request, its body as it is pulled.
+//! Upload of a request, with a body that is read on demand.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -17,20 +17,20 @@ use crate::request::RequestPayload;
 use crate::stream::Stream;
 use crate::timer::Stall;
 
-/// Most pieces that one `writev` takes.
+/// Maximum number of pieces per `writev`.
 const MAX_SLICES: usize = 16;
 
-/// Most bytes that are gathered before they are written.
+/// Maximum number of bytes gathered before a write.
 const TOGETHER: usize = 16 * 1024;
 
-/// How the body is framed.
+/// Framing of the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wire {
-    /// STDIN records, ended by an empty one.
+    /// STDIN records, terminated by an empty record.
     FastCgi,
-    /// As it is; the head told the length.
+    /// No framing; the head contains the length.
     Plain,
-    /// The chunked coding (RFC 9112 §7.1).
+    /// Chunked coding (RFC 9112 §7.1).
     Chunked,
 }
 
@@ -40,18 +40,18 @@ enum Source {
     Stream(BoxBody, Option<u64>),
 }
 
-/// Why the request could not be sent.
+/// Reason why the request could not be sent.
 #[derive(Debug)]
 pub(crate) enum UploadError {
-    /// The connection does not take it; there may be a response to read all the same.
+    /// The write failed; a response may nevertheless be available.
     Write(io::Error),
-    /// The connection took nothing for too long.
+    /// The connection accepted no bytes for too long.
     Timeout,
-    /// The body broke off.
+    /// The body was aborted.
     Body(BodyError),
 }
 
-/// A request on its way up. It holds the head and one piece of the body at most.
+/// Request in transit. It buffers the head and at most one piece of the body.
 pub(crate) struct Upload {
     wire: Wire,
     queue: Pieces,
@@ -72,8 +72,7 @@ impl Upload {
         upload
     }
 
-    /// Sends all that can be sent now; ready when the request is on its way to the last byte. `sent` is told of
-    /// each write.
+    /// Sends as much as possible; ready once the last byte is written. `sent` is called after each write.
     pub(crate) fn poll(
         &mut self,
         cx: &mut Context<'_>,
@@ -81,7 +80,7 @@ impl Upload {
         sent: impl Fn(usize),
     ) -> Poll<Result<(), UploadError>> {
         loop {
-            // The head waits for the first of the body where that is there: one write, one packet.
+            // If the first part of the body is available, it is sent together with the head: one write, one packet.
             self.take_ready(cx)?;
             while !self.queue.is_empty() {
                 sent(ready!(self.poll_write(cx, stream))?);
@@ -113,7 +112,7 @@ impl Upload {
         }
     }
 
-    /// By TLS, what was written may still wait here as ciphertext.
+    /// Flushes the stream: with TLS, written data may still be buffered as ciphertext.
     fn poll_flush(&mut self, cx: &mut Context<'_>, stream: &mut Stream) -> Poll<Result<(), UploadError>> {
         match Pin::new(stream).poll_flush(cx) {
             Poll::Ready(flushed) => Poll::Ready(flushed.map_err(UploadError::Write)),
@@ -132,7 +131,7 @@ impl Upload {
         }
     }
 
-    /// Queues what the body has ready behind what waits, up to a bound; pieces that are there together go in one chunk.
+    /// Queues the available data of the body, up to a limit; pieces that are available together form a single chunk.
     fn take_ready(&mut self, cx: &mut Context<'_>) -> Result<(), UploadError> {
         let Source::Stream(body, left) = &mut self.source else { return Ok(()) };
         let waiting: usize = self.queue.iter().map(Bytes::len).sum();
@@ -172,7 +171,7 @@ impl Upload {
         Ok(())
     }
 
-    /// Ready once there is more to write, or nothing left: then the queue is empty.
+    /// Returns ready once more data is queued, or with an empty queue if no data is left.
     fn poll_refill(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), UploadError>> {
         self.queue_memory();
         while self.queue.is_empty() {
@@ -190,7 +189,7 @@ impl Upload {
         Poll::Ready(Ok(()))
     }
 
-    /// Queues what is in memory: all of it, but for FastCGI, whose records are headed one `writev` at a time.
+    /// Queues the data in memory: all of it, except for FastCGI, whose records are created for one `writev` at a time.
     fn queue_memory(&mut self) {
         let Source::Bytes(bytes) = &mut self.source else { return };
         let most = if self.wire == Wire::FastCgi { MAX_ALIGNED_CONTENT * 4 } else { usize::MAX };
@@ -236,8 +235,8 @@ impl Upload {
     }
 }
 
-/// Counts a piece, or the end, against the length that was promised: anything else than that many bytes would make
-/// the origin read the next request out of this one's body.
+/// Checks a piece, or the end of the body, against the announced length. With a different length, the origin would
+/// parse a part of the body as the next request.
 pub(crate) fn take_from(left: &mut Option<u64>, piece: Option<&Bytes>) -> Option<BodyError> {
     let left = left.as_mut()?;
     match piece {

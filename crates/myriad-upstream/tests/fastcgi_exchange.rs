@@ -1,4 +1,4 @@
-//! One FastCGI exchange: the head, the body, and everything that can break either.
+//! Single FastCGI exchange: head, body, and their possible failures.
 
 mod support;
 
@@ -16,7 +16,7 @@ use support::{Folder, Made, Notes, Origin, ask, fastcgi, group, read, refused, r
 /// Status and body.
 type Answer = (u16, Result<Vec<u8>, BodyError>);
 
-/// Answers a GET with `reply` and closes; what comes of it.
+/// Answers a GET with `reply` and closes the connection. Returns the result.
 fn reply_with(reply: Vec<u8>) -> (Result<Answer, String>, Vec<String>) {
     let folder = Folder::new();
     let origin = Origin::unix(&folder.socket(), move |_, socket| {
@@ -401,7 +401,7 @@ fn a_full_backlog_is_waited_for() {
     let request = fastcgi(Method::Get, false);
     let attempts = request.attempts.clone();
     run(async {
-        // It runs when the connect has begun.
+        // Runs after the connection attempt has started.
         tokio::spawn(async move {
             tokio::time::sleep(Duration::from_millis(100)).await;
             free.send(()).unwrap();

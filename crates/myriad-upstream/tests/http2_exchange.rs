@@ -1,4 +1,4 @@
-//! Requests over HTTP/2: what they share, and what they do not.
+//! Requests over HTTP/2 on shared and separate connections.
 
 mod support;
 
@@ -20,7 +20,7 @@ async fn text(group: &Group, pool: &HttpPool, request: OriginRequest) -> Result<
     Ok(String::from_utf8(read(response).await.unwrap()).unwrap())
 }
 
-/// Answers each request with the number of its connection and of its stream.
+/// Answers each request with the numbers of its connection and stream.
 fn numbered(config: Config) -> Origin {
     Origin::tcp(move |number, socket| {
         serve(socket, config, |connection, asked| match asked {
@@ -34,7 +34,7 @@ fn numbered(config: Config) -> Origin {
 
 #[test]
 fn requests_at_once_share_a_connection() {
-    // Answers none before the third has come.
+    // Answers no request before the third has arrived.
     let origin = Origin::tcp(|_, socket| {
         serve(socket, Config::default(), |connection, asked| {
             if let Asked::Request(5, ..) = asked {
@@ -93,7 +93,7 @@ fn a_connection_is_kept_as_the_group_says() {
         run(async {
             let (group, pool) = (keeping(&origin.address, kept), HttpPool::new());
             assert_eq!(text(&group, &pool, http2(Method::Get, "")).await.unwrap(), "0:1");
-            // The end of the exchange has the driver judge what becomes of the connection.
+            // At the end of the exchange, the driver decides about the connection.
             tokio::task::yield_now().await;
             let request = http2(Method::Post, "");
             let attempts = request.attempts.clone();
@@ -205,7 +205,7 @@ fn interim_answers_and_trailers_are_told() {
     });
 }
 
-/// Refuses the first request of each connection below `bad`, answers all others.
+/// Refuses the first request of each connection below `bad`, and answers all others.
 fn refusing(bad: usize) -> Origin {
     Origin::tcp(move |number, socket| {
         serve(socket, Config::default(), |connection, asked| {

@@ -1,4 +1,4 @@
-//! Connections of HTTP/2 whose other end has fallen silent.
+//! Connections of HTTP/2 with a silent peer.
 
 mod support;
 
@@ -11,7 +11,7 @@ use myriad_upstream::{ErrorKind, Group, HttpPool, KeepAlive, OriginRequest};
 use support::http2::{Asked, answer, boxed, http2, serve, together};
 use support::{Notes, Origin, keeping, keeping_as, most, read, run};
 
-/// Its first connection is answered once, then left open and never read again; the others are as they should be.
+/// Answers once on the first connection, then leaves it open without reading; other connections work normally.
 fn answers_once_and_falls_silent() -> Origin {
     Origin::tcp(|number, socket| {
         serve(socket, Config::default(), |connection, asked| match asked {

@@ -1,4 +1,4 @@
-//! One HTTP exchange with an origin.
+//! Single HTTP exchange with an origin.
 
 mod support;
 
@@ -8,7 +8,7 @@ use myriad_upstream::{Group, HttpPool, OriginRequest, Protocol, RequestPayload};
 use support::{Made, Origin, Socket, ask, group, http, read, run};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// Reads up to the end of the head, a byte at a time so as to leave the body.
+/// Reads up to the end of the head, byte by byte, so that the body is not consumed.
 fn read_head(socket: &mut dyn Socket) -> String {
     let (mut head, mut byte) = (Vec::new(), [0]);
     while !head.ends_with(b"\r\n\r\n") && socket.read(&mut byte).is_ok_and(|read| read == 1) {
@@ -17,7 +17,7 @@ fn read_head(socket: &mut dyn Socket) -> String {
     String::from_utf8(head).unwrap()
 }
 
-/// Answers with `reply` and closes.
+/// Answers with `reply` and closes the connection.
 fn origin(reply: &'static str) -> (Origin, Group) {
     let origin = Origin::tcp(move |_, socket| {
         read_head(socket);
@@ -138,7 +138,7 @@ fn bodies_of_unknown_length_go_up_chunked() {
             socket.read_exact(&mut byte).unwrap();
             body.push(byte[0]);
         }
-        // What is there together goes in one chunk.
+        // Data that is available together forms a single chunk.
         assert_eq!(body, b"17\r\nmmmmmmmmmmmmmmmmmmmmmmm\r\n0\r\n\r\n");
         socket.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").unwrap();
     });

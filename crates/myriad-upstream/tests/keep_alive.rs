@@ -1,4 +1,4 @@
-//! Connections that serve again, and those that only seem to.
+//! Reused connections, and connections that can no longer be reused.
 
 mod support;
 
@@ -14,7 +14,7 @@ use myriad_upstream::{Address, Group, HttpPool, KeepAlive, RequestPayload};
 use support::fastcgi::{answer, read_request, serve};
 use support::{Folder, Origin, ask, fastcgi, group, http, keeping, keeping_as, most, read, run};
 
-/// Answers `ok`, with the number of the connection.
+/// Answers `ok` with the number of the connection.
 fn numbered(folder: &Folder) -> Origin {
     Origin::unix(&folder.socket(), |number, socket| serve(socket, |_| answer(&format!("A: b\n\n{number}"))))
 }
@@ -99,7 +99,7 @@ fn no_more_connections_are_kept_than_asked_for() {
     });
 }
 
-/// Polls two futures together.
+/// Polls two futures concurrently.
 async fn both<A, B>(a: impl Future<Output = A>, b: impl Future<Output = B>) -> (A, B) {
     let (mut a, mut b) = (Box::pin(a), Box::pin(b));
     let (mut done_a, mut done_b) = (None, None);
@@ -183,7 +183,7 @@ fn a_kept_connection_that_closes_on_arrival_is_tried_anew_once() {
     let origin = Origin::unix(&folder.socket(), |number, socket| {
         read_request(socket).unwrap();
         socket.write_all(&answer(&format!("A: b\n\n{number}"))).unwrap();
-        // The next request is read, and then the connection is closed in its face.
+        // Reads the next request and closes the connection without a response.
         read_request(socket);
     });
     run(async {
@@ -227,7 +227,7 @@ fn an_unread_body_closes_its_connection() {
     });
 }
 
-/// Reads a request head; `false` at the end of the stream.
+/// Reads a request head; returns `false` at the end of the stream.
 fn read_http(socket: &mut dyn support::Socket) -> bool {
     let (mut head, mut byte) = (Vec::new(), [0]);
     while !head.ends_with(b"\r\n\r\n") {
@@ -294,7 +294,7 @@ fn a_group_without_keep_alive_closes() {
 
 #[test]
 fn what_an_idle_connection_says_unasked_answers_no_request() {
-    // Whether the runtime has polled since: then it knows, else the kernel is asked.
+    // If the runtime has polled the connection since, it has detected the close; otherwise a system call is needed.
     for polls in [false, true] {
         let (say, told) = mpsc::channel();
         let (done, said) = mpsc::channel();

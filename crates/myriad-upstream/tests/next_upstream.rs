@@ -1,4 +1,4 @@
-//! Which failures another peer makes good, and what becomes of the one that failed.
+//! Failures that are retried with another peer, and the state of the failed peer afterwards.
 
 mod support;
 
@@ -18,14 +18,15 @@ fn answering(folder: &Folder, reply: &'static str) -> Origin {
     Origin::unix(&folder.socket(), move |_, socket| serve(socket, |_| answer(reply)))
 }
 
-/// Reads the request and closes.
+/// Reads the request and closes the connection.
 fn hanging_up(folder: &Folder) -> Origin {
     Origin::unix(&folder.socket(), |_, socket| {
         read_request(socket);
     })
 }
 
-/// Asks a bad peer and then a good one; the status, and whether the good one gave it.
+/// Sends a request to a bad peer and then to a good peer. Returns the status, and whether the good peer sent the
+/// response.
 fn ask_both(bad: &Origin, request: OriginRequest) -> (u16, bool) {
     let folder = Folder::new();
     let good = good(&folder);
@@ -75,7 +76,7 @@ fn what_was_sent_is_repeated_only_where_that_is_safe() {
     assert_eq!(ask_both(&bad, request), (502, false), "the body is gone");
 }
 
-/// Another peer for this reason alone.
+/// Allows another peer for this reason only.
 fn only(word: &str) -> NextUpstream {
     let mut next = NextUpstream::OFF;
     let condition = match word {
@@ -111,7 +112,7 @@ fn each_condition_of_next_upstream_counts_alone() {
     ] {
         for set in ["error", "timeout", "invalid_header", "http_503", "http_404", "http_500"] {
             let mut request = fastcgi(Method::Get, false);
-            // The time-out is the good peer's too.
+            // The timeout also applies to the good peer.
             if word == "timeout" && set != word {
                 request.timeouts.read_ms = 30;
             }
@@ -193,7 +194,7 @@ fn a_failure_behind_which_nobody_is_live_is_followed_by_a_try_of_the_group() {
     let config =
         GroupConfig { name: "php".to_owned(), peers, ..GroupConfig::single(dead[0].address.clone()) };
     let group = Group::new(config, &PeerStates::new());
-    // The second fails, and is left alone from now on.
+    // The second peer fails and is excluded from now on.
     assert_eq!(run(ask(&group, fastcgi(Method::Get, false))).unwrap_err().kind(), &ErrorKind::Connect);
     let request = fastcgi(Method::Get, false);
     let attempts = request.attempts.clone();

@@ -1,4 +1,4 @@
-//! `max_conns` and `queue`: who waits, in which order, and who does not.
+//! `max_conns` and `queue`: order of waiting requests, and requests that need not wait.
 
 mod support;
 
@@ -15,10 +15,10 @@ use myriad_upstream::{
 };
 use support::{Origin, http, run};
 
-/// An origin whose answers never end, so that a request is under way until it is dropped.
+/// Origin with endless responses, so that a request is active until it is dropped.
 struct Endless {
     origin: Origin,
-    /// The number of each request, in the order in which they came.
+    /// Number of each request in the order of arrival.
     asked: Arc<Mutex<Vec<usize>>>,
 }
 
@@ -45,7 +45,7 @@ impl Endless {
         self.asked.lock().unwrap().clone()
     }
 
-    /// A group of this peer alone, which takes one request at a time.
+    /// Returns a group with only this peer, which accepts a single request at a time.
     fn group(&self, queue: Option<UpstreamQueue>, registry: &PeerStates) -> Group {
         let peer = PeerConfig { max_conns: 1, ..PeerConfig::new(self.origin.address.clone()) };
         let single = GroupConfig::single(self.origin.address.clone());
@@ -67,7 +67,7 @@ fn begin<'a>(group: &'a Group, pool: &'a HttpPool, number: usize) -> Answered<'a
     Box::pin(group.fetch(pool, numbered(number)))
 }
 
-/// Lets it go as far as it can now, and says whether it waits for something.
+/// Polls the request once and returns whether it is pending.
 async fn waits(answered: &mut Answered<'_>) -> bool {
     poll_fn(|cx| Poll::Ready(answered.as_mut().poll(cx).is_pending())).await
 }
@@ -81,7 +81,7 @@ fn requests_wait_in_order_and_nobody_overtakes() {
         let (mut first, mut second) = (begin(&group, &pool, 1), begin(&group, &pool, 2));
         assert!(waits(&mut first).await && waits(&mut second).await);
         drop(busy);
-        // The peer is free, but it is not this one's turn.
+        // The peer is free, but another request is first in the queue.
         let mut newcomer = begin(&group, &pool, 3);
         assert!(waits(&mut newcomer).await && waits(&mut second).await);
         drop(first.await.unwrap());

@@ -1,4 +1,4 @@
-//! Looking names up at a name server that says what a test wants.
+//! Resolution of names with a scripted name server.
 
 mod support;
 
@@ -20,12 +20,12 @@ use myriad_upstream::{
 use support::{Origin, http};
 use tokio::task::LocalSet;
 
-/// The type of a question for an IPv4 address.
+/// Query type of an IPv4 address.
 const A: u16 = 1;
 const PATIENCE_MS: u64 = 20_000;
 
-/// Answers each question as the script says, which is given the name, the type, and how many questions came before; a
-/// script that gives nothing is silent.
+/// Answers each query according to a script, which gets the name, the type, and the number of earlier queries. No
+/// response is sent if the script returns nothing.
 struct NameServer {
     address: SocketAddr,
     questions: Arc<AtomicUsize>,
@@ -37,7 +37,7 @@ struct Said {
     truncated: bool,
     ttl: u32,
     addresses: Vec<[u8; 4]>,
-    /// Asked for as another question: its number is off by one.
+    /// Sends the response with a wrong identifier, which is off by one.
     forged: bool,
 }
 
@@ -48,7 +48,7 @@ impl Said {
     }
 }
 
-/// Names looked up by this name server; answers hold so long, whatever their TTL.
+/// Returns the configuration for this name server; results are valid for `valid_ms`, regardless of their TTL.
 fn by(name_server: SocketAddr, valid_ms: Option<u64>) -> ResolverConfig {
     ResolverConfig { servers: vec![name_server], valid_ms, ipv4: true, ipv6: false, zone: None }
 }
@@ -57,7 +57,7 @@ type Script = dyn Fn(&str, usize) -> Vec<Said> + Send + Sync;
 
 impl NameServer {
     fn start(script: impl Fn(&str, usize) -> Vec<Said> + Send + Sync + 'static) -> Self {
-        // The same port for both protocols; another test may hold one of them.
+        // Both protocols need the same port, which another test may have bound for one of them.
         let (udp, tcp) = loop {
             let udp = UdpSocket::bind("127.0.0.1:0").expect("a port");
             if let Ok(tcp) = TcpListener::bind(udp.local_addr().expect("address")) {
@@ -129,7 +129,7 @@ fn message(question: &[u8], said: &Said) -> Vec<u8> {
     bytes
 }
 
-/// A resolver begins tasks of its own, which stay on its thread.
+/// Runs `test` in a local task set, because a resolver spawns tasks on its thread.
 fn run(test: impl Future<Output = ()>) {
     support::run(LocalSet::new().run_until(test));
 }
@@ -193,13 +193,13 @@ fn names_of_servers_are_followed_and_a_failure_changes_nothing() {
         assert!(heard.recv().await.unwrap().contains("3: Host not found"));
         tokio::task::yield_now().await;
         assert!(peers().is_empty());
-        // The task ends with the group.
+        // The task stops when the group is dropped.
         drop(group);
         assert_eq!(heard.recv().await, None);
     });
 }
 
-/// A group of one server with this name, whose requests wait.
+/// Returns a group with a single server of this name, whose requests wait.
 fn awaited(name_server: &NameServer, port: u16) -> Group {
     let resolver = by(name_server.address, None);
     let nowhere = Address::Unix(std::path::PathBuf::new());
@@ -239,11 +239,11 @@ fn requests_wait_for_the_first_address_of_a_name_and_no_longer_than_it_takes() {
     }
 }
 
-/// A name server that knows a service of three servers, the last of which is nowhere.
+/// Starts a name server for a service with three servers, the last of which has no address.
 fn service_server() -> SocketAddr {
     let udp = UdpSocket::bind("127.0.0.1:0").expect("a port");
     let address = udp.local_addr().expect("address");
-    // The thread ends with the test's process.
+    // The thread stops with the process of the test.
     thread::spawn(move || {
         let mut buffer = [0; 512];
         while let Ok((length, from)) = udp.recv_from(&mut buffer) {

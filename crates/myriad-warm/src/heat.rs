@@ -1,22 +1,24 @@
-//! Heat: how often each page was asked for, from access logs in the combined form.
+//! Request counts of pages, from access logs in the combined format.
 
 use std::collections::HashMap;
 
-/// Most targets that are counted: beyond these new ones are passed over, and those that came early are the hot ones anyway.
+/// Maximum number of counted targets. Beyond it new targets are skipped; the most requested targets usually appear
+/// early.
 const MOST: usize = 200_000;
-/// Longest target.
+/// Maximum length of a target.
 const LONGEST: usize = 2048;
 
 /// Counts of targets.
 #[derive(Clone, Debug, Default)]
 pub struct Heat {
     counts: HashMap<String, u64>,
-    /// Lines that were no requests for pages that were found.
+    /// Number of lines without a successful request for a page.
     passed_over: u64,
 }
 
 impl Heat {
-    /// Counts a line of a log: a GET that was answered with 200 or 304. Of other lines only the number is kept.
+    /// Counts a line of a log: a GET request with the response status 200 or 304. Only the number of other lines is
+    /// stored.
     pub fn add(&mut self, line: &[u8]) {
         let Some(target) = target(line) else {
             self.passed_over += 1;
@@ -29,12 +31,12 @@ impl Heat {
         }
     }
 
-    /// Lines that did not count.
+    /// Returns the number of lines that did not count.
     pub fn passed_over(&self) -> u64 {
         self.passed_over
     }
 
-    /// Targets (`/path?query`), the hottest first; those of equal heat by name.
+    /// Returns targets (`/path?query`), the most requested first; targets with equal counts by name.
     pub fn hottest(self) -> Vec<String> {
         let mut targets: Vec<(String, u64)> = self.counts.into_iter().collect();
         targets.sort_by(|(a, hot), (b, cold)| cold.cmp(hot).then_with(|| a.cmp(b)));
@@ -42,7 +44,7 @@ impl Heat {
     }
 }
 
-/// Target of a line such as `127.0.0.1 - - [date] "GET /a HTTP/1.1" 200 12 "-" "agent"`.
+/// Returns the target of a line such as `127.0.0.1 - - [date] "GET /a HTTP/1.1" 200 12 "-" "agent"`.
 fn target(line: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(line).ok()?;
     let (_, rest) = text.split_once('"')?;
@@ -54,7 +56,7 @@ fn target(line: &[u8]) -> Option<String> {
         && version.starts_with("HTTP/")
         && words.next().is_none()
         && matches!(status, "200" | "304");
-    // An escape of the log (`\x22`) stands for a byte that no address of a page has.
+    // An escape of the log (`\x22`) represents a byte that no URL of a page contains.
     let is_sound = target.starts_with('/')
         && target.len() <= LONGEST
         && target.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');

@@ -1,7 +1,7 @@
-//! What a cache is warmed with, and how fast: [`Sitemap`] and [`Heat`] say which pages there are, [`Pace`] how long to rest.
+//! Sources and pace of cache warming: [`Sitemap`] and [`Heat`] list pages, [`Pace`] computes pauses.
 //!
-//! Texts in, lists out; whoever calls reads files and asks for pages. A sitemap comes from the site's plugins and a log from its
-//! visitors, so everything is bounded, and nothing in them is an error: what makes no sense is passed over.
+//! The crate converts texts to lists; the caller reads files and requests pages. The contents of sitemaps and logs are
+//! untrusted, so all sizes are limited, and invalid parts are skipped without an error.
 
 #![forbid(unsafe_code)]
 

@@ -1,13 +1,14 @@
-//! Pace: how long to rest after each page, so that visitors do not notice.
+//! Pace: pauses after each page, so that visitors are not affected.
 
 use std::collections::VecDeque;
 
-/// Part of PHP that warming may take.
+/// Share of PHP that warming may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// Pages at once, at least 1.
+    /// Number of concurrent pages, at least 1.
     pub at_once: usize,
-    /// Share of the time in which each of these asks, percent, from 1 to 100; the rest of the time it rests.
+    /// Share of the time in which each of these sends requests, in percent from 1 to 100; the rest of the time it
+    /// pauses.
     pub percent: u32,
 }
 
@@ -18,7 +19,7 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// Reads `2`, `2,25%`, `25%`. `None` if it is no budget.
+    /// Parses `2`, `2,25%`, `25%`. Returns `None` for other texts.
     pub fn parse(text: &str) -> Option<Self> {
         let mut budget = Self::default();
         for part in text.split(',').map(str::trim) {
@@ -33,33 +34,33 @@ impl Budget {
     }
 }
 
-/// Pages whose time is remembered.
+/// Number of pages whose times are stored.
 const REMEMBERED: usize = 32;
-/// So many times the usual is slow: then visitors are waiting for PHP, too.
+/// Multiple of the usual time above which a page is slow, which means that visitors wait for PHP, too.
 const SLOW: u64 = 3;
-/// A time below this is never slow, milliseconds.
+/// Time below which a page is never slow, in milliseconds.
 const NOTICEABLE_MS: u64 = 100;
-/// Longest rest, milliseconds, also where a server asks for more.
+/// Maximum pause in milliseconds, even if a server requests more.
 const LONGEST_MS: u64 = 60_000;
-/// Rest after a refusal that does not say how long, milliseconds.
+/// Pause after a rejection without `Retry-After`, in milliseconds.
 const REFUSED_MS: u64 = 5000;
 
-/// Pace of those who ask together: it yields where pages take longer than usual, and where it is told to wait.
+/// Common pace of concurrent requests: slower if pages take longer than usual, and if the server requests a pause.
 #[derive(Clone, Debug)]
 pub struct Pace {
     budget: Budget,
     times: VecDeque<u64>,
-    /// Slow pages in a row.
+    /// Number of consecutive slow pages.
     slow: u32,
 }
 
 impl Pace {
-    /// Pace of a budget.
+    /// Creates the pace for a budget.
     pub fn new(budget: Budget) -> Self {
         Self { budget, times: VecDeque::new(), slow: 0 }
     }
 
-    /// Rest after a page that took `took_ms`, milliseconds. Each slow page in a row doubles it.
+    /// Returns the pause after a page that took `took_ms`, in milliseconds. Each consecutive slow page doubles it.
     pub fn after_page(&mut self, took_ms: u64) -> u64 {
         let usual = self.usual_ms().unwrap_or(took_ms);
         let is_slow = took_ms > NOTICEABLE_MS && took_ms > usual.saturating_mul(SLOW);
@@ -74,13 +75,13 @@ impl Pace {
         rest.max(yielded).min(LONGEST_MS)
     }
 
-    /// Rest after a refusal (429, 503): what `Retry-After` says, within bounds, milliseconds.
+    /// Returns the pause after a rejection (429, 503) in milliseconds: the value of `Retry-After`, within bounds.
     pub fn after_refusal(&mut self, retry_after_s: Option<u64>) -> u64 {
         self.slow = (self.slow + 1).min(10);
         retry_after_s.map_or(REFUSED_MS, |seconds| seconds.saturating_mul(1000)).clamp(1000, LONGEST_MS)
     }
 
-    /// Usual time of a page: the median of the last ones.
+    /// Returns the usual time of a page: the median of the last pages.
     pub fn usual_ms(&self) -> Option<u64> {
         let mut times: Vec<u64> = self.times.iter().copied().collect();
         times.sort_unstable();

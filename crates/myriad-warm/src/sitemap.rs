@@ -1,20 +1,20 @@
 //! Sitemaps (sitemaps.org): lists of pages, and lists of such lists.
 
-/// Most addresses of one file (sitemaps.org: 50,000), and most bytes of one.
+/// Maximum number of URLs in a file (sitemaps.org: 50,000), and maximum length of a URL in bytes.
 const MOST: usize = 50_000;
 const LONGEST: usize = 2048;
 
-/// A file's addresses.
+/// URLs in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sitemap {
     /// Pages.
     pub pages: Vec<String>,
-    /// Further files, if it is an index.
+    /// Further files, if the file is an index.
     pub sitemaps: Vec<String>,
 }
 
 impl Sitemap {
-    /// Reads XML, or a text with an address a line. Addresses that are none of HTTP are passed over.
+    /// Parses XML, or a text with one URL per line. URLs other than HTTP are skipped.
     pub fn read(bytes: &[u8]) -> Self {
         let text = String::from_utf8_lossy(bytes);
         if !text.contains('<') {
@@ -30,7 +30,7 @@ impl Sitemap {
     }
 }
 
-/// Sitemaps that a `robots.txt` names.
+/// Returns the sitemaps that a `robots.txt` names.
 pub fn sitemaps_of_robots(bytes: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(bytes);
     let values = text.lines().filter_map(|line| {
@@ -40,13 +40,13 @@ pub fn sitemaps_of_robots(bytes: &[u8]) -> Vec<String> {
     values.filter(|value| is_address(value)).take(64).map(str::to_owned).collect()
 }
 
-/// Texts of the `<loc>` elements; those of other name spaces (`<image:loc>`) are of pictures.
+/// Returns the texts of the `<loc>` elements; those of other namespaces (`<image:loc>`) are for pictures.
 fn locations(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find("<loc").filter(|_| found.len() < MOST) {
         rest = &rest[at + 4..];
-        // The end of the tag: attributes are allowed, another name (`<location>`) is not it.
+        // The tag may have attributes; another name (`<location>`) does not match.
         let Some(end) = rest.find('>').filter(|_| rest.starts_with(|c: char| c == '>' || c.is_whitespace()))
         else {
             continue;
@@ -62,7 +62,7 @@ fn locations(text: &str) -> Vec<String> {
     found
 }
 
-/// Text of an element: a CDATA section as it is, else with its entities resolved.
+/// Returns the text of an element: a CDATA section unchanged, else with its entities resolved.
 fn content(text: &str) -> String {
     let text = text.trim();
     match text.strip_prefix("<![CDATA[").and_then(|text| text.strip_suffix("]]>")) {
@@ -108,7 +108,7 @@ fn entity(name: &str) -> Option<char> {
     }
 }
 
-/// Whether a text is an address of HTTP without anything that a request line could not hold.
+/// Returns whether a text is an HTTP URL without characters that are invalid in a request line.
 fn is_address(text: &str) -> bool {
     let is_http = text.starts_with("http://") || text.starts_with("https://");
     is_http && text.len() <= LONGEST && !text.chars().any(|c| c.is_whitespace() || c.is_control())

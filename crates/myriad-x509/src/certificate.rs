@@ -1,4 +1,4 @@
-//! A certificate, read (RFC 5280 section 4.1).
+//! Certificate parser (RFC 5280 section 4.1).
 
 use std::fmt::Write;
 
@@ -11,31 +11,31 @@ use crate::name::Name;
 use crate::signature::{Algorithms, PublicKey, Signed, is_signed_by};
 use crate::time;
 
-/// A certificate. What it says is not proved until [`crate::Trust::verify`] has.
+/// Parsed certificate. Its content is not verified until [`crate::Trust::verify`] succeeds.
 #[derive(Clone, Debug)]
 pub struct Certificate<'a> {
-    /// All of its bytes.
+    /// The whole certificate in DER.
     pub der: &'a [u8],
-    /// 1 to 3.
+    /// Version, 1 to 3.
     pub version: u8,
-    /// The digits of its serial number, the highest first, in two's complement.
+    /// Serial number, big-endian in two's complement.
     pub serial: &'a [u8],
-    /// The name of the authority that signed it.
+    /// Name of the issuing authority.
     pub issuer: Name<'a>,
-    /// The name of its holder.
+    /// Name of the holder.
     pub subject: Name<'a>,
-    /// The time from which it is valid, seconds since the Unix epoch.
+    /// Start of the validity, in seconds since the Unix epoch.
     pub not_before: i64,
-    /// Up to when, seconds since the Unix epoch.
+    /// Last second of the validity, in seconds since the Unix epoch.
     pub not_after: i64,
-    /// The key of its holder.
+    /// Public key of the holder.
     pub public_key: PublicKey<'a>,
     pub(crate) extensions: Extensions<'a>,
     pub(crate) signed: Signed<'a>,
 }
 
 impl<'a> Certificate<'a> {
-    /// Reads a certificate in DER.
+    /// Parses a certificate in DER.
     pub fn parse(der: &'a [u8]) -> Result<Self, Malformed> {
         let (signed, mut fields) = Signed::read(der)?;
         let version = match fields.optional(tag::context(0))? {
@@ -46,7 +46,7 @@ impl<'a> Certificate<'a> {
             None => 1,
         };
         let serial = fields.expect(tag::INTEGER)?.content;
-        // RFC 5280 section 4.1.1.2: what signed it must say the same inside and out.
+        // RFC 5280 section 4.1.1.2: the signature algorithms inside and outside must be equal.
         if fields.expect(tag::SEQUENCE)?.content != signed.algorithm || serial.is_empty() {
             return Err(Malformed);
         }
@@ -81,12 +81,12 @@ impl<'a> Certificate<'a> {
         })
     }
 
-    /// Its serial number in hexadecimal digits, in capitals (`$ssl_client_serial`).
+    /// Returns the serial number in uppercase hexadecimal digits (`$ssl_client_serial`).
     pub fn shown_serial(&self) -> String {
         let is_negative = self.serial.first().is_some_and(|first| *first >= 0x80);
         let mut digits = self.serial.to_vec();
         if is_negative {
-            // The magnitude of a number in two's complement.
+            // Magnitude of a number in two's complement.
             let mut carry = true;
             for digit in digits.iter_mut().rev() {
                 let (flipped, overflow) = (!*digit).overflowing_add(u8::from(carry));
@@ -101,7 +101,7 @@ impl<'a> Certificate<'a> {
         shown
     }
 
-    /// The SHA-1 of its bytes, in hexadecimal digits (`$ssl_client_fingerprint`).
+    /// Returns the SHA-1 of the certificate in hexadecimal digits (`$ssl_client_fingerprint`).
     pub fn fingerprint(&self) -> String {
         let mut shown = String::with_capacity(40);
         for byte in Sha1::digest(self.der) {
@@ -110,7 +110,7 @@ impl<'a> Certificate<'a> {
         shown
     }
 
-    /// The URL at which its authority answers by OCSP (RFC 5280 section 4.2.2.1), the first of them.
+    /// Returns the first OCSP responder URL of its authority (RFC 5280 section 4.2.2.1).
     pub fn ocsp_responder(&self) -> Option<&'a str> {
         /// `id-ad-ocsp`: 1.3.6.1.5.5.7.48.1.
         const OCSP: [u8; 8] = [0x2b, 6, 1, 5, 5, 7, 48, 1];
@@ -128,13 +128,13 @@ impl<'a> Certificate<'a> {
         None
     }
 
-    /// The identifier of the key that its authority has signed it with (RFC 5280 section 4.2.1.1).
+    /// Returns the identifier of the authority's key (RFC 5280 section 4.2.1.1).
     pub fn authority_key_id(&self) -> Option<&'a [u8]> {
         let mut fields = self.extensions.authority_key?.inside(tag::SEQUENCE).ok()?;
         fields.optional(tag::implicit(0)).ok()?.map(|id| id.content)
     }
 
-    /// Whether its key has made the signature of a message, by one of these algorithms.
+    /// Returns whether its key verifies the signature of a message, by one of these algorithms.
     pub fn has_signed(&self, message: &[u8], signature: &[u8], algorithms: Algorithms<'_>) -> bool {
         let key = &self.public_key;
         let of_key = |algorithm: &&&dyn SignatureVerificationAlgorithm| {
@@ -144,17 +144,18 @@ impl<'a> Certificate<'a> {
         ways.any(|algorithm| algorithm.verify_signature(key.bytes, message, signature).is_ok())
     }
 
-    /// Whether this one's key has signed that one, and its name says so.
+    /// Returns whether this certificate issued `other`: its name is the issuer of `other`, and its key verifies the
+    /// signature.
     pub fn has_issued(&self, other: &Certificate<'_>, algorithms: Algorithms<'_>) -> bool {
         self.subject == other.issuer && is_signed_by(&other.signed, &self.public_key, algorithms)
     }
 
-    /// The certificate in PEM (RFC 7468), with a line end behind its last line.
+    /// Returns the certificate in PEM (RFC 7468), with a line break after the last line.
     pub fn pem(&self) -> String {
         crate::pem::block("CERTIFICATE", self.der)
     }
 
-    /// Whether issuer and subject are one.
+    /// Returns whether issuer and subject are equal.
     pub(crate) fn is_self_issued(&self) -> bool {
         self.issuer == self.subject
     }

@@ -1,8 +1,8 @@
-//! Name constraints (RFC 5280 section 4.2.1.10): for what names an authority may sign.
+//! Name constraints (RFC 5280 section 4.2.1.10): names that an authority may sign.
 //!
-//! Host names, addresses of hosts and of people, and directory names are compared. What else could be restricted is refused
-//! wherever a certificate below has a name of that kind, and so is an exclusion of directory names, which compare in too many ways to be excluded
-//! by their bytes.
+//! Supported kinds are host names, IP addresses, e-mail addresses, and directory names. Other constraints are an error
+//! if a subordinate certificate has a name of that kind. Excluded directory names are an error too, because they can be
+//! equal without equal bytes.
 
 use crate::certificate::Certificate;
 use crate::der::{Malformed, Reader, Value, tag};
@@ -15,7 +15,7 @@ const DIRECTORY_NAME: u8 = tag::context(4);
 const PERMITTED: u8 = tag::context(0);
 const EXCLUDED: u8 = tag::context(1);
 
-/// Whether the names of a certificate are such as the authority may sign for.
+/// Checks that the names of a certificate are allowed by the constraints of an authority.
 pub(crate) fn check(authority: &Certificate<'_>, below: &Certificate<'_>) -> Result<(), VerifyError> {
     let Some(lists) = authority.extensions.name_constraints else { return Ok(()) };
     let Ok((permitted, excluded)) = read(lists) else { return Err(VerifyError::Malformed) };
@@ -44,7 +44,7 @@ pub(crate) fn check(authority: &Certificate<'_>, below: &Certificate<'_>) -> Res
     Ok(())
 }
 
-/// The subtrees that are permitted, and those that are excluded.
+/// Returns the permitted and the excluded subtrees.
 fn read(mut lists: Reader<'_>) -> Result<(Vec<Value<'_>>, Vec<Value<'_>>), Malformed> {
     let permitted = lists.optional(PERMITTED)?.map(subtrees).transpose()?.unwrap_or_default();
     let excluded = lists.optional(EXCLUDED)?.map(subtrees).transpose()?.unwrap_or_default();
@@ -52,7 +52,7 @@ fn read(mut lists: Reader<'_>) -> Result<(Vec<Value<'_>>, Vec<Value<'_>>), Malfo
     Ok((permitted, excluded))
 }
 
-/// The bases of a list of subtrees. `minimum` and `maximum` are never used (RFC 5280) and never understood.
+/// Returns the bases of a list of subtrees. `minimum` and `maximum` are not used (RFC 5280) and not supported.
 fn subtrees(list: Value<'_>) -> Result<Vec<Value<'_>>, Malformed> {
     let mut list = list.values();
     let mut bases = Vec::new();
@@ -64,14 +64,14 @@ fn subtrees(list: Value<'_>) -> Result<Vec<Value<'_>>, Malformed> {
     Ok(bases)
 }
 
-/// All that a certificate is called. The common name counts as a host name where there is no other, as it does for
+/// Returns all names of a certificate. The common name counts as a host name if no other exists, as in
 /// [`Certificate::is_for`].
 fn names<'a>(certificate: &Certificate<'a>) -> Vec<NameOf<'a>> {
     let mut all = Vec::new();
     if !certificate.subject.sets().is_empty() {
         all.push(NameOf { tag: DIRECTORY_NAME, what: What::Directory(certificate.subject) });
     }
-    // RFC 5280 section 4.2.1.10: an address in the subject is restricted as well.
+    // RFC 5280 section 4.2.1.10: an e-mail address in the subject is restricted too.
     let addresses = certificate.subject.email_addresses().into_iter();
     all.extend(addresses.map(|address| NameOf { tag: RFC822_NAME, what: What::Bytes(address) }));
     let mut alternatives = certificate.extensions.alternative_names.unwrap_or(Reader::new(&[]));
@@ -102,7 +102,7 @@ struct NameOf<'a> {
 }
 
 impl NameOf<'_> {
-    /// Whether it is a wildcard that matches an excluded host, or hosts below an excluded domain.
+    /// Returns whether the name is a wildcard that matches an excluded host, or hosts below an excluded domain.
     fn may_stand_for(&self, excluded: &[u8]) -> bool {
         let name = match &self.what {
             What::Bytes(bytes) => bytes,
@@ -120,7 +120,7 @@ enum What<'a> {
     Directory(Name<'a>),
 }
 
-/// Whether a name is within a subtree; none where that cannot be told.
+/// Returns whether a name is within a subtree; `None` if it cannot be determined.
 fn is_within(name: &NameOf<'_>, base: &Value<'_>) -> Option<bool> {
     match (&name.what, base.tag) {
         (What::Bytes(host), DNS_NAME) => Some(is_host_within(host, base.content)),
@@ -135,7 +135,7 @@ fn is_within(name: &NameOf<'_>, base: &Value<'_>) -> Option<bool> {
     }
 }
 
-/// The domain itself, or any host in it; with a dot in front only those in it.
+/// Returns whether a host is the domain itself or below it; with a leading dot only hosts below it match.
 fn is_host_within(host: &[u8], base: &[u8]) -> bool {
     let Some(at) = host.len().checked_sub(base.len()) else { return false };
     let same = host[at..].eq_ignore_ascii_case(base);
@@ -143,8 +143,9 @@ fn is_host_within(host: &[u8], base: &[u8]) -> bool {
     same && at_label && !(at == 0 && base.first() == Some(&b'.'))
 }
 
-/// One mailbox, all of a host, or with a dot in front those of all hosts below it. The part before the `@` is its host's to
-/// read, so case counts there. What is quoted or not in ASCII can be written in many ways, so the answer is none.
+/// Returns whether an e-mail address equals a mailbox, belongs to a host, or with a leading dot to a host below a
+/// domain. The local part is case-sensitive, because only its host interprets it. Returns `None` for quoted or
+/// non-ASCII addresses, which have several notations.
 fn is_mailbox_within(address: &[u8], base: &[u8]) -> Option<bool> {
     let split = |text: &[u8]| -> Option<(usize, bool)> {
         let mut signs = text.iter().enumerate().filter(|(_, byte)| **byte == b'@');
@@ -169,7 +170,7 @@ fn is_mailbox_within(address: &[u8], base: &[u8]) -> Option<bool> {
     })
 }
 
-/// An address and its mask.
+/// Returns whether an address is in a network of an address and its mask.
 fn is_address_within(address: &[u8], base: &[u8]) -> Option<bool> {
     let (network, mask) = base.split_at_checked(base.len() / 2).filter(|(a, b)| a.len() == b.len())?;
     if address.len() != network.len() {

@@ -12,16 +12,16 @@ use crate::name::Name;
 use crate::signature::{Algorithms, Signed, is_signed_by};
 use crate::time;
 
-/// A list of certificates that their issuer has taken back.
+/// List of certificates revoked by their issuer.
 pub struct RevocationList {
     der: Box<[u8]>,
-    /// The issuer's name.
+    /// Name of the issuer.
     issuer: Box<[u8]>,
     this_update: i64,
     next_update: Option<i64>,
     serials: HashSet<Box<[u8]>>,
     has_unknown_critical: bool,
-    /// The key by which its signature was found good: lists are long, so that is found out once.
+    /// Key that verified the signature: lists are long, so the signature is verified once.
     proved_by: OnceLock<Box<[u8]>>,
 }
 
@@ -32,7 +32,7 @@ impl fmt::Debug for RevocationList {
 }
 
 impl RevocationList {
-    /// Reads a list in DER.
+    /// Parses a list in DER.
     pub fn parse(der: &[u8]) -> Result<Self, Malformed> {
         let (signed, mut fields) = Signed::read(der)?;
         fields.optional(tag::INTEGER)?;
@@ -57,7 +57,8 @@ impl RevocationList {
                 serials.insert(entry.expect(tag::INTEGER)?.content.into());
                 time::read(&mut entry)?;
                 if !entry.is_empty() {
-                    // An entry may name another issuer (an indirect list), which is critical and not understood.
+                    // An entry may contain another issuer (an indirect list) in a critical extension, which is not
+                    // supported.
                     extensions::each(&mut entry, |_, critical, _| {
                         has_unknown_critical |= critical;
                         Ok(())
@@ -84,12 +85,12 @@ impl RevocationList {
         })
     }
 
-    /// Whether that authority has made it, by its name.
+    /// Returns whether the list has the name of this issuer.
     pub(crate) fn is_of(&self, issuer: &Certificate<'_>) -> bool {
         *self.issuer == *issuer.subject.der()
     }
 
-    /// What it says of a certificate, and until when.
+    /// Checks a certificate against the list. Returns the last second for which the result is valid.
     pub(crate) fn check(
         &self,
         certificate: &Certificate<'_>,

@@ -1,10 +1,10 @@
-//! DER (ITU-T X.690), read: the one reader of this workspace. What is written is in [`crate::write`].
+//! DER reader (ITU-T X.690), the only reader of this workspace. The writer is [`crate::write`].
 //!
-//! As OpenSSL it takes lengths in more bytes than they need: some authorities write them so.
+//! As in OpenSSL, lengths may use more bytes than necessary: some authorities encode them in this way.
 
 use std::fmt;
 
-/// Bytes that are not what they should be.
+/// Error for malformed DER.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed;
 
@@ -53,47 +53,47 @@ pub mod tag {
     /// `SET`.
     pub const SET: u8 = 0x31;
 
-    /// `[number]`, which holds other values (constructed).
+    /// Returns the tag `[number]` of a constructed value.
     pub const fn context(number: u8) -> u8 {
         0xa0 | number
     }
 
-    /// `[number]`, in place of a plain value's own tag (primitive).
+    /// Returns the tag `[number]` of a primitive value, which replaces the universal tag.
     pub const fn implicit(number: u8) -> u8 {
         0x80 | number
     }
 }
 
-/// One value: its tag, what it holds, and all of its bytes.
+/// Value with its tag, content, and complete encoding.
 #[derive(Clone, Copy, Debug)]
 pub struct Value<'a> {
-    /// Its tag, one of [`tag`]'s.
+    /// Tag, see [`tag`].
     pub tag: u8,
-    /// What it holds.
+    /// Content.
     pub content: &'a [u8],
-    /// All of it: tag, length and content.
+    /// Complete encoding: tag, length and content.
     pub whole: &'a [u8],
 }
 
-/// Reads values one after the other, out of bytes that anybody may have made. Never panics; a value that is refused is not
-/// taken.
+/// Reader of consecutive values from untrusted bytes. Never panics; a rejected value is not consumed.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Reader<'a> {
-    /// Begins with the first of these bytes.
+    /// Creates a reader of these bytes.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
     }
 
-    /// Whether nothing is left.
+    /// Returns whether no bytes are left.
     pub fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }
 
-    /// The next value: a tag of one byte and a definite length, of which no certificate needs more than four bytes.
+    /// Reads the next value: a tag of one byte and a definite length of at most four bytes, which suffices for
+    /// certificates.
     pub fn value(&mut self) -> Result<Value<'a>, Malformed> {
         let [tag, first, ..] = *self.rest else { return Err(Malformed) };
         if tag & 0x1f == 0x1f {
@@ -115,22 +115,22 @@ impl<'a> Reader<'a> {
         Ok(Value { tag, content: &whole[head..], whole })
     }
 
-    /// The next value, which must have that tag.
+    /// Reads the next value, which must have that tag.
     pub fn expect(&mut self, tag: u8) -> Result<Value<'a>, Malformed> {
         self.optional(tag)?.ok_or(Malformed)
     }
 
-    /// The next value if it has that tag.
+    /// Reads the next value if it has that tag.
     pub fn optional(&mut self, tag: u8) -> Result<Option<Value<'a>>, Malformed> {
         if self.rest.first() == Some(&tag) { self.value().map(Some) } else { Ok(None) }
     }
 
-    /// The values in the next one, which must have that tag.
+    /// Returns a reader of the values in the next value, which must have that tag.
     pub fn inside(&mut self, tag: u8) -> Result<Self, Malformed> {
         self.expect(tag).map(|value| Self::new(value.content))
     }
 
-    /// A bit string of whole bytes.
+    /// Reads a bit string of whole bytes.
     pub fn bits(&mut self) -> Result<&'a [u8], Malformed> {
         match self.expect(tag::BIT_STRING)?.content {
             [0, bytes @ ..] => Ok(bytes),
@@ -138,7 +138,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A boolean; false where it is left out.
+    /// Reads an optional boolean; false if it is absent.
     pub fn flag(&mut self) -> Result<bool, Malformed> {
         match self.optional(tag::BOOLEAN)? {
             None => Ok(false),
@@ -147,19 +147,19 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Fails where something follows.
+    /// Fails if bytes are left.
     pub fn end(self) -> Result<(), Malformed> {
         if self.is_empty() { Ok(()) } else { Err(Malformed) }
     }
 }
 
 impl<'a> Value<'a> {
-    /// Reads the values that it holds.
+    /// Returns a reader of the values in this value.
     pub fn values(&self) -> Reader<'a> {
         Reader::new(self.content)
     }
 
-    /// A small number that is not negative; more than 32 bits count as the most that there is.
+    /// Returns a non-negative number; numbers of more than 32 bits result in the maximum.
     pub fn small(&self) -> Result<u32, Malformed> {
         match self.content {
             [] => Err(Malformed),

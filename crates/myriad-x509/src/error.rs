@@ -1,71 +1,72 @@
-//! Why a chain is not trusted.
+//! Verification errors.
 
 use std::fmt;
 
-/// What is wrong with a chain of certificates, by OpenSSL's numbers and in its words: administrators match
-/// `$ssl_client_verify` and the error log against them.
+/// Verification error of a certificate chain, with OpenSSL's number and text: administrators compare
+/// `$ssl_client_verify` and the error log with them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VerifyError {
-    /// An authority among the trusted ones has no authority of its own there.
+    /// A trusted authority is not self-issued and its issuer is not among the trusted authorities.
     NoIssuer,
-    /// There is no revocation list of one of the issuers.
+    /// One of the issuers has no revocation list.
     NoRevocationList,
-    /// A certificate that cannot be read.
+    /// A certificate cannot be parsed.
     Malformed,
     /// A signature is wrong, or its algorithm is not accepted.
     Signature,
-    /// The same for a revocation list.
+    /// The signature of a revocation list is wrong, or its algorithm is not accepted.
     RevocationListSignature,
-    /// It is not valid yet.
+    /// A certificate is not valid yet.
     NotYetValid,
-    /// It is not valid any more.
+    /// A certificate has expired.
     Expired,
     /// A revocation list is not valid yet.
     RevocationListNotYetValid,
-    /// A revocation list is not valid any more.
+    /// A revocation list has expired.
     RevocationListExpired,
-    /// It has signed itself, and is not among the trusted ones.
+    /// The certificate is self-signed and not trusted.
     SelfSigned,
-    /// The last of the chain has signed itself, and is not among the trusted ones.
+    /// The last certificate of the chain is self-signed and not trusted.
     SelfSignedInChain,
-    /// The chain does not end with a trusted authority.
+    /// The chain does not lead to a trusted authority.
     NoLocalIssuer,
-    /// The chain is one certificate, whose issuer is not among the trusted ones.
+    /// The chain is one certificate, whose issuer is not trusted.
     FirstNotVerified,
-    /// More authorities stand in between than `ssl_verify_depth` allows.
+    /// The chain has more intermediate authorities than `ssl_verify_depth` allows.
     TooLong,
-    /// It was revoked.
+    /// A certificate was revoked.
     Revoked,
-    /// An authority of the chain allows fewer authorities below it.
+    /// An authority of the chain allows fewer subordinate authorities.
     PathLength,
-    /// It was not made for this.
+    /// A certificate is not allowed for this purpose.
     Purpose,
-    /// It says something that must be understood and is not.
+    /// A certificate has an unsupported critical extension.
     CriticalExtension,
-    /// The same for a revocation list.
+    /// A revocation list has an unsupported critical extension.
     RevocationListCriticalExtension,
-    /// Its names are outside of what an authority of the chain may sign for.
+    /// A name is not permitted by an authority of the chain.
     NotPermitted,
-    /// Its names are among those that an authority of the chain may not sign for.
+    /// A name is excluded by an authority of the chain.
     Excluded,
-    /// An authority of the chain restricts names in a way that is not understood.
+    /// An authority of the chain has an unsupported kind of name constraint.
     ConstraintKind,
-    /// A certificate of the chain was signed by one that is no authority.
+    /// A certificate of the chain was signed by a certificate that is not an authority.
     NoAuthority,
 }
 
 impl VerifyError {
-    /// OpenSSL's number.
+    /// Returns OpenSSL's number.
     pub fn code(self) -> u32 {
         self.entry().0
     }
 
-    /// OpenSSL's words.
+    /// Returns OpenSSL's text.
     pub fn as_str(self) -> &'static str {
         self.entry().1
     }
 
-    /// Whether it only means that the authority is unknown: what `ssl_verify_client optional_no_ca` lets pass.
+    /// Returns whether the error only means that the authority is unknown, which `ssl_verify_client optional_no_ca`
+    /// accepts.
     pub fn is_unknown_authority(self) -> bool {
         matches!(
             self,

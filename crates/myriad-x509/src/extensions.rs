@@ -1,4 +1,4 @@
-//! What certificates of version 3 say besides (RFC 5280 section 4.2).
+//! Extensions of version 3 certificates (RFC 5280 section 4.2).
 
 use crate::der::{Malformed, Reader, tag};
 
@@ -20,11 +20,11 @@ const CERTIFICATE_POLICIES: u8 = 32;
 const AUTHORITY_KEY_ID: u8 = 35;
 const EXTENDED_KEY_USAGE: u8 = 37;
 
-/// Most extensions of a certificate, a list or an entry; what is issued has a dozen. Who may show any certificate must not
-/// choose how long it takes to read.
+/// Maximum number of extensions of a certificate, a list or an entry; issued certificates have a dozen. The limit
+/// bounds the time to parse untrusted certificates.
 const MOST: usize = 64;
 
-/// What the holder of a key may do with it; the bits of `KeyUsage`, the first the highest.
+/// Allowed uses of a key: the bits of `KeyUsage`, the first bit is the highest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct KeyUsage(pub(crate) u8);
 
@@ -40,41 +40,41 @@ impl KeyUsage {
     }
 }
 
-/// Whether it is an authority, and how many authorities may stand below it.
+/// Flag of an authority, and the maximum number of authorities below it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BasicConstraints {
     pub(crate) is_authority: bool,
     pub(crate) path_length: Option<u32>,
 }
 
-/// The purposes that a certificate may be used for, where it says so.
+/// Allowed purposes of a certificate, if it restricts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Purposes {
     pub(crate) server: bool,
     pub(crate) client: bool,
-    /// It signs OCSP answers in its issuer's name (RFC 6960 section 4.2.2.2).
+    /// Signs OCSP responses for its issuer (RFC 6960 section 4.2.2.2).
     pub(crate) ocsp: bool,
 }
 
-/// The extensions that path validation reads.
+/// Extensions used by path validation.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Extensions<'a> {
     pub(crate) basic_constraints: Option<BasicConstraints>,
     pub(crate) key_usage: Option<KeyUsage>,
     pub(crate) purposes: Option<Purposes>,
-    /// The list of `GeneralName`.
+    /// List of `GeneralName`.
     pub(crate) alternative_names: Option<Reader<'a>>,
     /// The two lists of subtrees.
     pub(crate) name_constraints: Option<Reader<'a>>,
-    /// Where its authority can be asked; read by who wants to know, since nothing depends on it.
+    /// Access to its authority; not parsed before it is used, because validation does not depend on it.
     pub(crate) authority_information: Option<Reader<'a>>,
-    /// Which key of its authority has signed it; read by who wants to know, since the path is found without it.
+    /// Key of its authority; not parsed before it is used, because path building does not need it.
     pub(crate) authority_key: Option<Reader<'a>>,
-    /// Whether one must be understood and is not.
+    /// Set if a critical extension is not supported.
     pub(crate) has_unknown_critical: bool,
 }
 
-/// An extension: its identifier, whether it must be understood, its value.
+/// Calls `judge` for each extension with its identifier, its critical flag, and its value.
 pub(crate) fn each<'a>(
     list: &mut Reader<'a>,
     mut judge: impl FnMut(&'a [u8], bool, Reader<'a>) -> Result<(), Malformed>,
@@ -87,7 +87,7 @@ pub(crate) fn each<'a>(
         let critical = extension.flag()?;
         let value = extension.expect(tag::OCTET_STRING)?.values();
         extension.end()?;
-        // RFC 5280 section 4.2: none comes twice. Two readers might each believe another of them.
+        // RFC 5280 section 4.2: extensions are unique. Otherwise two parsers could use different instances.
         if seen.len() == MOST || seen.contains(&id) {
             return Err(Malformed);
         }

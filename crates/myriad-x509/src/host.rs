@@ -1,25 +1,25 @@
-//! Whether a certificate is that of a host (RFC 6125 section 6.4, as OpenSSL reads it).
+//! Matching of certificates and hosts (RFC 6125 section 6.4, as in OpenSSL).
 
 use std::net::IpAddr;
 
 use crate::certificate::Certificate;
 use crate::der::{Reader, tag};
 
-/// `GeneralName` (RFC 5280 section 4.2.1.6), the kinds that hosts have.
+/// Kinds of `GeneralName` used for hosts (RFC 5280 section 4.2.1.6).
 pub(crate) const DNS_NAME: u8 = tag::implicit(2);
 pub(crate) const IP_ADDRESS: u8 = tag::implicit(7);
 
-/// A host that a certificate is for, by its alternative names.
+/// Host of a certificate, from its alternative names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Host<'a> {
-    /// A name, which may begin with `*.`; whatever bytes its authority has let pass.
+    /// Name, which may start with `*.`; its bytes are not validated.
     Name(&'a [u8]),
-    /// An address.
+    /// IP address.
     Address(IpAddr),
 }
 
 impl<'a> Certificate<'a> {
-    /// The hosts among its alternative names, in their order; where they cannot be read, those before.
+    /// Returns the hosts among its alternative names, in their order, up to the first malformed name.
     pub fn hosts(&self) -> impl Iterator<Item = Host<'a>> + use<'a> {
         let mut names = self.extensions.alternative_names.unwrap_or(Reader::new(&[]));
         let values = std::iter::from_fn(move || names.value().ok());
@@ -30,8 +30,8 @@ impl<'a> Certificate<'a> {
         })
     }
 
-    /// Whether it names the host. Where it has alternative names that are host names, those alone count, else the common
-    /// names of its subject.
+    /// Returns whether the certificate is valid for the host. If its alternative names contain host names, only those
+    /// count, otherwise the common names of its subject.
     pub fn is_for(&self, host: &str) -> bool {
         let host = host.trim_start_matches('[').trim_end_matches(']');
         let address = host.parse::<IpAddr>().ok();
@@ -52,13 +52,14 @@ impl<'a> Certificate<'a> {
     }
 }
 
-/// An address of four bytes or of sixteen.
+/// Parses an address of four or sixteen bytes.
 fn address(octets: &[u8]) -> Option<IpAddr> {
     let four = <[u8; 4]>::try_from(octets).map(IpAddr::from);
     four.or_else(|_| <[u8; 16]>::try_from(octets).map(IpAddr::from)).ok()
 }
 
-/// A star stands for one whole label, the first, and never for one of a top level domain.
+/// Returns whether a pattern matches a host. A star matches one whole label, the first, and never directly below a
+/// top-level domain.
 fn matches(pattern: &str, host: &str) -> bool {
     let host = host.strip_suffix('.').unwrap_or(host);
     match pattern.strip_prefix("*.") {

@@ -1,12 +1,13 @@
-//! X.509 certificates as clients and origins show them: what they say (`$ssl_client_*`), and whether a chain of them is to
-//! be trusted (`ssl_verify_client`, `proxy_ssl_verify`).
+//! X.509 certificates of clients and origins: their fields (`$ssl_client_*`), and the verification of certificate
+//! chains (`ssl_verify_client`, `proxy_ssl_verify`).
 //!
-//! Private authorities make certificates that the public web has long forbidden: of version 1, without a subject alternative
-//! name, a root that is shown as a leaf. nginx takes them, since OpenSSL does, and so must a server that stands in for it. So
-//! the path is found and checked here, by the rules of RFC 5280 section 6 in the reading of OpenSSL and with its words for
-//! what is wrong. The arithmetic of signatures is not: it comes in as `rustls-pki-types`' algorithms.
+//! Private authorities issue certificates that the public web no longer allows: version 1, without a subject
+//! alternative name, a root used as a leaf. nginx accepts them, because OpenSSL does, and so must a replacement of
+//! nginx. So this crate builds and checks the path by the rules of RFC 5280 section 6 as implemented by OpenSSL, with
+//! OpenSSL's error texts. It does not implement the arithmetic of signatures, but uses the algorithms of
+//! `rustls-pki-types`.
 //!
-//! Whatever reads DER or PEM here and in the crates above does so by [`der`] and [`pem`].
+//! This crate and the crates that depend on it read DER and PEM only with [`der`] and [`pem`].
 //!
 //! ```text
 //! DER -> Certificate -> Trust::verify(chain, now, algorithms) -> Ok | VerifyError ("certificate has expired")

@@ -1,13 +1,13 @@
-//! Distinguished names (RFC 5280 section 4.1.2.4), and the two ways in which nginx shows them.
+//! Distinguished names (RFC 5280 section 4.1.2.4), and the two notations of nginx.
 
 use std::fmt::Write;
 
 use crate::der::{Malformed, Reader, Value, tag};
 
-/// A distinguished name; two are the same where their bytes are.
+/// Distinguished name; two names are equal if their bytes are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Name<'a> {
-    /// The name in DER, with tag and length.
+    /// Name in DER, with tag and length.
     der: &'a [u8],
 }
 
@@ -40,10 +40,10 @@ const X520_NAMES: [(u8, &str); 19] = [
 const EMAIL: [u8; 9] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 9, 1];
 /// 0.9.2342.19200300.100.1.
 const PILOT: [u8; 9] = [0x09, 0x92, 0x26, 0x89, 0x93, 0xf2, 0x2c, 0x64, 1];
-/// 1.3.6.1.4.1.311.60.2.1: where a company is registered.
+/// 1.3.6.1.4.1.311.60.2.1: place of a company's registration.
 const JURISDICTION: [u8; 10] = [0x2b, 6, 1, 4, 1, 0x82, 0x37, 60, 2, 1];
 
-/// One attribute: its type and value.
+/// Attribute: its type and value.
 struct Attribute<'a> {
     id: &'a [u8],
     value: Value<'a>,
@@ -56,12 +56,12 @@ impl<'a> Name<'a> {
         name.attributes().map(|_| name)
     }
 
-    /// All of its bytes, as a list of authorities names it to clients.
+    /// Returns the complete encoding, as used in a list of authorities for clients.
     pub fn der(&self) -> &'a [u8] {
         self.der
     }
 
-    /// Its attributes in their order, by the sets that they stand in.
+    /// Returns its attributes in their order, grouped by their sets.
     fn attributes(&self) -> Result<Vec<Vec<Attribute<'a>>>, Malformed> {
         let mut sets = Reader::new(self.der).inside(tag::SEQUENCE)?;
         let mut all = Vec::new();
@@ -79,7 +79,7 @@ impl<'a> Name<'a> {
         Ok(all)
     }
 
-    /// Its sets of attributes, as bytes.
+    /// Returns its sets of attributes, as bytes.
     pub(crate) fn sets(&self) -> Vec<&'a [u8]> {
         let Ok(mut sets) = Reader::new(self.der).inside(tag::SEQUENCE) else { return Vec::new() };
         let mut all = Vec::new();
@@ -89,24 +89,24 @@ impl<'a> Name<'a> {
         all
     }
 
-    /// Its common names, the last first: that is the most specific.
+    /// Returns its common names in reverse order: the most specific first.
     pub(crate) fn common_names(&self) -> Vec<String> {
         let mut names = self.texts(COMMON_NAME);
         names.reverse();
         names
     }
 
-    /// The first of its common names.
+    /// Returns its first common name.
     pub fn common_name(&self) -> Option<String> {
         self.texts(COMMON_NAME).into_iter().next()
     }
 
-    /// The first of its organizations.
+    /// Returns its first organization.
     pub fn organization(&self) -> Option<String> {
         self.texts(ORGANIZATION).into_iter().next()
     }
 
-    /// The values of an attribute of X.520 that are text, in their order.
+    /// Returns the text values of an X.520 attribute, in their order.
     fn texts(&self, number: u8) -> Vec<String> {
         let attributes = self.attributes().unwrap_or_default();
         let named =
@@ -114,14 +114,14 @@ impl<'a> Name<'a> {
         named.filter_map(|attribute| text(&attribute.value)).collect()
     }
 
-    /// Its e-mail addresses, as bytes.
+    /// Returns its e-mail addresses, as bytes.
     pub(crate) fn email_addresses(&self) -> Vec<&'a [u8]> {
         let attributes = self.attributes().unwrap_or_default();
         let addresses = attributes.iter().flatten().filter(|attribute| *attribute.id == EMAIL);
         addresses.map(|attribute| attribute.value.content).collect()
     }
 
-    /// The name as RFC 2253 writes it: `CN=client,O=Example` (`$ssl_client_s_dn`).
+    /// Formats the name as in RFC 2253: `CN=client,O=Example` (`$ssl_client_s_dn`).
     pub fn rfc2253(&self) -> String {
         let mut out = String::new();
         for set in self.attributes().unwrap_or_default().iter().rev() {
@@ -137,7 +137,7 @@ impl<'a> Name<'a> {
         out
     }
 
-    /// The name as old versions showed it: `/O=Example/CN=client` (`$ssl_client_s_dn_legacy`).
+    /// Formats the name as in old versions: `/O=Example/CN=client` (`$ssl_client_s_dn_legacy`).
     pub fn legacy(&self) -> String {
         let mut out = String::new();
         for attribute in self.attributes().unwrap_or_default().iter().flatten() {
@@ -173,7 +173,7 @@ fn known_type(id: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// A short name, or the numbers of the identifier.
+/// Returns the short name of an attribute type, or the numbers of its identifier.
 fn shown_type(id: &[u8]) -> String {
     if let Some(name) = known_type(id) {
         return name.to_owned();
@@ -196,7 +196,7 @@ fn shown_type(id: &[u8]) -> String {
     numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(".")
 }
 
-/// What a string says, where it is one.
+/// Returns the text of a string value; `None` for other values.
 fn text(value: &Value<'_>) -> Option<String> {
     let bytes = value.content;
     match value.tag {
@@ -217,7 +217,7 @@ fn text(value: &Value<'_>) -> Option<String> {
     }
 }
 
-/// RFC 2253 section 2.4; what is no ASCII goes as the bytes of UTF-8, each escaped.
+/// Writes an attribute as in RFC 2253 section 2.4; non-ASCII text is written as escaped bytes of UTF-8.
 fn write_escaped(attribute: &Attribute<'_>, out: &mut String) {
     out.push_str(&shown_type(attribute.id));
     out.push('=');

@@ -1,4 +1,4 @@
-//! OCSP: what an authority says of one certificate at a time (RFC 6960), so that a server can show it with its own.
+//! OCSP: signed status of one certificate (RFC 6960), which a server can staple.
 
 use std::fmt;
 
@@ -11,20 +11,20 @@ use crate::signature::{Algorithms, Signed, is_signed_by};
 use crate::time;
 use crate::write::holding;
 
-/// The `AlgorithmIdentifier` of SHA-1: what all responders know a certificate by. It protects nothing here.
+/// The `AlgorithmIdentifier` of SHA-1, which all responders use to identify certificates. It is not used for security.
 const SHA1: [u8; 11] = [0x30, 9, 6, 5, 0x2b, 0x0e, 3, 2, 0x1a, 5, 0];
-/// The number of SHA-256, 2.16.840.1.101.3.4.2.1, which some answer by all the same.
+/// The identifier of SHA-256, 2.16.840.1.101.3.4.2.1, which some responders use instead.
 const SHA256: &[u8] = &[0x60, 0x86, 0x48, 1, 0x65, 3, 4, 2, 1];
 /// `id-pkix-ocsp-basic`: 1.3.6.1.5.5.7.48.1.1.
 const BASIC: [u8; 9] = [0x2b, 6, 1, 5, 5, 7, 48, 1, 1];
-/// Most certificates beside an answer. No signature covers them, so anybody between could add some.
+/// Maximum number of certificates attached to a response. They are not signed, so an intermediary could add some.
 const MOST_SIGNERS: usize = 4;
-/// Most answers in one that are looked at.
+/// Maximum number of single responses that are checked.
 const MOST_ANSWERS: usize = 32;
-/// How far the clock of a responder may be ahead of this machine's, seconds; as in nginx.
+/// Maximum lead of a responder's clock over this machine's, in seconds; as in nginx.
 const SKEW_S: i64 = 300;
 
-/// The ID by which an authority knows a certificate.
+/// Identifier of a certificate in OCSP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OcspId {
     sha1: Issuer<20>,
@@ -32,55 +32,55 @@ pub struct OcspId {
     serial: Box<[u8]>,
 }
 
-/// Hashes of the issuer's name and of its key.
+/// Hashes of the issuer's name and key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Issuer<const LENGTH: usize> {
     name: [u8; LENGTH],
     key: [u8; LENGTH],
 }
 
-/// An answer that is worth showing.
+/// Validity of a verified response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OcspAnswer {
-    /// Since when what it says is known to be so, seconds since the Unix epoch.
+    /// Time at which the status was known to be correct, in seconds since the Unix epoch.
     pub this_update: i64,
-    /// When there will be something newer; none where there always is.
+    /// Time of the next update; `None` if newer information is always available.
     pub next_update: Option<i64>,
 }
 
-/// What an authority says of a certificate.
+/// Status of a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OcspStatus {
-    /// It has not taken it back.
+    /// Not revoked.
     Good,
-    /// It has.
+    /// Revoked by the authority.
     Revoked,
-    /// It does not know it.
+    /// Unknown to the responder.
     Unknown,
 }
 
-/// Why an answer is not shown.
+/// Reason why a response is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OcspError {
-    /// It makes no sense.
+    /// The response is malformed.
     Malformed,
-    /// It has more bytes than [`OcspId::LARGEST`].
+    /// The response has more bytes than [`OcspId::LARGEST`].
     TooLarge,
-    /// The responder has no answer, by the number of RFC 6960 section 4.2.1.
+    /// The responder reports an error, by its number in RFC 6960 section 4.2.1.
     Unsuccessful(u8),
-    /// It is about other certificates.
+    /// The response does not contain the certificate.
     OtherCertificate,
-    /// The responder that it names has not signed it.
+    /// The signature is wrong, or not from the responder in the response.
     Signature,
-    /// Who has signed it may not speak for the authority.
+    /// The signer is not authorized by the issuer.
     Unauthorized,
-    /// The certificate was taken back.
+    /// The certificate was revoked.
     Revoked,
-    /// The authority does not know the certificate.
+    /// The certificate is unknown to the responder.
     Unknown,
-    /// It is of the future.
+    /// The response is not valid yet.
     NotYetValid,
-    /// It is too old.
+    /// The response has expired.
     Expired,
 }
 
@@ -121,11 +121,11 @@ impl From<Malformed> for OcspError {
 }
 
 impl OcspId {
-    /// The largest answer that is shown, bytes: OpenSSL's clients take a message of 16 KB (RFC 6066 section 8's
-    /// `CertificateStatus`) under TLS 1.2, and 64 KB is what the format of TLS 1.3 has room for.
+    /// Maximum size of a stapled response in bytes: OpenSSL's clients accept a `CertificateStatus` message (RFC 6066
+    /// section 8) of 16 KB under TLS 1.2, and the format of TLS 1.3 allows 64 KB.
     pub const LARGEST: usize = 16_000;
 
-    /// The certificate of that issuer.
+    /// Creates the identifier of a certificate and its issuer.
     pub fn of(certificate: &Certificate<'_>, issuer: &Certificate<'_>) -> Self {
         let (name, key) = (certificate.issuer.der(), issuer.public_key.bytes);
         Self {
@@ -135,7 +135,7 @@ impl OcspId {
         }
     }
 
-    /// A question about it in DER (RFC 6960 section 4.1.1), without a nonce: authorities sign ahead.
+    /// Returns a request in DER (RFC 6960 section 4.1.1), without a nonce, because authorities sign in advance.
     pub fn request(&self) -> Vec<u8> {
         let serial = holding(tag::INTEGER, &[&self.serial]);
         let octets = |hash: &[u8]| holding(tag::OCTET_STRING, &[hash]);
@@ -159,9 +159,9 @@ impl OcspId {
         Ok(is_issuer && *serial == *self.serial)
     }
 
-    /// Whether an answer in DER says that the certificate is good at that time, seconds since the Unix epoch, and is
-    /// signed. With `authorized` by its issuer or by whom the issuer has made a responder (RFC 6960 section 4.2.2.2), else
-    /// by any certificate that comes with it, as nginx has it without `ssl_stapling_verify`.
+    /// Verifies that a response in DER contains the status good for the certificate at `now_s`, in seconds since the
+    /// Unix epoch, and is signed. With `authorized` the signer must be the issuer or its delegated responder (RFC 6960
+    /// section 4.2.2.2), otherwise any attached certificate is accepted, as in nginx without `ssl_stapling_verify`.
     pub fn check(
         &self,
         der: &[u8],
@@ -173,8 +173,9 @@ impl OcspId {
         self.said(der, issuer, authorized, now_s, algorithms)?.verdict()
     }
 
-    /// What an answer in DER says of the certificate at that time, seconds since the Unix epoch. It is signed by its issuer, or by whom
-    /// the issuer has made a responder. An answer that holds no longer, or not yet, is an error, whatever it says.
+    /// Returns the status of the certificate in a response in DER at `now_s`, in seconds since the Unix epoch. The
+    /// response must be signed by the issuer or its delegated responder. An expired or not yet valid response is an
+    /// error, regardless of its status.
     pub fn status(
         &self,
         der: &[u8],
@@ -192,7 +193,8 @@ impl OcspId {
         Ok((status, said.says))
     }
 
-    /// The same certificate has the same key: by the names and keys of issuers, and the serial number.
+    /// Returns a key that is equal for the same certificate: hashes of the issuer's name and key, and the serial
+    /// number.
     pub fn key(&self) -> Box<[u8]> {
         [&self.sha256.name[..], &self.sha256.key, &self.serial].concat().into()
     }
@@ -209,7 +211,7 @@ impl OcspId {
         let mut fields = Reader::new(signed.message).inside(tag::SEQUENCE)?;
         fields.optional(tag::context(0))?;
         let responder = fields.value()?;
-        // The time at which it was made, which is not needed.
+        // Time of creation, which is not used.
         time::read(&mut fields)?;
         let mut answers = fields.inside(tag::SEQUENCE)?;
         let by = By { signed, signers, responder, issuer, now_s, algorithms };
@@ -230,8 +232,8 @@ impl OcspId {
     }
 }
 
-/// Whether an answer in DER is one that can be shown: a successful one, no larger than [`OcspId::LARGEST`]. What it says, of
-/// whom and by whom, is not looked at.
+/// Checks that a response in DER can be stapled: successful and not larger than [`OcspId::LARGEST`]. Its status,
+/// certificate and signature are not checked.
 pub fn check_form(der: &[u8]) -> Result<(), OcspError> {
     taken_apart(der).map(drop)
 }
@@ -243,7 +245,7 @@ fn taken_apart(der: &[u8]) -> Result<(Signed<'_>, Vec<Certificate<'_>>), OcspErr
     Ok(signed(basic(der)?)?)
 }
 
-/// The `BasicOCSPResponse` of an answer.
+/// Returns the `BasicOCSPResponse` of a response.
 fn basic(der: &[u8]) -> Result<&[u8], OcspError> {
     let mut outer = Reader::new(der);
     let mut parts = outer.inside(tag::SEQUENCE)?;
@@ -265,8 +267,8 @@ fn basic(der: &[u8]) -> Result<&[u8], OcspError> {
     Ok(response)
 }
 
-/// What was signed, and the certificates beside it. No signature covers those: whatever is none breaks the answer, since a
-/// client would choke on it.
+/// Returns the signed data and the attached certificates. These are not signed; a malformed certificate makes the
+/// response invalid, because clients would reject it.
 fn signed(basic: &[u8]) -> Result<(Signed<'_>, Vec<Certificate<'_>>), Malformed> {
     let mut outer = Reader::new(basic);
     let mut parts = outer.inside(tag::SEQUENCE)?;
@@ -290,7 +292,7 @@ fn signed(basic: &[u8]) -> Result<(Signed<'_>, Vec<Certificate<'_>>), Malformed>
     Ok((Signed { message, algorithm, signature }, signers))
 }
 
-/// The responder that made an answer.
+/// Signature data of a response.
 struct By<'a> {
     signed: Signed<'a>,
     signers: Vec<Certificate<'a>>,
@@ -320,7 +322,7 @@ impl By<'_> {
         self.is_named(signer) && is_signed_by(&self.signed, &signer.public_key, self.algorithms)
     }
 
-    /// Whether the answer says that it is of this one.
+    /// Returns whether the response names this signer as its responder.
     fn is_named(&self, signer: &Certificate<'_>) -> bool {
         const BY_NAME: u8 = tag::context(1);
         const BY_KEY: u8 = tag::context(2);
@@ -334,7 +336,7 @@ impl By<'_> {
         }
     }
 
-    /// Whether the issuer has made it a responder, and that holds still.
+    /// Returns whether the signer is a delegated responder of the issuer and currently valid.
     fn is_delegate(&self, signer: &Certificate<'_>) -> bool {
         let extensions = &signer.extensions;
         let lives = (signer.not_before..=signer.not_after).contains(&self.now_s);
@@ -346,11 +348,11 @@ impl By<'_> {
     }
 }
 
-/// What is said behind the name of the certificate.
+/// Status and validity of a single response.
 #[derive(Clone, Copy)]
 struct Single {
     status: Result<(), OcspError>,
-    /// Whether it holds now.
+    /// Result of the validity check at the current time.
     time: Result<(), OcspError>,
     says: OcspAnswer,
 }
@@ -374,7 +376,7 @@ impl Single {
         let time = if this_update.saturating_sub(SKEW_S) > now_s {
             Err(OcspError::NotYetValid)
         } else if next_update.is_some_and(|next| next < now_s || next < this_update) {
-            // No leave for the clock: clients that see it end have no more use for it.
+            // No tolerance for clock differences: clients reject an expired response.
             Err(OcspError::Expired)
         } else {
             Ok(())
@@ -382,7 +384,7 @@ impl Single {
         Ok(Self { status, time, says: OcspAnswer { this_update, next_update } })
     }
 
-    /// The better of two answers: the one that holds now, then the newer one, then the worse one.
+    /// Returns the better of two responses: first the currently valid, then the newer, then that with the worse status.
     fn or(self, other: Self) -> Self {
         let rank = |single: &Self| (single.time.is_ok(), single.says.this_update, single.status.is_err());
         if rank(&other) > rank(&self) { other } else { self }

@@ -1,13 +1,13 @@
-//! The way from a certificate to a trusted root (RFC 5280 section 6, in OpenSSL's reading).
+//! Path from a certificate to a trusted root (RFC 5280 section 6, as implemented by OpenSSL).
 //!
 //! ```text
-//! leaf --issuer--> trusted? --yes--> self-issued? --yes--> check the whole way
+//! leaf --issuer--> trusted? --yes--> self-issued? --yes--> check the whole path
 //!                     |                   '--no--> its issuer, among the trusted
 //!                     '--no--> one of the chain, once
 //! ```
 //!
-//! As in OpenSSL a way ends at a trusted certificate that has issued itself. Where several authorities have a name, each is
-//! tried; signatures that are tried are counted, so that no chain costs much.
+//! As in OpenSSL a path leads to a trusted self-issued certificate. If several authorities have the same name, each is
+//! tried; the number of signature verifications is limited, so that the cost of a chain is bounded.
 
 use crate::certificate::Certificate;
 use crate::constraints;
@@ -16,23 +16,23 @@ use crate::extensions::KeyUsage;
 use crate::signature::{Algorithms, is_signed_by};
 use crate::trust::Trust;
 
-/// Most certificates of a chain that are looked at.
+/// Maximum number of certificates of a chain.
 const LONGEST_CHAIN: usize = 16;
-/// Most signatures that are checked for one chain.
+/// Maximum number of signatures verified per chain.
 const MOST_SIGNATURES: u32 = 16;
 
-/// What a certificate is shown for.
+/// Purpose of a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// The proof that a client is who it says.
+    /// Authentication of a client.
     Client,
-    /// The proof that a server is.
+    /// Authentication of a server.
     Server,
 }
 
 impl Trust {
-    /// Whether a chain, whose first certificate is the one in question, ends with a trusted root, and nothing on the way
-    /// speaks against it. `now_s` in seconds since the Unix epoch, and so is the last moment at which that still holds.
+    /// Verifies that a chain, starting with the certificate in question, leads to a trusted root, and checks the whole
+    /// path. `now_s` is in seconds since the Unix epoch, as is the returned last second of validity.
     pub fn verify<C: AsRef<[u8]>>(
         &self,
         chain: &[C],
@@ -43,7 +43,8 @@ impl Trust {
         verify(self, chain, purpose, now_s, algorithms, |_| ()).map(|(until, ())| until)
     }
 
-    /// The same, with the certificates of the way in DER, from the one in question to the root.
+    /// Does the same and also returns the certificates of the path in DER, from the certificate in question to the
+    /// root.
     pub fn way<C: AsRef<[u8]>>(
         &self,
         chain: &[C],
@@ -83,7 +84,7 @@ fn verify<C: AsRef<[u8]>, T>(
     let is_trusted = trust.anchors.iter().any(|anchor| *anchor.der == *leaf.der);
     let verdict = search.go_on(is_trusted);
     match verdict {
-        // Of what is wrong with an unknown certificate, its age is what OpenSSL tells last.
+        // Of several errors of an unknown certificate OpenSSL reports its dates last, so they take precedence.
         Err(error) if error.is_unknown_authority() => age(leaf, now_s).and(Err(error)),
         verdict => verdict.map(|until| (until, found(&search.way))),
     }
@@ -100,7 +101,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Goes on from the last certificate of the way.
+    /// Extends the path from its last certificate.
     fn go_on(&mut self, is_trusted: bool) -> Result<i64, VerifyError> {
         let last = self.way[self.way.len() - 1].clone();
         if is_trusted && last.is_self_issued() {
@@ -117,7 +118,7 @@ impl Search<'_> {
             if self.way.iter().any(|known| known.der == candidate.der) {
                 continue;
             }
-            // A leaf, the authorities between, a root: whatever comes, a longer way is refused.
+            // A leaf, the intermediate authorities, a root: a longer path is rejected in all cases.
             if self.way.len() >= self.trust.depth.saturating_add(2) as usize {
                 return Err(VerifyError::TooLong);
             }
@@ -137,7 +138,7 @@ impl Search<'_> {
         verdict
     }
 
-    /// Why the way ends here.
+    /// Returns the error if the path has no issuer for its last certificate.
     fn nobody(&self, last: &Certificate<'_>, is_trusted: bool) -> VerifyError {
         match (last.is_self_issued(), self.way.len()) {
             _ if is_trusted => VerifyError::NoIssuer,
@@ -148,8 +149,8 @@ impl Search<'_> {
         }
     }
 
-    /// Judges a way that ends with a root, and tells until when it is one. Where several things are wrong the last is told, as
-    /// OpenSSL does where it is told to go on.
+    /// Checks a path to a root and returns the last second of its validity. If several checks fail, returns the error
+    /// that OpenSSL reports last when it continues after errors.
     fn check(&self) -> Result<i64, VerifyError> {
         let for_good = |()| i64::MAX;
         let (extensions, constraints) = (self.extensions().map(for_good), self.constraints().map(for_good));
@@ -184,7 +185,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Whether one of the way was taken back; each issuer must have said, the root of itself too.
+    /// Checks the revocation of the certificates of the path; each issuer must have a list, the root for itself too.
     fn revocation(&self) -> Result<i64, VerifyError> {
         let mut verdict = Ok(i64::MAX);
         if self.trust.lists.is_empty() {
@@ -194,7 +195,7 @@ impl Search<'_> {
             let issuer = self.way.get(index + 1).unwrap_or(certificate);
             let lists = self.trust.lists.iter().filter(|list| list.is_of(issuer));
             let said = lists.map(|list| list.check(certificate, issuer, self.now_s, self.algorithms));
-            // One good list is enough, one that names the certificate too.
+            // One valid list suffices, also if it revokes the certificate.
             let mut of_this = Err(VerifyError::NoRevocationList);
             for said in said {
                 match (said, of_this) {
@@ -216,7 +217,7 @@ impl Search<'_> {
     fn constraints(&self) -> Result<(), VerifyError> {
         for (index, authority) in self.way.iter().enumerate().skip(1) {
             for (at, below) in self.way[..index].iter().enumerate() {
-                // RFC 5280 section 6.1.3: an authority's own new key is let pass, never a leaf.
+                // RFC 5280 section 6.1.3: self-issued authorities are exempt, a leaf never.
                 if at == 0 || !below.is_self_issued() {
                     constraints::check(authority, below)?;
                 }
@@ -226,7 +227,7 @@ impl Search<'_> {
     }
 }
 
-/// The time until which a certificate holds, if it holds now.
+/// Checks the dates of a certificate and returns the last second of its validity.
 fn age(certificate: &Certificate<'_>, now_s: i64) -> Result<i64, VerifyError> {
     if now_s < certificate.not_before {
         return Err(VerifyError::NotYetValid);
@@ -234,7 +235,7 @@ fn age(certificate: &Certificate<'_>, now_s: i64) -> Result<i64, VerifyError> {
     if now_s > certificate.not_after { Err(VerifyError::Expired) } else { Ok(certificate.not_after) }
 }
 
-/// Whether a certificate may sign others. A root of version 1 cannot say so, and is believed.
+/// Returns whether a certificate may sign others. A root of version 1 has no such field and is accepted.
 fn is_authority(certificate: &Certificate<'_>) -> bool {
     let extensions = &certificate.extensions;
     if extensions.key_usage.is_some_and(|usage| !usage.has(KeyUsage::KEY_CERT_SIGN)) {
@@ -246,7 +247,7 @@ fn is_authority(certificate: &Certificate<'_>) -> bool {
     }
 }
 
-/// Whether a certificate, or one that it signs, may be shown for a purpose.
+/// Returns whether a certificate, or a certificate that it signs, may be used for a purpose.
 fn suits(certificate: &Certificate<'_>, purpose: Purpose, is_leaf: bool) -> bool {
     let extensions = &certificate.extensions;
     let allowed = extensions.purposes.is_none_or(|purposes| match purpose {

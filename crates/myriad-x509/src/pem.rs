@@ -1,7 +1,7 @@
-//! PEM (RFC 7468), and the encrypted keys of RFC 1421, whose blocks begin with header lines: the one reader and the one
-//! writer of this workspace.
+//! PEM (RFC 7468), and the encrypted keys of RFC 1421, whose blocks start with header lines: the only reader and writer
+//! of this workspace.
 //!
-//! What stands around blocks is passed over, as in OpenSSL. Base64 is read in constant time, since some of it is of keys.
+//! Text around blocks is skipped, as in OpenSSL. Base64 is decoded in constant time, because some of it contains keys.
 
 use std::fmt;
 
@@ -10,20 +10,20 @@ use zeroize::Zeroizing;
 
 use crate::der::{Reader, tag};
 
-/// Characters in a line, as OpenSSL writes it.
+/// Number of characters per line, as written by OpenSSL.
 const LINE: usize = 64;
-/// The labels of certificates: the usual one, the one of OpenSSL's certificates with notes of their owner's behind them, and
-/// an old one.
+/// Labels of certificates: the usual label, OpenSSL's label of certificates followed by trust settings, and an old
+/// label.
 const CERTIFICATES: [&str; 3] = ["CERTIFICATE", "TRUSTED CERTIFICATE", "X509 CERTIFICATE"];
 
-/// The reason why a text in PEM, or a block of it, cannot be read.
+/// Reason why a PEM text or block cannot be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PemError {
-    /// A line begins with `-----BEGIN` and does not end with `-----`.
+    /// A line starts with `-----BEGIN` and does not have the closing `-----`.
     Begin,
-    /// A block does not end, or another begins or ends within it.
+    /// A block has no matching `-----END` line before the next `-----BEGIN` line or the end of the text.
     End,
-    /// What stands in a block is no base64.
+    /// The content of a block is not base64.
     Base64,
 }
 
@@ -39,12 +39,12 @@ impl fmt::Display for PemError {
 
 impl std::error::Error for PemError {}
 
-/// A block of a text. What it holds is decoded when it is asked for.
+/// Block of a text. Its content is decoded on demand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block<'a> {
-    /// What it is, such as `CERTIFICATE`; empty where it is not in UTF-8.
+    /// Label, such as `CERTIFICATE`; empty if it is not UTF-8.
     pub label: &'a str,
-    /// The lines with a colon.
+    /// Lines with a colon.
     headers: Vec<&'a [u8]>,
     /// All other lines.
     base64: Vec<&'a [u8]>,
@@ -67,7 +67,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// The value of a header (RFC 1421 section 4.6), such as `DEK-Info`, where it is in UTF-8.
+    /// Returns the value of a header (RFC 1421 section 4.6), such as `DEK-Info`, if it is UTF-8.
     pub fn header(&self, name: &str) -> Option<&'a str> {
         self.headers.iter().find_map(|line| {
             let value = line.strip_prefix(name.as_bytes())?.strip_prefix(b":")?;
@@ -75,14 +75,14 @@ impl<'a> Block<'a> {
         })
     }
 
-    /// What it holds. Padding may be left out.
+    /// Decodes the content. Padding is optional.
     pub fn bytes(&self) -> Result<Vec<u8>, PemError> {
         self.secret().map(|mut bytes| std::mem::take(&mut *bytes))
     }
 
-    /// What it holds, a key for instance: the one copy of it, which is overwritten when it is dropped.
+    /// Decodes secret content, such as a key: the only copy, which is overwritten when it is dropped.
     pub fn secret(&self) -> Result<Zeroizing<Vec<u8>>, PemError> {
-        // With room for all from the start: one that grows leaves what it held behind.
+        // Allocated at full size, because growing would leave a copy of the content.
         let room = self.base64.iter().map(|line| line.len()).sum();
         let mut bytes = Zeroizing::new(Vec::with_capacity(room));
         let characters = self.base64.iter().copied().flatten();
@@ -96,7 +96,7 @@ impl<'a> Block<'a> {
     }
 }
 
-/// The blocks of a text, in its order; after one that is broken come those behind it.
+/// Returns the blocks of a text in their order, including those after a malformed block.
 pub fn blocks(text: &[u8]) -> impl Iterator<Item = Result<Block<'_>, PemError>> {
     let mut lines = text.split(|byte| matches!(byte, b'\n' | b'\r')).map(<[u8]>::trim_ascii);
     let mut open: Option<Block<'_>> = None;
@@ -123,7 +123,7 @@ pub fn blocks(text: &[u8]) -> impl Iterator<Item = Result<Block<'_>, PemError>> 
     })
 }
 
-/// The certificates of a text, in DER and without the notes that OpenSSL puts behind those that it trusts.
+/// Returns the certificates of a text, in DER and without the trust settings that OpenSSL appends.
 pub fn certificates(text: &[u8]) -> impl Iterator<Item = Result<Vec<u8>, PemError>> {
     let of_certificates = blocks(text).filter(|block| match block {
         Ok(block) => CERTIFICATES.contains(&block.label),
@@ -137,7 +137,7 @@ pub fn certificates(text: &[u8]) -> impl Iterator<Item = Result<Vec<u8>, PemErro
     })
 }
 
-/// One block as text, with a line end behind its last line. Nothing else of it is left in memory.
+/// Formats a block, with a line break after its last line. No other copy of it remains in memory.
 pub fn block(label: &str, bytes: &[u8]) -> String {
     let text = Zeroizing::new(Base64::encode_string(bytes));
     let mut out = String::with_capacity(text.len() + text.len() / LINE + 2 * label.len() + 64);

@@ -1,32 +1,32 @@
-//! Signatures: what was signed, with which key, and whether it was.
+//! Signatures: signed data, keys, and verification.
 
 use rustls_pki_types::SignatureVerificationAlgorithm;
 
 use crate::der::{Malformed, Reader, tag};
 
-/// The ways of signing that are good enough.
+/// Accepted signature algorithms.
 pub type Algorithms<'a> = &'a [&'static dyn SignatureVerificationAlgorithm];
 
-/// A public key, as algorithms of signatures take it.
+/// Public key in the form used by signature algorithms.
 #[derive(Clone, Copy, Debug)]
 pub struct PublicKey<'a> {
-    /// The value of its `AlgorithmIdentifier`, without tag and length.
+    /// Content of its `AlgorithmIdentifier`, without tag and length.
     pub algorithm: &'a [u8],
-    /// The key.
+    /// Bytes of the key.
     pub bytes: &'a [u8],
 }
 
-/// What was signed, how, and the signature.
+/// Signed message, algorithm, and signature.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Signed<'a> {
     pub(crate) message: &'a [u8],
-    /// The value of the `AlgorithmIdentifier`.
+    /// Content of the `AlgorithmIdentifier`.
     pub(crate) algorithm: &'a [u8],
     pub(crate) signature: &'a [u8],
 }
 
 impl<'a> Signed<'a> {
-    /// Reads `SEQUENCE { message, algorithm, signature }`.
+    /// Parses `SEQUENCE { message, algorithm, signature }`.
     pub(crate) fn read(der: &'a [u8]) -> Result<(Self, Reader<'a>), Malformed> {
         let mut outer = Reader::new(der);
         let mut parts = outer.inside(tag::SEQUENCE)?;
@@ -39,7 +39,7 @@ impl<'a> Signed<'a> {
     }
 }
 
-/// Whether a key has made a signature, in one of these ways.
+/// Returns whether a key verifies a signature, by one of these algorithms.
 pub(crate) fn is_signed_by(signed: &Signed<'_>, key: &PublicKey<'_>, algorithms: Algorithms<'_>) -> bool {
     let mut ways = algorithms.iter().filter(|algorithm| {
         algorithm.signature_alg_id().as_ref() == signed.algorithm

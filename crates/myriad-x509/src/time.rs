@@ -4,7 +4,7 @@ use myriad_calendar::{YearDigits, parse_x509_time};
 
 use crate::der::{Malformed, Reader, tag};
 
-/// A point in time, seconds since the Unix epoch.
+/// Reads a time in seconds since the Unix epoch.
 pub(crate) fn read(reader: &mut Reader<'_>) -> Result<i64, Malformed> {
     let value = reader.value()?;
     let year = match value.tag {

@@ -1,4 +1,4 @@
-//! The authorities that are trusted.
+//! Trusted authorities.
 
 use std::fmt;
 
@@ -6,16 +6,16 @@ use crate::certificate::Certificate;
 use crate::crl::RevocationList;
 use crate::der::Malformed;
 
-/// Authorities that are trusted, and what they have taken back.
+/// Trusted authorities and their revocation lists.
 #[derive(Default)]
 pub struct Trust {
     pub(crate) anchors: Vec<Anchor>,
     pub(crate) lists: Vec<RevocationList>,
-    /// Most authorities between a certificate and a root (`ssl_verify_depth`).
+    /// Maximum number of authorities between a certificate and a root (`ssl_verify_depth`).
     pub(crate) depth: u32,
 }
 
-/// A trusted certificate.
+/// Trusted certificate.
 pub(crate) struct Anchor {
     pub(crate) der: Box<[u8]>,
     pub(crate) subject: Box<[u8]>,
@@ -32,12 +32,12 @@ impl fmt::Debug for Trust {
 }
 
 impl Trust {
-    /// Begins without authorities. At most `depth` authorities may stand between a certificate and a root.
+    /// Creates an empty set. At most `depth` authorities may be between a certificate and a root.
     pub fn new(depth: u32) -> Self {
         Self { depth, ..Self::default() }
     }
 
-    /// Trusts an authority.
+    /// Adds a trusted authority.
     pub fn add(&mut self, der: &[u8]) -> Result<(), Malformed> {
         let subject = Certificate::parse(der)?.subject.der().into();
         if !self.anchors.iter().any(|known| *known.der == *der) {
@@ -46,7 +46,7 @@ impl Trust {
         Ok(())
     }
 
-    /// Asks from now on for a list of each issuer, this one among them.
+    /// Adds a revocation list. From now on each issuer must have a list.
     pub fn revoke(&mut self, list: RevocationList) {
         self.lists.push(list);
     }

@@ -1,8 +1,8 @@
-//! DER (ITU-T X.690) as it is written: what is asked of an authority, of a responder, and certificates made here.
+//! DER writer (ITU-T X.690): for requests to authorities and responders, and for certificates.
 
 use crate::der::tag;
 
-/// A value with its tag and length before it.
+/// Encodes a value with its tag and length.
 pub fn value(tag: u8, content: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(content.len() + 6);
     out.push(tag);
@@ -19,17 +19,17 @@ pub fn value(tag: u8, content: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A value made of others.
+/// Encodes a value that contains others.
 pub fn holding(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
     value(tag, &parts.concat())
 }
 
-/// A sequence of values.
+/// Encodes a sequence of values.
 pub fn sequence(parts: &[&[u8]]) -> Vec<u8> {
     holding(tag::SEQUENCE, parts)
 }
 
-/// A positive integer, from its big-endian bytes.
+/// Encodes a positive integer from its big-endian bytes.
 pub fn integer(bytes: &[u8]) -> Vec<u8> {
     let first = bytes.iter().position(|byte| *byte != 0).unwrap_or(bytes.len());
     let digits = &bytes[first..];
@@ -39,7 +39,7 @@ pub fn integer(bytes: &[u8]) -> Vec<u8> {
     holding(tag::INTEGER, &[zero, digits])
 }
 
-/// Whole bytes as a bit string.
+/// Encodes whole bytes as a bit string.
 pub fn bit_string(bytes: &[u8]) -> Vec<u8> {
     holding(tag::BIT_STRING, &[&[0], bytes])
 }

@@ -1,6 +1,6 @@
-//! Accounts: users and groups from `/etc/passwd` and `/etc/group`, and how a process becomes one.
+//! Users and groups from `/etc/passwd` and `/etc/group`, and the change of a process to one of these accounts.
 //!
-//! Names of directory services are not found: such users are given by number.
+//! Accounts of directory services are not found; the configuration must name such users by number.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
@@ -8,23 +8,26 @@ use std::path::PathBuf;
 
 use rustix::process::{Gid, Uid};
 
-/// First number of ordinary users and groups: those below are of the system (`GID_MIN` of login.defs(5)).
+/// First id of ordinary users and groups; ids below it belong to the system (`GID_MIN` of login.defs(5)).
 const FIRST_ORDINARY: u32 = 1000;
-/// Users and groups of the system under which web servers and PHP run. No password or database can be read as one of them.
+/// System users and groups that run web servers and PHP. These accounts cannot read password files or databases.
 const OF_WEB_SERVERS: [&str; 9] =
     ["www-data", "apache", "nginx", "http", "httpd", "www", "wwwrun", "nobody", "nogroup"];
 
-/// User and groups that the worker becomes.
+/// User and groups that the worker process changes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Account {
     pub(crate) uid: u32,
     pub(crate) gid: u32,
-    /// Supplementary groups, the primary one included.
+    /// Supplementary groups, including the primary group.
     pub(crate) groups: Vec<u32>,
 }
 
 impl Account {
-    /// Looks up the directive `user NAME [GROUP]`. A name may be a number; without GROUP the group has the same number then.
+    /// Looks up the arguments of the directive `user NAME [GROUP]`.
+    ///
+    /// `NAME` and `GROUP` may be numbers. Without `GROUP` the primary group of the user applies; for a user given by
+    /// number it is the group with the same number.
     pub(crate) fn find(user: &str, group: Option<&str>) -> Result<Self, String> {
         let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
         let groups = fs::read_to_string("/etc/group").unwrap_or_default();
@@ -60,8 +63,9 @@ impl Account {
         Ok(Self { uid, gid, groups: all })
     }
 
-    /// Whether the mode of a file gives this account a right: 4 to read, 2 to write, 1 to enter or run. Access control lists
-    /// are not read: in the mode they show as the group's rights.
+    /// Returns whether the mode of a file grants this account `right`: 4 to read, 2 to write, 1 to search or execute.
+    ///
+    /// Access control lists are not read; their mask appears as the group bits of the mode.
     pub(crate) fn may(&self, known: &Metadata, right: u32) -> bool {
         let shift = if self.uid == known.uid() {
             6
@@ -73,8 +77,10 @@ impl Account {
         known.mode() >> shift & right != 0
     }
 
-    /// Becomes this account for good. To be called while the process has one thread: Linux keeps these ids per thread, and
-    /// later threads inherit them.
+    /// Changes the process to this account permanently.
+    ///
+    /// Must be called while the process has a single thread: Linux stores these ids per thread, and threads that start
+    /// later inherit them.
     pub(crate) fn assume(&self) -> std::io::Result<()> {
         let groups: Vec<_> = self.groups.iter().map(|&id| Gid::from_raw(id)).collect();
         rustix::thread::set_thread_groups(&groups)?;
@@ -86,23 +92,23 @@ impl Account {
     }
 }
 
-/// Name of a user id.
+/// Returns the name of a user id.
 pub(crate) fn name_of(uid: u32) -> Option<String> {
     named("/etc/passwd", uid)
 }
 
-/// Name of a group id.
+/// Returns the name of a group id.
 pub(crate) fn group_name_of(gid: u32) -> Option<String> {
     named("/etc/group", gid)
 }
 
-/// Whether a group may be taken over from a file of a site: one of ordinary users or of a web server, never another one of the system
-/// (`shadow`, `disk`). A number without a name is that of a container.
+/// Returns whether a group may be adopted from a file of a site: a group of ordinary users or of a web server, never
+/// another system group (`shadow`, `disk`). A number without a name is accepted; containers use such numbers.
 pub(crate) fn is_group_of_sites(gid: u32) -> bool {
     is_of_sites(gid, group_name_of)
 }
 
-/// The same of a user.
+/// Returns whether a user may be adopted from a file of a site, by the rules of [`is_group_of_sites`].
 pub(crate) fn is_user_of_sites(uid: u32) -> bool {
     is_of_sites(uid, name_of)
 }
@@ -112,7 +118,7 @@ fn is_of_sites(id: u32, name_of: impl Fn(u32) -> Option<String>) -> bool {
         && (id >= FIRST_ORDINARY || name_of(id).is_none_or(|name| OF_WEB_SERVERS.contains(&name.as_str())))
 }
 
-/// Home directory of a user id.
+/// Returns the home directory of a user id.
 pub(crate) fn home_of(uid: u32) -> Option<PathBuf> {
     field("/etc/passwd", uid, 5).map(PathBuf::from)
 }
@@ -121,7 +127,7 @@ fn named(file: &str, id: u32) -> Option<String> {
     field(file, id, 0)
 }
 
-/// Field of the line of an id.
+/// Returns field `number` of the line with this id.
 fn field(file: &str, id: u32, number: usize) -> Option<String> {
     let lines = fs::read_to_string(file).ok()?;
     let line = lines.lines().find(|line| line.split(':').nth(2) == Some(&id.to_string()))?;

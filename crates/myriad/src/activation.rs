@@ -1,5 +1,6 @@
-//! Sockets that the init system listens on for this server (`sd_listen_fds(3)`): they are held while it starts anew, so that
-//! clients wait for a moment and none is refused.
+//! Sockets that the init system opens for this server (`sd_listen_fds(3)`).
+//!
+//! They stay open while the server restarts, so that clients wait briefly and no connection is refused.
 
 use std::io;
 use std::net::SocketAddr;
@@ -12,19 +13,19 @@ use rustix::net::{SocketAddrAny, SocketAddrUnix, SocketType, getsockname, sockop
 
 use crate::listeners::set_for_connections;
 
-/// Variables of the protocol. They are for one process alone and are kept from its children.
+/// Environment variables of the protocol. They apply to this process only and are not passed to child processes.
 pub(crate) const VARIABLES: [&str; 3] = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"];
 
-/// Sockets that were handed to this process, each with the name that a `listen` of its address has.
+/// Returns the sockets passed to this process, each with the name that a `listen` with its address has.
 ///
 /// # Errors
-/// The variables make no sense, or one of the descriptors is no listening socket of TCP or the unix domain: a sentence.
+/// Returns a sentence if the variables are invalid or a descriptor is not a listening TCP or Unix domain socket.
 pub(crate) fn sockets() -> Result<Vec<(String, OwnedFd)>, String> {
     let handed = sd_listen_fds::get().map_err(|_| "LISTEN_PID or LISTEN_FDS is no number".to_owned())?;
     handed.into_iter().map(|(_, socket)| settled(socket.into_std())).collect()
 }
 
-/// Name of a socket, which is made fit for the workers.
+/// Prepares a socket for the workers and returns it with its name.
 fn settled(socket: OwnedFd) -> Result<(String, OwnedFd), String> {
     let failed = |error: io::Error| format!("a socket of the init system cannot be used: {error}");
     fcntl_setfd(&socket, FdFlags::CLOEXEC).map_err(|error| failed(error.into()))?;

@@ -1,4 +1,4 @@
-//! `myriad certificates`: the certificates of a configuration, how long they are valid, and when they are renewed.
+//! `myriad certificates`: lists the certificates of a configuration with their validity and renewal.
 
 use std::collections::HashSet;
 use std::fs;
@@ -18,10 +18,10 @@ use crate::configuration::{Origin, Survey};
 use crate::pidfile::reason;
 use crate::report::Finding;
 
-/// Most names that a line shows; a certificate may be for a hundred.
+/// Maximum number of names in a line of the table; a certificate may be valid for a hundred.
 const SHOWN_NAMES: usize = 4;
 
-/// Line of the table: one certificate.
+/// Line of the table, for one certificate.
 #[derive(Debug, PartialEq, Eq)]
 struct Row {
     names: String,
@@ -31,7 +31,7 @@ struct Row {
     from: String,
 }
 
-/// Prints the table of all certificates that can be read; fails if the configuration is not sound.
+/// Prints the table of all readable certificates. Fails if the configuration is invalid.
 pub(crate) fn run(origin: &Origin) -> ExitCode {
     let Survey { model, tls_files, findings } = match origin.survey() {
         Ok(survey) => survey,

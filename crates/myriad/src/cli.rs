@@ -1,4 +1,5 @@
-//! Command line, read as nginx reads its own: one-letter options may be joined, a value may follow its letter at once.
+//! Command line with the syntax of nginx: one-letter options may be combined, and a value may follow its letter
+//! directly.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -14,7 +15,7 @@ pub(crate) use usage::{COMMANDS, USAGE, options_in, usage_of_server_and_site};
 
 use crate::wordpress;
 
-/// Reads the arguments after the program's name; the error is a sentence to be printed after `myriad: `.
+/// Parses the arguments after the program name. The error is a sentence for output after `myriad: `.
 pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Options, String> {
     if arguments.first().is_some_and(|first| first == "certificates") {
         let mut options = parse(arguments.into_iter().skip(1).collect())?;
@@ -62,7 +63,8 @@ pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Options, String> {
     }
 }
 
-/// Returns the value after an option's long name: empty for `--prefix`, whose value is the next argument, `=DIR` for `--prefix=DIR`.
+/// Returns the text after `--prefix`: empty for `--prefix`, whose value is the next argument, or `=DIR` for
+/// `--prefix=DIR`.
 fn after_prefix_option(argument: &OsStr) -> Option<&[u8]> {
     argument.as_bytes().strip_prefix(b"--prefix").filter(|rest| matches!(rest, [] | [b'=', ..]))
 }

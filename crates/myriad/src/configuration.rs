@@ -1,4 +1,4 @@
-//! Configurations: read, checked, and completed by what depends on the machine.
+//! Configurations: reads them, checks them, and completes them with values that depend on the machine.
 
 use std::ffi::OsString;
 use std::io::{self, Read};
@@ -16,47 +16,51 @@ use crate::pidfile::reason;
 use crate::report::Finding;
 use crate::wordpress::Preset;
 
-/// Origin of a configuration: what it is read from, again at every reload.
+/// Source of a configuration, from which it is read again at every reload.
 #[derive(Clone, Debug)]
 pub(crate) struct Origin {
     pub(crate) paths: Paths,
-    /// `-g`.
+    /// Directives of `-g`.
     pub(crate) directives: Vec<u8>,
-    /// Text of the main file if there is no such file on disk (`myriad wordpress`).
+    /// Preset that generates the main file in memory (`myriad wordpress`); `None` if the file is on disk.
     pub(crate) preset: Option<Preset>,
 }
 
-/// A sound configuration, with the text from which it was read.
+/// Valid configuration, with its source text.
 #[derive(Clone, Debug)]
 pub(crate) struct Configuration {
     pub(crate) parsed: Parsed,
     pub(crate) model: Model,
-    /// Addresses of the host names that `listen` holds.
+    /// Addresses of the host names in `listen`.
     pub(crate) hosts: Vec<Host>,
-    /// Certificates and keys.
+    /// Certificates and private keys.
     pub(crate) tls_files: TlsFiles,
 }
 
-/// Host name and port of a `listen`, and the addresses that the supervisor found for them.
+/// Host name and port of a `listen`, with the addresses that the supervisor resolved for them.
 pub(crate) type Host = ((String, u16), Vec<SocketAddr>);
 
-/// Name among the hosts for servers without `listen`: port 80, or 8000 for an ordinary user, as nginx documents.
+/// Key among the hosts for servers without `listen`: port 80, or 8000 if the user is not root, as nginx documents.
 const UNWRITTEN: (&str, u16) = ("", 0);
 
 impl Origin {
-    /// The origin for a reload, with warnings: for a preset everything that its command line names is read again.
+    /// Returns the origin for a reload, with warnings. For a preset, all files named on the command line are read
+    /// again.
     pub(crate) fn renewed(&self) -> Result<(Self, Vec<String>), String> {
         let Some(preset) = &self.preset else { return Ok((self.clone(), Vec::new())) };
         let (preset, warnings) = preset.renewed()?;
         Ok((Self { preset: Some(preset), ..self.clone() }, warnings))
     }
 
-    /// Reads, parses and checks the configuration. All errors are returned at once, rendered, some of several lines.
+    /// Reads, parses and checks the configuration.
+    ///
+    /// # Errors
+    /// Returns all errors at once, rendered; some have several lines.
     pub(crate) fn load(&self) -> Result<Configuration, Vec<Finding>> {
         self.examine().into_configuration()
     }
 
-    /// Runs every stage, so that all errors are found: a later stage uses what the earlier ones could read.
+    /// Runs all stages so that all errors are found. A later stage uses the values that the earlier stages could read.
     pub(crate) fn examine(&self) -> Examined<'_> {
         let (parsed, folder) = (self.parse(), self.folder());
         let mut survey = myriad_conf::survey(&parsed, myriad_serve::registry());
@@ -75,7 +79,7 @@ impl Origin {
         Examined { origin: self, parsed, survey, hosts, tls_files }
     }
 
-    /// Reads what can be read; fails only if the language is not followed.
+    /// Reads the valid parts of the configuration. Fails only if its syntax or a directive is invalid.
     pub(crate) fn survey(&self) -> Result<Survey, Vec<Finding>> {
         let (parsed, folder) = (self.parse(), self.folder());
         let model = myriad_conf::build(&parsed, myriad_serve::registry())
@@ -99,13 +103,13 @@ impl Origin {
         }
     }
 
-    /// Folder from which relative names of files start.
+    /// Returns the folder that relative file names start from.
     fn folder(&self) -> &Path {
         self.paths.configuration.parent().unwrap_or(&self.paths.prefix)
     }
 }
 
-/// A configuration that was read and checked, sound or not.
+/// Configuration that was read and checked, valid or invalid.
 #[derive(Debug)]
 pub(crate) struct Examined<'o> {
     origin: &'o Origin,
@@ -116,12 +120,12 @@ pub(crate) struct Examined<'o> {
 }
 
 impl Examined<'_> {
-    /// The model, as far as it could be read.
+    /// Returns the model of the readable parts.
     pub(crate) fn model(&self) -> &Model {
         &self.survey.model
     }
 
-    /// The configuration, completed by what depends on the machine; or all its errors.
+    /// Returns the configuration, completed with values that depend on the machine, or all its errors.
     pub(crate) fn into_configuration(self) -> Result<Configuration, Vec<Finding>> {
         let Self { origin, parsed, survey, hosts, tls_files } = self;
         let mut model = survey.into_model().map_err(|errors| Finding::of(&parsed, &errors))?;
@@ -133,23 +137,23 @@ impl Examined<'_> {
     }
 }
 
-/// A configuration as far as it can be read, for commands that only show it.
+/// Readable parts of a configuration, for commands that only print it.
 #[derive(Debug)]
 pub(crate) struct Survey {
     pub(crate) model: Model,
-    /// Certificates and keys that could be read.
+    /// Certificates and private keys that could be read.
     pub(crate) tls_files: TlsFiles,
-    /// Errors that keep it from running.
+    /// Errors that prevent the server from running this configuration.
     pub(crate) findings: Vec<Finding>,
 }
 
 impl Configuration {
-    /// Warnings, rendered as errors are.
+    /// Returns the warnings, rendered in the form of errors.
     pub(crate) fn warnings(&self) -> Vec<Finding> {
         self.findings(|severity| severity != Severity::Hint)
     }
 
-    /// Hints: shown by `-t`, never logged.
+    /// Returns the hints, which `-t` prints and which are never logged.
     pub(crate) fn hints(&self) -> Vec<Finding> {
         self.findings(|severity| severity == Severity::Hint)
     }
@@ -159,7 +163,7 @@ impl Configuration {
         Finding::of(&self.parsed, wanted)
     }
 
-    /// The files that were read from disk, for the worker to read again.
+    /// Returns the files that were read from disk; the worker parses their bytes again.
     pub(crate) fn files(&self) -> impl Iterator<Item = (&Path, &[u8])> {
         let on_disk =
             self.parsed.sources.iter().filter(|source| !source.builtin && source.path != Path::new("-g"));
@@ -167,19 +171,20 @@ impl Configuration {
     }
 }
 
-/// Reads and builds a configuration without checks that depend on the machine, for commands that only ask what it says.
+/// Reads and builds a configuration without the checks that depend on the machine, for commands that only read its
+/// values.
 pub(crate) fn read_main(origin: &Origin) -> Result<Model, Vec<Finding>> {
     let parsed = myriad_serve::registry().parse(&Files, &origin.paths.configuration, &origin.directives);
     myriad_conf::build(&parsed, myriad_serve::registry()).map_err(|errors| Finding::of(&parsed, &errors))
 }
 
-/// Certificates and keys that the servers name, and the errors of those that cannot be read.
+/// Reads the certificates and private keys that the servers name. Returns an error for each file that cannot be read.
 fn read_tls_files(model: &Model, folder: &Path) -> (TlsFiles, Vec<Diagnostic>) {
     let mut files = TlsFiles::new();
     let mut errors = Vec::new();
     for name in myriad_tls::tls_files(model) {
         let path = myriad_tls::tls_path(folder, name);
-        // Each file is read once, however many servers name it: a password may come through a pipe.
+        // Each file is read once even if many servers name it: a password may be read from a pipe.
         if files.contains_key(&path) {
             continue;
         }
@@ -196,7 +201,7 @@ fn read_tls_files(model: &Model, folder: &Path) -> (TlsFiles, Vec<Diagnostic>) {
     (files, errors)
 }
 
-/// Builds the same model from text that was read before.
+/// Builds the same model from text that was read earlier.
 pub(crate) fn rebuild(
     files: Vec<(PathBuf, Vec<u8>)>,
     paths: &Paths,
@@ -212,16 +217,16 @@ pub(crate) fn rebuild(
     Ok((model, parsed.sources))
 }
 
-/// Errors among the findings, as one text.
+/// Returns the errors among the findings as one text.
 pub(crate) fn errors_of(findings: Vec<Finding>) -> String {
     let errors = findings.into_iter().filter(|finding| finding.level < Level::Warn);
     errors.map(|finding| finding.text).collect::<Vec<_>>().join("\n")
 }
 
-/// Most bytes of a file: what is longer, such as a device without end, is no configuration.
+/// Maximum length of a file, in bytes. A longer file, such as a device without end, is not a configuration.
 const LARGEST_FILE: u64 = 64 << 20;
 
-/// Files of the configuration, read from the file system.
+/// Loader that reads the files of the configuration from the file system.
 struct Files;
 
 impl Loader for Files {
@@ -244,9 +249,9 @@ fn listens(model: &Model) -> impl Iterator<Item = &ListenConf> {
     model.servers().flat_map(|server| &server.listens)
 }
 
-/// Addresses of the hosts that `listen` names, and the errors of those without any.
+/// Resolves the hosts that `listen` names. Returns an error for each host without addresses.
 fn resolve(model: &Model) -> (Vec<Host>, Vec<Diagnostic>) {
-    // The default port is chosen here: the worker no longer knows whether root started the server.
+    // The supervisor chooses the default port: the worker cannot determine whether root started the server.
     let port = if rustix::process::geteuid().is_root() { 80 } else { 8000 };
     let default = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), port);
     let mut hosts: Vec<Host> = vec![((UNWRITTEN.0.to_owned(), UNWRITTEN.1), vec![default])];
@@ -267,7 +272,8 @@ fn resolve(model: &Model) -> (Vec<Host>, Vec<Diagnostic>) {
     (hosts, errors)
 }
 
-/// Two default servers of one address that are found only when host names are resolved, as `localhost:80` and `127.0.0.1:80`.
+/// Finds duplicate default servers of an address that only name resolution reveals, such as `localhost:80` and
+/// `127.0.0.1:80`.
 fn twice_default(model: &Model, hosts: &[Host]) -> Vec<Diagnostic> {
     let mut known: Vec<(SocketAddr, &ListenConf)> = Vec::new();
     let mut errors = Vec::new();
@@ -282,7 +288,7 @@ fn twice_default(model: &Model, hosts: &[Host]) -> Vec<Diagnostic> {
                 *other == address && (conf.quic, conf.udp) == (listen.quic, listen.udp)
             });
             match first {
-                // Addresses that are written alike were reported before.
+                // Addresses with identical text were reported earlier.
                 Some((_, first)) if first.address != listen.address => {
                     let text = format!("a duplicate default server for {address}");
                     let error = Diagnostic::error(listen.span, text);
@@ -295,7 +301,7 @@ fn twice_default(model: &Model, hosts: &[Host]) -> Vec<Diagnostic> {
     errors
 }
 
-/// Sockets that `http` and `stream` would share, where only the addresses of host names, or the default of `listen`, show it.
+/// Finds sockets shared by `http` and `stream` that only resolved host names or the default of `listen` reveal.
 fn shared_with_stream(model: &Model, hosts: &[Host]) -> Vec<Diagnostic> {
     let listens = |block: Option<&HttpConf>| -> Vec<(bool, ListenConf)> {
         let mut listens = Vec::new();
@@ -310,7 +316,7 @@ fn shared_with_stream(model: &Model, hosts: &[Host]) -> Vec<Diagnostic> {
     let of_http = listens(model.http.as_ref());
     let mut errors = Vec::new();
     for (is_written, listen) in listens(model.stream.as_ref()) {
-        // What is written on both sides was compared when the configuration was read.
+        // Addresses written in both blocks were compared when the configuration was read.
         let unseen = of_http.iter().filter(|(other_is, _)| !(is_written && *other_is));
         let same = unseen.map(|(_, other)| other).find(|other| other.shares_socket(&listen));
         if let (Some(same), ListenAddress::Ip(address)) = (same, &listen.address) {
@@ -321,7 +327,7 @@ fn shared_with_stream(model: &Model, hosts: &[Host]) -> Vec<Diagnostic> {
     errors
 }
 
-/// Warnings on directives without effect: `user` without root, and options of sockets that are not set.
+/// Adds warnings on directives without effect: `user` without root, and options of sockets that are not set.
 fn warn_of_what_has_no_effect(model: &mut Model) {
     let mut warnings = Vec::new();
     for listen in listens(model) {
@@ -344,7 +350,8 @@ fn addresses(hosts: &[Host], name: &str, port: u16) -> impl Iterator<Item = Sock
     found.into_iter().flat_map(|(_, addresses)| addresses.iter().copied())
 }
 
-/// Completes the model by what depends on the machine: default error log, addresses of host names, the default `listen`.
+/// Completes the model with values that depend on the machine: default error log, addresses of host names, default
+/// `listen`.
 fn complete(model: &mut Model, paths: &Paths, hosts: &[Host]) {
     if model.main.error_logs.is_empty() {
         let target = match &paths.error_log {
@@ -365,7 +372,8 @@ fn complete(model: &mut Model, paths: &Paths, hosts: &[Host]) {
     }
 }
 
-/// What a server listens on: the default where nothing is written, host names by their addresses.
+/// Returns the listen addresses of a server: the default if it has no `listen`, with host names replaced by their
+/// addresses.
 fn expanded(server: &ServerConf, hosts: &[Host]) -> Vec<ListenConf> {
     if server.listens.is_empty() {
         let default = addresses(hosts, UNWRITTEN.0, UNWRITTEN.1);

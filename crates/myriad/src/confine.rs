@@ -1,11 +1,11 @@
-//! Least privilege: what the worker process gives up for good before it reads a byte of the network.
+//! Least privilege: drops rights of the worker process permanently before it reads from the network.
 //!
 //! ```text
 //! capabilities -> no new privileges -> Landlock -> system calls by list
 //! ```
 //!
-//! Each step holds whatever the others do, and binds all threads that are started later. A kernel without one of them serves all the
-//! same: the notice in the log names what holds.
+//! Each step is effective independently of the others and applies to all threads that start later. If the kernel does
+//! not support a step, the server runs without it; a notice in the log lists the steps in effect.
 
 mod calls;
 mod capabilities;
@@ -14,22 +14,25 @@ mod files;
 use std::fmt;
 use std::io;
 
-/// What has been given up, for the log.
+/// Rights that were dropped, for the log.
 #[derive(Debug)]
 pub(crate) struct Confined {
-    /// Names of the capabilities that are kept.
+    /// Names of the retained capabilities.
     capabilities: Vec<&'static str>,
-    /// Why there is no rule set of files, or which part of it the kernel does not know.
+    /// Error if the kernel does not support the rule set of files, or supports only a part of it.
     files: Result<(), String>,
-    /// Why system calls are not filtered.
+    /// Error if system calls are not filtered.
     calls: Result<(), String>,
 }
 
-/// Gives up what a worker has no use for. To be called while the process has one thread, after it has become its account.
+/// Drops all rights that a worker does not need.
+///
+/// Must be called while the process has a single thread, after it has changed to its account.
 ///
 /// # Errors
 ///
-/// Capabilities that cannot be dropped, or new privileges that cannot be forbidden: every kernel since 3.5 can.
+/// Returns an error if capabilities cannot be dropped or new privileges cannot be prohibited; every kernel since 3.5
+/// supports both.
 pub(crate) fn confine() -> io::Result<Confined> {
     let capabilities = capabilities::drop_all_but_files()?;
     rustix::thread::set_no_new_privs(true)?;

@@ -1,7 +1,7 @@
-//! The channel between the supervisor and a worker, and between supervisors: framed messages that may carry descriptors.
+//! Channel between the supervisor and a worker, and between supervisors: framed messages that may carry descriptors.
 //!
-//! A frame is a head (kind, payload length, descriptor count), then one filler byte for each further batch of
-//! descriptors, then the payload. Descriptors travel as `SCM_RIGHTS`, so both sides only ever hold owned ones.
+//! A frame consists of a head (kind, payload length, descriptor count), one filler byte for each further batch of
+//! descriptors, and the payload. Descriptors are sent as `SCM_RIGHTS`, so both sides only handle owned descriptors.
 
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::mem::MaybeUninit;
@@ -16,41 +16,45 @@ use rustix::net::{
 };
 use zeroize::Zeroizing;
 
-/// Most descriptors in one message of the kernel (`SCM_MAX_FD`).
+/// Maximum number of descriptors in one message of the kernel (`SCM_MAX_FD`).
 const DESCRIPTORS_PER_BATCH: usize = 200;
 const HEAD_LENGTH: usize = 9;
-/// Most bytes of a payload. No configuration comes near this: a longer one means that the peer does not speak this protocol.
+/// Maximum length of a payload, in bytes. Configurations are far shorter: a longer payload means that the peer uses
+/// another protocol.
 const MAX_PAYLOAD: usize = 256 << 20;
 const MAX_DESCRIPTORS: usize = 65_536;
-/// Longest time for the peer to take or finish a frame; after it the peer counts as gone.
+/// Maximum time for the peer to read or complete a frame; after it the peer counts as disconnected.
 const STALL_LIMIT: Duration = Duration::from_secs(20);
 
-/// Kind of a frame, with who sends it.
+/// Kind of a frame, which determines its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// To the worker: a configuration to run, [`crate::handover::Handover`] with its listeners and logs; after [`Kind::Confine`].
+    /// To the worker, after [`Kind::Confine`]: a configuration to run, [`crate::handover::Handover`] with its listeners
+    /// and logs.
     Configure,
     /// To the worker: new descriptors for the logs.
     Reopen,
-    /// To the worker: finish what is under way, then exit.
+    /// To the worker: complete the requests in progress, then exit.
     Quit,
-    /// From the worker: the configuration runs and accepts; the payload of the first says what the process has given up.
+    /// From the worker: the configuration runs and the process accepts connections. The payload of the first such frame
+    /// lists the rights that the process has dropped.
     Ready,
-    /// From the worker: the configuration was refused; the payload says why.
+    /// From the worker: the configuration was rejected; the payload is the reason.
     Failed,
-    /// From the worker: the last connection of an older configuration has ended.
+    /// From the worker: the last connection of an older configuration has closed.
     Drained,
-    /// From the worker: a file to be kept ([`crate::state`]); the payload is its path and its bytes.
+    /// From the worker: a file to store ([`crate::state`]); the payload is its path and its bytes.
     Keep,
-    /// From an old supervisor to a new one: listening sockets; the payload names them. Its number is known to older binaries.
+    /// From an old supervisor to a new one: listening sockets; the payload is their names. Older binaries use the same
+    /// number.
     Listeners,
-    /// From the worker: keys of tickets as they are now ([`crate::ticket_keys`]).
+    /// From the worker: the current keys of session tickets ([`crate::ticket_keys`]).
     TicketKeys,
-    /// From the worker: a cache zone's folder to be made anew; the payload is its path.
+    /// From the worker: a folder of a cache zone to recreate; the payload is its path.
     Folder,
-    /// To the worker, before all else: what it makes of itself ([`crate::handover::Confinement`]).
+    /// To the worker, as the first frame: the account and limits of the process ([`crate::handover::Confinement`]).
     Confine,
-    /// To the worker, and between supervisors of an upgrade: worker processes that serve QUIC at the same sockets
+    /// To the worker, and between supervisors of an upgrade: worker processes that serve QUIC on the same sockets
     /// ([`crate::handover::Processes`]).
     Processes,
 }
@@ -76,38 +80,38 @@ impl Kind {
     }
 }
 
-/// One frame as it was received.
+/// Received frame.
 #[derive(Debug)]
 pub(crate) struct Message {
     pub(crate) kind: Kind,
-    /// May hold keys: it is overwritten when it is dropped.
+    /// Payload. It may contain keys and is overwritten when dropped.
     pub(crate) payload: Zeroizing<Vec<u8>>,
     pub(crate) descriptors: Vec<OwnedFd>,
 }
 
-/// One end of the channel.
+/// One endpoint of the channel.
 #[derive(Debug)]
 pub(crate) struct Channel {
     stream: UnixStream,
-    /// Lock for a whole frame: several threads of a worker may send.
+    /// Serializes whole frames, because several threads of a worker may send.
     sending: Mutex<()>,
 }
 
 impl Channel {
-    /// A connected pair, close-on-exec on both ends.
+    /// Creates a connected pair of endpoints with close-on-exec set on both.
     pub(crate) fn pair() -> io::Result<(Self, UnixStream)> {
         let (ours, theirs) = UnixStream::pair()?;
         Ok((Self::new(ours)?, theirs))
     }
 
-    /// Takes an end that was inherited from the parent process.
+    /// Creates an endpoint from a stream inherited from the parent process.
     pub(crate) fn new(stream: UnixStream) -> io::Result<Self> {
         stream.set_write_timeout(Some(STALL_LIMIT))?;
         stream.set_read_timeout(Some(STALL_LIMIT))?;
         Ok(Self { stream, sending: Mutex::new(()) })
     }
 
-    /// Sends one frame, waiting until the peer's buffer takes it.
+    /// Sends one frame and waits until the buffer of the peer accepts it.
     pub(crate) fn send(&self, kind: Kind, payload: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
         let _whole_frame = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
         let mut head = [0; HEAD_LENGTH];
@@ -134,7 +138,7 @@ impl Channel {
         (&self.stream).write_all(&bytes[sent..])
     }
 
-    /// Receives one frame, waiting for the whole of it; `None` when the peer closed between frames.
+    /// Receives one frame and waits until it is complete. Returns `None` if the peer closed the channel between frames.
     pub(crate) fn receive(&self) -> io::Result<Option<Message>> {
         let mut head = [0; HEAD_LENGTH];
         let mut descriptors = Vec::new();

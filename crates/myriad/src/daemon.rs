@@ -1,9 +1,10 @@
-//! `daemon on` without fork: the started process runs itself again in a session of its own and waits for its word.
+//! `daemon on` without fork: the started process executes its own binary again in a new session and waits for the
+//! result.
 //!
 //! ```text
 //! started process --exec, MYRIAD_DETACHED--> supervisor: setsid, bind, start the worker, write the pid file
 //!       exit 0 <------------ 'R' -------------- ready
-//!       exit 1 <-------- end of file ---------- ended, its errors are on standard error already
+//!       exit 1 <-------- end of file ---------- failed; its errors are already on standard error
 //! ```
 
 use std::ffi::OsString;
@@ -27,39 +28,40 @@ use crate::ticket_keys::TicketKeys;
 
 const DETACHED: &str = "MYRIAD_DETACHED";
 const UPGRADE: &str = "MYRIAD_UPGRADE";
-/// Name of the lock of a folder among the names of sockets. An older binary takes it for a socket that it does not need.
+/// Name of the lock of a folder in the list of sockets. An older binary treats it as a socket that it does not need.
 const INSTANCE: &str = "instance";
 const READY: u8 = b'R';
 
-/// Returns whether a supervisor hands its sockets to this process.
+/// Returns whether a supervisor passes its sockets to this process.
 pub(crate) fn is_upgrade() -> bool {
     std::env::var_os(UPGRADE).is_some()
 }
 
-/// How this process was started.
+/// Origin of this process.
 #[derive(Debug)]
 pub(crate) enum Birth {
-    /// By a person, a script, an init system.
+    /// Started by a person, a script or an init system.
     Plain,
-    /// As the background half of `daemon on`; the stream tells the other half that all is well.
+    /// Background half of `daemon on`; the stream reports success to the foreground half.
     Detached(UnixStream),
-    /// By a supervisor that hands its sockets to a new binary, the keys of tickets, and the lock of its folder if it has one.
+    /// Started by a supervisor that passes its sockets to a new binary, with the keys of session tickets and the lock
+    /// of its folder if it has one.
     Upgrade(Listeners, TicketKeys, Elder, Option<Instance>),
 }
 
-/// The supervisor that started this one.
+/// Supervisor that started this process.
 #[derive(Debug)]
 pub(crate) struct Elder {
-    /// How many supervisors there were before this one.
+    /// Number of supervisors before this process.
     pub(crate) depth: u32,
     pub(crate) channel: Channel,
-    /// The worker processes that serve QUIC at the same sockets.
+    /// Worker processes that serve QUIC on the same sockets.
     pub(crate) processes: Vec<Reachable>,
 }
 
 impl Birth {
-    /// The birth of this process, found by its environment. The background half of `daemon on` begins a session of its own
-    /// here.
+    /// Determines the origin of this process from its environment. The background half of `daemon on` starts its
+    /// session here.
     pub(crate) fn of_this_process() -> io::Result<Self> {
         if std::env::var_os(DETACHED).is_some() {
             rustix::process::setsid()?;
@@ -73,7 +75,7 @@ impl Birth {
         let message = message.ok_or_else(|| io::Error::other("the old process handed over no sockets"))?;
         let Legacy { names, secret, ticket_keys, depth } =
             Legacy::decode(&message.payload).unwrap_or_default();
-        // An older binary says no more.
+        // An older binary sends no further message.
         let told = channel.receive().ok().flatten().filter(|message| message.kind == Kind::Processes);
         let processes = told.and_then(|message| {
             Processes::decode(&message.payload).and_then(|told| told.reachable(message.descriptors))
@@ -86,9 +88,9 @@ impl Birth {
     }
 }
 
-/// Tells the foreground half that the server runs.
+/// Reports to the foreground half that the server runs.
 pub(crate) fn announce_ready(mut foreground: UnixStream) {
-    // The waiting half may have been killed meanwhile; the server runs all the same.
+    // The foreground half may have been killed meanwhile; the server continues.
     let _ = foreground.write_all(&[READY]);
 }
 
@@ -98,7 +100,7 @@ pub(crate) fn detach() -> io::Result<ExitCode> {
     let mut command = again(std::env::current_exe()?);
     command.env(DETACHED, "1").stdin(Stdio::from(OwnedFd::from(theirs)));
     let mut child = command.spawn()?;
-    // The command holds the other end of the stream open until it is dropped.
+    // The command owns the other endpoint of the stream until it is dropped.
     drop(command);
     let mut answer = [0];
     match ours.read(&mut answer) {
@@ -110,8 +112,10 @@ pub(crate) fn detach() -> io::Result<ExitCode> {
     }
 }
 
-/// Starts a new binary on the same command line and hands it the listening sockets, the keys of tickets, the lock, and the worker processes
-/// that serve QUIC; returns it with the channel to it, if it keeps that.
+/// Starts a new binary with the same command line and sends it the listening sockets, the keys of session tickets, the
+/// lock and the worker processes that serve QUIC.
+///
+/// Returns the child process, with the channel to it if the new binary has not closed it.
 pub(crate) fn upgrade(
     binary: PathBuf,
     (listeners, keys): (&Listeners, &TicketKeys),
@@ -131,7 +135,7 @@ pub(crate) fn upgrade(
         depth,
     };
     channel.send(Kind::Listeners, &legacy.encode(), &descriptors)?;
-    // An older binary has closed its end by now, and serves all the same.
+    // An older binary has already closed its endpoint; it serves nevertheless.
     let hears = Processes::send(&channel, None, processes).is_ok();
     Ok((child, hears.then_some(channel)))
 }
@@ -140,7 +144,8 @@ fn again(binary: PathBuf) -> Command {
     let mut command = Command::new(binary);
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     command.args(arguments).stdout(Stdio::null()).env_remove(DETACHED).env_remove(UPGRADE);
-    // Said of this process: the next one keeps the watchdog's time in its place, and has its sockets from the channel.
+    // These variables are valid for this process only: the new process runs the watchdog in its place and receives its
+    // sockets through the channel.
     command.env_remove(notify::WATCHDOG_PROCESS);
     for name in activation::VARIABLES {
         command.env_remove(name);

@@ -1,4 +1,4 @@
-//! `-t --explain URL`: the way of a request through the configuration, for people to read.
+//! `-t --explain URL`: prints the processing of a request by the configuration, for people to read.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -9,11 +9,11 @@ use myriad_serve::{ExplainedLine, Question};
 use crate::cli::Asked;
 use crate::configuration::{Configuration, Origin};
 
-/// Width of the first column, characters.
+/// Width of the first column, in characters.
 const TOPIC: usize = 10;
 
 impl Asked {
-    /// Reads the URL and the fields.
+    /// Parses the URL and the header fields.
     fn question(&self) -> Result<Question, String> {
         let mut question = Question::of_url(&self.url).map_err(|why| format!("--explain: {why}"))?;
         question.method = self.method.clone().unwrap_or(question.method);
@@ -30,7 +30,7 @@ impl Asked {
     }
 }
 
-/// Explains a request to the standard output.
+/// Prints the explanation of a request to standard output.
 pub(crate) fn run(origin: &Origin, configuration: &Configuration, asked: &Asked) -> Result<(), String> {
     let question = asked.question()?;
     let prefix = &origin.paths.prefix;
@@ -66,7 +66,7 @@ fn render(parsed: &Parsed, question: &Question, lines: &[ExplainedLine]) -> Stri
     out
 }
 
-/// Text for the terminal: control characters, which a request may hold, become U+FFFD.
+/// Converts text for output to a terminal: control characters, which a request may contain, become U+FFFD.
 fn printable(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
 }

@@ -1,6 +1,6 @@
-//! Folders that the supervisor makes for the account of the workers.
+//! Folders that the supervisor creates for the account of the workers.
 //!
-//! Below a folder that another user may change, root changes the owner only of folders that it has made itself
+//! Below a folder that another user can change, root changes the owner only of folders that it has created itself
 //! ([`crate::path_walk`]).
 
 use std::ffi::OsStr;
@@ -17,17 +17,20 @@ use rustix::io::Errno;
 use crate::accounts::Account;
 use crate::path_walk::{FOLDER, Missing, PathWalk, is_ours};
 
-/// Beginning of the names of folders that are to be removed.
+/// Prefix of the names of folders to remove.
 const OLD: &[u8] = b".old-";
 
-/// Makes a folder, and those above it, for the account. As in nginx an existing folder of another user is given to the account;
-/// but none whose path another user may have led there. Returns `false` if the way leads through another user's link: then the
-/// worker has to make the folder.
+/// Creates a folder and its parents for the account.
+///
+/// An existing folder that the account cannot write to is given to the account, as in nginx, but only if root owns it
+/// and no other user could have redirected its path. Returns `false` if the path contains a link of another user; the
+/// worker must create the folder in that case.
 ///
 /// # Errors
-/// The folder does not exist and cannot be made. If only its owner cannot be changed, the worker logs that it cannot use it.
+/// Returns an error if the folder does not exist and cannot be created. If only its owner cannot be changed, the worker
+/// logs that it cannot use the folder.
 pub(crate) fn make(path: &Path, account: Option<&Account>) -> io::Result<bool> {
-    // The path without a slash at its end.
+    // Path without a trailing slash.
     let path: &Path = &path::absolute(path)?.components().collect::<PathBuf>();
     if path.is_dir() {
         if let Some(account) = account {
@@ -45,11 +48,13 @@ pub(crate) fn make(path: &Path, account: Option<&Account>) -> io::Result<bool> {
     place.make(account).map(|()| true)
 }
 
-/// Makes a file for the account, or gives it one that is there. Below a folder that another user may change only a file that was not there
-/// before is the account's: the other could have put a link to any file there.
+/// Creates a file for the account, or gives it an existing file.
+///
+/// Below a folder that another user can change, only a new file is given to the account: the other user could have put
+/// a link to any file there.
 ///
 /// # Errors
-/// It cannot be made, or what is there is no file of one name.
+/// Returns an error if the file cannot be created, or if the existing entry is not a plain file with a single name.
 pub(crate) fn make_file(path: &Path, account: &Account) -> io::Result<()> {
     let path = path::absolute(path)?;
     let Some(place) = Place::reach(&path)? else { return Err(io::ErrorKind::PermissionDenied.into()) };
@@ -63,15 +68,17 @@ pub(crate) fn make_file(path: &Path, account: &Account) -> io::Result<()> {
     if known.uid() == account.uid { Ok(()) } else { fchown(&file, Some(account.uid), Some(account.gid)) }
 }
 
-/// Renames a folder that belongs to neither the account nor root, so that it is made anew; returns the owner. Its contents are
-/// removed in the background. They are not given to the account, because the owner may have made hard links there to any file.
+/// Renames a folder that belongs to neither the account nor root, so that it can be recreated, and returns its owner.
+///
+/// Its contents are removed in the background. They are not given to the account, because the owner may have created
+/// hard links to any file there.
 ///
 /// # Errors
-/// Another user than root may lead the path elsewhere, or the folder cannot be renamed.
+/// Returns an error if a user other than root can redirect the path, or if the folder cannot be renamed.
 pub(crate) fn begin_anew(path: &Path, account: &Account) -> io::Result<Option<u32>> {
     let path = path::absolute(path)?;
     let Some(above) = path.parent() else { return Ok(None) };
-    // Left from a process that ended before it had removed all.
+    // Folders left by a process that terminated before it had removed them.
     let old = fs::read_dir(above).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut old: Vec<PathBuf> =
         old.filter(|path| path.file_name().is_some_and(|name| name.as_bytes().starts_with(OLD))).collect();
@@ -88,16 +95,17 @@ pub(crate) fn begin_anew(path: &Path, account: &Account) -> io::Result<Option<u3
         old.push(aside);
     }
     if !old.is_empty() && is_safe(&path).is_ok() {
-        // In the background, as a cache may have a million files. What cannot be removed is tried again at the next start.
+        // Removal runs in the background, as a cache may contain a million files. The next start retries folders that
+        // cannot be removed.
         std::thread::spawn(move || old.iter().for_each(|path| drop(fs::remove_dir_all(path))));
     }
     Ok((owner != account.uid).then_some(owner))
 }
 
-/// Checks that only root can lead a path elsewhere, or put a folder at its end.
+/// Checks that only root can redirect a path or put a folder at its last component.
 ///
 /// # Errors
-/// Another user can, or it cannot be found out.
+/// Returns an error if another user can, or if the check fails.
 pub(crate) fn is_safe(path: &Path) -> io::Result<()> {
     let path = path::absolute(path)?;
     let above = path.parent().ok_or(io::ErrorKind::NotFound)?;
@@ -105,24 +113,25 @@ pub(crate) fn is_safe(path: &Path) -> io::Result<()> {
     walk.map(drop).ok_or_else(|| io::ErrorKind::PermissionDenied.into())
 }
 
-/// Place of a folder that exists or is to be made.
+/// Location of an existing or new folder.
 struct Place<'a> {
     above: File,
     name: &'a OsStr,
-    /// Whether only root can lead its path elsewhere.
+    /// Set if only root can redirect the path.
     is_safe: bool,
 }
 
 impl<'a> Place<'a> {
-    /// Finds the folder above, and makes what is missing of it. `None` if another user's link would have to be followed.
+    /// Opens the parent folder and creates its missing parts. Returns `None` if the path contains a link of another
+    /// user.
     fn reach(path: &'a Path) -> io::Result<Option<Self>> {
         let (Some(above), Some(name)) = (path.parent(), path.file_name()) else { return Ok(None) };
         let walk = PathWalk::from_root()?.walk(above, Missing::Made)?;
         Ok(walk.map(|PathWalk { at, is_safe }| Self { above: at, name, is_safe }))
     }
 
-    /// Makes the folder under a random name, gives it to the account, then renames it: a running worker may use the name at
-    /// once, and must not find a folder of another owner.
+    /// Creates the folder under a random name, gives it to the account, then renames it: a running worker may use the
+    /// name at any time and must not find a folder with another owner.
     fn make(&self, account: &Account) -> io::Result<()> {
         let mut aside = self.name.to_owned();
         aside.push(format!(".{:016x}", RandomState::new().hash_one(std::process::id())));
@@ -132,7 +141,7 @@ impl<'a> Place<'a> {
             .and_then(|folder| hand_over_new(&folder, account))
             .and_then(|()| Ok(renameat(&self.above, &aside, &self.above, self.name)?));
         if made.is_err() {
-            // The folder is empty and not needed.
+            // The folder is empty and unused.
             let _ = unlinkat(&self.above, &aside, AtFlags::REMOVEDIR);
         }
         made
@@ -143,8 +152,8 @@ fn open(above: &File, name: &OsStr) -> Result<File, Errno> {
     openat(above, name, FOLDER, Mode::empty()).map(File::from)
 }
 
-/// Gives a new folder to the account if it is root's and empty: a user who may change the folder above could have put another
-/// one in its place.
+/// Gives a new folder to the account if root owns it and it is empty: a user who can change the parent folder could
+/// have put another folder in its place.
 fn hand_over_new(folder: &File, account: &Account) -> io::Result<()> {
     let is_own = |name: &[u8]| matches!(name, b"." | b"..");
     let mut entries = Dir::read_from(folder)?;
@@ -162,7 +171,7 @@ fn hand_over(path: &Path, account: &Account) -> io::Result<()> {
     if known.uid() == account.uid || may_write(account, &known) {
         return Ok(());
     }
-    // A folder that another user made where all may write, as in `/tmp`, may hold anything.
+    // A folder that another user created in a folder writable by all, such as `/tmp`, may contain any entries.
     if !is_ours(known.uid()) || !place.is_safe {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
@@ -170,7 +179,8 @@ fn hand_over(path: &Path, account: &Account) -> io::Result<()> {
     folder.set_permissions(Permissions::from_mode(known.mode() & 0o7777 | 0o700))
 }
 
-/// Whether the account may write into a folder of another owner: such a folder, one for all users, is left as it is.
+/// Returns whether the account may write to a folder of another owner. Such a folder is shared by all users and stays
+/// unchanged.
 fn may_write(account: &Account, known: &Metadata) -> bool {
     let is_group = account.gid == known.gid() || account.groups.contains(&known.gid());
     let wanted = if is_group { 0o030 } else { 0o003 };
@@ -182,11 +192,11 @@ mod tests {
     use super::*;
     use std::os::unix::fs::{chown, lchown, symlink};
 
-    /// A folder of its own, removed at the end.
+    /// Separate folder, removed on drop.
     struct Scratch(PathBuf);
 
     impl Scratch {
-        /// None where the tests' user is not root, who alone hands anything over.
+        /// Returns `None` if the tests do not run as root: only root can change owners.
         fn new(name: &str) -> Option<Self> {
             let path = std::env::temp_dir().join(format!("myriad-folders-{name}-{}", std::process::id()));
             fs::create_dir(&path).expect("mkdir");
@@ -263,11 +273,12 @@ mod tests {
             assert!(is_safe(&path).is_err(), "the owner of the disk may put another there");
         }
 
-        // A link of root's, but wherever the owner of the disk has moved it, or to what is reached through theirs.
+        // A link of root, whose location the owner of the disk controls, or whose target is reached through a link of
+        // that owner.
         let elsewhere = scratch.folder("elsewhere", 0);
         symlink(&elsewhere, disk.join("link")).expect("a link");
         symlink(disk.join("link"), scratch.path("links/on")).expect("a link");
-        // Anybody's, in a folder of root's.
+        // A link of another user in a folder of root.
         symlink(&elsewhere, scratch.path("links/theirs")).expect("a link");
         lchown(scratch.path("links/theirs"), Some(OTHER), None).expect("chown");
         for link in ["relative/link", "on", "theirs"] {
@@ -282,7 +293,7 @@ mod tests {
         assert_eq!(error.raw_os_error(), Some(Errno::LOOP.raw_os_error()));
     }
 
-    /// As `/` is in some images.
+    /// Tests a start folder that other users can change, as `/` is in some images.
     #[test]
     fn below_a_start_that_others_may_change_folders_are_made_and_no_link_is_followed() {
         let Some(scratch) = Scratch::new("start") else { return };
@@ -303,7 +314,7 @@ mod tests {
         let Some(scratch) = Scratch::new("foreseen") else { return };
         let own = scratch.folder("own", OTHER);
         let victim = scratch.folder("victim", 0);
-        // Left over, or put there: in a container the process always has the same number.
+        // A leftover or planted link: in a container the process always has the same number.
         symlink(&victim, own.join(format!("zone.{}", std::process::id()))).expect("a link");
         make(&own.join("zone"), Some(&account())).expect("made");
         assert_eq!((owner(&own.join("zone")), owner(&victim)), (OTHER, 0));
@@ -332,7 +343,7 @@ mod tests {
         let safe = scratch.folder("safe", 0);
         make(&safe, Some(&account())).expect("handed over");
         assert_eq!(owner(&safe), OTHER);
-        // Others may put any folder of root there.
+        // Other users may move any folder of root there.
         let inner = scratch.folder("safe/inner", 0);
         make(&inner, Some(&account())).expect("there");
         assert_eq!(owner(&inner), 0);

@@ -1,4 +1,4 @@
-//! Generations: a configuration with everything that the supervisor opened for it.
+//! Generations: a configuration with all resources that the supervisor opened for it.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -22,21 +22,23 @@ use crate::state;
 use crate::ticket_keys::TicketKeys;
 use crate::wordpress;
 
-/// User of the workers without the directive `user`, as in nginx.
+/// User of the workers if the directive `user` is missing, as in nginx.
 const DEFAULT_USER: &str = "nobody";
 
-/// A configuration with its sockets, its logs and the account of its workers. Of the configuration itself there is what the supervisor
-/// goes on with, and the files for the next worker process: its tree and its servers, of which there may be thousands, are the worker's.
+/// Configuration with its sockets, its logs and the account of its workers.
+///
+/// Of the configuration itself, only the values that the supervisor uses and the files for the next worker process are
+/// retained. The syntax tree and the servers, of which thousands may exist, are in the worker only.
 #[derive(Debug)]
 pub(crate) struct Generation {
     pub(crate) origin: Origin,
-    /// What stands outside `http`.
+    /// Settings outside `http`.
     pub(crate) main: MainConf,
-    /// Folders of cache zones.
+    /// Folders of the cache zones.
     zones: Vec<PathBuf>,
-    /// Files in which workers have their state kept.
+    /// Files in which the supervisor stores the state of workers.
     pub(crate) state: Vec<PathBuf>,
-    /// Lines for people of what runs, of a `myriad wordpress`.
+    /// Description of the running `myriad wordpress`, as lines for people.
     pub(crate) facts: String,
     files: HandedFiles,
     hosts: Vec<Host>,
@@ -47,7 +49,10 @@ pub(crate) struct Generation {
 }
 
 impl Generation {
-    /// Opens what the configuration asks for. Sockets that `current` has are kept. Errors are messages for the log.
+    /// Opens all resources of the configuration. Sockets that `current` has are reused.
+    ///
+    /// # Errors
+    /// Returns messages for the log.
     pub(crate) fn prepare(
         origin: &Origin,
         configuration: &Configuration,
@@ -78,7 +83,7 @@ impl Generation {
                 let text = format!("{text}: name another path in \"control_socket\", or \"off\"");
                 return Err(vec![text.into()]);
             }
-            // Only a warning: the directive was not written, and the site is more important.
+            // A warning only: the configuration does not contain the directive, and serving the site has priority.
             log.write(
                 Level::Warn,
                 None,
@@ -103,7 +108,7 @@ impl Generation {
         })
     }
 
-    /// Message that the worker process of that number gets.
+    /// Returns the message for the worker process with number `process`.
     pub(crate) fn handover(&self, process: u8, ticket_keys: &TicketKeys) -> Handover {
         Handover {
             paths: self.origin.paths.clone(),
@@ -118,7 +123,7 @@ impl Generation {
         }
     }
 
-    /// What a new worker process makes of itself first.
+    /// Returns the account and limits that a new worker process applies first.
     pub(crate) fn confinement(&self) -> Confinement {
         Confinement {
             account: self.account.clone(),
@@ -129,12 +134,12 @@ impl Generation {
         }
     }
 
-    /// Whether a running worker of `self` can take over `next`.
+    /// Returns whether a running worker of `self` can take over `next`.
     pub(crate) fn shares_process_with(&self, next: &Self) -> bool {
         self.confinement() == next.confinement() && self.main.env == next.main.env
     }
 
-    /// Listeners for QUIC, by [`myriad_serve::listener_id`].
+    /// Returns the listeners for QUIC, by [`myriad_serve::listener_id`].
     pub(crate) fn quic_listeners(&self) -> Vec<u64> {
         let names = self.listeners.iter().map(|(name, _)| name).filter(|name| name.starts_with(QUIC));
         let mut ids: Vec<u64> = names.map(myriad_serve::listener_id).collect();
@@ -142,12 +147,12 @@ impl Generation {
         ids
     }
 
-    /// Path of the pid file.
+    /// Returns the path of the pid file.
     pub(crate) fn pid_path(&self) -> PathBuf {
         self.origin.paths.complete(self.main.pid.bytes())
     }
 
-    /// Standard error of a daemon: its first error log, unless that is standard error itself.
+    /// Returns the file for standard error of a daemon: its first error log, unless that log is standard error.
     pub(crate) fn terminal_substitute(&self) -> Option<OwnedFd> {
         let log = self.main.error_logs.first().filter(|_| self.is_daemon())?;
         let path = self.origin.paths.complete(log.target.bytes());
@@ -155,13 +160,13 @@ impl Generation {
         file.try_clone_to_owned().ok()
     }
 
-    /// Whether the directive `daemon` is on.
+    /// Returns whether the directive `daemon` is on.
     pub(crate) fn is_daemon(&self) -> bool {
         self.main.daemon
     }
 }
 
-/// Number of worker threads: with `reuseport` each has a socket.
+/// Returns the number of worker threads; with `reuseport` each thread has a socket.
 fn threads(model: &Model) -> usize {
     match model.main.worker_processes {
         WorkerProcesses::Auto => std::thread::available_parallelism().map_or(1, Into::into),
@@ -169,7 +174,8 @@ fn threads(model: &Model) -> usize {
     }
 }
 
-/// Account of the directive `user`; `None` unless root starts the server, as only root can become another user.
+/// Returns the account of the directive `user`; `None` unless root starts the server, as only root can change to
+/// another user.
 pub(crate) fn account(model: &Model) -> Result<Option<Account>, String> {
     if !rustix::process::geteuid().is_root() {
         return Ok(None);
@@ -181,13 +187,14 @@ pub(crate) fn account(model: &Model) -> Result<Option<Account>, String> {
 }
 
 impl Generation {
-    /// Whether a folder is that of a cache zone.
+    /// Returns whether a folder belongs to a cache zone.
     pub(crate) fn is_zone(&self, path: &Path) -> bool {
         self.zones.iter().any(|zone| zone == path)
     }
 
-    /// Makes the folder of a zone anew for a worker that has no right to. Nothing is made below a folder that other users may
-    /// change: they could lead root's path elsewhere.
+    /// Recreates the folder of a zone for a worker that has no right to create it.
+    ///
+    /// Nothing is created below a folder that other users can change: they could redirect the path that root follows.
     pub(crate) fn remake_folder(&self, path: &Path) -> io::Result<()> {
         folders::is_safe(path)?;
         let is_made = folders::make(path, self.account.as_ref())?;
@@ -195,8 +202,8 @@ impl Generation {
     }
 }
 
-/// Makes the file of the history for the account of the workers, who may not make files beside the folders of zones. Where it cannot be
-/// made, the worker says so when it finds none.
+/// Creates the file of the history for the account of the workers, which cannot create files next to the folders of
+/// zones. If it cannot be created, the worker reports that it is missing.
 fn make_history(model: &Model, origin: &Origin, account: Option<&Account>) {
     if let (Some(account), myriad_serve::Kept::At(path)) =
         (account, myriad_serve::history_path(model, &origin.paths.prefix))
@@ -205,8 +212,8 @@ fn make_history(model: &Model, origin: &Origin, account: Option<&Account>) {
     }
 }
 
-/// Makes the folders of the cache zones and of temporary files, owned by the account of the workers; returns those that are
-/// left to the workers to make.
+/// Creates the folders of the cache zones and of temporary files, owned by the account of the workers. Returns the
+/// folders that the workers must create.
 fn make_folders(model: &Model, origin: &Origin, account: Option<&Account>) -> Result<Vec<PathBuf>, String> {
     let mut left = Vec::new();
     let Some(http) = &model.http else { return Ok(left) };

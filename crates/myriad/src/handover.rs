@@ -1,7 +1,7 @@
 //! Payloads of messages between processes: the configuration with names for its descriptors, files, keys.
 //!
-//! They hold secrets. Each is one piece of memory, which is overwritten when it is dropped: it is written twice, the first time
-//! to see how long it becomes, since a vector that grows leaves what it held behind.
+//! Payloads contain secrets. Each is a single allocation that is overwritten when dropped. It is serialized twice, the
+//! first time to measure its length, because a growing vector leaves copies of its earlier contents in freed memory.
 
 use std::ffi::OsString;
 use std::io;
@@ -21,28 +21,28 @@ use crate::inbox::Reachable;
 use crate::paths::Paths;
 use crate::ticket_keys::TicketKeys;
 
-/// The payload of [`crate::control::Kind::Configure`]; listeners' descriptors come first, then those of the logs.
+/// Payload of [`crate::control::Kind::Configure`]. The descriptors of the listeners precede those of the logs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Handover {
     pub(crate) paths: Paths,
     pub(crate) directives: Vec<u8>,
     pub(crate) files: HandedFiles,
-    /// Files of state that a worker process before this one had kept.
+    /// Files of state that an earlier worker process has stored.
     pub(crate) kept: Vec<(PathBuf, Vec<u8>)>,
     pub(crate) hosts: Vec<Host>,
     pub(crate) listeners: Vec<String>,
-    /// Secret of QUIC, and the number of the worker process that gets it.
+    /// Secret of QUIC, and the number of the worker process that receives it.
     pub(crate) quic: (Zeroizing<Vec<u8>>, u8),
     pub(crate) ticket_keys: TicketKeys,
     pub(crate) logs: Vec<PathBuf>,
 }
 
-/// Files of a configuration as the supervisor has read them, as they are sent: one piece of memory, however many they are, and the same for
-/// every worker process.
+/// Files of a configuration as read by the supervisor, serialized. They are a single allocation that all worker
+/// processes receive, however many files the configuration has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HandedFiles(Arc<Zeroizing<Vec<u8>>>);
 
-/// Those that the configuration consists of, and certificates and keys, which the worker has no right to read.
+/// Files of the configuration, followed by certificates and private keys, which the worker has no right to read.
 pub(crate) type Unpacked = [Vec<(PathBuf, Vec<u8>)>; 2];
 
 impl HandedFiles {
@@ -62,30 +62,31 @@ impl HandedFiles {
         Self(Arc::new(packed))
     }
 
-    /// `None` for bytes that [`HandedFiles::pack`] did not make.
+    /// Parses the files. Returns `None` for bytes that [`HandedFiles::pack`] did not write.
     pub(crate) fn unpack(&self) -> Option<Unpacked> {
         let mut reader = Reader { rest: &self.0 };
         Some([reader.list(Reader::file)?, reader.list(Reader::file)?])
     }
 }
 
-/// The payload of [`crate::control::Kind::Confine`]: what a worker process makes of itself before it reads the configuration.
+/// Payload of [`crate::control::Kind::Confine`]: account and limits that a worker process applies before it reads the
+/// configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Confinement {
-    /// Account that it becomes.
+    /// Account that the process changes to.
     pub(crate) account: Option<Account>,
-    /// `worker_rlimit_nofile`.
+    /// Value of `worker_rlimit_nofile`.
     pub(crate) descriptors: Option<u64>,
-    /// `worker_rlimit_core`, bytes.
+    /// Value of `worker_rlimit_core`, in bytes.
     pub(crate) core: Option<u64>,
-    /// `working_directory`.
+    /// Value of `working_directory`.
     pub(crate) folder: Option<PathBuf>,
-    /// `sandbox`.
+    /// Value of `sandbox`.
     pub(crate) sandbox: bool,
 }
 
 impl Confinement {
-    /// `None` for bytes that [`Confinement::encode`] did not make.
+    /// Parses a payload. Returns `None` for bytes that [`Confinement::encode`] did not write.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         Reader { rest: bytes }.confinement()
     }
@@ -139,7 +140,7 @@ impl Handover {
         put_paths(out, self.logs.iter().map(PathBuf::as_path));
     }
 
-    /// `None` for bytes that [`Handover::encode`] did not make.
+    /// Parses a payload. Returns `None` for bytes that [`Handover::encode`] did not write.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let mut reader = Reader { rest: bytes };
         let prefix = reader.path()?;
@@ -161,29 +162,29 @@ impl Handover {
     }
 }
 
-/// The payload of [`crate::control::Kind::Reopen`]: a list of paths.
+/// Serializes the payload of [`crate::control::Kind::Reopen`]: a list of paths.
 pub(crate) fn encode_paths<'a>(paths: impl ExactSizeIterator<Item = &'a Path>) -> Vec<u8> {
     let mut out = Vec::new();
     put_paths(&mut out, paths);
     out
 }
 
-/// The paths that [`encode_paths`] wrote.
+/// Parses the paths that [`encode_paths`] wrote.
 pub(crate) fn decode_paths(bytes: &[u8]) -> Option<Vec<PathBuf>> {
     Reader { rest: bytes }.list(Reader::path)
 }
 
-/// The payload of [`crate::control::Kind::Keep`]: a file with its path.
+/// Serializes the payload of [`crate::control::Kind::Keep`]: a file with its path.
 pub(crate) fn encode_file(path: &Path, bytes: &[u8]) -> Zeroizing<Vec<u8>> {
     whole(|out| put_file(out, path, bytes))
 }
 
-/// The file that [`encode_file`] wrote.
+/// Parses the file that [`encode_file`] wrote.
 pub(crate) fn decode_file(bytes: &[u8]) -> Option<(PathBuf, Vec<u8>)> {
     Reader { rest: bytes }.file()
 }
 
-/// Legacy of an old binary to a new one, beside the sockets themselves.
+/// Data that an old binary sends to a new one in addition to the sockets.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Legacy {
     /// Names of the listeners.
@@ -191,7 +192,7 @@ pub(crate) struct Legacy {
     /// Secret of QUIC.
     pub(crate) secret: Zeroizing<Vec<u8>>,
     pub(crate) ticket_keys: TicketKeys,
-    /// How many supervisors there were before the new one.
+    /// Number of supervisors before the new one.
     pub(crate) depth: u32,
 }
 
@@ -205,7 +206,8 @@ impl Legacy {
         })
     }
 
-    /// Reads what [`Legacy::encode`] wrote. Older binaries sent no secret of QUIC, no keys or no depth: these are empty then, or 1.
+    /// Parses the bytes of [`Legacy::encode`]. Older binaries sent no secret of QUIC, no keys or no depth: these are
+    /// empty then, or 1 for the depth.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let mut reader = Reader { rest: bytes };
         let names = reader.list(Reader::text)?;
@@ -216,18 +218,20 @@ impl Legacy {
     }
 }
 
-/// The payload of [`Kind::Processes`]: worker processes that serve QUIC at the same sockets. The inbox of the receiver is its first descriptor,
-/// if it is there; then come the ways into those of the others.
+/// Payload of [`Kind::Processes`]: worker processes that serve QUIC on the same sockets.
+///
+/// The first descriptor is the inbox of the receiver, if the message has one; the sending endpoints of the other
+/// inboxes follow.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Processes {
-    /// The receiver itself; none where that is a supervisor.
+    /// The receiver; `None` if the receiver is a supervisor.
     pub(crate) own: Option<QuicProcess>,
     pub(crate) has_inbox: bool,
     pub(crate) others: Vec<QuicProcess>,
 }
 
 impl Processes {
-    /// Sends them, with the inbox of a receiver that has not got it.
+    /// Sends the processes, with the inbox of a receiver that does not have it yet.
     pub(crate) fn send(
         channel: &Channel,
         own: Option<(&QuicProcess, Option<BorrowedFd<'_>>)>,
@@ -242,7 +246,7 @@ impl Processes {
         channel.send(Kind::Processes, &out, &descriptors)
     }
 
-    /// `None` for bytes that [`Processes::send`] did not make.
+    /// Parses a payload. Returns `None` for bytes that [`Processes::send`] did not write.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let mut reader = Reader { rest: bytes };
         let own = reader.list(Reader::process)?.pop();
@@ -250,7 +254,7 @@ impl Processes {
         Some(Self { own, has_inbox, others: reader.list(Reader::process)? })
     }
 
-    /// The others, each with the way into its inbox; `None` unless there is one for each.
+    /// Pairs the other processes with the sending endpoints of their inboxes. Returns `None` if the numbers differ.
     pub(crate) fn reachable(self, ways_in: Vec<OwnedFd>) -> Option<Vec<Reachable>> {
         let reachable = |(process, way_in)| Reachable { process, way_in };
         (self.others.len() == ways_in.len())
@@ -273,17 +277,17 @@ fn put_wide(out: &mut dyn Out, figure: u64) {
     out.put(&figure.to_be_bytes());
 }
 
-/// The payload of [`crate::control::Kind::TicketKeys`]: a record of keys and the lifetime of their tickets.
+/// Serializes the payload of [`crate::control::Kind::TicketKeys`]: a record of keys and the lifetime of their tickets.
 pub(crate) fn encode_ticket_key(lifetime_s: u32, record: &[u8]) -> Zeroizing<Vec<u8>> {
     whole(|out| put_ticket_key(out, lifetime_s, record))
 }
 
-/// The lifetime and the record that [`encode_ticket_key`] wrote.
+/// Parses the lifetime and the record that [`encode_ticket_key`] wrote.
 pub(crate) fn decode_ticket_key(bytes: &[u8]) -> Option<(u32, Zeroizing<Vec<u8>>)> {
     Reader { rest: bytes }.ticket_key()
 }
 
-/// What a payload is written to.
+/// Destination of a serialized payload.
 trait Out {
     fn put(&mut self, bytes: &[u8]);
 }
@@ -303,7 +307,7 @@ impl Out for Length {
     }
 }
 
-/// A payload in one piece of memory, of what writes it.
+/// Serializes a payload into a single allocation.
 fn whole(write: impl Fn(&mut dyn Out)) -> Zeroizing<Vec<u8>> {
     let mut length = Length(0);
     write(&mut length);

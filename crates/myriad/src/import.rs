@@ -1,4 +1,4 @@
-//! `myriad import`: rules of Apache in the nginx language, to standard output.
+//! `myriad import`: translates rules of Apache into the nginx language, on standard output.
 
 use std::ffi::OsString;
 use std::io::{Read, Write};
@@ -37,7 +37,7 @@ error.
 
 const OPTIONS: &[Known] =
     &[("--root", true), ("--php", true), ("--name", true), ("--listen", true), ("--at", true)];
-/// Exit status if something is not translated.
+/// Exit status if some rules are not translated.
 const IN_PART: u8 = 2;
 
 /// Runs `myriad import` with the arguments after its name.
@@ -68,7 +68,7 @@ fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> 
     Ok(if translation.is_whole() { ExitCode::SUCCESS } else { ExitCode::from(IN_PART) })
 }
 
-/// Text of a file; bytes that are no UTF-8 are replaced.
+/// Reads the text of a file; invalid UTF-8 is replaced.
 fn read(file: &str) -> Result<String, String> {
     let failed =
         |error: std::io::Error| format!("{file}: {}; name the file, or - for standard input", reason(&error));
@@ -111,7 +111,7 @@ fn options(words: &Words, file: &str) -> Result<Options, String> {
     let around = std::path::absolute(file)
         .ok()
         .filter(|path| path.file_name().is_some_and(|name| name == ".htaccess"));
-    // The folder of the file is the site's where it lies at its top.
+    // The folder of the file is the root of the site if the file applies to `/`.
     let around = around.and_then(|path| Some(path.parent()?.to_str()?.to_owned())).filter(|_| base == "/");
     let root = match words.value("--root") {
         Some(root) => Some(root),
@@ -200,9 +200,9 @@ mod tests {
         "=a",
         " ",
     ];
-    /// Pieces that end a word, where one is not told soundly.
+    /// Fragments that terminate a word unless it is quoted correctly.
     const SHARP: &[&str] = &["\"", "'", "\\", "\t", "\"; allow all; #", "}", "a"];
-    /// All directives that a translation is made of, but for those of [`TABLES`].
+    /// All directives that a translation may contain, except those of [`TABLES`].
     const WRITTEN: &[&str] = &[
         "add_header",
         "auth_basic",
@@ -245,7 +245,7 @@ mod tests {
         "try_files",
         "types",
     ];
-    /// Blocks of entries that are no directives.
+    /// Blocks whose entries are not directives.
     const TABLES: &[&str] = &["geo", "map", "types"];
 
     fn foreign<'n>(nodes: &'n [Node], found: &mut Vec<&'n Node>) {
@@ -256,7 +256,7 @@ mod tests {
         }
     }
 
-    /// Whatever stands in a `.htaccess` stays the word that it is: no quote, brace or `;` of it ends a directive.
+    /// Text of a `.htaccess` remains a single word: none of its quotes, braces or `;` terminates a directive.
     #[test]
     fn no_text_of_a_file_leaves_its_place() {
         for seed in 0..3000 {

@@ -1,5 +1,7 @@
-//! The inboxes of worker processes that serve QUIC: made by the supervisor, who gives one end to the process and the other to all that have
-//! the same sockets.
+//! Inboxes of worker processes that serve QUIC.
+//!
+//! The supervisor creates an inbox, passes its receiving endpoint to the process, and the sending endpoint to all
+//! processes with the same sockets.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -8,11 +10,11 @@ use myriad_serve::QuicProcess;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair, sockopt};
 
-/// Bytes of an inbox: what a client sends in the time for which its process may be late. Without the privilege for more, the kernel gives
-/// what `net.core.wmem_max` allows.
+/// Size of an inbox, in bytes: the data that a client sends while its process may be delayed. Without the privilege to
+/// exceed it, the kernel applies `net.core.wmem_max`.
 const SIZE: usize = 4 << 20;
 
-/// A worker process with the way into its inbox.
+/// Worker process with the sending endpoint of its inbox.
 #[derive(Debug)]
 pub(crate) struct Reachable {
     pub(crate) process: QuicProcess,
@@ -20,7 +22,7 @@ pub(crate) struct Reachable {
 }
 
 impl Reachable {
-    /// Whether the process lives: somebody reads its inbox.
+    /// Returns whether the process runs, which means that its receiving endpoint is open.
     pub(crate) fn lives(&self) -> bool {
         let mut polled = [PollFd::new(&self.way_in, PollFlags::empty())];
         match poll(&mut polled, Some(&Timespec::default())) {
@@ -30,7 +32,8 @@ impl Reachable {
     }
 }
 
-/// A new inbox: the way in, and the end that is read. A message stays one, and whoever writes learns that nobody reads.
+/// Creates an inbox: the sending endpoint and the receiving endpoint. Messages retain their boundaries, and a sender
+/// gets an error if the receiving endpoint is closed.
 pub(crate) fn make() -> io::Result<(OwnedFd, OwnedFd)> {
     let (way_in, read) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
     if sockopt::set_socket_send_buffer_size_force(&way_in, SIZE).is_err() {

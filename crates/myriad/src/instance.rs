@@ -1,16 +1,17 @@
-//! Lock of a folder: one `myriad wordpress` at a time. The supervisor holds it for as long as it lives.
+//! Lock of a folder: limits it to one `myriad wordpress` at a time. The supervisor owns the lock while it runs.
 //!
 //! ```text
-//! free --claim--> held --process ends, however--> free
-//!                 held --upgrade: the descriptor is handed over--> held by both --one of them ends--> held by the other
+//! free   --claim-------------------------------> locked
+//! locked --process exits, for any reason-------> free
+//! locked --upgrade: the descriptor is passed---> locked by both --one of them exits--> locked by the other
 //! ```
-//! The file also holds the process number, what came of reloads, and facts of the server, for commands. It is not removed at the
-//! end: only that it is locked says that a server runs.
+//! The file also contains the process number, the results of reloads, and facts of the server, for commands. It is not
+//! removed at exit: only the lock shows that a server runs.
 //!
 //! ```text
 //! PROCESS STARTED-S
 //! reloads BEGUN ENDED
-//! ! LINE                 why the last of them was refused, any number of lines
+//! ! LINE                 reason why the last reload was rejected, any number of lines
 //! FACTS
 //! ```
 
@@ -28,23 +29,24 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use crate::path_walk;
 use crate::pidfile::reason;
 
-/// Attempts, and the pause between them: a command that looks whether the lock is held holds it for a moment.
+/// Number of attempts, and the pause between them: a command that tests the lock takes it for a moment.
 const ATTEMPTS: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(100);
-/// What the line of reloads begins with, and each that says why the last one was refused.
+/// Prefixes of the line with the reloads, and of each line with the reason of the last rejection.
 const RELOADS: &str = "reloads ";
 const REFUSED: &str = "! ";
-/// What is told before a server handles its signals.
+/// Facts that are written before a server handles its signals.
 const STARTING: &str = "starting\n";
-/// Most bytes of a lock that are read: more than the facts of many sites, and why they were refused, take.
+/// Maximum number of bytes read from a lock file; sufficient for the facts of many sites and the reasons of a
+/// rejection.
 const LONGEST: u64 = 1 << 20;
 
-/// Reloads of a server, and why the last one was refused, if it was.
+/// Reloads of a server, and the reason if the last one was rejected.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Reloads {
     pub(crate) begun: u64,
     pub(crate) ended: u64,
-    /// Lines for people.
+    /// Reasons of the rejection, as lines for people.
     pub(crate) refused: Vec<String>,
 }
 
@@ -53,56 +55,56 @@ impl Reloads {
         self.begun += 1;
     }
 
-    /// The one that has begun has ended; without a reason, it was taken.
+    /// Records that the last reload has finished; without a reason, its configuration was accepted.
     pub(crate) fn end(&mut self, refused: Vec<String>) {
         *self = Self { begun: self.begun, ended: self.begun, refused };
     }
 }
 
-/// A claimed folder; it is free again when the process ends.
+/// Locked folder. The lock is released when the process exits.
 #[derive(Debug)]
 pub(crate) struct Instance {
     file: File,
     since: SystemTime,
 }
 
-/// Server that holds a folder.
+/// Server that has locked a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Holder {
     pub(crate) pid: Pid,
     /// Time of its start.
     pub(crate) since: SystemTime,
-    /// Facts that it wrote: lines for people.
+    /// Facts that it wrote, as lines for people.
     pub(crate) told: String,
-    /// What came of its reloads; `None` from a binary that does not say.
+    /// Results of its reloads; `None` for a binary that does not write them.
     pub(crate) reloads: Option<Reloads>,
     /// Owner of the lock file.
     owner: u32,
 }
 
-/// Path of the lock of a prefix.
+/// Returns the path of the lock file of a prefix.
 fn path(prefix: &Path) -> PathBuf {
     prefix.join("myriad.lock")
 }
 
 impl Instance {
-    /// Claims a folder for this process.
+    /// Locks a folder for this process.
     ///
     /// # Errors
-    /// Another process holds it, or the lock cannot be made: a sentence.
+    /// Returns a sentence if another process has locked it or the lock file cannot be created.
     pub(crate) fn claim(prefix: &Path) -> Result<Self, String> {
         let path = path(prefix);
         let failed =
             |error: &io::Error| format!("wordpress: the lock \"{}\": {}", path.display(), reason(error));
         let open = || {
             let file = File::from(path_walk::open_for_appending(&path)?);
-            // For its owner only: who may read the file may lock it.
+            // Access for its owner only: any user who can read the file can lock it.
             file.set_permissions(Permissions::from_mode(0o600)).map(|()| file)
         };
         let mut file = open().map_err(|error| failed(&error))?;
         for _ in 0..ATTEMPTS {
             match file.try_lock() {
-                // A file of another user is replaced: that user could write any process number into it.
+                // A file of another user is replaced: that user could write any process number to it.
                 Ok(()) if !is_kept_by_us(&file) => {
                     fs::remove_file(&path).map_err(|error| failed(&error))?;
                     file = open().map_err(|error| failed(&error))?;
@@ -125,12 +127,12 @@ impl Instance {
         ))
     }
 
-    /// Takes the lock over from the supervisor before this one.
+    /// Takes over the lock of the previous supervisor.
     pub(crate) fn inherit(lock: OwnedFd) -> Self {
         Self { file: lock.into(), since: SystemTime::now() }
     }
 
-    /// Writes this process's number, its reloads, and facts of the server, lines for people, into the lock.
+    /// Writes the number of this process, its reloads, and facts of the server (lines for people) to the lock file.
     pub(crate) fn tell(&self, reloads: &Reloads, told: &str) -> io::Result<()> {
         let since_s = self.since.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let Reloads { begun, ended, refused } = reloads;
@@ -150,12 +152,13 @@ impl AsFd for Instance {
     }
 }
 
-/// Server that holds a folder now, if one does.
+/// Returns the server that has locked a folder, if one has.
 ///
 /// # Errors
-/// The lock cannot be read, or its holder has not written into it yet.
+/// Returns an error if the lock file cannot be read, or if the process that locked it has not written to it yet.
 pub(crate) fn holder(prefix: &Path) -> io::Result<Option<Holder>> {
-    // No links, no waiting: root may ask in a folder of another user, who may have put a link or a pipe there.
+    // Links are not followed and the open does not block: root may check the folder of another user, who may have put a
+    // link or a pipe there.
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let mut file = match File::options().read(true).custom_flags(flags).open(path(prefix)) {
         Ok(file) => file,
@@ -175,7 +178,7 @@ pub(crate) fn holder(prefix: &Path) -> io::Result<Option<Holder>> {
         if attempt > 0 {
             sleep(PAUSE);
         }
-        // It is empty for the moment in which it is written.
+        // The file is empty for a moment while it is written.
         let mut text = String::new();
         file.rewind()?;
         (&mut file).take(LONGEST).read_to_string(&mut text)?;
@@ -186,7 +189,7 @@ pub(crate) fn holder(prefix: &Path) -> io::Result<Option<Holder>> {
     Err(io::Error::other("its holder has not yet said which process it is"))
 }
 
-/// The same for a command; the error is a sentence.
+/// Returns the server that has locked a folder, for a command; the error is a sentence.
 pub(crate) fn held(prefix: &Path) -> Result<Option<Holder>, String> {
     holder(prefix).map_err(|error| {
         let path = path(prefix);
@@ -200,7 +203,7 @@ pub(crate) fn held(prefix: &Path) -> Result<Option<Holder>, String> {
 }
 
 impl Holder {
-    /// Reads what [`Instance::tell`] wrote.
+    /// Parses the text that [`Instance::tell`] wrote.
     fn read(text: &str, owner: u32) -> Option<Self> {
         let (first, mut told) = text.split_once('\n')?;
         let (pid, since_s) = first.split_once(' ')?;
@@ -213,7 +216,7 @@ impl Holder {
         }
         let pid = pid.parse().ok().filter(|&pid: &i32| pid > 0).and_then(Pid::from_raw)?;
         let since = UNIX_EPOCH.checked_add(Duration::from_secs(since_s.parse().ok()?))?;
-        // Without control characters: the text is written to a terminal.
+        // Control characters are removed, as the text is printed to a terminal.
         let shown =
             |text: &str| text.chars().filter(|letter| *letter == '\n' || !letter.is_control()).collect();
         let mut refused = Vec::new();
@@ -228,7 +231,8 @@ impl Holder {
     /// Sends a signal to the server; returns a descriptor of its process.
     ///
     /// # Errors
-    /// As [`Holder::process`]; or this process may not; or the server starts just now, and one of these signals would end it.
+    /// Returns the errors of [`Holder::process`]. Also returns an error if this process lacks permission, or if the
+    /// server is starting and the signal is `HUP` or `USR1`, which would terminate it.
     pub(crate) fn signal(&self, signal: Signal) -> Result<OwnedFd, String> {
         if self.told == STARTING && matches!(signal, Signal::HUP | Signal::USR1) {
             return Err(format!("process {} is only starting: ask again in a moment", self.pid));
@@ -242,11 +246,11 @@ impl Holder {
         Ok(process)
     }
 
-    /// Descriptor of the process: its number may belong to another process soon.
+    /// Returns a descriptor of the process, because its number may be reused by another process.
     ///
     /// # Errors
-    /// The process has ended; or its owner is not that of the lock: otherwise a user who may write into the folder could have
-    /// root end any process.
+    /// Returns an error if the process has exited, or if its owner is not that of the lock file: otherwise a user who
+    /// can write to the folder could make root terminate any process.
     pub(crate) fn process(&self) -> Result<OwnedFd, String> {
         let pid = self.pid;
         let failed = |error: io::Error| format!("process {pid}: {}", reason(&error));
@@ -262,12 +266,12 @@ impl Holder {
     }
 }
 
-/// Whether a file belongs to root or to the user of this process, so that no other can write into it.
+/// Returns whether a file belongs to root or to the user of this process, so that no other user can write to it.
 fn is_kept_by_us(file: &File) -> bool {
     file.metadata().is_ok_and(|known| path_walk::is_ours(known.uid()))
 }
 
-/// Owner of a process: its real user.
+/// Returns the owner of a process, which is its real user.
 fn owner_of(pid: Pid) -> io::Result<u32> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
     let owner =
@@ -319,7 +323,7 @@ mod tests {
         assert_eq!(known.reloads, Some(Reloads { begun: 1, ended: 1, refused }));
         assert_eq!(known.told, "serves  /b\n");
 
-        // Handed over as in an upgrade.
+        // Passed on, as in an upgrade.
         let heir = Instance::inherit(first.as_fd().try_clone_to_owned().expect("a copy"));
         drop(first);
         assert!(Instance::claim(&folder.0).is_err());
@@ -328,7 +332,8 @@ mod tests {
         Instance::claim(&folder.0).expect("free again");
     }
 
-    /// A lock with this text in a folder of another user, who owns it; `None` unless root runs the tests.
+    /// Creates a lock file with this text in a folder of another user, who owns it; `None` unless the tests run as
+    /// root.
     fn theirs(name: &str, text: &str) -> Option<(Folder, File)> {
         const OTHER: u32 = 54_321;
         if !rustix::process::geteuid().is_root() {

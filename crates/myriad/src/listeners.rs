@@ -1,4 +1,4 @@
-//! Listening sockets: made once, kept through reloads and upgrades, handed to workers as descriptors.
+//! Listening sockets: created once, retained through reloads and upgrades, passed to workers as descriptors.
 
 mod holder;
 mod patience;
@@ -32,11 +32,12 @@ use crate::admin::socket;
 use crate::pidfile::reason;
 use crate::report::Finding;
 
-/// Backlog of a listener. A rush of visitors overflows nginx's 511; the kernel caps this at `net.core.somaxconn`.
+/// Backlog of a listener. A burst of connections overflows the 511 of nginx. The kernel limits it to
+/// `net.core.somaxconn`.
 const DEFAULT_BACKLOG: u32 = 4096;
-/// Beginning of the name of the control socket; names of listeners begin with `unix:` or an address.
+/// Prefix of the name of the control socket; names of listeners start with `unix:` or an address.
 pub(crate) const CONTROL: &str = "control:";
-/// Beginning of the names of listeners for QUIC ([`ListenConf::socket_name`]).
+/// Prefix of the names of listeners for QUIC ([`ListenConf::socket_name`]).
 pub(crate) const QUIC: &str = "quic:";
 
 /// Address to listen on, with the options of the `listen` that sets them.
@@ -46,24 +47,24 @@ struct Wanted {
     conf: ListenConf,
 }
 
-/// Listener: an address with one socket, or with one for each worker thread (`reuseport`).
+/// Address with one socket, or with one for each worker thread (`reuseport`).
 #[derive(Debug)]
 struct Listener {
     name: String,
     sockets: Vec<OwnedFd>,
-    /// Whether the current attempt has made it: it is closed if the attempt fails.
+    /// Set if the current attempt created it; it is closed if the attempt fails.
     fresh: bool,
 }
 
-/// All listening sockets of one configuration.
+/// Listening sockets of a configuration.
 #[derive(Debug, Default)]
 pub(crate) struct Listeners {
     all: Vec<Listener>,
-    /// Secret from which QUIC makes resets and connection IDs; it is kept through reloads and upgrades.
+    /// Secret from which QUIC derives stateless resets and connection IDs; retained through reloads and upgrades.
     secret: Zeroizing<Vec<u8>>,
 }
 
-/// Bytes of the secret.
+/// Length of the secret, in bytes.
 const SECRET: usize = 32;
 
 fn random_secret() -> Result<Zeroizing<Vec<u8>>, String> {
@@ -75,14 +76,14 @@ fn random_secret() -> Result<Zeroizing<Vec<u8>>, String> {
 }
 
 impl Listeners {
-    /// Listeners of sockets that another process made; sockets of one name are one listener.
+    /// Creates listeners from the sockets of another process. Sockets with the same name become one listener.
     pub(crate) fn inherit(
         named: impl Iterator<Item = (String, OwnedFd)>,
         secret: Zeroizing<Vec<u8>>,
     ) -> Self {
         let mut listeners = Self { all: Vec::new(), secret };
         for (name, socket) in named {
-            // Those of other kinds than TCP refuse it; an older binary may not have done it.
+            // Sockets other than TCP reject these options. An older binary may not have set them.
             let _ = set_for_connections(&socket);
             match listeners.all.iter_mut().find(|listener| listener.name == name) {
                 Some(listener) => listener.sockets.push(socket),
@@ -92,8 +93,10 @@ impl Listeners {
         listeners
     }
 
-    /// Opens what the model asks for; sockets that `current` has are kept. All failures are reported, and then everything that
-    /// was made is closed.
+    /// Opens the sockets of the model and reuses the sockets that `current` has.
+    ///
+    /// # Errors
+    /// Returns all failures, after all new sockets are closed.
     pub(crate) fn open(model: &Model, threads: usize, current: &Self) -> Result<Self, Vec<Finding>> {
         let secret = match &current.secret[..] {
             [] => random_secret().map_err(|error| vec![error.into()])?,
@@ -123,7 +126,7 @@ impl Listeners {
         Err(failures)
     }
 
-    /// Adds the control socket, which is kept and handed over as the others are.
+    /// Adds the control socket, which is reused and passed on like the other sockets.
     pub(crate) fn add_control(&mut self, path: &Path, current: &Self) -> io::Result<()> {
         let name = format!("{CONTROL}{}", path.display());
         let kept = current.all.iter().find(|listener| listener.name == name);
@@ -135,14 +138,14 @@ impl Listeners {
         Ok(())
     }
 
-    /// Undoes [`Listeners::open`]: closes what it made; sockets that were kept stay open in the earlier set.
+    /// Undoes [`Listeners::open`] by closing the new sockets. Reused sockets remain open in the earlier set.
     pub(crate) fn discard_fresh(self) {
         for listener in self.all.iter().filter(|listener| listener.fresh) {
             listener.unlink();
         }
     }
 
-    /// Closes these in favour of `next`, and removes the socket files that it does not have.
+    /// Closes these listeners in favour of `next` and removes the socket files that `next` does not have.
     pub(crate) fn replaced_by(self, next: &Self) {
         for listener in &self.all {
             if !next.all.iter().any(|kept| kept.name == listener.name) {
@@ -151,23 +154,23 @@ impl Listeners {
         }
     }
 
-    /// Removes the socket files. The sockets themselves close with their descriptors.
+    /// Removes the socket files. The sockets close with their descriptors.
     pub(crate) fn unlink(&self) {
         self.all.iter().for_each(Listener::unlink);
     }
 
-    /// Names of listeners that `others` lacks.
+    /// Returns the names of listeners that `others` lacks.
     pub(crate) fn without<'a>(&'a self, others: &'a Self) -> impl Iterator<Item = &'a str> {
         let lacks = |name: &&str| !others.all.iter().any(|other| other.name == *name);
         self.all.iter().map(|listener| listener.name.as_str()).filter(lacks)
     }
 
-    /// Secret from which QUIC makes resets and connection IDs.
+    /// Returns the secret from which QUIC derives stateless resets and connection IDs.
     pub(crate) fn secret(&self) -> &[u8] {
         &self.secret
     }
 
-    /// Names and descriptors of all sockets.
+    /// Returns the names and descriptors of all sockets.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, BorrowedFd<'_>)> {
         self.all.iter().flat_map(|listener| {
             listener.sockets.iter().map(|socket| (listener.name.as_str(), socket.as_fd()))
@@ -183,14 +186,16 @@ impl Listener {
     }
 }
 
-/// Error of an address that cannot be bound, in nginx's words, with help below it.
+/// Returns the error of an address that cannot be bound, in the wording of nginx, followed by advice.
 fn not_bound(wanted: &Wanted, error: &io::Error) -> Finding {
     let advice = holder::advice(&wanted.conf, error);
     format!("bind() to {} failed ({}){advice}", wanted.name, reason(error)).into()
 }
 
-/// Addresses to bind, each once. A wildcard takes in the addresses of the same port: the kernel refuses to bind both, and the
-/// worker tells them apart by the local address of a connection.
+/// Returns the addresses to bind, each once.
+///
+/// A wildcard address replaces the other addresses with the same port: the kernel rejects binding both, and the worker
+/// distinguishes them by the local address of a connection.
 fn wanted(model: &Model) -> Vec<Wanted> {
     let mut all: Vec<Wanted> = Vec::new();
     let listens = model.servers().flat_map(|server| &server.listens);
@@ -219,7 +224,8 @@ fn wanted(model: &Model) -> Vec<Wanted> {
     all
 }
 
-/// What is spoken at a port: sockets of two kinds have two ports, be their numbers the same.
+/// Protocol kind of a port (`quic`, `udp`): sockets of different kinds have separate ports even if the numbers are
+/// equal.
 type Kind = (bool, bool);
 
 fn kind(conf: &ListenConf) -> Kind {
@@ -260,7 +266,8 @@ fn make(conf: &ListenConf, threads: usize) -> io::Result<Vec<OwnedFd>> {
 
 fn make_ip(conf: &ListenConf, address: SocketAddr, threads: usize) -> io::Result<Vec<OwnedFd>> {
     let bind_patiently = |reuseport| patiently(|| bound(conf, address, reuseport));
-    // First bound without SO_REUSEPORT, even with `reuseport`: two programs that both set it would bind silently.
+    // The first bind is without SO_REUSEPORT, even with `reuseport`: otherwise two programs that set it would share the
+    // port without an error.
     let probe = bind_patiently(false)?;
     let sockets = if conf.reuseport {
         drop(probe);
@@ -298,15 +305,17 @@ fn bound(conf: &ListenConf, address: SocketAddr, reuseport: bool) -> io::Result<
     Ok(socket)
 }
 
-/// Bytes of an answer that the kernel takes from the server for a connection, beyond those that are on their way to its client.
-/// Without a bound it takes 2.5 MB where the client reads nothing, so that a thousand such clients have it out of memory for all
-/// connections of the machine (`net.ipv4.tcp_mem`). An answer of this length still leaves by one call.
+/// Maximum number of unsent response bytes that the kernel buffers for a connection, in addition to those in transit.
+///
+/// Without a limit it buffers 2.5 MB for a client that does not read, so that a thousand such clients exhaust the
+/// memory for all connections of the machine (`net.ipv4.tcp_mem`). A response of this length is still written by one
+/// system call.
 const MOST_UNSENT: u32 = 128 << 10;
 
-/// Sets what accepted connections of TCP inherit, with no system call for each.
+/// Sets the options that accepted TCP connections inherit, which saves system calls for each connection.
 pub(crate) fn set_for_connections(socket: &OwnedFd) -> io::Result<()> {
     sockopt::set_tcp_nodelay(socket, true)?;
-    // Where the kernel knows no bound there is none.
+    // Kernels without this option have no limit.
     let _ = SockRef::from(socket).set_tcp_notsent_lowat(MOST_UNSENT);
     Ok(())
 }
@@ -335,17 +344,17 @@ fn make_unix(conf: &ListenConf, path: &Path) -> io::Result<OwnedFd> {
         fs::remove_file(path)?;
         bind(&socket, &address)?;
     }
-    // Open to all, as in nginx: the rights of the folder decide who may connect.
+    // Accessible to all, as in nginx: the permissions of the folder control access.
     fs::set_permissions(path, fs::Permissions::from_mode(0o666))?;
     listen(&socket, backlog(conf))?;
     Ok(socket)
 }
 
-/// Whether a file was left by a killed process: a socket without a listener. Its kind is checked, because the kernel gives the
-/// same error for files of other kinds.
+/// Returns whether a socket file has no listener because its process was killed. The file type is checked, because the
+/// kernel returns the same error for other types.
 fn is_abandoned(path: &Path, address: &SocketAddrUnix) -> bool {
     let is_socket = fs::symlink_metadata(path).is_ok_and(|known| known.file_type().is_socket());
-    // Without waiting: a listener may be busy.
+    // Without blocking, because a listener may be busy.
     let refuses = |socket| connect(&socket, address) == Err(Errno::CONNREFUSED);
     is_socket && stream_socket(AddressFamily::UNIX).is_ok_and(refuses)
 }

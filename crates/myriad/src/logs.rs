@@ -1,4 +1,4 @@
-//! Log files: found in the model, opened by the supervisor, handed to the worker as descriptors.
+//! Log files: found in the model, opened by the supervisor, passed to the worker as descriptors.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -21,7 +21,7 @@ pub(crate) struct Logs {
 }
 
 impl Logs {
-    /// Opens every file that the model names, and creates those that do not exist.
+    /// Opens all files that the model names and creates missing ones.
     pub(crate) fn open(model: &Model, paths: &Paths) -> Result<Self, String> {
         let mut logs = Self::default();
         for path in wanted(model, paths) {
@@ -30,7 +30,7 @@ impl Logs {
         Ok(logs)
     }
 
-    /// Opens the same files anew: they were renamed.
+    /// Opens the same paths again after the files were renamed.
     pub(crate) fn reopened(&self, paths: &Paths) -> Result<Self, String> {
         let mut logs = Self::default();
         for (path, _) in &self.files {
@@ -48,12 +48,12 @@ impl Logs {
         Ok(())
     }
 
-    /// Paths and descriptors, in the same order.
+    /// Returns paths and descriptors in the same order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&Path, BorrowedFd<'_>)> {
         self.files.iter().map(|(path, descriptor)| (path.as_path(), descriptor.as_fd()))
     }
 
-    /// Main error log, writing to these files.
+    /// Returns the main error log, which writes to these files.
     pub(crate) fn main(&self, main: &MainConf, paths: &Paths) -> io::Result<ErrorLog> {
         let mut targets = Vec::new();
         for conf in &main.error_logs {
@@ -75,8 +75,10 @@ impl Logs {
     }
 }
 
-/// Opens one file for appending; creates it if it does not exist. Root opens it by [`crate::path_walk`]: otherwise an attacker
-/// with the worker's rights could have root write to any file.
+/// Opens a file for appending; creates it if it does not exist.
+///
+/// Root opens it by [`crate::path_walk`]: otherwise an attacker with the rights of the worker could make root write to
+/// any file.
 pub(crate) fn open(path: &Path) -> io::Result<OwnedFd> {
     path_walk::open_for_appending(path)
 }
@@ -85,11 +87,11 @@ fn wanted(model: &Model, paths: &Paths) -> Vec<PathBuf> {
     let mut found = Found { paths, files: Vec::new() };
     model.main.error_logs.iter().for_each(|log| found.error_log(log));
     if let Some(http) = &model.http {
-        // The default access log of the level `http` is not used if every server names another.
+        // The default access log of the `http` level is unused if every server names another log.
         let written = http.settings.log.access.iter().any(|log| log.path.span != Span::default());
         http.levels().into_iter().skip(usize::from(!written)).for_each(|settings| found.settings(settings));
     }
-    // There is no log by default.
+    // The default is no log.
     for settings in model.stream.iter().flat_map(myriad_conf::model::HttpConf::levels) {
         found.settings(settings);
     }
@@ -103,7 +105,7 @@ struct Found<'a> {
 
 impl Found<'_> {
     fn add(&mut self, written: &[u8]) {
-        // A path with variables is opened by the worker, when their values are known.
+        // The worker opens a path with variables when their values are known.
         if written == b"stderr" || written.is_empty() || written.contains(&b'$') {
             return;
         }
@@ -137,13 +139,13 @@ mod tests {
     use super::*;
     use rustix::io::Errno;
 
-    /// A folder of root that holds one of another user; removed at the end.
+    /// Folder of root that contains a folder of another user; removed on drop.
     struct Scratch(PathBuf);
 
     const OTHER: u32 = 54_321;
 
     impl Scratch {
-        /// `None` unless root runs the tests: they are about its rights.
+        /// Returns `None` unless the tests run as root, whose rights they test.
         fn new(name: &str) -> Option<Self> {
             if !rustix::process::geteuid().is_root() {
                 eprintln!("skipped: what root opens can be tried by root alone");
@@ -161,7 +163,7 @@ mod tests {
             self.0.join(name)
         }
 
-        /// Result of writing a line to a log of this name.
+        /// Writes a line to a log with this name.
         fn write(&self, name: &str) -> io::Result<()> {
             File::from(open(&self.path(name))?).write_all(b"line\n")
         }
@@ -193,7 +195,7 @@ mod tests {
             scratch.refuses(name);
         }
         assert!(!scratch.path("absent").exists());
-        // A link of root to a file of that user.
+        // A link owned by root to a file of that user.
         symlink(scratch.path("theirs/own.log"), scratch.path("on.log")).expect("a link");
         scratch.refuses("on.log");
     }
@@ -209,7 +211,7 @@ mod tests {
             let pipe = scratch.path(folder).join("pipe.log");
             let kind = rustix::fs::FileType::Fifo;
             rustix::fs::mknodat(rustix::fs::CWD, &pipe, kind, 0o666.into(), 0).expect("a pipe");
-            // A pipe without a reader: to open it for writing would block.
+            // A pipe without a reader: opening it for writing would block.
             let error = scratch.write(&format!("{folder}/pipe.log")).expect_err("a pipe");
             assert_eq!(error.raw_os_error(), Some(Errno::NXIO.raw_os_error()));
             let _reader = fs::OpenOptions::new().read(true).write(true).open(&pipe).expect("a reader");
@@ -230,7 +232,7 @@ mod tests {
         assert_eq!(error.raw_os_error(), Some(Errno::LOOP.raw_os_error()));
         assert!(scratch.write("absent/a.log").is_err());
 
-        // As images of containers link their logs to /dev/stdout, and that to /proc/self/fd/1.
+        // Images of containers link their logs to /dev/stdout, which links to /proc/self/fd/1.
         let (reader, writer) = rustix::pipe::pipe().expect("a pipe");
         let target = format!("/proc/self/fd/{}", writer.as_raw_fd());
         symlink(&target, scratch.path("stdout.log")).expect("a link");

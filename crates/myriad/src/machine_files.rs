@@ -1,4 +1,4 @@
-//! Files of the machine that commands write: found below a root, and replaced as a whole.
+//! System files that commands write, located below a root and replaced atomically.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -6,26 +6,26 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// What a file is given beside its bytes.
+/// Attributes of a file other than its bytes.
 pub(crate) struct Attributes {
     pub(crate) mode: u32,
     pub(crate) owner: Option<(u32, u32)>,
     pub(crate) modified: Option<SystemTime>,
 }
 
-/// Path of the machine, below the root.
+/// Returns the location of an absolute path below the root.
 pub(crate) fn below(root: &Path, path: &str) -> PathBuf {
     root.join(path.trim_start_matches('/'))
 }
 
-/// Writes a file of the machine, and the folders above it; it is on disk when this returns.
+/// Writes a system file and creates its parent folders. The file is on disk when the function returns.
 pub(crate) fn write(root: &Path, path: &str, bytes: &[u8], mode: u32) -> io::Result<()> {
     let path = below(root, path);
     fs::create_dir_all(path.parent().unwrap_or(root))?;
     replace(&path, bytes, &Attributes { mode, owner: None, modified: None })
 }
 
-/// Writes a file beside its place and moves it there: no program sees half of it.
+/// Writes a new file next to the target and renames it, so that no program reads a partial file.
 pub(crate) fn replace(path: &Path, bytes: &[u8], attributes: &Attributes) -> io::Result<()> {
     let new = beside(path);
     let mut file = OpenOptions::new().write(true).create_new(true).mode(attributes.mode).open(&new)?;
@@ -42,7 +42,7 @@ pub(crate) fn replace(path: &Path, bytes: &[u8], attributes: &Attributes) -> io:
     written
 }
 
-/// Removes a file of the machine; that it is not there is no error.
+/// Removes a system file. A missing file is not an error.
 pub(crate) fn remove(root: &Path, path: &str) -> io::Result<()> {
     match fs::remove_file(below(root, path)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -50,7 +50,7 @@ pub(crate) fn remove(root: &Path, path: &str) -> io::Result<()> {
     }
 }
 
-/// Name that no program reads, since it has none of their endings.
+/// Returns a temporary name that no program reads, because its extension is unknown.
 fn beside(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".new-{}", std::process::id()));

@@ -62,7 +62,7 @@ mod worker_requests;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Allocator of the process: a million small pages take half of the memory that they would in the system's.
+/// Allocator of the process. A million small pages take half the memory that they take with the system allocator.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -1,11 +1,13 @@
-//! Which server a command means: that of a configuration file, or a `myriad wordpress` or `myriad php`.
+//! Selects the server that a command applies to: that of a configuration file, or a `myriad wordpress` or `myriad php`.
 //!
 //! ```text
-//! -c, -p or -g ----------------------------------------> as they say
-//! nothing, the installed configuration is served ------> the configuration
-//!          the preset on its default folder runs -------> that preset, as under myriad-wordpress.service
-//!          one other server of the user runs ----------> that server
-//!          else ----------------------------------------> the installed configuration, or the preset on its default folder
+//! -c, or -p with a configuration file in it -------> the configuration
+//! -p without such a file --------------------------> the preset with that prefix
+//! no -c or -p, the installed configuration exists
+//!          and is served, or -g is given ----------> the configuration
+//!          a preset on its default folder runs ----> that preset, as under myriad-wordpress.service
+//!          one other server of the user runs ------> that server
+//!          otherwise ------------------------------> the installed configuration, or the preset on its default folder
 //! ```
 
 use std::fs;
@@ -26,8 +28,8 @@ impl Named {
         Self::among(server, paths, is_there, serves, running_preset, servers::only_own)
     }
 
-    /// Returns the prefix of the preset that a command line names, or that runs; `None` if it names no prefix and another kind of server
-    /// runs, or none.
+    /// Returns the prefix that a command line names, or else the prefix of the running preset. Returns `None` if no
+    /// prefix is named and no preset runs.
     pub(crate) fn preset_of(server: &Options) -> Option<PathBuf> {
         let of_only = || match servers::only_own() {
             Some(Self::Preset(prefix)) => Some(prefix),
@@ -36,8 +38,8 @@ impl Named {
         server.prefix.clone().or_else(running_preset).or_else(of_only)
     }
 
-    /// Chooses by the command line, by whether the configuration file exists and is served, by the preset that runs, and by the only
-    /// server of the user. The last three are evaluated only where they matter.
+    /// Selects by the command line, by whether the configuration file exists and is served, by the running preset, and
+    /// by the only server of the user. The last three are evaluated only if they affect the result.
     fn among(
         server: &Options,
         paths: Paths,
@@ -60,21 +62,21 @@ impl Named {
     }
 }
 
-/// Whether the server of a configuration runs, by its pid file. Of a file that cannot be read it is not known: then it is meant, and
-/// whoever asks is told what is wrong with it.
+/// Returns whether the server of a configuration runs, by its pid file. Returns true if the configuration cannot be
+/// read, so that the command reports its errors.
 fn serves(paths: &Paths) -> bool {
     let origin = Origin { paths: paths.clone(), directives: Vec::new(), preset: None };
     let Ok(model) = configuration::read_main(&origin) else { return true };
-    // A number that a crash has left may be another program's by now.
+    // A number left by a crash may belong to another program now.
     let own = fs::read("/proc/self/comm").unwrap_or_default();
     let pid = pidfile::read(&paths.complete(model.main.pid.bytes()));
     pid.is_ok_and(|pid| fs::read(format!("/proc/{pid}/comm")).is_ok_and(|name| name == own))
 }
 
-/// Prefix of the preset that runs: this user's, else the system's.
+/// Returns the prefix of the running preset: that of this user, else that of the system.
 fn running_preset() -> Option<PathBuf> {
     let own = wordpress::prefix(None);
-    // A lock that may not be looked at is somebody's: whoever asks is told why it says nothing.
+    // A lock that cannot be read counts as taken; the command then reports the error.
     if !matches!(holder(&own), Ok(None)) {
         return Some(own);
     }

@@ -1,16 +1,16 @@
-//! What the init system is told: the protocol of `sd_notify(3)`, one datagram of `NAME=value` lines for each message to the
-//! socket that `NOTIFY_SOCKET` names.
+//! Messages to the init system by the protocol of `sd_notify(3)`: one datagram of `NAME=value` lines for each message,
+//! sent to the socket in `NOTIFY_SOCKET`.
 //!
 //! ```text
-//! starting --READY--> running --STOPPING--> ending
-//!                     |  ^  '--MAINPID=heir--> the new binary is the service
-//!            RELOADING|  |READY             WATCHDOG all the while
+//! starting --READY--> running --STOPPING-----> stopping
+//!                     |  ^  '--MAINPID=new pid--> the new binary is the service
+//!            RELOADING|  |READY                WATCHDOG periodically
 //!                     v  |
 //!                  reloading
 //! ```
 //!
-//! Under a unit with `NotifyAccess=main` only the main process is heard. So an old supervisor names its heir itself, and what
-//! the heir said before that is lost: its next `WATCHDOG` counts.
+//! A unit with `NotifyAccess=main` accepts messages of the main process only. The old supervisor therefore sends the
+//! process number of the new one, and earlier messages of the new one are lost; its next `WATCHDOG` is accepted.
 
 use std::ffi::OsStr;
 use std::io;
@@ -21,23 +21,24 @@ use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Variable that names the socket: a path, or `@` and an abstract name.
+/// Variable with the name of the socket: a path, or `@` and an abstract name.
 const SOCKET: &str = "NOTIFY_SOCKET";
-/// Variable with the microseconds after which a silent service is ended.
+/// Variable with the watchdog timeout in microseconds, after which the init system terminates a service that sends no
+/// message.
 const WATCHDOG: &str = "WATCHDOG_USEC";
-/// Variable with the process that is to be heard of in time.
+/// Variable with the number of the process that must send watchdog messages.
 pub(crate) const WATCHDOG_PROCESS: &str = "WATCHDOG_PID";
-/// Longest time for which a message may wait, as the supervisor does nothing else meanwhile.
+/// Maximum time for sending a message, as the supervisor is blocked meanwhile.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The init system that started this process, if it wants to be told.
+/// Init system that started this process, if it accepts messages.
 #[derive(Debug, Default)]
 pub(crate) struct InitSystem {
     socket: Option<(UnixDatagram, SocketAddr)>,
     beat: Option<Beat>,
 }
 
-/// Signs of life: twice as often as the watchdog wants them.
+/// Schedule of watchdog messages: twice as often as the watchdog requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Beat {
     every: Duration,
@@ -45,7 +46,8 @@ struct Beat {
 }
 
 impl InitSystem {
-    /// The init system as the environment of this process names it; what makes no sense there is told and left.
+    /// Reads the init system from the environment of this process. An unusable socket is ignored; the returned text
+    /// reports it.
     pub(crate) fn of_this_process() -> (Self, Option<String>) {
         let Some(name) = std::env::var_os(SOCKET).filter(|name| !name.is_empty()) else {
             return (Self::default(), None);
@@ -70,34 +72,35 @@ impl InitSystem {
         }
     }
 
-    /// The server accepts connections; `told` is a line for `systemctl status`.
+    /// Reports that the server accepts connections; `told` is a line for `systemctl status`.
     pub(crate) fn ready(&self, told: &str) {
         self.tell(&format!("READY=1\nMAINPID={}\nSTATUS={}", std::process::id(), one_line(told)));
     }
 
-    /// A reload begins. Another `READY` ends it, whether the new configuration was taken or not.
+    /// Reports the start of a reload. The next `READY` completes it, whether the new configuration was accepted or
+    /// rejected.
     pub(crate) fn reloading(&self) {
         let now = clock_gettime(ClockId::Monotonic);
         let now_us = now.tv_sec.cast_unsigned() * 1_000_000 + now.tv_nsec.cast_unsigned() / 1000;
         self.tell(&format!("RELOADING=1\nMONOTONIC_USEC={now_us}"));
     }
 
-    /// The server ends, and with it the service.
+    /// Reports that the server, and with it the service, is stopping.
     pub(crate) fn stopping(&self) {
         self.tell("STOPPING=1");
     }
 
-    /// This process ends, and the service goes on as that one.
+    /// Reports that this process stops and that `process` becomes the main process of the service.
     pub(crate) fn passes_to(&self, process: u32) {
         self.tell(&format!("MAINPID={process}"));
     }
 
-    /// Time of the next sign of life; `None` without a watchdog.
+    /// Returns the time of the next watchdog message; `None` without a watchdog.
     pub(crate) fn next_beat(&self) -> Option<Instant> {
         self.beat.map(|beat| beat.next)
     }
 
-    /// Gives a sign of life if one is due.
+    /// Sends a watchdog message if one is due.
     pub(crate) fn keep_alive(&mut self, now: Instant) {
         if let Some(beat) = self.beat.as_mut().filter(|beat| now >= beat.next) {
             beat.next = now + beat.every;
@@ -105,7 +108,7 @@ impl InitSystem {
         }
     }
 
-    /// Sends one message. That nobody takes it is no error of this server: whoever waits for it in vain says so.
+    /// Sends one message. Errors are ignored, because an init system that receives no message reports that itself.
     fn tell(&self, message: &str) {
         if let Some((socket, address)) = &self.socket {
             let _ = socket.send_to_addr(message.as_bytes(), address);
@@ -124,15 +127,15 @@ fn socket(name: &OsStr) -> io::Result<(UnixDatagram, SocketAddr)> {
     Ok((socket, address))
 }
 
-/// Time between signs of life, from the two variables of the watchdog; `None` if nobody waits for them, or for another
-/// process.
+/// Computes the interval of watchdog messages from the two variables; `None` if no watchdog is set, or if it is for
+/// another process.
 fn beat(microseconds: Option<&str>, process: Option<&str>, own: u32) -> Option<Duration> {
     let limit_us: u64 = microseconds?.parse().ok().filter(|limit| *limit > 0)?;
     let is_other = process.is_some_and(|process| process.parse() != Ok(own));
     (!is_other).then(|| Duration::from_micros((limit_us / 2).max(1)))
 }
 
-/// A text as one line: in a message a line end would begin another variable.
+/// Converts a text into one line, because a line break in a message would start another variable.
 fn one_line(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }

@@ -1,7 +1,7 @@
-//! Check of origins by `-t`: whether those on this machine answer, and whether the workers may connect to them.
+//! Check of origins by `-t`: tests that local origins accept connections and that the workers may connect to them.
 //!
-//! Only loopback addresses and unix sockets are tried: others cost time, and another machine should not be contacted by a
-//! check.
+//! Only loopback addresses and Unix sockets are tried: others take time, and a check should not contact another
+//! machine.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -23,20 +23,20 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connec
 use crate::accounts::{self, Account};
 use crate::pidfile::reason;
 
-/// Longest time for an origin to accept; on the same machine it takes microseconds.
+/// Maximum time for an origin to accept; on the same machine it takes microseconds.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// Origins that are tried at the same time.
+/// Number of origins that are tried concurrently.
 const AT_ONCE: usize = 16;
 
-/// An address of this machine.
+/// Local address.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Address {
-    /// Addresses of a name: one that answers is enough.
+    /// Addresses of a name, of which one must accept.
     Tcp(Vec<SocketAddr>),
     Unix(PathBuf),
 }
 
-/// Origin, as the configuration names it.
+/// Origin named in the configuration.
 #[derive(Clone, Debug)]
 struct Origin {
     address: Address,
@@ -44,8 +44,10 @@ struct Origin {
     span: Span,
 }
 
-/// Warns of origins that do not answer, and of those that the account of the workers cannot reach. Each address is tried once,
-/// and none at which this configuration listens itself. Without `tells_missing` nothing is said of sockets that do not exist.
+/// Warns of origins that do not accept connections, and of those that the account of the workers cannot reach.
+///
+/// Each address is tried once; addresses on which this configuration listens are skipped. Without `tells_missing`,
+/// sockets that do not exist cause no warning.
 pub(crate) fn warnings(model: &Model, account: Option<&Account>, tells_missing: bool) -> Vec<Diagnostic> {
     let Some(http) = &model.http else { return Vec::new() };
     let mut known = HashSet::new();
@@ -63,7 +65,7 @@ pub(crate) fn warnings(model: &Model, account: Option<&Account>, tells_missing: 
     warnings
 }
 
-/// Origins on this machine that `upstream` blocks and targets without variables name.
+/// Returns the local origins in `upstream` blocks and in targets without variables.
 fn origins(http: &HttpConf) -> Vec<Origin> {
     let servers = http
         .upstreams
@@ -91,13 +93,13 @@ fn origins(http: &HttpConf) -> Vec<Origin> {
     all
 }
 
-/// Address of a target without variables, if it is on this machine.
+/// Returns the address of a target without variables, if it is local.
 fn target_address(protocol: Protocol, target: &Text, is_upstream: impl Fn(&str) -> bool) -> Option<Address> {
     let text = target.as_str().filter(|_| !target.has_variables())?;
     let (scheme, rest) = protocol.split(text)?;
     let port = scheme.and_then(|scheme| scheme.port);
     if let Some(path) = rest.strip_prefix("unix:") {
-        // In a URL a colon ends the path of the socket.
+        // In a URL a colon terminates the path of the socket.
         let path = if protocol.is_url() { path.split(':').next().unwrap_or(path) } else { path };
         return Some(unix(path.as_bytes()));
     }
@@ -132,7 +134,7 @@ fn unix(path: &[u8]) -> Address {
     Address::Unix(PathBuf::from(std::ffi::OsStr::from_bytes(path)))
 }
 
-/// Whether a server of this configuration listens there: it will answer once it runs.
+/// Returns whether a server of this configuration listens on the address and will accept connections once it runs.
 fn is_own(listens: &HashSet<&ListenAddress>, address: &Address) -> bool {
     match address {
         Address::Tcp(wanted) => listens.iter().any(|listen| {
@@ -146,13 +148,13 @@ fn is_own(listens: &HashSet<&ListenAddress>, address: &Address) -> bool {
     }
 }
 
-/// Tries the origins, some at a time and as the account: on Linux a single thread can change its user.
+/// Tries the origins concurrently and as the account: on Linux a single thread can change its user.
 fn ask(origins: &[Origin], account: Option<&Account>) -> Vec<io::Result<()>> {
     let next = Mutex::new(0..origins.len());
     let mut answers: Vec<(usize, io::Result<()>)> = std::thread::scope(|scope| {
         let work = || {
             if account.is_some_and(|account| account.assume().is_err()) {
-                // The thread could not become the account: nothing is known of its rights.
+                // The thread could not change to the account, so its rights are unknown.
                 return Vec::new();
             }
             let mut answers = Vec::new();
@@ -189,7 +191,7 @@ fn reach(address: &Address) -> io::Result<()> {
             let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
             let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
             match connect(&socket, &SocketAddrUnix::new(path)?) {
-                // The origin is there, and busy.
+                // The origin runs and is busy.
                 Ok(()) | Err(Errno::AGAIN) => Ok(()),
                 Err(error) => Err(error.into()),
             }
@@ -220,7 +222,8 @@ fn warning(origin: &Origin, error: &io::Error, account: Option<&Account>) -> Dia
     }
 }
 
-/// Warning on a socket that the workers' user may not connect to: what refuses it, with mode and owner.
+/// Returns the warning on a socket that the user of the workers may not connect to: the file or folder that denies
+/// access, with mode and owner.
 fn forbidden(origin: &Origin, path: &Path, account: Option<&Account>) -> Diagnostic {
     let uid = account.map_or_else(|| rustix::process::geteuid().as_raw(), |account| account.uid);
     let user = accounts::name_of(uid).unwrap_or_else(|| uid.to_string());
@@ -240,7 +243,7 @@ fn forbidden(origin: &Origin, path: &Path, account: Option<&Account>) -> Diagnos
     Diagnostic::warning(origin.span, text).help(help)
 }
 
-/// Mode and owner of a file: `mode 0660, owner www-data:www-data`.
+/// Formats mode and owner of a file: `mode 0660, owner www-data:www-data`.
 fn rights(known: &fs::Metadata) -> String {
     let user = accounts::name_of(known.uid()).unwrap_or_else(|| known.uid().to_string());
     let group = accounts::group_name_of(known.gid()).unwrap_or_else(|| known.gid().to_string());

@@ -1,5 +1,7 @@
-//! Walks along paths with root's rights, name by name. A link is followed if it is root's and lies in folders that only root
-//! can change; below any other folder none is, because the owner of that folder could lead root anywhere.
+//! Traverses paths component by component with the rights of root.
+//!
+//! A link is followed if root owns it and only root can change the folders above it. In other folders no link is
+//! followed, because the owner of such a folder could redirect root to any file.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
@@ -14,27 +16,28 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-/// Flags that open a folder, and refuse a link.
+/// Flags that open a folder and reject a link.
 pub(crate) const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// Flags that open a folder only to walk through it, which needs no right to read it.
+/// Flags that open a folder only to traverse it, which requires no right to read it.
 const STEP: OFlags = FOLDER.union(OFlags::PATH);
 
-/// The inode of the topmost folder of procfs (the kernel's `PROC_ROOT_INO`).
+/// Inode of the root folder of procfs (`PROC_ROOT_INO` of the kernel).
 const TOP_OF_PROC: u64 = 1;
 
-/// Whom files are shown to belong to whose owner is unknown in a user namespace (`/proc/sys/kernel/overflowuid`, unless changed).
+/// Owner that the kernel reports for files whose owner has no id in a user namespace (`/proc/sys/kernel/overflowuid`,
+/// unless changed).
 const OVERFLOW: u32 = 65_534;
 
-/// Most links in one path: as many as the kernel follows.
+/// Maximum number of links in one path, as in the kernel.
 const MAX_LINKS: usize = 40;
 
-/// Whether a file belongs to root or to the user of this process.
+/// Returns whether a file belongs to root or to the user of this process.
 pub(crate) fn is_ours(owner: u32) -> bool {
     owner == 0 || owner == rustix::process::geteuid().as_raw()
 }
 
-/// Whether only root can replace root's files in this folder.
+/// Returns whether only root can replace files of root in this folder.
 fn is_kept(folder: &File) -> io::Result<bool> {
     let known = folder.metadata()?;
     let is_sticky = known.mode() & 0o1000 != 0;
@@ -42,8 +45,8 @@ fn is_kept(folder: &File) -> io::Result<bool> {
     Ok(is_closed && (is_ours(known.uid()) || is_top_of_proc(folder, &known)?))
 }
 
-/// Whether this folder is `/proc` itself, in which only the kernel puts something, where root is that of a user namespace
-/// (rootless containers): it belongs to nobody that is known there, and so do its links, `self` among them.
+/// Returns whether this folder is the top of `/proc`, where only the kernel creates entries, in a user namespace
+/// (rootless containers): the folder and its links, such as `self`, have an owner that is unknown there.
 fn is_top_of_proc(folder: &File, known: &Metadata) -> Result<bool, Errno> {
     let is_closed = known.mode() & 0o222 == 0;
     Ok(known.ino() == TOP_OF_PROC && known.uid() == OVERFLOW && is_closed && is_proc(folder)?)
@@ -53,42 +56,42 @@ fn is_proc(folder: &File) -> Result<bool, Errno> {
     Ok(fstatfs(folder)?.f_type == PROC_SUPER_MAGIC)
 }
 
-/// Rule for a folder that does not exist on the way.
+/// Rule for a missing folder on the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Missing {
-    /// The folder is made, for all to read.
+    /// The folder is created, readable by all.
     Made,
-    /// The walk ends before it.
+    /// The walk stops before it.
     Ends,
     /// The walk fails.
     Fails,
 }
 
-/// A walk under way: the folder that it has reached.
+/// Walk in progress.
 #[derive(Debug)]
 pub(crate) struct PathWalk {
-    /// Folder that was reached.
+    /// Folder that the walk has reached.
     pub(crate) at: File,
-    /// Whether only root can change the way that led here.
+    /// Set if only root can change the path that the walk has followed.
     pub(crate) is_safe: bool,
 }
 
 impl PathWalk {
-    /// A walk from the root folder.
+    /// Starts a walk at the root folder.
     pub(crate) fn from_root() -> io::Result<Self> {
         Self::from(rustix::fs::open("/", STEP, Mode::empty())?.into())
     }
 
-    /// A walk from this folder.
+    /// Starts a walk at this folder.
     pub(crate) fn from(at: File) -> io::Result<Self> {
         let is_safe = is_kept(&at)?;
         Ok(Self { at, is_safe })
     }
 
-    /// Walks along a path of folders. Links are followed if they are root's and only root can change the way to them; `None` if
-    /// another link would have to be followed.
+    /// Walks along a path of folders. A link is followed if root owns it and only root can change the path to it.
+    /// Returns `None` at any other link.
     pub(crate) fn walk(self, path: &Path, missing: Missing) -> io::Result<Option<Self>> {
-        // Names that are left, the next one last.
+        // Remaining components, the next one last.
         let mut names: Vec<OsString> = path.iter().rev().map(OsStr::to_owned).collect();
         let mut links = 0;
         let mut walk = self;
@@ -120,7 +123,7 @@ impl PathWalk {
         Ok(Some(walk))
     }
 
-    /// Target of a link; `None` if it must not be followed.
+    /// Returns the target of a link; `None` if it must not be followed.
     pub(crate) fn link(&self, name: &OsStr) -> io::Result<Option<PathBuf>> {
         if !self.is_own_link(name)? {
             return Ok(None);
@@ -129,7 +132,8 @@ impl PathWalk {
         Ok(Some(OsString::from_vec(target.into_bytes()).into()))
     }
 
-    /// Whether a link may be followed: it is root's, and only root could have put it there; or the kernel's.
+    /// Returns whether a link may be followed: root owns it and only root could have put it there, or the kernel
+    /// created it.
     fn is_own_link(&self, name: &OsStr) -> io::Result<bool> {
         let known = statat(&self.at, name, AtFlags::SYMLINK_NOFOLLOW)?;
         if !FileType::from_raw_mode(known.st_mode).is_symlink() {
@@ -140,11 +144,11 @@ impl PathWalk {
 
     /// Opens a file of this folder for appending; creates it if it does not exist.
     ///
-    /// If other users may put files into the folder it must be a plain file with one name: a second name could be a hard link
-    /// to any file, and a pipe would block the open.
+    /// If other users can put files into the folder, the file must be a plain file with a single name: a second name
+    /// could be a hard link to any file, and opening a pipe would block.
     ///
     /// # Errors
-    /// `ELOOP` for a link: none is followed except those that the kernel makes in `/proc`.
+    /// Returns `ELOOP` for a link, except for the links that the kernel creates in `/proc`.
     fn open_file(&self, name: &OsStr) -> io::Result<OwnedFd> {
         let open = |more| {
             let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOCTTY;
@@ -153,7 +157,7 @@ impl PathWalk {
         let is_closed = self.at.metadata()?.mode() & 0o022 == 0;
         if self.is_safe && is_closed {
             return match open(OFlags::NOFOLLOW) {
-                // A link of the kernel such as `/proc/self/fd/1` may lead to what has no path, such as a pipe.
+                // A link of the kernel such as `/proc/self/fd/1` may refer to an object without a path, such as a pipe.
                 Err(Errno::LOOP) if is_proc(&self.at)? && self.is_own_link(name)? => {
                     Ok(open(OFlags::empty())?)
                 }
@@ -169,25 +173,28 @@ impl PathWalk {
         Ok(file.into())
     }
 
-    /// Metadata of a name in this folder, without following a link; `None` if another user could have put something else there.
+    /// Returns the metadata of a name in this folder without following a link; `None` if another user could have
+    /// created the entry.
     fn trusted_stat(&self, name: &OsStr) -> io::Result<Option<Stat>> {
         let known = statat(&self.at, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        // In a sticky folder that others may write, such as `/tmp`, each user may replace their own entries.
+        // In a sticky folder that others may write to, such as `/tmp`, users can replace their own entries.
         let is_shared = self.at.metadata()?.mode() & 0o022 != 0;
         Ok((self.is_safe && (!is_shared || is_ours(known.st_uid))).then_some(known))
     }
 
-    /// Opens the folder of that name. `/`, the first name of an absolute path, leads to the root from anywhere.
+    /// Opens the folder with that name. `/`, the first component of an absolute path, always opens the root folder.
     fn step(&self, name: &OsStr) -> Result<File, Errno> {
         openat(&self.at, name, STEP, Mode::empty()).map(File::from)
     }
 }
 
-/// Opens a file for appending; creates it, unreadable to other users, if it does not exist. Root follows only links of root in folders
-/// where no other user could have put them (`/var/log/a.log` to another disk, `/dev/stdout`).
+/// Opens a file for appending; creates it, unreadable by other users, if it does not exist.
+///
+/// Root follows only its own links, in folders where no other user could have put them (`/var/log/a.log` to another
+/// disk, `/dev/stdout`).
 ///
 /// # Errors
-/// It cannot be opened, or another user could have led root there.
+/// Returns an error if the file cannot be opened, or if another user could have redirected the path.
 pub(crate) fn open_for_appending(path: &Path) -> io::Result<OwnedFd> {
     if !rustix::process::geteuid().is_root() {
         return Ok(File::options().create(true).append(true).mode(myriad_log::MODE).open(path)?.into());
@@ -214,11 +221,11 @@ pub(crate) fn open_for_appending(path: &Path) -> io::Result<OwnedFd> {
     Err(Errno::LOOP.into())
 }
 
-/// Metadata of the file or folder at a path, if root alone decides what that is: no other user can replace it, or lead the path
-/// elsewhere. Links of root are followed. `None` if another user can.
+/// Returns the metadata of the file or folder at a path if no user other than root can replace it or redirect the path,
+/// and `None` otherwise. Links of root are followed.
 ///
 /// # Errors
-/// Those of the system: it does not exist, or a folder above it does not.
+/// Returns the errors of the system, for example if the path or a folder above it does not exist.
 pub(crate) fn trusted_stat(path: &Path) -> io::Result<Option<Stat>> {
     let mut path = path::absolute(path)?;
     let mut walk = PathWalk::from_root()?;
@@ -237,10 +244,11 @@ pub(crate) fn trusted_stat(path: &Path) -> io::Result<Option<Stat>> {
     Err(Errno::LOOP.into())
 }
 
-/// Longest leading part of an absolute path that root alone can lead elsewhere. Links below it may be of another user.
+/// Returns the longest leading part of an absolute path that only root can redirect. Links below it may belong to
+/// another user.
 ///
 /// # Errors
-/// Those of the system: a part of the path does not exist.
+/// Returns the errors of the system, for example if a part of the path does not exist.
 pub(crate) fn trusted_part(path: &Path) -> io::Result<PathBuf> {
     let mut walk = PathWalk::from_root()?;
     let mut trusted = PathBuf::from("/");
@@ -255,7 +263,7 @@ pub(crate) fn trusted_part(path: &Path) -> io::Result<PathBuf> {
     Ok(trusted)
 }
 
-/// Makes a folder, unless it exists by now.
+/// Creates a folder unless it exists.
 fn make_here(above: &File, name: &OsStr) -> Result<(), Errno> {
     match mkdirat(above, name, Mode::from_raw_mode(0o755)) {
         Err(Errno::EXIST) => Ok(()),

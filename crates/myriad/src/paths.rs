@@ -1,4 +1,4 @@
-//! Paths of a server: default places of files, and how relative names are completed.
+//! Paths of a server: default locations of files, and the base folders of relative names.
 
 use std::ffi::OsStr;
 use std::io;
@@ -9,17 +9,17 @@ use crate::cli::Options;
 
 const DEFAULT_PREFIX: &str = "/usr/local/myriad";
 const DEFAULT_CONFIGURATION: &str = "conf/nginx.conf";
-/// nginx's documented default for `error_log`.
+/// Documented default of nginx for `error_log`.
 const DEFAULT_ERROR_LOG: &str = "logs/error.log";
 
-/// Paths of a package of the system, which has no folder of its own for all: those of Debian and Fedora.
+/// Paths of the packages for Debian and Fedora, which do not install everything in one folder.
 const PACKAGE: Package = Package {
     prefix: "/var/lib/myriad",
     configuration: "/etc/myriad/nginx.conf",
     error_log: "/var/log/myriad/error.log",
 };
 
-/// Default paths where a package has installed its configuration.
+/// Default paths if a package has installed its configuration.
 #[derive(Clone, Copy, Debug)]
 struct Package {
     prefix: &'static str,
@@ -27,27 +27,29 @@ struct Package {
     error_log: &'static str,
 }
 
-/// Paths of one server.
+/// Paths of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Paths {
-    /// `-p`, absolute.
+    /// Prefix (`-p`), absolute.
     pub(crate) prefix: PathBuf,
-    /// `-c`, absolute.
+    /// Configuration file (`-c`), absolute.
     pub(crate) configuration: PathBuf,
-    /// `-e`, absolute; `None` for `-e stderr`.
+    /// Error log (`-e`), absolute; `None` for `-e stderr`.
     pub(crate) error_log: Option<PathBuf>,
 }
 
 impl Paths {
-    /// Completes the paths of the command line: the prefix by the current folder, the others by the prefix. Without `-p`, and
-    /// if the default prefix does not exist, the folder of the configuration file is the prefix; without `-c`, too, the paths
-    /// are those of a package, if its configuration is there.
+    /// Resolves the paths of the command line: the prefix relative to the current folder, the others relative to the
+    /// prefix.
+    ///
+    /// Without `-p`, and if the default prefix does not exist, the folder of the configuration file is the prefix.
+    /// Without `-c` as well, the paths are those of a package if its configuration exists.
     pub(crate) fn new(options: &Options) -> Self {
         let current = std::env::current_dir().unwrap_or_else(|_| "/".into());
         Self::from_folder(options, &current)
     }
 
-    /// Completes the paths of a command line that was given in a folder.
+    /// Resolves the paths of a command line relative to the folder `current`.
     pub(crate) fn from_folder(options: &Options, current: &Path) -> Self {
         Self::with_default(options, current, Path::new(DEFAULT_PREFIX), PACKAGE)
     }
@@ -76,8 +78,8 @@ impl Paths {
         }
     }
 
-    /// Paths around a configuration file: the prefix is `DIR` for `DIR/site.conf`, and for `DIR/conf/nginx.conf` as in nginx's
-    /// own layout.
+    /// Returns the paths for a configuration file: the prefix is `DIR` for `DIR/site.conf`, and for
+    /// `DIR/conf/nginx.conf` as in the layout of nginx.
     fn around(configuration: PathBuf, error_log: Option<&Path>) -> Self {
         let folder = configuration.parent().unwrap_or(Path::new("/"));
         let is_conf = folder.file_name().is_some_and(|name| name == "conf");
@@ -94,7 +96,7 @@ impl Paths {
         }
     }
 
-    /// Help on a file that cannot be made, as lines below the error; empty if its folder exists.
+    /// Returns advice on a file that cannot be created, as lines below the error; empty if its folder exists.
     pub(crate) fn advice(&self, path: &Path, error: &io::Error) -> String {
         let missing =
             path.parent().filter(|folder| error.kind() == io::ErrorKind::NotFound && !folder.is_dir());
@@ -107,7 +109,7 @@ impl Paths {
         )
     }
 
-    /// A path of the configuration, made absolute by the prefix.
+    /// Resolves a path of the configuration relative to the prefix.
     pub(crate) fn complete(&self, written: &[u8]) -> PathBuf {
         self.prefix.join(OsStr::from_bytes(written))
     }

@@ -1,4 +1,4 @@
-//! The pid file: how administrators, init systems and `-s` find the supervisor.
+//! The pid file, by which administrators, init systems and `-s` find the supervisor.
 
 use std::fs;
 use std::io::{self, Write};
@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::Pid;
 
-/// File with this process's number; removed when dropped, unless it names another process by then.
+/// File with the number of this process. It is removed on drop, unless it contains another number then.
 #[derive(Debug)]
 pub(crate) struct PidFile {
     path: PathBuf,
 }
 
 impl PidFile {
-    /// Writes the file beside its place and renames it: a reader never sees half of it.
+    /// Writes a temporary file and renames it, so that no reader sees a partial file.
     pub(crate) fn write(path: PathBuf) -> io::Result<Self> {
         let aside = with_suffix(&path, ".new");
-        // Removed first: it may be left from a crash, or a link that another user made, which must not be followed.
+        // Removed first: it may be left from a crash, or be a link of another user, which must not be followed.
         if let Err(error) = fs::remove_file(&aside)
             && error.kind() != io::ErrorKind::NotFound
         {
@@ -30,17 +30,17 @@ impl PidFile {
         Ok(Self { path })
     }
 
-    /// Path of the file now.
+    /// Returns the current path of the file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Renames the file for a new binary's: `nginx.pid` becomes `nginx.pid.oldbin`.
+    /// Renames the file in favour of a new binary: `nginx.pid` becomes `nginx.pid.oldbin`.
     pub(crate) fn rename_to_oldbin(&mut self) -> io::Result<()> {
         self.rename(with_suffix(&self.path, ".oldbin"))
     }
 
-    /// Renames the file back when the new binary has ended.
+    /// Renames the file back after the new binary has exited.
     pub(crate) fn rename_back(&mut self) -> io::Result<()> {
         let name = self.path.as_os_str().as_encoded_bytes();
         let Some(stem) = name.strip_suffix(b".oldbin") else { return Ok(()) };
@@ -63,7 +63,7 @@ impl Drop for PidFile {
     }
 }
 
-/// Process that a pid file names. The error reads as nginx's message after `[error] `.
+/// Returns the process in a pid file. The error is the text that nginx prints after `[error] `.
 pub(crate) fn read(path: &Path) -> Result<Pid, String> {
     let text = fs::read_to_string(path)
         .map_err(|error| format!("open() \"{}\" failed ({})", path.display(), reason(&error)))?;
@@ -76,7 +76,7 @@ pub(crate) fn read(path: &Path) -> Result<Pid, String> {
         .ok_or_else(|| format!("invalid PID number \"{number}\" in \"{}\"", path.display()))
 }
 
-/// An I/O error as nginx words it: number, then the system's text.
+/// Formats an I/O error in the wording of nginx: number, then the text of the system.
 pub(crate) fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     match error.raw_os_error() {

@@ -1,4 +1,4 @@
-//! Worker processes, as the supervisor sees one: a child and the channel to it.
+//! Worker processes from the view of the supervisor: a child process and the channel to it.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -17,36 +17,37 @@ use crate::inbox;
 use crate::ticket_keys::TicketKeys;
 use crate::worker;
 
-/// What the allocator of a worker is told: threads take over no memory of threads that have ended (`apart`), else what one configuration
-/// has left would be scattered over that of the next, and none of it would ever go back to the system.
+/// Options of the allocator of a worker: threads do not reclaim memory of finished threads (`apart`). Otherwise
+/// remaining allocations of one configuration would be scattered among those of the next, and the memory would never be
+/// returned to the system.
 const ALLOCATOR: [(&str, &str); 2] =
     [("MIMALLOC_MAX_SEGMENT_RECLAIM", "0"), ("MIMALLOC_ABANDONED_PAGE_PURGE", "1")];
 
-/// A child and the channel to it.
+/// Child process and the channel to it.
 #[derive(Debug)]
 pub(crate) struct WorkerProcess {
     child: Child,
-    /// `None` once the worker closed its end.
+    /// `None` once the worker has closed its endpoint.
     pub(crate) channel: Option<Channel>,
     /// ```text
-    /// Starting --Ready--> Serving --told to go--> Leaving --exit--> gone
+    /// Starting --Ready--> Serving --request to quit--> Leaving --exit--> gone
     /// ```
-    /// A process may end in any state.
+    /// A process may exit in any state.
     pub(crate) state: Standing,
     pub(crate) since: Instant,
-    /// Number, which connection IDs of QUIC hold, and rank ([`QuicProcess`]).
+    /// Number, which is part of the connection IDs of QUIC, and rank ([`QuicProcess`]).
     name: (u8, u64),
-    /// Listeners for QUIC of the configuration that it runs, by [`myriad_serve::listener_id`].
+    /// Listeners for QUIC of its configuration, by [`myriad_serve::listener_id`].
     pub(crate) quic: Vec<u64>,
-    /// Way into its inbox, once it has listeners for QUIC.
+    /// Sending endpoint of its inbox, once it has listeners for QUIC.
     way_in: Option<OwnedFd>,
-    /// The inbox itself, until the process has it.
+    /// Receiving endpoint of the inbox, until it has been sent to the process.
     inbox: Option<OwnedFd>,
 }
 
 impl WorkerProcess {
-    /// Starts this same binary as a worker under that name and hands it a configuration, and the others that serve QUIC. `respawned` workers
-    /// ended by themselves before it, which the API shows.
+    /// Starts this binary as a worker named `name` and sends it a configuration and the other processes that serve
+    /// QUIC. `respawned` is the number of earlier workers that exited unexpectedly, which the API reports.
     pub(crate) fn start(
         generation: &Generation,
         keys: &TicketKeys,
@@ -76,7 +77,7 @@ impl WorkerProcess {
             inbox: None,
         };
         if let Err(error) = process.begin(generation, keys, others) {
-            // Nobody knows of it yet, so nobody else would wait for its end.
+            // The process is not registered yet, so its exit must be awaited here.
             let _ = process.child.kill();
             process.child.wait()?;
             return Err(error);
@@ -84,7 +85,7 @@ impl WorkerProcess {
         Ok(process)
     }
 
-    /// Tells a process that has just started what it needs to serve.
+    /// Sends a new process the messages that it needs to serve.
     fn begin(
         &mut self,
         generation: &Generation,
@@ -92,7 +93,7 @@ impl WorkerProcess {
         others: &[(QuicProcess, BorrowedFd<'_>)],
     ) -> io::Result<()> {
         self.tell(Kind::Confine, &generation.confinement().encode(), &[])?;
-        // Before the configuration: whether it may read the sockets of QUIC follows from who else there is.
+        // Before the configuration: the other processes determine whether it may read the sockets of QUIC.
         self.make_inbox()?;
         self.tell_of(others)?;
         self.inbox_is_told();
@@ -111,12 +112,13 @@ impl WorkerProcess {
         self.tell(Kind::Configure, &generation.handover(self.name.0, keys).encode(), &descriptors)
     }
 
-    /// Number that its connection IDs hold.
+    /// Returns the number that is part of its connection IDs.
     pub(crate) fn number(&self) -> u8 {
         self.name.0
     }
 
-    /// What others are to know of it, with the way into its inbox; none where it serves no QUIC.
+    /// Returns the data of this process for the others, with the sending endpoint of its inbox; `None` if it serves no
+    /// QUIC.
     pub(crate) fn reachable(&self) -> Option<(QuicProcess, BorrowedFd<'_>)> {
         Some((self.quic_process(), self.way_in.as_ref()?.as_fd()))
     }
@@ -126,7 +128,7 @@ impl WorkerProcess {
         QuicProcess { number, rank, standing: self.state, listeners: self.quic.clone() }
     }
 
-    /// Makes the inbox of a process that serves QUIC and has none.
+    /// Creates the inbox of a process that serves QUIC and has none.
     pub(crate) fn make_inbox(&mut self) -> io::Result<()> {
         if self.way_in.is_none() && !self.quic.is_empty() {
             let (way_in, inbox) = inbox::make()?;
@@ -136,12 +138,12 @@ impl WorkerProcess {
         Ok(())
     }
 
-    /// Forgets the inbox, which the process has got.
+    /// Closes the receiving endpoint of the inbox, which the process has received.
     pub(crate) fn inbox_is_told(&mut self) {
         self.inbox = None;
     }
 
-    /// Tells it which others serve QUIC at the same sockets, and how it stands itself.
+    /// Sends the process its own state and the other processes that serve QUIC on the same sockets.
     pub(crate) fn tell_of(&self, others: &[(QuicProcess, BorrowedFd<'_>)]) -> io::Result<()> {
         if self.way_in.is_none() {
             return Ok(());
@@ -158,34 +160,34 @@ impl WorkerProcess {
         channel.send(kind, payload, descriptors)
     }
 
-    /// Tells it to finish what is under way and end.
+    /// Requests the process to complete the requests in progress and exit.
     pub(crate) fn quit(&mut self) {
         self.state = Standing::Leaving;
         if self.tell(Kind::Quit, b"", &[]).is_err() {
-            // Closing the channel says the same.
+            // Closing the channel has the same effect.
             self.channel = None;
         }
     }
 
-    /// Sends TERM: it writes what must be kept and ends.
+    /// Sends TERM: the process writes the data that must persist and exits.
     pub(crate) fn terminate(&mut self) {
         self.state = Standing::Leaving;
         let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
     }
 
-    /// Kills it.
+    /// Kills the process.
     pub(crate) fn kill(&mut self) {
         let _ = self.child.kill();
     }
 
-    /// Exit status, if it has ended.
+    /// Returns the exit status if the process has exited.
     pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().ok().flatten()
     }
 }
 
-/// Environment as nginx documents `env`: all variables are removed but `TZ`, `RUST_BACKTRACE` and those that the directive
-/// names.
+/// Sets the environment as nginx documents `env`: all variables are removed except `TZ`, `RUST_BACKTRACE` and those
+/// that the directive names.
 fn set_environment(command: &mut Command, main: &MainConf) {
     command.env_clear();
     let kept = ["TZ", "RUST_BACKTRACE"].map(str::to_owned);
@@ -204,7 +206,7 @@ fn set_environment(command: &mut Command, main: &MainConf) {
     }
 }
 
-/// nginx's words for how a process ended.
+/// Describes the exit of a process in the wording of nginx.
 pub(crate) fn describe(status: ExitStatus) -> String {
     match (status.signal(), status.code()) {
         (Some(signal), _) if status.core_dumped() => format!("exited on signal {signal} (core dumped)"),

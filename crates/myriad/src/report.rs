@@ -1,18 +1,18 @@
-//! Messages for people: to the error log, and to standard error while nobody reads the log yet.
+//! Messages for people: written to the error log, and to standard error until the log is in use.
 
 use myriad_conf::{Diagnostic, Parsed, Severity};
 use myriad_log::{ErrorLog, Level, escaped};
 
-/// Message with its own level: a warning beside an error stays a warning.
+/// Message with its level, so that a warning next to an error remains a warning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
     pub(crate) level: Level,
-    /// Sentence, sometimes with lines below it that show the place.
+    /// Sentence, optionally followed by lines that show the position.
     pub(crate) text: String,
 }
 
 impl Finding {
-    /// Findings of diagnostics: rendered without their label, since the level says the same.
+    /// Converts diagnostics to findings. They are rendered without their label, since the level provides it.
     pub(crate) fn of<'d>(
         parsed: &Parsed,
         diagnostics: impl IntoIterator<Item = &'d Diagnostic>,
@@ -29,20 +29,20 @@ impl Finding {
         diagnostics.into_iter().map(finding).collect()
     }
 
-    /// Writes it to standard error only.
+    /// Writes the finding to standard error only.
     pub(crate) fn say(&self) {
         say(self.level, &self.text);
     }
 }
 
-/// A sentence alone is an error that keeps the server from running.
+/// Converts a sentence to an error that prevents the server from starting.
 impl From<String> for Finding {
     fn from(text: String) -> Self {
         Self { level: Level::Emerg, text }
     }
 }
 
-/// Writes a message, each of its lines as one of the log; with `aloud` also to standard error, as nginx words it.
+/// Writes each line of a message as a line of the log; with `aloud` also to standard error, in the wording of nginx.
 pub(crate) fn report(log: &ErrorLog, level: Level, message: &str, aloud: bool) {
     for line in message.lines() {
         log.write(level, None, format_args!("{line}"));
@@ -52,7 +52,7 @@ pub(crate) fn report(log: &ErrorLog, level: Level, message: &str, aloud: bool) {
     }
 }
 
-/// Writes to standard error only. Lines stay lines; control characters in them are escaped.
+/// Writes to standard error only. Line breaks are retained; other control characters are escaped.
 pub(crate) fn say(level: Level, message: &str) {
     let lines: Vec<_> = message.lines().map(escaped).collect();
     eprintln!("myriad: [{}] {}", level.name(), lines.join("\n"));

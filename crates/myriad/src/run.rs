@@ -1,4 +1,4 @@
-//! Runs what the command line asks for.
+//! Executes the command line.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -26,7 +26,7 @@ use crate::supervisor::Supervisor;
 use crate::wordpress::{Preset, Purpose, SelfSigned};
 use crate::{accounts, certificates, folders, listeners, origins, version, wordpress};
 
-/// Runs the arguments (without the program's name); exit status as of nginx: 0 or 1.
+/// Executes the arguments (without the program name). The exit status is that of nginx: 0 or 1.
 pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     let options = match cli::parse(arguments) {
         Ok(options) => options,
@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     }
 }
 
-/// Origin of the configuration; `None` if it was only to be printed.
+/// Returns the origin of the configuration; `None` if the command line only prints it.
 fn origin(options: &Options) -> Result<Option<Origin>, String> {
     let Some(asked) = &options.wordpress else {
         let directives = options.directives.clone().unwrap_or_default();
@@ -107,13 +107,13 @@ fn origin(options: &Options) -> Result<Option<Origin>, String> {
     Ok(Some(Origin { paths, directives: Vec::new(), preset: Some(preset) }))
 }
 
-/// Prints a configuration; an error is told, as standard output may be a full disk or a closed pipe.
+/// Prints a configuration. Errors are reported, as standard output may be a full disk or a closed pipe.
 fn print(text: &[u8]) -> Result<Option<Origin>, String> {
     io::stdout().write_all(text).map_err(|error| format!("wordpress: --print: {error}"))?;
     Ok(None)
 }
 
-/// Log until the configuration names another: that of `-e`, created at once as in nginx.
+/// Returns the log until the configuration names another: that of `-e`, created at once as in nginx.
 fn early_log(paths: &Paths, was_asked_for: bool) -> ErrorLog {
     let Some(path) = &paths.error_log else { return ErrorLog::new(Vec::new()) };
     match logs::open(path) {
@@ -151,7 +151,7 @@ fn test(origin: &Origin, options: &Options) -> ExitCode {
     let path = origin.paths.configuration.display();
     // With `--explain` only the explanation is printed.
     let quiet = options.quiet || options.explain.is_some();
-    // Nor is it tried whether the server could start now.
+    // It does not test either whether the server could start now.
     let tries = options.explain.is_none();
     let failed = || {
         eprintln!("myriad: configuration file {path} test failed");
@@ -164,7 +164,7 @@ fn test(origin: &Origin, options: &Options) -> ExitCode {
             return failed();
         }
     };
-    // All problems at once, so that one run of `-t` shows everything that is to be mended.
+    // All problems are printed, so that one run of `-t` reports everything to correct.
     tell(&log, &faults);
     tell(&log, &configuration.warnings());
     if tries {
@@ -191,7 +191,8 @@ fn test(origin: &Origin, options: &Options) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The configuration, with what would keep it from starting here as far as `-t` can try it; or its errors.
+/// Returns the configuration with the faults that would prevent it from starting on this machine, as far as `-t` can
+/// test them; or its errors.
 fn tested(origin: &Origin, quiet: bool, tries: bool) -> Result<(Configuration, Vec<Finding>), Vec<Finding>> {
     let examined = origin.examine();
     let unknown_user = unknown_user(examined.model());
@@ -206,13 +207,13 @@ fn tested(origin: &Origin, quiet: bool, tries: bool) -> Result<(Configuration, V
     Ok((configuration, faults))
 }
 
-/// Error of the directive `user`, looked up even in a configuration that has other errors.
+/// Returns the error of the directive `user`, which is looked up even if the configuration has other errors.
 fn unknown_user(model: &Model) -> Option<Finding> {
     model.main.user.as_ref().and_then(|_| generation::account(model).err()).map(Finding::from)
 }
 
-/// Tries what `nginx -t` tries: log files open, the user exists, addresses are free or held by the running server of this
-/// configuration.
+/// Performs the tests of `nginx -t`: log files can be opened, the user exists, addresses are free or bound by the
+/// running server of this configuration.
 fn open_what_it_names(origin: &Origin, configuration: &Configuration, tries: bool) -> Vec<Finding> {
     let model = &configuration.model;
     let opened = Logs::open(model, &origin.paths).map(drop);
@@ -230,17 +231,18 @@ fn open_what_it_names(origin: &Origin, configuration: &Configuration, tries: boo
     findings
 }
 
-/// Error of a pid file whose folder does not exist. The file itself is not made on trial: it would be read as that of a server.
+/// Returns the error of a pid file whose folder does not exist. The test does not create the file, as other programs
+/// would read it as that of a running server.
 fn no_folder(path: &Path, paths: &Paths) -> Option<Finding> {
     let error = path.parent().and_then(|folder| std::fs::metadata(folder).err())?;
     let advice = paths.advice(path, &error);
     Some(format!("open() \"{}\" failed ({}){advice}", path.display(), reason(&error)).into())
 }
 
-/// Warnings of origins on this machine that do not answer, or not to the workers.
+/// Returns warnings on local origins that do not accept connections, or not from the workers.
 fn unreachable(origin: &Origin, configuration: &Configuration) -> Vec<Finding> {
     let account = generation::account(&configuration.model).ok().flatten();
-    // A preset has warned of missing sockets already, by the option that names them.
+    // A preset has already warned of missing sockets, with the option that names them.
     let tells_missing = origin.preset.is_none();
     let warnings = origins::warnings(&configuration.model, account.as_ref(), tells_missing);
     Finding::of(&configuration.parsed, &warnings)
@@ -272,7 +274,7 @@ fn send(origin: &Origin, request: Request) -> ExitCode {
     said(sent)
 }
 
-/// The preset that runs, where the command line names no configuration that does.
+/// Returns the running preset, unless the command line selects a configuration.
 fn running_preset(options: &Options) -> Result<Option<Holder>, String> {
     match Named::of(options) {
         Named::Preset(prefix) => held(&prefix),
@@ -290,7 +292,7 @@ fn said(done: Result<(), String>) -> ExitCode {
     }
 }
 
-/// Claims the folder of a `myriad wordpress`; in an upgrade the old supervisor hands over its lock.
+/// Locks the folder of a `myriad wordpress`; in an upgrade the old supervisor passes its lock.
 fn claim(origin: &Origin, birth: &mut Birth) -> Result<Option<Instance>, String> {
     if origin.preset.is_none() {
         return Ok(None);
@@ -301,7 +303,8 @@ fn claim(origin: &Origin, birth: &mut Birth) -> Result<Option<Instance>, String>
     Instance::claim(&origin.paths.prefix).map(Some)
 }
 
-/// Renames folders of zones that belong to the user of an earlier server, started with another `--user`: they are made anew.
+/// Renames folders of zones that belong to the user of an earlier server with another `--user`, so that they are
+/// recreated.
 fn begin_caches_anew(origin: &Origin, configuration: &Configuration) {
     let Ok(Some(account)) = generation::account(&configuration.model) else { return };
     for zone in configuration.model.http.iter().flat_map(|http| &http.cache_zones) {
@@ -319,7 +322,7 @@ fn begin_caches_anew(origin: &Origin, configuration: &Configuration) {
 }
 
 fn start(origin: &Origin, error_log_was_asked_for: bool) -> ExitCode {
-    // What is read of the configuration is given back to the system: the supervisor goes on with little of it.
+    // Memory used to read the configuration is returned to the system: the supervisor needs little of it afterwards.
     match apart(|| begun(origin, error_log_was_asked_for)) {
         Ok(supervisor) => {
             give_back_soon();
@@ -329,7 +332,7 @@ fn start(origin: &Origin, error_log_was_asked_for: bool) -> ExitCode {
     }
 }
 
-/// The supervisor with its first worker; or the status with which this process ends.
+/// Returns the supervisor with its first worker, or the exit status of this process.
 fn begun(origin: &Origin, error_log_was_asked_for: bool) -> Result<Supervisor, ExitCode> {
     let log = early_log(&origin.paths, error_log_was_asked_for);
     let mut birth = match Birth::of_this_process() {

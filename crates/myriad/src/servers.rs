@@ -1,7 +1,8 @@
-//! Servers of Myriad that run on this machine, found by the command lines of their processes.
+//! Running servers of Myriad on this machine, found by the command lines of their processes.
 //!
-//! A command line is a claim: a process of the caller's user counts only if the lock of its prefix, or the pid file of its configuration,
-//! names it. Of other users' processes nothing but the command line is read: it could name a file that holds up its reader.
+//! A command line is not trusted: a process of the user counts only if the lock of its prefix, or the pid file of its
+//! configuration, contains its number. Of processes of other users only the command line is read, because it could name
+//! a file that blocks the reader.
 
 use std::ffi::OsString;
 use std::fs;
@@ -15,7 +16,7 @@ use crate::instance::holder;
 use crate::paths::Paths;
 use crate::{accounts, pidfile, wordpress};
 
-/// Server that a command line names; where it names none, the one that runs.
+/// Server that a command line selects; if it names none, the running server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Named {
     Configuration(Paths),
@@ -23,19 +24,19 @@ pub(crate) enum Named {
     Preset(PathBuf),
 }
 
-/// Server that runs.
+/// Running server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Server {
     pid: u32,
     /// Owner of the process.
     owner: u32,
-    /// Prefix or configuration.
+    /// Prefix or configuration file of the server.
     pub(crate) named: Named,
-    /// Option that names it on a command line.
+    /// Option that selects the server on a command line.
     option: String,
 }
 
-/// Returns the servers that run, in the order of their process numbers. Those of other users are included where `/proc` shows them.
+/// Returns the running servers, ordered by process number. Those of other users are included if `/proc` shows them.
 pub(crate) fn running() -> Vec<Server> {
     let own = fs::read("/proc/self/comm").unwrap_or_default();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -49,8 +50,8 @@ pub(crate) fn running() -> Vec<Server> {
     servers
 }
 
-/// Returns the server of the caller's user, if exactly one runs. Root is not led to a server of another user, whose control socket
-/// could answer anything.
+/// Returns the server of the current user, if exactly one runs. For root, a server of another user does not count,
+/// because its control socket could return any response.
 pub(crate) fn only_own() -> Option<Named> {
     let uid = rustix::process::geteuid().as_raw();
     let mut own = running().into_iter().filter(|server| server.owner == uid);
@@ -58,7 +59,7 @@ pub(crate) fn only_own() -> Option<Named> {
     own.next().is_none().then_some(only.named)
 }
 
-/// Returns a list of the servers that run, to be appended to an error: each with the option that names it.
+/// Returns a list of the running servers for appending to an error, each with the option that selects it.
 pub(crate) fn hint() -> String {
     let servers = running();
     if servers.is_empty() {
@@ -80,9 +81,9 @@ fn server_of(pid: u32) -> Option<Server> {
     let bytes = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
     let words = bytes.split(|byte| *byte == 0).map(|word| OsString::from_vec(word.to_vec()));
     let mut arguments: Vec<OsString> = words.collect();
-    // A zero follows the last argument.
+    // A NUL byte terminates the last argument.
     arguments.pop();
-    // The title of a worker is no command line.
+    // The title of a worker is not a command line.
     if arguments.first()?.to_string_lossy().contains(": ") {
         return None;
     }
@@ -97,14 +98,14 @@ fn server_of(pid: u32) -> Option<Server> {
 #[derive(Debug, PartialEq, Eq)]
 struct Claim {
     named: Named,
-    /// Option that names it.
+    /// Option that selects the server.
     option: String,
     /// Value of `-g`.
     directives: Vec<u8>,
 }
 
 impl Claim {
-    /// Returns whether the lock or the pid file names a process.
+    /// Returns whether the lock or the pid file contains the process number.
     fn names(&self, pid: u32) -> bool {
         let is_it = |of_file: rustix::process::Pid| of_file.as_raw_nonzero().get().cast_unsigned() == pid;
         match &self.named {
@@ -119,7 +120,7 @@ impl Claim {
     }
 }
 
-/// Returns the server that a command line in a folder names; `None` for a command that is no server.
+/// Returns the server that a command line in a folder names; `None` if the command is not a server.
 fn claim_of(arguments: Vec<OsString>, folder: &Path, owner: u32) -> Option<Claim> {
     let first = arguments.first().and_then(|first| first.to_str()).unwrap_or_default();
     let is_preset = wordpress::Kind::named(first).is_some();

@@ -17,7 +17,7 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// Takes over these signals for the whole process and the rest of its life.
+    /// Handles these signals for the rest of the process lifetime.
     pub(crate) fn watch(signals: &[Signal]) -> io::Result<Self> {
         let (wake, waker) = UnixStream::pair()?;
         wake.set_nonblocking(true)?;
@@ -32,7 +32,7 @@ impl Signals {
         Ok(Self { wake, flags })
     }
 
-    /// Signals raised since the last call, each once, in the order of [`Signals::watch`].
+    /// Returns the signals raised since the last call, each once, in the order of [`Signals::watch`].
     pub(crate) fn take(&self) -> Vec<Signal> {
         let mut bin = [0; 64];
         while matches!((&self.wake).read(&mut bin), Ok(read) if read > 0) {}
@@ -42,13 +42,13 @@ impl Signals {
 }
 
 impl AsFd for Signals {
-    /// Descriptor that is readable when a signal was raised.
+    /// Returns a descriptor that is readable after a signal was raised.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.wake.as_fd()
     }
 }
 
-/// Name of a signal for log lines.
+/// Returns the name of a signal for log lines.
 pub(crate) fn name(signal: Signal) -> &'static str {
     match signal {
         Signal::HUP => "SIGHUP",

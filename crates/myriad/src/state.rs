@@ -1,7 +1,9 @@
-//! State that the worker keeps over restarts, in files that the supervisor writes and the user who started the server owns.
+//! State that the worker retains across restarts, in files that the supervisor writes and the user who started the
+//! server owns.
 //!
-//! The worker gets certificates from authorities. It may have no right to write anywhere, and other programs of its user could
-//! read what it wrote. So it hands the files to the supervisor, which takes only those that the configuration names.
+//! The worker obtains certificates from authorities. It may have no right to write anywhere, and other programs of its
+//! user could read its files. It therefore sends the files to the supervisor, which accepts only those that the
+//! configuration names.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -10,17 +12,17 @@ use std::path::{Path, PathBuf};
 
 use myriad_conf::Model;
 
-/// Files of state that the configuration names; `prefix` completes relative names.
+/// Returns the files of state that the configuration names; `prefix` completes relative names.
 pub(crate) fn names(model: &Model, prefix: &Path) -> Vec<PathBuf> {
     myriad_tls::acme_state(model, prefix)
 }
 
-/// Reads those of these files that exist: path and bytes.
+/// Reads those of these files that exist; returns path and bytes.
 pub(crate) fn read(files: &[PathBuf]) -> Vec<(PathBuf, Vec<u8>)> {
     files.iter().filter_map(|path| fs::read(path).ok().map(|bytes| (path.clone(), bytes))).collect()
 }
 
-/// Replaces a file in one step: after a crash it is the old one or the new one.
+/// Replaces a file atomically: after a crash it is the old or the new file.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     if !folder.is_dir() {
@@ -32,7 +34,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut aside = path.as_os_str().to_owned();
     aside.push(".new");
     let aside = PathBuf::from(aside);
-    // Removed first: it may be left from a crash, or a link that another user made, which must not be followed.
+    // Removed first: it may be left from a crash, or be a link of another user, which must not be followed.
     if let Err(error) = fs::remove_file(&aside)
         && error.kind() != io::ErrorKind::NotFound
     {
@@ -55,7 +57,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("myriad-state-{}", std::process::id()));
         let path = folder.join("deep/state/account.key");
         write(&path, b"one").expect("written");
-        // A crash in the middle of the next write, and a link of another user in its place.
+        // Left by a crash in the next write, and replaced by a link of another user.
         let aside = folder.join("deep/state/account.key.new");
         std::os::unix::fs::symlink("/nowhere/else", &aside).expect("link");
         write(&path, b"two").expect("written");

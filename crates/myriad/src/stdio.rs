@@ -1,17 +1,19 @@
-//! Standard descriptors: how a re-executed process receives its channel, and how a daemon leaves the terminal.
+//! Standard descriptors: a re-executed process receives its channel by them, and a daemon detaches them from the
+//! terminal.
 
 use std::fs::OpenOptions;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
-/// Takes the descriptor of standard input and puts `/dev/null` in its place.
+/// Returns the descriptor of standard input and replaces it with `/dev/null`.
 pub(crate) fn take_stdin() -> io::Result<OwnedFd> {
     let taken = io::stdin().as_fd().try_clone_to_owned()?;
     rustix::stdio::dup2_stdin(null()?)?;
     Ok(taken)
 }
 
-/// Leaves the terminal: standard input and output become `/dev/null`, standard error becomes `log` if there is one.
+/// Detaches from the terminal: standard input and output become `/dev/null`, standard error becomes `log` if it is
+/// given.
 pub(crate) fn leave_terminal(log: Option<&OwnedFd>) -> io::Result<()> {
     rustix::stdio::dup2_stdin(null()?)?;
     rustix::stdio::dup2_stdout(null()?)?;

@@ -1,9 +1,9 @@
-//! The supervisor: owns sockets, logs, pid file and privileges; keeps a worker process running; parses no network input.
+//! The supervisor owns sockets, logs, pid file and privileges. It runs a worker process and parses no network input.
 //!
 //! ```text
-//! starting --worker ready--> running --TERM, INT--> stopping --workers gone--> end
-//!     |                        |  ^      QUIT-----> quitting --workers gone--> end
-//!     +--worker failed--> end  +--+ HUP reload, USR1 reopen, USR2 upgrade, WINCH workers only, crash respawn
+//! starting --worker ready--> running --TERM, INT--> stopping --workers gone--> exit
+//!     |                        |  ^      QUIT-----> quitting --workers gone--> exit
+//!     +--worker failed-> exit  +--+ HUP reload, USR1 reopen, USR2 upgrade, WINCH workers only, crash respawn
 //! ```
 
 mod announcement;
@@ -42,8 +42,8 @@ use pending::Reload;
 use succession::Succession;
 use workers::Workers;
 
-/// Time that a worker has to end after TERM. It ends at once unless it has catalogues of many files to write; nginx's master
-/// grants one second.
+/// Maximum time for a worker to exit after TERM. It exits at once unless it must write catalogues of many files. The
+/// master process of nginx grants one second.
 const STOP_LIMIT: Duration = Duration::from_secs(5);
 
 const WATCHED: [Signal; 8] = [
@@ -57,22 +57,22 @@ const WATCHED: [Signal; 8] = [
     Signal::CHILD,
 ];
 
-/// Kind of the end that was asked for.
+/// Kind of the requested shutdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
     Graceful,
-    /// Workers that are still there at this time are killed.
+    /// Workers that still run at this time are killed.
     Fast(Instant),
 }
 
 /// Sender of a message.
 enum Speaker {
     Worker(u32),
-    /// The supervisor before this one, or the one after it.
+    /// Supervisor before or after this one.
     Supervisor(Age),
 }
 
-/// A running server: its configuration, its workers and what others know of it.
+/// Running server: its configuration, its workers and its announcements to other processes.
 #[derive(Debug)]
 pub(crate) struct Supervisor {
     signals: Signals,
@@ -82,7 +82,7 @@ pub(crate) struct Supervisor {
     announced: Announcement,
     succession: Succession,
     kin: Kin,
-    /// Keys of tickets for the next worker process.
+    /// Keys of session tickets for the next worker process.
     ticket_keys: TicketKeys,
     init: InitSystem,
     ending: Option<Ending>,
@@ -90,7 +90,10 @@ pub(crate) struct Supervisor {
 }
 
 impl Supervisor {
-    /// Opens what the configuration asks for and starts the first worker. Errors are messages for the log.
+    /// Opens the resources of the configuration and starts the first worker.
+    ///
+    /// # Errors
+    /// Returns messages for the log.
     pub(crate) fn start(
         origin: &Origin,
         configuration: &Configuration,
@@ -132,7 +135,7 @@ impl Supervisor {
         Ok(supervisor)
     }
 
-    /// Warns of sockets that were handed over and have no `listen`, which are closed, and of an init system that hears nothing.
+    /// Warns of inherited sockets without a `listen`, which are closed, and of an init system that cannot be notified.
     fn warn_of_strangers(&self, inherited: &Listeners, untold: Option<String>) {
         let strangers = inherited.without(&self.current.listeners);
         let closed = strangers.map(|name| {
@@ -143,7 +146,7 @@ impl Supervisor {
         }
     }
 
-    /// Runs until told to end.
+    /// Runs until a signal requests the shutdown.
     pub(crate) fn run(mut self) -> ExitCode {
         while self.ending.is_none() || !self.workers.is_empty() {
             let spoken = match self.wait() {
@@ -175,12 +178,12 @@ impl Supervisor {
         if self.failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
     }
 
-    /// Writes to the log, and to standard error until the first worker accepts.
+    /// Writes to the log, and to standard error until the first worker accepts connections.
     fn log(&self, level: Level, message: &str) {
         report(&self.current.log, level, message, !self.announced.is_made());
     }
 
-    /// Waits for a signal, a message, the end of a child or the next deadline; returns who sent something.
+    /// Waits for a signal, a message, the exit of a child or the next deadline; returns the senders of messages.
     fn wait(&self) -> io::Result<Vec<Speaker>> {
         let mut polled = vec![PollFd::new(&self.signals, PollFlags::IN)];
         let mut speakers = Vec::new();
@@ -241,7 +244,7 @@ impl Supervisor {
             return;
         }
         self.ending = Some(Ending::Graceful);
-        // A new binary that serves has said so before anybody could see it: workers hear of their successors before they leave.
+        // A new binary announces its processes before it serves: workers receive their successors before they stop.
         self.kin.catch_up();
         self.workers.tell(&mut self.kin);
         match self.succession.heir() {
@@ -258,7 +261,7 @@ impl Supervisor {
         self.workers.tell(&mut self.kin);
     }
 
-    /// WINCH, as in nginx: workers end gracefully, this process stays and keeps its sockets.
+    /// Handles WINCH as nginx does: workers shut down gracefully, this process continues and retains its sockets.
     fn close_workers(&mut self) {
         self.workers.accepting = false;
         self.workers.respawn.due = None;
@@ -274,7 +277,8 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Writes into the lock of the folder of a `myriad wordpress` which process this is, and what it does; an heir writes for itself.
+    /// Writes the number and the state of this process to the lock of the folder of a `myriad wordpress`. A new
+    /// supervisor writes its own.
     fn tell_instance(&self) {
         if self.succession.has_heir() {
             return;
@@ -343,7 +347,8 @@ impl Supervisor {
         }
     }
 
-    /// USR2, as in nginx: starts the new binary beside this one, which keeps serving until it is told to end.
+    /// Handles USR2 as nginx does: starts the new binary next to this one, which continues to serve until it receives a
+    /// signal to stop.
     fn upgrade(&mut self) {
         if self.succession.has_heir() || self.ending.is_some() {
             return;
@@ -366,7 +371,7 @@ impl Supervisor {
     }
 }
 
-/// Listeners of the sockets that the init system holds for this server.
+/// Creates listeners from the sockets that the init system passes to this server.
 fn activated() -> Result<Listeners, Vec<Finding>> {
     let sockets = activation::sockets().map_err(|error| vec![error.into()])?;
     Ok(Listeners::inherit(sockets.into_iter(), Zeroizing::default()))

@@ -2,22 +2,23 @@
 
 use std::io::IsTerminal;
 
-/// Columns where nothing says how many there are.
+/// Number of columns if it is unknown.
 const USUAL: usize = 80;
 
-/// Columns of the terminal on standard output, else `COLUMNS`, else 80; 40 to 400.
+/// Returns the number of columns of the terminal on standard output, else `COLUMNS`, else 80; limited to 40 to 400.
 pub(crate) fn width() -> usize {
     let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok().map(|size| usize::from(size.ws_col));
     let said = || std::env::var("COLUMNS").ok()?.parse().ok();
     size.filter(|columns| *columns > 0).or_else(said).unwrap_or(USUAL).clamp(40, 400)
 }
 
-/// Whether a person sits at both ends: keys come in and a screen is there.
+/// Returns whether a person uses the command: standard input and output are a terminal.
 pub(crate) fn is_interactive() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }
 
-/// Whether colors may be used: standard output is a terminal that has them, and `NO_COLOR` (no-color.org) does not forbid it.
+/// Returns whether colors may be used: standard output is a terminal that supports them, and `NO_COLOR` (no-color.org)
+/// is not set.
 pub(crate) fn has_colors() -> bool {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     std::io::stdout().is_terminal()
@@ -25,7 +26,8 @@ pub(crate) fn has_colors() -> bool {
         && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// Whether the locale shows more than ASCII (`LC_ALL`, else `LC_CTYPE`, else `LANG`), as a file that somebody pipes it into does.
+/// Returns whether the locale is UTF-8 (`LC_ALL`, else `LC_CTYPE`, else `LANG`). The result also applies to output in a
+/// pipe.
 pub(crate) fn has_unicode() -> bool {
     let said = ["LC_ALL", "LC_CTYPE", "LANG"]
         .iter()

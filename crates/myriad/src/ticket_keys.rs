@@ -1,23 +1,25 @@
-//! Keys of TLS tickets, kept by the supervisor so that a visitor's session can be resumed at the next worker process.
+//! Keys of TLS session tickets, retained by the supervisor so that the next worker process can resume sessions of
+//! clients.
 //!
-//! The worker makes and rotates them. Here only the last record of each lifetime is held, so no key outlives its rotation.
+//! The worker creates and rotates them. Only the last record of each lifetime is stored here, so no key outlives its
+//! rotation.
 
 use std::collections::HashMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use zeroize::Zeroizing;
 
-/// Most lifetimes that are kept. There is one for each value of `ssl_session_timeout`, as a rule one in all.
+/// Maximum number of lifetimes. Each value of `ssl_session_timeout` is a lifetime; usually a single value exists.
 const MOST: usize = 64;
-/// Most bytes of a record: two keys take about a hundred.
+/// Maximum length of a record, in bytes; two keys take about a hundred.
 const LARGEST: usize = 256;
 
-/// Records of keys by the lifetime of their tickets, seconds.
+/// Records of keys by the lifetime of their tickets, in seconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TicketKeys(HashMap<u32, Zeroizing<Vec<u8>>>);
 
 impl TicketKeys {
-    /// Keys of these records; a record out of bounds is left out.
+    /// Creates the keys from these records; a record that exceeds the bounds is skipped.
     pub(crate) fn of(records: impl IntoIterator<Item = (u32, Zeroizing<Vec<u8>>)>) -> Self {
         let mut keys = Self::default();
         for (lifetime_s, record) in records {
@@ -26,7 +28,10 @@ impl TicketKeys {
         keys
     }
 
-    /// Takes a record in place of the one before; an empty one only removes that. An error if it is out of bounds.
+    /// Replaces the record of a lifetime; an empty record only removes it.
+    ///
+    /// # Errors
+    /// Returns an error if the record exceeds the bounds.
     pub(crate) fn take(&mut self, lifetime_s: u32, record: Zeroizing<Vec<u8>>) -> Result<(), &'static str> {
         if record.is_empty() {
             self.0.remove(&lifetime_s);
@@ -40,14 +45,14 @@ impl TicketKeys {
         Ok(())
     }
 
-    /// Keys that may still open a ticket, to be handed on.
+    /// Returns the keys that may still decrypt a ticket, for the next process.
     pub(crate) fn valid(&mut self) -> &Self {
         self.forget_old(now_s());
         self
     }
 
-    /// Removes records whose last ticket has expired. A record begins with the time at which its newer key was made; the key
-    /// makes tickets for one lifetime, and they live for another.
+    /// Removes records whose last ticket has expired. A record starts with the creation time of its newer key. The key
+    /// issues tickets for one lifetime, and they are valid for another.
     fn forget_old(&mut self, now_s: u64) {
         self.0.retain(|lifetime_s, record| {
             let made_s = record.first_chunk().map(|made| u64::from_be_bytes(*made));
@@ -55,12 +60,12 @@ impl TicketKeys {
         });
     }
 
-    /// All records.
+    /// Returns all records.
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (u32, &[u8])> {
         self.0.iter().map(|(lifetime_s, record)| (*lifetime_s, record.as_slice()))
     }
 
-    /// All records, taken out.
+    /// Returns all records by value.
     pub(crate) fn into_map(self) -> HashMap<u32, Zeroizing<Vec<u8>>> {
         self.0
     }
@@ -85,7 +90,7 @@ mod tests {
         assert_eq!(keys.iter().len(), 1);
         keys.forget_old(now_s() + 610);
         assert_eq!(keys.iter().len(), 0);
-        // Reloads that change the lifetime again and again do not use up the bound.
+        // Reloads that change the lifetime repeatedly do not exhaust the bound.
         for lifetime_s in 1..1000 {
             assert_eq!(keys.take(lifetime_s, made(now_s() - 2001)), Ok(()), "{lifetime_s}");
         }

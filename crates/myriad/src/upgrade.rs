@@ -1,8 +1,8 @@
-//! `myriad upgrade`: the installed binary takes the place of the one that runs, without losing a request.
+//! `myriad upgrade`: replaces the running binary with the installed one without losing a request.
 //!
 //! ```text
-//! USR2 --> the new binary takes over the sockets --pid file names it--> QUIT to the old one
-//!                           '--it ends: the old one has its pid file again--> an error, and the old one serves on
+//! USR2 --> the new binary takes over the sockets --pid file contains it--> QUIT to the old process
+//!                           '--it exits: the old pid file is restored--> an error; the old process continues
 //! ```
 
 use std::ffi::OsString;
@@ -40,14 +40,14 @@ Exit status: 0; 1 after an error; 3 where no server runs.
 
 const OPTIONS: &[Known] = &[("--pid-file", true)];
 
-/// Longest time for the new binary to accept connections: it reads its configuration and the catalogues of its zones.
+/// Maximum time for the new binary to accept connections: it reads its configuration and the catalogues of its zones.
 const PATIENCE: Duration = Duration::from_mins(2);
-/// Pause between two looks at the pid file.
+/// Interval between two reads of the pid file.
 const PAUSE: Duration = Duration::from_millis(20);
-/// Exit status if no server runs, as of init scripts.
+/// Exit status if no server runs, as in init scripts.
 const NOT_RUNNING: u8 = 3;
 
-/// Runs the command, with the arguments after its name.
+/// Runs the command with the arguments after its name.
 pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     tried(arguments).unwrap_or_else(|error| {
         eprintln!("myriad: upgrade: {error}");
@@ -75,7 +75,7 @@ fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// Pid file of the server that is named. A configuration that this binary refuses ends the upgrade before it begins.
+/// Returns the pid file of the selected server. A configuration that this binary rejects prevents the upgrade.
 fn configured(words: &Words) -> Result<PathBuf, String> {
     let paths = match Named::of(&words.server) {
         Named::Configuration(paths) => paths,
@@ -93,7 +93,8 @@ fn configured(words: &Words) -> Result<PathBuf, String> {
     Ok(origin.paths.complete(configuration.model.main.pid.bytes()))
 }
 
-/// Pid file of a preset. Where it runs, it must name the process that holds the folder, of that user: another user's folder may hold
+/// Returns the pid file of a preset. If the preset runs, the file must contain the number of the process that has
+/// locked the folder, and the owner of that process must be the owner of the lock: a folder of another user may contain
 /// any number.
 fn of_preset(prefix: &Path) -> Result<PathBuf, String> {
     let path = wordpress::pid_file(Some(prefix));
@@ -111,13 +112,13 @@ fn of_preset(prefix: &Path) -> Result<PathBuf, String> {
     Ok(path)
 }
 
-/// Process that a pid file names, if it lives.
+/// Returns the process in a pid file, if it runs.
 fn running(pid_file: &Path) -> Option<Pid> {
     let pid = pidfile::read(pid_file).ok()?;
     rustix::process::test_kill_process(pid).is_ok().then_some(pid)
 }
 
-/// Checks that a process is a server of this program: a stale pid file may name any.
+/// Checks that a process is a server of this program: an outdated pid file may contain the number of any process.
 fn check_is_ours(pid: Pid) -> Result<(), String> {
     let name = |path: PathBuf| {
         let name = path.file_name()?.to_string_lossy().into_owned();
@@ -154,7 +155,7 @@ fn replaced(pid_file: &Path, old: Pid) -> Result<Pid, String> {
                 pidfd_send_signal(&process, Signal::QUIT).map_err(failed)?;
                 return Ok(new);
             }
-            // Renamed aside and back again: the new one has ended.
+            // The file was renamed and renamed back: the new process has exited.
             Ok(_) if changed(pid_file) != before => {
                 return Err(format!(
                     "the new binary did not start, and process {old} goes on: see its error log"
@@ -171,7 +172,7 @@ fn replaced(pid_file: &Path, old: Pid) -> Result<Pid, String> {
     }
 }
 
-/// Time of the last change of a file or its name.
+/// Returns the time of the last change of a file or its name.
 fn changed(path: &Path) -> Option<(i64, i64)> {
     let known = fs::metadata(path).ok()?;
     Some((known.ctime(), known.ctime_nsec()))

@@ -1,17 +1,17 @@
-//! `-v` and `-V`: version of this binary, and the part of nginx's language that it reads.
+//! `-v` and `-V`: version of this binary, and the part of the nginx language that it supports.
 
 use std::fmt::Write;
 
 use myriad_conf::registry::{Row, Status};
 use myriad_serve::registry;
 
-/// Release of nginx whose documented language is read; tools compare with it.
+/// Release of nginx whose documented language is supported; tools compare with it.
 const NGINX_LEVEL: &str = "1.31.4";
 
-/// Optional libraries and mechanisms of nginx that are here.
+/// Optional libraries and mechanisms of nginx that this binary has.
 const PRESENT: &[&str] = &["--with-pcre", "--with-pcre-jit", "--with-threads", "--with-debug"];
 
-/// HTTP modules that nginx builds by default, each with the directive that is the reason to have it.
+/// HTTP modules that nginx builds by default, each with the directive that identifies it.
 const DEFAULT: &[(&str, &str)] = &[
     ("charset", "charset"),
     ("gzip", "gzip"),
@@ -47,7 +47,7 @@ const DEFAULT: &[(&str, &str)] = &[
     ("tunnel", "tunnel_pass"),
 ];
 
-/// HTTP modules that nginx builds only on request, each with the directive that is the reason to have it.
+/// HTTP modules that nginx builds only on request, each with the directive that identifies it.
 const OPTIONAL: &[(&str, &str)] = &[
     ("realip", "set_real_ip_from"),
     ("addition", "add_before_body"),
@@ -68,7 +68,7 @@ const OPTIONAL: &[(&str, &str)] = &[
     ("v3", "http3"),
 ];
 
-/// Modules of streams that nginx builds by default, each with the directive that is the reason to have it.
+/// Stream modules that nginx builds by default, each with the directive that identifies it.
 const STREAM_DEFAULT: &[(&str, &str)] = &[
     ("limit_conn", "limit_conn"),
     ("access", "allow"),
@@ -85,17 +85,17 @@ const STREAM_DEFAULT: &[(&str, &str)] = &[
     ("upstream_zone", "zone"),
 ];
 
-/// Modules of streams that nginx builds only on request, each with the directive that is the reason to have it.
+/// Stream modules that nginx builds only on request, each with the directive that identifies it.
 const STREAM_OPTIONAL: &[(&str, &str)] =
     &[("ssl", "ssl_certificate"), ("realip", "set_real_ip_from"), ("ssl_preread", "ssl_preread")];
 
-/// Text of `-v`; with `configure` that of `-V`.
+/// Returns the text of `-v`; with `configure` that of `-V`.
 pub(crate) fn text(configure: bool) -> String {
     let mut text = format!("myriad version: myriad/{}\n", env!("CARGO_PKG_VERSION"));
     let _ = writeln!(text, "nginx version: nginx/{NGINX_LEVEL}");
     if configure {
         if is_here(&registry().rows(), "ssl_certificate") {
-            // Line in which tools look for TLS.
+            // Tools search this line for TLS.
             text.push_str("built with OpenSSL 3.5.0 (what TLS behaves like; it is rustls)\n");
             text.push_str("TLS SNI support enabled\n");
         }
@@ -104,7 +104,7 @@ pub(crate) fn text(configure: bool) -> String {
     text
 }
 
-/// Arguments with which nginx's `configure` would build the same modules.
+/// Returns the arguments with which the `configure` of nginx would build the same modules.
 fn arguments(rows: &[Row]) -> Vec<String> {
     let with = OPTIONAL.iter().filter(|(_, directive)| is_here(rows, directive));
     let without = DEFAULT.iter().filter(|(_, directive)| !is_here(rows, directive));
@@ -119,12 +119,12 @@ fn arguments(rows: &[Row]) -> Vec<String> {
         .collect()
 }
 
-/// Whether a directive is implemented, or has no effect because what it asks for always holds.
+/// Returns whether a directive is implemented, or has no effect because its behaviour is always on.
 fn is_here(rows: &[Row], directive: &str) -> bool {
     rows.iter().any(|row| row.name == directive && is_obeyed(row.status))
 }
 
-/// The same within `stream`.
+/// Returns whether a directive is implemented within `stream`.
 fn is_in_streams(rows: &[Row], directive: &str) -> bool {
     let named = rows.iter().filter(|row| row.name == directive && row.contexts.contains("stream"));
     named.into_iter().any(|row| is_obeyed(row.status))

@@ -1,4 +1,5 @@
-//! `myriad wordpress` and `myriad php`: a site's folder and php-fpm's address in, the built-in preset out.
+//! `myriad wordpress` and `myriad php`: generate the built-in preset from the folder of a site and the address of
+//! php-fpm.
 //!
 //! ```text
 //! arguments -> Options -> Checked, each site -> template, filled in -> Site -> Preset

@@ -1,8 +1,8 @@
-//! The worker process: takes configurations from the supervisor, gives up its rights, runs the site.
+//! The worker process: receives configurations from the supervisor, drops its rights, runs the site.
 //!
 //! ```text
 //! started --Confine, Configure--> serving --Quit, or the supervisor is gone--> draining --last exchange--> exit 0
-//!                                 serving --Configure--> serving (swapped in place)
+//!                                 serving --Configure--> serving (configuration replaced)
 //!                                 any     --SIGTERM--> exit 0
 //! ```
 
@@ -32,16 +32,17 @@ use crate::stdio;
 use myriad_serve::{Inherited, Keep, KeepFolders, Keeper, Relay, Site, apart, give_back_soon};
 use myriad_tls::KeepTicketKeys;
 
-/// The hidden argument that makes this binary a worker.
+/// Hidden argument that makes this binary a worker.
 pub(crate) const ARGUMENT: &str = "--worker";
 
-/// Why a payload is refused.
+/// Reason for rejecting a payload.
 const NO_CONFIGURATION: &str = "the supervisor sent no configuration";
 
-/// Signals that a worker ignores: they end a process by default, but reach a worker only through the terminal that it shares.
+/// Signals that a worker ignores: they terminate a process by default, but reach a worker only through the shared
+/// terminal.
 const IGNORED: [Signal; 4] = [Signal::INT, Signal::HUP, Signal::USR1, Signal::USR2];
 
-/// Keeper at the other end of the channel: the supervisor keeps what must outlive the worker process.
+/// Keeper that sends data through the channel: the supervisor stores the data that must outlive the worker process.
 #[derive(Debug)]
 struct Supervisor(Arc<Channel>);
 
@@ -67,13 +68,13 @@ impl KeepFolders for Supervisor {
 
 impl KeepTicketKeys for Supervisor {
     fn ticket_keys(&self, lifetime_s: u32, record: Option<&[u8]>) {
-        // An error is ignored: without a supervisor there is no next process.
+        // An error is ignored: without a supervisor no next process is started.
         let _ =
             self.0.send(Kind::TicketKeys, &encode_ticket_key(lifetime_s, record.unwrap_or_default()), &[]);
     }
 }
 
-/// Runs the worker until it is told to end; standard input is the channel to the supervisor.
+/// Runs the worker until it receives a request to stop. Standard input is the channel to the supervisor.
 pub(crate) fn run() -> ExitCode {
     match Worker::inherit().and_then(Worker::serve) {
         Ok(()) => ExitCode::SUCCESS,
@@ -90,14 +91,14 @@ struct Worker {
     site: Option<Arc<Site>>,
     /// Server of the control socket.
     control_server: Option<ControlServer>,
-    /// User who started the server, and may use the control socket.
+    /// User who started the server and may use the control socket.
     owner: u32,
-    /// What the process has given up, for the log; none before it has, or once that was told.
+    /// Rights that the process has dropped, for the log; `None` before that and after they were reported.
     confined: Option<Result<String, String>>,
     /// Other processes that have the same sockets for QUIC.
     relay: Arc<Relay>,
     draining: bool,
-    /// Whether the supervisor is gone: its channel would always be readable, and is not polled.
+    /// Set if the supervisor is gone: its channel would always be readable and is not polled.
     orphaned: bool,
 }
 
@@ -106,7 +107,7 @@ impl Worker {
         let watched = [&[Signal::TERM, Signal::QUIT][..], &IGNORED].concat();
         let signals = Signals::watch(&watched)?;
         let channel = Channel::new(UnixStream::from(stdio::take_stdin()?))?;
-        // User before the worker becomes its account.
+        // User before the worker changes to its account.
         let owner = rustix::process::geteuid().as_raw();
         Ok(Self {
             channel: Arc::new(channel),
@@ -128,8 +129,8 @@ impl Worker {
             if signalled {
                 let raised = self.signals.take();
                 if raised.contains(&Signal::TERM) {
-                    // Catalogues of zones are written: that of a million files takes a second, and saves a minute at the next
-                    // start.
+                    // Catalogues of zones are written: a catalogue of a million files takes a second and saves a minute
+                    // at the next start.
                     if let Some(site) = &self.site {
                         site.halt();
                         if site.has_failed() {
@@ -143,8 +144,8 @@ impl Worker {
                 }
             }
             if spoken {
-                // What is read of a configuration is given back to the system. The process confines itself as long as this is its
-                // only thread.
+                // Memory used to read a configuration is returned to the system. The process drops its rights while
+                // this is its only thread.
                 if is_confined {
                     apart(|| self.hear())?;
                 } else {
@@ -155,12 +156,12 @@ impl Worker {
         }
     }
 
-    /// Does what the next message says.
+    /// Handles the next message.
     fn hear(&mut self) -> io::Result<()> {
         if let Ok(Some(message)) = self.channel.receive() {
             self.handle(message)?;
         } else {
-            // The supervisor has ended: the worker finishes what is under way and ends, too.
+            // The supervisor has exited: the worker completes the requests in progress and exits, too.
             self.orphaned = true;
             self.drain();
         }
@@ -189,7 +190,7 @@ impl Worker {
             return Ok(());
         }
         match message.kind {
-            // A refusal is told once the configuration has been read: the supervisor is still writing it.
+            // An error is reported after the configuration has been read, because the supervisor is still writing it.
             Kind::Confine => self.confined = Some(confined(&message.payload)),
             Kind::Configure => match self.configure(message) {
                 Ok(()) => {
@@ -222,7 +223,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Tells the supervisor why this process ends.
+    /// Reports to the supervisor why this process exits.
     fn failed(&self, reason: String) -> io::Error {
         match self.channel.send(Kind::Failed, reason.as_bytes(), &[]) {
             Ok(()) => io::Error::other(reason),
@@ -230,7 +231,7 @@ impl Worker {
         }
     }
 
-    /// Takes in who else serves QUIC at the same sockets.
+    /// Records the other processes that serve QUIC on the same sockets.
     fn know(&mut self, message: Message) {
         let Message { payload, mut descriptors, .. } = message;
         let Some(mut told) = Processes::decode(&payload) else { return };
@@ -240,16 +241,18 @@ impl Worker {
         if let Some((own, others)) = told.own.take().zip(told.reachable(descriptors)) {
             self.relay.know(own, others.into_iter().map(|it| (it.process, it.way_in)).collect());
         }
-        // The first inbox is read once the process is confined, which threads are that begin later.
+        // The first inbox is read only after the process has dropped its rights, so that the threads started for it
+        // inherit this.
         if self.site.is_some()
             && let Err(error) = self.relay.begin()
         {
-            // The connections of this process go on; those whose datagrams another one reads wait for the next attempt.
+            // Connections of this process continue; those whose datagrams another process reads wait for the next
+            // attempt.
             eprintln!("myriad: [alert] the inbox of QUIC is not read: {error}");
         }
     }
 
-    /// Runs a configuration: the first only where the process has become what it was told to.
+    /// Runs a configuration. The first is accepted only if the process has applied its account and limits.
     fn configure(&mut self, Message { payload, descriptors, .. }: Message) -> Result<(), String> {
         if self.site.is_none() {
             self.confined.as_ref().ok_or(NO_CONFIGURATION)?.as_ref().map_err(String::clone)?;
@@ -274,7 +277,7 @@ impl Worker {
         self.open_door(control)
     }
 
-    /// Serves this control socket in place of the one before.
+    /// Serves this control socket in place of the previous one.
     fn open_door(&mut self, control: Option<OwnedFd>) -> Result<(), String> {
         let asked = self.site.as_ref().zip(control);
         let control_server =
@@ -284,12 +287,12 @@ impl Worker {
         Ok(())
     }
 
-    /// The supervisor as the site's keeper of what must outlive this process.
+    /// Returns the supervisor as the keeper of data that must outlive this process.
     fn keeper(&self) -> Keeper {
         Arc::new(Supervisor(Arc::clone(&self.channel)))
     }
 
-    /// Start of the site, made of what the supervisor handed over.
+    /// Assembles the start values of the site from the message of the supervisor.
     fn inherited(
         &self,
         handover: Handover,
@@ -318,7 +321,7 @@ impl Worker {
         })
     }
 
-    /// Begins to drain, once; the process exits when the last exchange has ended.
+    /// Starts draining, once. The process exits when the last exchange has finished.
     fn drain(&mut self) {
         if std::mem::replace(&mut self.draining, true) {
             return;
@@ -336,11 +339,11 @@ impl Worker {
     }
 }
 
-/// Makes the process what the configuration wants it to be, while it has one thread; what it has given up, for the log.
+/// Applies account, limits and sandbox while the process has a single thread; returns the dropped rights for the log.
 fn confined(payload: &[u8]) -> Result<String, String> {
     let confinement = Confinement::decode(payload).ok_or(NO_CONFIGURATION)?;
     if let Err(error) = limit(&confinement) {
-        // Only a warning, as in nginx: a server with fewer descriptors is better than none.
+        // A warning only, as in nginx: a server with fewer descriptors is better than none.
         eprintln!("myriad: [warn] setrlimit() failed: {error}");
         let _ = raise_descriptors();
     }
@@ -362,8 +365,8 @@ fn confine_worker() -> Result<String, String> {
     Ok(confined.to_string())
 }
 
-/// Sets `worker_rlimit_nofile` and `worker_rlimit_core`. Without the first the limit is raised as far as possible: the usual
-/// soft limit of 1024 is for shells, not for servers.
+/// Sets `worker_rlimit_nofile` and `worker_rlimit_core`. Without the first the limit is raised as far as possible: the
+/// usual soft limit of 1024 is too low for servers.
 fn limit(confinement: &Confinement) -> io::Result<()> {
     cores::limit(confinement.core)?;
     let descriptors = getrlimit(Resource::Nofile);
@@ -376,7 +379,7 @@ fn limit(confinement: &Confinement) -> io::Result<()> {
     Ok(setrlimit(Resource::Nofile, wanted)?)
 }
 
-/// Raises the soft limit of descriptors to the hard one, which needs no privilege.
+/// Raises the soft limit of descriptors to the hard limit, which requires no privilege.
 fn raise_descriptors() -> io::Result<()> {
     let most = getrlimit(Resource::Nofile).maximum;
     Ok(setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most })?)

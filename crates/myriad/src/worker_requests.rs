@@ -1,15 +1,15 @@
-//! Requests of a worker process for what it has no right to do itself: to keep a file, to make a folder. Only files and folders
-//! that the configuration names are accepted.
+//! Requests of a worker process for actions that it has no right to perform: storing a file, creating a folder. Only
+//! files and folders that the configuration names are accepted.
 
 use crate::generation::Generation;
 use crate::handover::{decode_file, decode_paths};
 use crate::pidfile::reason;
 use crate::state;
 
-/// Most bytes of a file that is kept: a chain of certificates with its key has some kilobytes.
+/// Maximum length of a stored file, in bytes; a chain of certificates with its key has some kilobytes.
 const LARGEST: usize = 256 << 10;
 
-/// Writes a file that a worker asks to be kept; an error is a sentence.
+/// Writes a file that a worker requests to store; an error is a sentence.
 pub(crate) fn keep(generations: &[&Generation], payload: &[u8]) -> Result<(), String> {
     let Some((path, bytes)) = decode_file(payload) else {
         return Err("a worker process asks to keep what makes no sense".to_owned());
@@ -22,7 +22,7 @@ pub(crate) fn keep(generations: &[&Generation], payload: &[u8]) -> Result<(), St
         .map_err(|error| format!("\"{}\" could not be kept: {}", path.display(), reason(&error)))
 }
 
-/// Makes the folder of a cache zone anew after it was removed; an error is a sentence.
+/// Recreates the folder of a cache zone after it was removed; an error is a sentence.
 pub(crate) fn remake_folder(generations: &[&Generation], payload: &[u8]) -> Result<(), String> {
     let [path] = &decode_paths(payload).unwrap_or_default()[..] else {
         return Err("a worker process asks for a folder that makes no sense".to_owned());

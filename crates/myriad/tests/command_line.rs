@@ -1,4 +1,4 @@
-//! What the binary prints and how it exits, without serving anybody.
+//! Output and exit status of the binary in commands that do not serve.
 
 mod support;
 
@@ -195,7 +195,7 @@ fn a_near_command_is_suggested() {
     }
 }
 
-/// Of a machine on which nobody has made the default prefix.
+/// Tests a machine without the default prefix.
 #[test]
 fn a_configuration_alone_is_tested_in_its_own_folder() {
     let site = Site::plain();
@@ -206,7 +206,7 @@ fn a_configuration_alone_is_tested_in_its_own_folder() {
     let output = test();
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(site.path("error.log").exists() && site.path("access.log").exists());
-    // What is not written lies in logs/, and a folder that is missing is told with what to do.
+    // Files without a directive are in logs/; the error for a missing folder includes a remedy.
     site.write("nginx.conf", &site.read("nginx.conf").replace("error_log error.log debug;", ""));
     fs::remove_dir_all(site.path("logs")).expect("remove");
     let said = stderr(&test());

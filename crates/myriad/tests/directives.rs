@@ -1,4 +1,4 @@
-//! Directives that need no origin, obeyed by the real binary.
+//! Directives that need no origin, tested with the real binary.
 
 mod support;
 
@@ -10,7 +10,7 @@ use support::{Site, wait_for};
 
 const LOOPBACK: &str = "127.0.0.1";
 
-/// A started site with these directives in `http`; `PORT` stands for its port.
+/// Starts a site with these directives in `http`; `PORT` is replaced by its port.
 fn site(http: &str) -> Site {
     let site = Site::new();
     let http = http.replace("PORT", &site.port.to_string());
@@ -165,7 +165,7 @@ fn error_page_is_fetched_by_get() {
     assert_eq!((answer.status, answer.text().as_str(), answer.field("X")), (500, "sorry", Some("GET")));
 }
 
-/// What `Connection` says in the answer to a request that asks for keep-alive.
+/// Returns the value of `Connection` in the response to a request with keep-alive.
 fn connection_after(stream: &mut TcpStream, request: &str) -> String {
     write!(stream, "{request}\r\nHost: a\r\nContent-Length: 0\r\n\r\n").expect("request");
     let mut answer = [0; 4096];
@@ -227,7 +227,7 @@ fn lingering_close_always_waits_for_the_client_to_go() {
              location /always { lingering_close always; return 200 x; } }",
     )
     .start();
-    // What is written to a closed connection is answered with a reset; a lingering one reads it.
+    // A closed connection answers further data with a reset; a lingering connection reads it.
     let is_reset = |path: &str| {
         let mut stream = connect((LOOPBACK, site.port));
         write!(stream, "GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").expect("request");

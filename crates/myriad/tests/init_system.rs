@@ -1,4 +1,4 @@
-//! What an init system is told by `sd_notify`, and sockets that it holds for the server: with the real binary.
+//! Messages of `sd_notify` to an init system, and sockets passed by it, tested with the real binary.
 
 mod support;
 
@@ -13,7 +13,7 @@ use support::{Site, get, is_alive, myriad, send, stderr, stdout, upgraded, wait_
 /// Longer than any message takes on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// The socket of an init system, in the folder of a site.
+/// Socket of an init system, in the folder of a site.
 struct InitSystem(UnixDatagram);
 
 impl InitSystem {
@@ -23,7 +23,7 @@ impl InitSystem {
         Self(socket)
     }
 
-    /// The next message that is no sign of life.
+    /// Receives the next message that is not a watchdog message.
     fn told(&self) -> String {
         loop {
             let message = self.any();
@@ -40,7 +40,7 @@ impl InitSystem {
     }
 }
 
-/// A server of this site, which is killed at the end of a test that fails.
+/// Server of this site, which is killed on drop if a test fails.
 struct Server(Child);
 
 impl Server {
@@ -173,7 +173,7 @@ fn upgrade_that_fails_leaves_the_old_binary() {
     let refused = site.upgrade();
     assert_eq!(refused.status.code(), Some(1));
     assert!(stderr(&refused).contains("unknown directive \"lissen\""), "{}", stderr(&refused));
-    // As where the old binary reads another configuration than the command.
+    // Simulates an old binary that reads another configuration than the command.
     let pid_file = site.path("nginx.pid");
     let by_pid = || myriad().args(["upgrade", "--pid-file"]).arg(&pid_file).output().expect("output");
     let failed = by_pid();
@@ -188,7 +188,7 @@ fn upgrade_that_fails_leaves_the_old_binary() {
     assert!(stderr(&other).contains("process 1"), "{}", stderr(&other));
 }
 
-/// Starts the server as an init system does, with this listener as its descriptor 3.
+/// Starts the server like an init system, with this listener as its descriptor 3.
 fn activated(site: &Site, listener: &TcpListener) -> Server {
     let script = "export LISTEN_PID=$$ LISTEN_FDS=1; exec \"$0\" \"$@\" 3<&0 </dev/null";
     let mut command = Command::new("sh");
@@ -207,7 +207,7 @@ fn sockets_of_the_init_system_serve_and_outlive_the_server() {
         let mut server = activated(&site, &listener);
         wait_for("the pid file", || site.path("nginx.pid").exists());
         assert_eq!(site.get(), Some(200));
-        // It is known to a new binary, too.
+        // A new binary recognizes it, too.
         let new = upgraded(&site, "nginx.pid", server.0.id());
         send("QUIT", server.0.id());
         assert!(server.ended());

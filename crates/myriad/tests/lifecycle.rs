@@ -1,4 +1,4 @@
-//! Start, pid file, background, reload, crash, upgrade, end: with the real binary and its real worker.
+//! Start, pid file, background, reload, crash, upgrade, exit, tested with the real binary and its real worker.
 
 mod support;
 
@@ -161,7 +161,7 @@ fn a_killed_worker_is_replaced_and_the_port_never_closes() {
     let site = Site::plain().start();
     let worker = site.worker().expect("a worker");
     send("KILL", worker);
-    // The listening socket stays: this waits in its backlog until the next worker takes it.
+    // The listening socket stays open: this connection waits in its backlog until the next worker accepts it.
     wait_for("an answer", || site.get() == Some(200));
     wait_for("a new worker", || site.worker().is_some_and(|next| next != worker));
     site.log_has(&format!("worker process {worker} exited on signal 9"));
@@ -244,7 +244,7 @@ fn unix_sockets_are_served_and_removed() {
         "nginx.conf",
         &site.configuration("daemon off;").replace(&tcp, &format!("listen unix:{};", socket.display())),
     );
-    // A file that a killed server left is no obstacle.
+    // A file left by a killed server does not prevent the start.
     drop(std::os::unix::net::UnixListener::bind(&socket).expect("stale socket"));
     site = site.start();
     assert_eq!(get_unix(&socket), Some(200));

@@ -1,4 +1,4 @@
-//! `-t` tries what a start would need: addresses to listen at, origins to ask.
+//! `-t` tests the conditions of a start: listening addresses, origins.
 
 mod support;
 
@@ -12,7 +12,7 @@ use std::process::Command;
 
 use support::{Site, free_port, stderr};
 
-/// An ordinary user, whom the tests become where root runs them.
+/// Unprivileged user for the tests if root runs them.
 const NOBODY: u32 = 65_534;
 
 fn is_root() -> bool {
@@ -23,7 +23,7 @@ fn mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("chmod");
 }
 
-/// A site in whose server these lines stand.
+/// Creates a site with these lines in its server.
 fn with_lines(lines: &str) -> Site {
     let site = Site::new();
     let text =
@@ -43,7 +43,7 @@ fn a_taken_address_fails_the_test_and_names_who_has_it() {
     assert!(said.contains(&wanted), "{said}");
     assert!(said.contains(&format!("help: it is held by process {} (", std::process::id())), "{said}");
     assert!(said.contains("syntax is ok") && said.contains("test failed"), "{said}");
-    // Who asks about a request does not ask for a start.
+    // `--explain` does not test the start.
     assert!(site.output(&["--explain", "/"]).status.success());
     drop(holder);
     assert!(site.output(&["-t"]).status.success());
@@ -93,7 +93,7 @@ fn the_addresses_of_the_server_that_runs_are_free_to_its_own_configuration() {
     let output = site.output(&["-t"]);
     assert!(output.status.success(), "{}", stderr(&output));
     assert_eq!(site.get(), Some(200));
-    // Another configuration, whose pid file names somebody else.
+    // Another configuration, whose pid file names another process.
     let other = Site::new();
     other.write("nginx.conf", &site.read("nginx.conf"));
     let mut somebody = Command::new("sleep").arg("60").spawn().expect("sleep");
@@ -104,11 +104,11 @@ fn the_addresses_of_the_server_that_runs_are_free_to_its_own_configuration() {
     let _ = somebody.kill();
     let _ = somebody.wait();
     assert!(!output.status.success(), "{said}");
-    // The supervisor, not the worker that has the socket from it.
+    // The message names the supervisor, not the worker that inherited the socket.
     assert!(said.contains(&format!("held by process {} (", site.pid())) && said.contains("myriad"), "{said}");
 }
 
-/// Who may not look into the server's open files goes by its user.
+/// Tests that the user of the server decides if its open files cannot be read.
 #[test]
 fn a_server_of_another_user_is_known_by_that_user() {
     if !is_root() {

@@ -1,8 +1,8 @@
-//! A signature algorithm that accepts every signature, so that the fuzzer reaches the code after the verification.
+//! Signature algorithm that accepts every signature, so that the fuzzer reaches the code after the verification.
 
 use rustls_pki_types::{AlgorithmIdentifier, InvalidSignature, SignatureVerificationAlgorithm, alg_id};
 
-/// Accepts any bytes as a P-256 signature.
+/// Algorithm that accepts any bytes as a P-256 signature.
 #[derive(Debug)]
 pub(crate) struct Gullible;
 

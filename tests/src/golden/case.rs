@@ -1,20 +1,20 @@
-//! Reading a golden file.
+//! Parser of golden files.
 
 use std::time::Duration;
 
 use super::expect::Expectation;
 use super::origin::OriginScript;
 
-/// What a golden file says.
+/// Contents of a golden file.
 #[derive(Debug, Default)]
 pub struct Case {
-    /// What it proves, in a sentence.
+    /// Description of the test, in a sentence.
     pub about: String,
-    /// The directives and `$variables` that it proves.
+    /// Directives and `$variables` that the test covers.
     pub covers: Vec<String>,
-    /// Why it holds for Myriad and not for nginx.
+    /// Reason why the case applies to Myriad and not to nginx.
     pub myriad_only: Option<String>,
-    /// The nginx that first behaves so, as `1.23.0`.
+    /// First nginx version with this behavior, for example `1.23.0`.
     pub since: Option<String>,
     pub(super) config: Config,
     /// Directives of the main context.
@@ -24,21 +24,21 @@ pub struct Case {
     pub(super) steps: Vec<Step>,
 }
 
-/// Which part of the configuration the file holds; the rest stands around it.
+/// Part of the configuration in the file; the harness adds the rest.
 #[derive(Debug, Default)]
 pub(super) enum Config {
-    /// None yet.
+    /// Not set.
     #[default]
     Missing,
-    /// The body of the one server.
+    /// Body of the only server.
     Server(String),
-    /// The body of `http {}`.
+    /// Body of `http {}`.
     Http(String),
-    /// Everything.
+    /// Complete configuration.
     Whole(String),
 }
 
-/// Something that lies in the test's folder.
+/// File in the folder of the test.
 #[derive(Debug)]
 pub(super) struct SiteFile {
     pub(super) path: String,
@@ -55,7 +55,7 @@ pub(super) enum Kind {
     Link(String),
 }
 
-/// How a file is packed.
+/// Compression of a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Packing {
     Gzip,
@@ -63,7 +63,7 @@ pub(super) enum Packing {
     Zstd,
 }
 
-/// What is done and looked at once the server runs, in order, with the line it stands on.
+/// Action or expectation while the server runs, in order, with its line number.
 #[derive(Debug)]
 pub(super) struct Step {
     pub(super) line: usize,
@@ -80,28 +80,28 @@ pub(super) enum Action {
         on: Connection,
     },
     Answer(Expectation),
-    /// What the last request gets in the end, asked again and again.
+    /// Expected final response of the last request, which is repeated until it matches.
     AnswerAtLast(Expectation),
-    /// What a file of the folder must come to say.
+    /// Lines that a file of the folder must eventually contain.
     Log(String, Vec<String>),
-    /// `-t` refuses the configuration and says all of this.
+    /// Lines in the output of `-t`, which must reject the configuration.
     Refused(Vec<String>),
-    /// `-t` accepts the configuration and says all of this.
+    /// Lines in the output of `-t`, which must accept the configuration.
     Warned(Vec<String>),
-    /// `-t --explain` with these arguments says all of this.
+    /// Lines in the output of `-t --explain` with these arguments.
     Explain(String, Vec<String>),
 }
 
-/// Which connection a request goes over.
+/// Connection on which a request is sent.
 #[derive(Debug)]
 pub(super) enum Connection {
-    /// A new one to `@PORT@`.
+    /// New connection to `@PORT@`.
     New,
-    /// The last one.
+    /// Connection of the previous request.
     Last,
-    /// A new one to another port.
+    /// New connection to another port.
     To(String),
-    /// A new one that speaks HTTP/2 from the beginning.
+    /// New connection that uses HTTP/2 with prior knowledge.
     Http2,
 }
 
@@ -112,10 +112,10 @@ struct Section<'a> {
 }
 
 impl Case {
-    /// Reads a file's text.
+    /// Parses the text of a file.
     ///
     /// # Errors
-    /// The line and what is wrong with it.
+    /// Returns the line and the reason of an invalid line.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut case = Self::default();
         for section in sections(text)? {
@@ -192,7 +192,7 @@ impl Case {
         Ok(())
     }
 
-    /// Whether a request stands above, so that a file is written while the server runs.
+    /// Returns whether a request precedes, so that a file is written while the server runs.
     fn has_begun(&self) -> bool {
         self.steps.iter().any(|step| matches!(step.action, Action::Request { .. }))
     }
@@ -205,7 +205,7 @@ impl Case {
         Ok(())
     }
 
-    /// Whether anything is asked of a running server.
+    /// Returns whether the case needs a running server.
     pub(super) fn needs_server(&self) -> bool {
         self.has_begun()
     }
@@ -240,7 +240,7 @@ impl SiteFile {
     }
 }
 
-/// Splits a file at its `--- title` lines. Line breaks at the end of a section do not belong to its text.
+/// Splits a file at its `--- title` lines. Trailing line breaks of a section are not part of its text.
 fn sections(text: &str) -> Result<Vec<Section<'_>>, String> {
     let mut sections: Vec<Section<'_>> = Vec::new();
     for (index, line) in text.lines().enumerate() {

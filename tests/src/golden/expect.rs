@@ -1,4 +1,4 @@
-//! What an answer must be like.
+//! Expectations of a response.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,17 +7,17 @@ use pcre2::bytes::RegexBuilder;
 
 use crate::{Answer, Place};
 
-/// The text of an `answer` section, taken apart.
+/// Parsed text of an `answer` section.
 #[derive(Debug, Default)]
 pub(super) struct Expectation {
-    /// `404` or a whole status line; none where the connection must close without an answer.
+    /// Status code or status line; `None` if the connection must close without a response.
     status: Option<String>,
     /// Fields with all of their values, in order.
     fields: BTreeMap<String, Vec<String>>,
     absent: Vec<String>,
     matching: Vec<(String, String)>,
     body: Body,
-    /// Whether the connection must close after the answer.
+    /// Set if the connection must close after the response.
     pub(super) closes: bool,
 }
 
@@ -26,7 +26,7 @@ enum Body {
     #[default]
     Any,
     Exact(String),
-    /// Regexes, and whether they must match.
+    /// Regexes, each with a flag that is set if it must match.
     Matching(Vec<(String, bool)>),
 }
 
@@ -74,7 +74,7 @@ impl Expectation {
         self.status.is_some()
     }
 
-    /// What is wrong with an answer; nothing where all is well.
+    /// Returns the differences of a response; empty if it is as expected.
     pub(super) fn judge(&self, place: &Place, answer: &Answer) -> Vec<String> {
         let mut wrong = Vec::new();
         if let Some(status) = &self.status {
@@ -142,7 +142,8 @@ fn parse_body(text: &str) -> Body {
     }
 }
 
-/// Whether a text has what a line of a golden file asks for: `~ regex`, `! text` for its absence, or a text to be found.
+/// Returns whether a text satisfies a line of a golden file: `~ regex`, `! text` for its absence, or a text that it
+/// must contain.
 pub(super) fn says(place: &Place, line: &str, text: &str) -> bool {
     let line = place.fill(line);
     if let Some(regex) = line.strip_prefix("~ ") {
@@ -160,7 +161,7 @@ fn matches(regex: &str, text: &str) -> bool {
     compiled.is_match(text.as_bytes()).expect("a match")
 }
 
-/// Two texts as lines: ` ` in both, `-` expected and not found, `+` found and not expected.
+/// Returns a line diff of two texts: ` ` in both, `-` expected and missing, `+` present and unexpected.
 fn difference(expected: &str, found: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (expected.lines().collect(), found.lines().collect());
     let same = old.iter().zip(&new).take_while(|(a, b)| a == b).count();

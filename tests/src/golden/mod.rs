@@ -1,7 +1,7 @@
-//! Golden tests: one file that holds a configuration, requests and the answers that they must get.
+//! Golden tests: a file contains a configuration, requests and their expected responses.
 //!
-//! The format is told in `tests/golden/README.md`. A [`Case`] is read from its file and played against a [`Subject`]:
-//! the binary under test, or an installed nginx, which proves that the file tells nginx's behaviour.
+//! `tests/golden/README.md` specifies the format. A [`Case`] is parsed from its file and runs against a [`Subject`]:
+//! the binary under test, or an installed nginx, which verifies that the file describes the behavior of nginx.
 
 mod case;
 mod expect;
@@ -17,23 +17,23 @@ pub use subject::Subject;
 
 use crate::workspace;
 
-/// How a case ended.
+/// Result of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Every answer is as expected.
+    /// All responses are as expected.
     Passed,
-    /// Not for this subject, for this reason.
+    /// The case does not apply to this subject, for this reason.
     Skipped(String),
-    /// What differs, to be read by a person.
+    /// Differences, as text.
     Failed(String),
 }
 
-/// The folder of the golden files.
+/// Returns the folder of the golden files.
 pub fn folder() -> PathBuf {
     workspace().join("tests/golden")
 }
 
-/// The golden files, by their names, `AREA/NAME`, in order.
+/// Returns the golden files with their names, `AREA/NAME`, sorted.
 pub fn find(folder: &Path) -> Vec<(String, PathBuf)> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];

@@ -1,9 +1,9 @@
-//! Origins that answer what a golden file says, over FastCGI or HTTP.
+//! Origins that send the responses of a golden file, over FastCGI or HTTP.
 
 use crate::http_origin::{HttpCall, HttpOrigin};
 use crate::{Call, Origin};
 
-/// An `origin` section: answers by target.
+/// Section `origin`: responses by target.
 #[derive(Clone, Debug)]
 pub(super) struct OriginScript {
     pub(super) name: String,
@@ -13,12 +13,12 @@ pub(super) struct OriginScript {
 
 #[derive(Clone, Debug)]
 struct Rule {
-    /// A target, a beginning of targets with `*` at its end, or a number of the request as `#2`.
+    /// Target, prefix of targets with a trailing `*`, or number of the request such as `#2`.
     pattern: String,
     answer: String,
 }
 
-/// A started one; it ends when dropped.
+/// Running origin; shut down on drop.
 pub(super) enum RunningOrigin {
     FastCgi(Origin),
     Http(HttpOrigin),
@@ -113,7 +113,7 @@ impl OriginScript {
     }
 }
 
-/// `wait 3s` as the whole of an answer, or above its head: the origin takes its time.
+/// Sleeps if the response begins with a line such as `wait 3s`.
 fn pause(text: &str) {
     let line = text.lines().next().and_then(|line| line.strip_prefix("wait "));
     if let Some(seconds) = line.and_then(|line| line.strip_suffix('s')).and_then(|digits| digits.parse().ok())
@@ -122,7 +122,7 @@ fn pause(text: &str) {
     }
 }
 
-/// Replaces `{word}` by what it stands for.
+/// Replaces `{word}` by its meaning.
 fn expand(text: &str, meaning: impl Fn(&str) -> Option<String>) -> String {
     let mut out = String::new();
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! Playing a case.
+//! Execution of a case.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -18,7 +18,7 @@ use crate::place::free_port;
 use crate::{Answer, Client, PATIENCE, Place, Request, Server, curl};
 
 impl Case {
-    /// Plays the case against a subject.
+    /// Runs the case against a subject.
     pub fn play(&self, subject: &Subject) -> Outcome {
         if let Some(reason) = subject.skips(self) {
             return Outcome::Skipped(reason);
@@ -32,7 +32,7 @@ impl Case {
         failure.map_or(Outcome::Passed, Outcome::Failed)
     }
 
-    /// What is wrong; nothing where all is well.
+    /// Returns the differences; `None` if all are as expected.
     fn try_play(&self, subject: &Subject) -> Option<String> {
         let mut place = Place::new();
         let mut origins = Vec::new();
@@ -131,7 +131,7 @@ fn compressed(text: &str, packing: Packing) -> Vec<u8> {
 }
 
 impl Step {
-    /// Whether it judges the configuration's text, for which no server runs.
+    /// Returns whether it checks only the text of the configuration, without a running server.
     fn is_of_the_text(&self) -> bool {
         matches!(self.action, Action::Refused(_) | Action::Warned(_) | Action::Explain(..))
     }
@@ -148,7 +148,7 @@ impl Step {
             _ => return None,
         };
         let Output { status, stdout, stderr } = subject.test(place, &arguments);
-        // nginx -t leaves an empty pid file behind, which would pass for a sign of life.
+        // `nginx -t` leaves an empty pid file, which would look like a running server.
         let _ = fs::remove_file(place.path("myriad.pid"));
         let said = String::from_utf8_lossy(&[stdout, stderr].concat()).into_owned();
         let mut wrong = String::new();
@@ -156,7 +156,7 @@ impl Step {
             let _ =
                 writeln!(wrong, "  the configuration is {}", if accepted { "refused" } else { "accepted" });
         }
-        // nginx has words of its own.
+        // The messages of nginx differ.
         for line in lines.iter().filter(|line| !subject.is_nginx() && !says(place, line, &said)) {
             let _ = writeln!(wrong, "  not said: {line}");
         }
@@ -164,7 +164,7 @@ impl Step {
     }
 }
 
-/// Splits a command line; single quotes keep spaces.
+/// Splits a command line; single quotes preserve spaces.
 fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     for (index, piece) in text.split('\'').enumerate() {
@@ -177,13 +177,13 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// A conversation with a running server.
+/// Requests to a running server, and the last response.
 struct Talk<'a> {
     server: &'a Server,
     client: Option<Client>,
-    /// What came back over HTTP/2.
+    /// Response over HTTP/2.
     given: Option<Result<Answer, String>>,
-    /// The last request.
+    /// Last request.
     last: Option<(&'a str, &'a Connection)>,
 }
 
@@ -235,7 +235,7 @@ impl<'a> Talk<'a> {
             _ => self.client = Some(self.server.connect()),
         }
         let client = self.client.as_mut().expect("a connection");
-        // That the other side has closed shows in the answer that does not come.
+        // If the server has closed the connection, the response will be missing.
         let _ = client.try_send(wire(&text));
     }
 
@@ -284,13 +284,13 @@ impl<'a> Talk<'a> {
     }
 }
 
-/// What is wrong with an answer, and the answer; none where nothing is.
+/// Returns the differences of a response and the response; `None` without differences.
 fn wrong_with(answer: &Answer, wrong: &[String]) -> Option<String> {
     let all = wrong.iter().fold(String::new(), |all, wrong| all + "  " + wrong + "\n");
     (!wrong.is_empty()).then(|| format!("{all}  --- found\n{}", indented(&shown(answer))))
 }
 
-/// A request of a method, a target, fields and a body.
+/// Parses a request of a method, a target, fields and a body.
 fn request(text: &str) -> Request {
     let (head, body) = text.split_once("\n\n").unwrap_or((text, ""));
     let mut lines = head.lines();
@@ -304,7 +304,8 @@ fn request(text: &str) -> Request {
         .fold(request, |request, (name, value)| request.field(name, value.trim()))
 }
 
-/// A request as bytes. One without a version is completed: `HTTP/1.1`, a `Host`, the length of its body.
+/// Returns the bytes of a request. A request without a version is completed by `HTTP/1.1`, `Host` and the length of its
+/// body.
 fn wire(text: &str) -> Vec<u8> {
     let (head, body) = text.split_once("\n\n").unwrap_or((text, ""));
     let (line, fields) = head.split_once('\n').unwrap_or((head, ""));

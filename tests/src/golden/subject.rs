@@ -1,4 +1,4 @@
-//! Which server a golden file is played against.
+//! Server against which a golden file runs.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -6,21 +6,21 @@ use std::process::{Command, Output};
 use super::Case;
 use crate::{Place, Server, binary};
 
-/// A program that reads nginx configurations.
+/// Program that reads nginx configurations.
 #[derive(Clone, Debug)]
 pub struct Subject {
     program: PathBuf,
-    /// nginx's version, where it is nginx.
+    /// Version of nginx; `None` for Myriad.
     nginx: Option<Vec<u32>>,
 }
 
 impl Subject {
-    /// The binary under test.
+    /// Returns the binary under test.
     pub fn myriad() -> Self {
         Self { program: binary().to_owned(), nginx: None }
     }
 
-    /// An installed nginx.
+    /// Returns an installed nginx.
     pub fn nginx(program: &Path) -> Self {
         let output = Command::new(program).arg("-v").output();
         let output = output.unwrap_or_else(|error| panic!("{}: {error}", program.display()));
@@ -30,7 +30,7 @@ impl Subject {
         Self { program: program.to_owned(), nginx: Some(version) }
     }
 
-    /// The one that `MYRIAD_GOLDEN_NGINX` names, else the binary under test.
+    /// Returns the program of `MYRIAD_GOLDEN_NGINX`, or the binary under test.
     pub fn from_environment() -> Self {
         match std::env::var_os("MYRIAD_GOLDEN_NGINX") {
             Some(program) => Self::nginx(Path::new(&program)),
@@ -42,7 +42,7 @@ impl Subject {
         self.nginx.is_some()
     }
 
-    /// Why a case is not for this subject.
+    /// Returns the reason why a case does not apply to this subject.
     pub(super) fn skips(&self, case: &Case) -> Option<String> {
         let version = self.nginx.as_ref()?;
         if let Some(reason) = &case.myriad_only {
@@ -53,13 +53,13 @@ impl Subject {
         (*version < needed).then(|| format!("needs nginx {since}"))
     }
 
-    /// Serves from a place whose configuration is written.
+    /// Starts a server in a folder with a configuration.
     pub(super) fn start(&self, place: Place) -> Server {
         let command = self.command(&place);
         Server::run(place, command)
     }
 
-    /// `-t`, with what else is asked.
+    /// Runs `-t` with further arguments.
     pub(super) fn test(&self, place: &Place, arguments: &[String]) -> Output {
         let mut command = self.command(place);
         command.arg("-t").args(arguments).output().expect("the program starts")
@@ -72,7 +72,7 @@ impl Subject {
     }
 }
 
-/// `1.22.1` and what may follow it.
+/// Parses `1.22.1`, with or without a suffix.
 fn numbers(text: &str) -> Option<Vec<u32>> {
     let text = text.trim().split(' ').next()?;
     text.split('.').map(|number| number.parse().ok()).collect()

@@ -1,4 +1,4 @@
-//! A client of QUIC that says nothing of HTTP/3 by itself: what it says is in the test's hands, byte for byte.
+//! QUIC client without an HTTP/3 layer: the test sends every byte.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -11,11 +11,11 @@ use super::link::Link;
 use super::{Failure, QuicVisitor};
 use crate::wait_for;
 
-/// A connection.
+/// QUIC connection.
 pub struct BareQuic {
     link: Link,
     streams: Vec<(SendStream, Option<RecvStream>)>,
-    /// The server's one-way streams that were taken, by their types.
+    /// Accepted unidirectional streams of the server, by type.
     one_way: Vec<(u8, RecvStream)>,
 }
 
@@ -31,7 +31,8 @@ impl QuicVisitor {
         BareQuic::new(self, port, false).map_err(|error| error.to_string())
     }
 
-    /// The same without waiting for the handshake: what is sent first is 0-RTT data, if the server has told of a session.
+    /// Connects like `connect_bare` without waiting for the handshake: the first bytes are 0-RTT data, if the server
+    /// has issued a session.
     pub fn connect_bare_early(&self, port: u16) -> Result<BareQuic, String> {
         BareQuic::new(self, port, true).map_err(|error| error.to_string())
     }
@@ -43,12 +44,12 @@ impl BareQuic {
         Ok(Self { link, streams: Vec::new(), one_way: Vec::new() })
     }
 
-    /// Does something that takes time, within bounds.
+    /// Runs a future with a timeout.
     fn within<T>(&self, work: impl Future<Output = Result<T, Failure>>) -> Result<T, String> {
         self.link.within(work).map_err(|error| format!("{error:?}"))
     }
 
-    /// Opens a stream and sends these bytes on it; the number to speak of it.
+    /// Opens a stream and sends these bytes on it; returns its index for the other methods.
     pub fn open(&mut self, one_way: bool, bytes: &[u8]) -> Result<usize, String> {
         let opened = async {
             let (mut sender, receiver) = if one_way {
@@ -65,7 +66,7 @@ impl BareQuic {
         Ok(self.streams.len() - 1)
     }
 
-    /// Sends more on a stream.
+    /// Sends more bytes on a stream.
     pub fn send(&mut self, stream: usize, bytes: &[u8]) -> Result<(), String> {
         let (mut sender, receiver) = self.streams.remove(stream);
         let outcome = self.within(async { Ok(sender.write_all(bytes).await?) });
@@ -73,7 +74,7 @@ impl BareQuic {
         outcome
     }
 
-    /// Whether the server lets one more two-way stream be opened; it is opened then, and left.
+    /// Returns whether the server permits another bidirectional stream; the stream is then opened and dropped.
     pub fn may_open(&self) -> bool {
         self.link.runtime.block_on(async {
             let mut opened = pin!(self.link.connection.open_bi());
@@ -81,7 +82,7 @@ impl BareQuic {
         })
     }
 
-    /// Sends as much on a stream as the server has room for now; how much that was.
+    /// Sends bytes on a stream up to the current flow control limit; returns their number.
     pub fn fill(&mut self, stream: usize, bytes: &[u8]) -> usize {
         let sender = &mut self.streams[stream].0;
         self.link.runtime.block_on(async {
@@ -97,28 +98,28 @@ impl BareQuic {
         })
     }
 
-    /// Ends the client's side of a stream.
+    /// Finishes the sending side of a stream.
     pub fn end(&mut self, stream: usize) {
         let _ = self.streams[stream].0.finish();
     }
 
-    /// Breaks the client's side of a stream off.
+    /// Resets the sending side of a stream.
     pub fn reset(&mut self, stream: usize, code: u32) {
         let _ = self.streams[stream].0.reset(VarInt::from_u32(code));
     }
 
-    /// All that comes on a stream until it ends, a mebibyte at most.
+    /// Reads a stream to its end, at most a mebibyte.
     pub fn answer(&mut self, stream: usize) -> Result<Vec<u8>, String> {
         self.long_answer(stream, 1 << 20)
     }
 
-    /// The same of an answer of so many bytes at most.
+    /// Reads a stream to its end, at most `most` bytes.
     pub fn long_answer(&mut self, stream: usize, most: usize) -> Result<Vec<u8>, String> {
         let mut receiver = self.streams[stream].1.take().expect("a two-way stream, not read yet");
         self.within(async move { Ok(receiver.read_to_end(most).await?) })
     }
 
-    /// The first bytes, so many, of an answer: the rest is read later.
+    /// Reads the first `count` bytes of a response; the rest is read later.
     pub fn begun_answer(&mut self, stream: usize, count: usize) -> Result<Vec<u8>, String> {
         let mut receiver = self.streams[stream].1.take().expect("a two-way stream, not read yet");
         let mut bytes = vec![0; count];
@@ -127,14 +128,14 @@ impl BareQuic {
         outcome.map(|()| bytes)
     }
 
-    /// The code by which the server resets a stream of which nothing is read.
+    /// Returns the code with which the server resets a stream, without reading it.
     pub fn reset_code(&mut self, stream: usize) -> u64 {
         let mut receiver = self.streams[stream].1.take().expect("a two-way stream, not read yet");
         let code = self.within(async move { Ok(receiver.received_reset().await?) });
         code.expect("a stream that does not fail").expect("a reset, no end").into_inner()
     }
 
-    /// The next bytes, so many, of the server's one-way stream of that type.
+    /// Reads the next `count` bytes of the server's unidirectional stream of this type.
     pub fn told(&mut self, kind: u8, count: usize) -> Result<Vec<u8>, String> {
         while !self.one_way.iter().any(|(known, _)| *known == kind) {
             let taken = self.within(async {
@@ -153,17 +154,17 @@ impl BareQuic {
         outcome.map(|()| bytes)
     }
 
-    /// Waits until the connection has ended, and tells why.
+    /// Waits until the connection has closed, and returns the reason.
     pub fn ended(&self) -> quinn::ConnectionError {
         self.link.ended()
     }
 
-    /// Whether it has not ended.
+    /// Returns whether the connection is open.
     pub fn is_open(&self) -> bool {
         self.link.connection.close_reason().is_none()
     }
 
-    /// Polls until it holds, and answers the server's datagrams meanwhile.
+    /// Polls until `holds` returns true, and processes the datagrams of the server in the meantime.
     pub fn wait_until(&self, what: &str, mut holds: impl FnMut() -> bool) {
         wait_for(what, || {
             self.wait(Duration::from_millis(5));
@@ -171,7 +172,7 @@ impl BareQuic {
         });
     }
 
-    /// Lets time pass, so that what is on its way arrives.
+    /// Waits, so that datagrams in transit arrive.
     pub fn wait(&self, time: Duration) {
         self.link.wait(time);
     }

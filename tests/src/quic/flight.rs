@@ -1,4 +1,4 @@
-//! What a client says first, for those who say it and never answer.
+//! First flight of a client, for clients that never continue.
 
 use std::net::UdpSocket;
 use std::time::Duration;
@@ -6,11 +6,11 @@ use std::time::Duration;
 use super::{Failure, QuicVisitor};
 
 impl QuicVisitor {
-    /// The datagrams with which a connection begins, as they would go to any server.
+    /// Returns the first datagrams of a connection to any server.
     pub fn first_flight(&self) -> Result<Vec<Vec<u8>>, String> {
         let flight = || {
             let listener = UdpSocket::bind("127.0.0.1:0")?;
-            // Longer than a client pauses between two of them, shorter than it waits before it says the same again.
+            // Longer than the pause between two datagrams of a client, shorter than its retransmission timeout.
             listener.set_read_timeout(Some(Duration::from_millis(200)))?;
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
             let _entered = runtime.enter();

@@ -1,11 +1,11 @@
-//! A connection of QUIC, with the runtime that drives it.
+//! QUIC connection with its runtime.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use super::{Failure, PATIENCE, QuicVisitor};
 
-/// Closed when it is dropped.
+/// Connection, closed on drop.
 pub(super) struct Link {
     pub(super) runtime: tokio::runtime::Runtime,
     endpoint: quinn::Endpoint,
@@ -13,8 +13,8 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// Connects to a port of the loopback address under a name; where `early`, without waiting for the handshake: then what
-    /// tells whether the server took 0-RTT data comes with it.
+    /// Connects to a port of the loopback address with a server name. With `early` it does not wait for the handshake,
+    /// and also returns a future that resolves to whether the server accepted the 0-RTT data.
     pub(super) fn new(
         visitor: &QuicVisitor,
         port: u16,
@@ -37,17 +37,17 @@ impl Link {
         Ok((Self { runtime, endpoint, connection }, accepted))
     }
 
-    /// Does something that takes time, within bounds.
+    /// Runs a future with a timeout.
     pub(super) fn within<T>(&self, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
         self.runtime.block_on(async { tokio::time::timeout(PATIENCE, work).await.map_err(|_| "too late")? })
     }
 
-    /// Waits until the connection has ended, and tells why.
+    /// Waits until the connection has closed, and returns the reason.
     pub(super) fn ended(&self) -> quinn::ConnectionError {
         self.within(async { Ok(self.connection.closed().await) }).expect("the connection ends")
     }
 
-    /// Lets time pass, so that what is on its way arrives.
+    /// Waits, so that datagrams in transit arrive.
     pub(super) fn wait(&self, time: Duration) {
         self.runtime.block_on(async { tokio::time::sleep(time).await });
     }

@@ -1,4 +1,4 @@
-//! A network that datagrams pass through, as a NAT would: it may forget a client and give it another port.
+//! UDP relay between client and server, like a NAT: it may rebind the client to another port.
 
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Stands between one client and the server.
+/// Relay between one client and the server.
 #[derive(Debug)]
 pub struct Network {
-    /// The port that the client is to connect to.
+    /// Port to which the client must connect.
     pub port: u16,
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
@@ -17,23 +17,23 @@ pub struct Network {
 
 #[derive(Debug)]
 struct Shared {
-    /// What the client talks to.
+    /// Socket toward the client.
     inside: UdpSocket,
-    /// What talks to the server.
+    /// Socket toward the server.
     outside: Mutex<Arc<UdpSocket>>,
     client: Mutex<Option<SocketAddr>>,
     /// First bytes of the datagrams that the server has sent.
     seen: Mutex<Vec<u8>>,
-    /// What the client sent last.
+    /// Last datagram of the client.
     sent: Mutex<Vec<u8>>,
-    /// Whether what the server sends is lost.
+    /// Set if datagrams of the server are dropped.
     is_deaf: AtomicBool,
-    /// Bytes that the client has sent since its address changed, and that the server has sent to the new one.
+    /// Bytes that the client has sent since its address changed, and bytes that the server has sent to the new address.
     since_moved: (AtomicUsize, AtomicUsize),
     over: AtomicBool,
 }
 
-/// How often the threads look whether it is over.
+/// Interval in which the threads check for shutdown.
 const LOOK: Duration = Duration::from_millis(20);
 
 fn socket() -> UdpSocket {
@@ -51,7 +51,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 impl Network {
-    /// A network before a server's port.
+    /// Creates a relay in front of a server's port.
     pub fn before(server: u16) -> Self {
         let outside = socket();
         outside.connect(("127.0.0.1", server)).expect("an address");
@@ -74,7 +74,7 @@ impl Network {
         Self { port, shared, threads }
     }
 
-    /// From now on the server sees the client at another port.
+    /// Changes the port of the client as seen by the server.
     pub fn rebind(&self) {
         let peer = lock(&self.shared.outside).peer_addr().expect("an address");
         let outside = socket();
@@ -82,7 +82,7 @@ impl Network {
         *lock(&self.shared.outside) = Arc::new(outside);
     }
 
-    /// From now on the server sees the client at another address: 127.0.0.`last`.
+    /// Changes the address of the client as seen by the server to 127.0.0.`last`.
     pub fn move_to(&self, last: u8) {
         let peer = lock(&self.shared.outside).peer_addr().expect("an address");
         let outside = bound([127, 0, 0, last]);
@@ -94,29 +94,31 @@ impl Network {
         *known = Arc::new(outside);
     }
 
-    /// Bytes that the client has sent since [`Network::move_to`], and those that came for it at its new address.
+    /// Returns the bytes that the client has sent since [`Network::move_to`], and the bytes that it has received at its
+    /// new address.
     pub fn since_moved(&self) -> (usize, usize) {
         let (sent, came) = &self.shared.since_moved;
         (sent.load(Ordering::Relaxed), came.load(Ordering::Relaxed))
     }
 
-    /// Loses what the server sends to the client, or does so no more.
+    /// Drops the datagrams of the server while `are_lost` is set.
     pub fn lose_answers(&self, are_lost: bool) {
         self.shared.is_deaf.store(are_lost, Ordering::Relaxed);
     }
 
-    /// The connection's ID that the server has given, of so many bytes; none before the client uses it without a handshake.
+    /// Returns the connection id that the server has issued, of the given length; `None` until the client sends it in a
+    /// short header.
     pub fn connection_id(&self, length: usize) -> Option<Vec<u8>> {
         let sent = lock(&self.shared.sent);
         sent.get(..=length).filter(|id| id[0] & 0x80 == 0).map(|id| id[1..].to_vec())
     }
 
-    /// Whether the server has sent anything, whether it arrived or not.
+    /// Returns whether the server has sent a datagram, delivered or dropped.
     pub fn saw_answer(&self) -> bool {
         !lock(&self.shared.seen).is_empty()
     }
 
-    /// Whether the server has sent a Retry (RFC 9000 section 17.2.5).
+    /// Returns whether the server has sent a Retry (RFC 9000 section 17.2.5).
     pub fn saw_retry(&self) -> bool {
         lock(&self.shared.seen).iter().any(|first| first & 0xf0 == 0xf0)
     }

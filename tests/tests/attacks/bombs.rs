@@ -1,11 +1,11 @@
-//! Answers of an origin that unpack to far more than they are: in every filter that unpacks.
+//! Decompression bombs: origin responses that expand to a multiple of their size, in every filter that decompresses.
 
 use std::io::Write;
 use std::sync::Arc;
 
 use myriad_tests::{Client, HttpOrigin, Place, Request, Server};
 
-/// 48 MB of one letter in 48 KB.
+/// Returns 48 MB of one letter, compressed to 48 KB.
 fn bomb() -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
     let piece = vec![b'a'; 1 << 20];
@@ -17,7 +17,7 @@ fn bomb() -> Vec<u8> {
 
 const LENGTH: usize = 48 << 20;
 
-/// Most memory that a server's worker process has held so far, MB.
+/// Returns the peak memory of a server's worker process, in MB.
 fn memory_peak(server: &Server) -> usize {
     let worker = server.workers()[0];
     let status = std::fs::read_to_string(format!("/proc/{worker}/status")).expect("a process");
@@ -41,7 +41,7 @@ fn bombs_of_gzip_are_unpacked_a_window_at_a_time_in_every_filter() {
     let server = Server::start(place, http);
     let before = memory_peak(&server);
     for target in ["/gunzip", "/sub", "/ssi", "/add"] {
-        // One who reads nothing at all, and one who takes a few megabytes.
+        // One client reads nothing, the other reads a few megabytes.
         let mut stalled = Client::connect(server.port);
         stalled.send(Request::get(target).bytes());
         assert_eq!(stalled.head().status, 200, "{target}");

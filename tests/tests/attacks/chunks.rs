@@ -1,8 +1,8 @@
-//! Where a chunk ends: every form in which a terminator, an extension or a length was read in two ways.
+//! Chunk boundaries: every form of terminator, extension or length that implementations have interpreted differently.
 
 use super::{HIDDEN, Site, exchange};
 
-/// Bodies that begin with a chunk, each by the name that its form was published under.
+/// Bodies that begin with a chunk, with the name under which their form was published.
 const FORMS: &[(&str, &str)] = &[
     ("TERM.EXT", "5;\nAAAAA\r\n0\r\n\r\n"),
     ("TERM.EXT, named", "5;a\nAAAAA\r\n0\r\n\r\n"),

@@ -1,8 +1,10 @@
-//! Web cache deception: a visitor who is known is led to an address of their own page that a rule takes for a file that everybody may have.
+//! Web cache deception: an authenticated visitor is led to a URL of a private page that a rule classifies as a public
+//! file.
 
 use myriad_tests::{HttpOrigin, Place, Request, Server};
 
-/// An application that sees the account page in whatever begins like its address, as frameworks do; the rules store what looks like a file.
+/// Starts an application that returns the account page for any URL with its prefix, like frameworks do, and a server
+/// whose rules store URLs of files.
 fn start(known_by: &'static str) -> (Server, HttpOrigin) {
     let origin = HttpOrigin::start(move |call| {
         let who = call.head.lines().find_map(|line| {
@@ -30,7 +32,8 @@ fn start(known_by: &'static str) -> (Server, HttpOrigin) {
     (Server::start(place, http), origin)
 }
 
-/// Addresses that the rules store, each with a separator, an escape or a segment that some application reads otherwise.
+/// URLs that the rules store, each with a separator, an escape or a segment that some application interprets
+/// differently.
 const ADDRESSES: &[&str] = &[
     "/account/x.css",
     "/account/x.JS",
@@ -80,7 +83,7 @@ fn page_of_a_visitor_who_is_known_is_nobody_else_s_under_any_address() {
     ] {
         let (server, _origin) = start(field);
         for address in ADDRESSES {
-            // The address is led to by a link of the attacker's, a moment before the attacker comes for what it left.
+            // The victim follows the attacker's link, a moment before the attacker fetches the same URL.
             let own = server.fetch(&Request::get(address).field(field, value));
             if matches!(own.status, 400 | 404) {
                 continue;
@@ -88,7 +91,7 @@ fn page_of_a_visitor_who_is_known_is_nobody_else_s_under_any_address() {
             assert!(own.text().contains("secret"), "{address}: {}", own.text());
             let attacker = server.get(address);
             assert!(!attacker.text().contains("secret"), "{field} {address}: {}", attacker.text());
-            // Nor does what the attacker left there stand in the visitor's way.
+            // The response that the attacker received does not replace the page of the victim.
             let again = server.fetch(&Request::get(address).field(field, value));
             assert!(again.text().contains("secret"), "{field} {address}: {}", again.text());
         }

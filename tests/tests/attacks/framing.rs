@@ -1,10 +1,10 @@
-//! Where a request ends: fields that only look like framing, bodies that nobody asked for, bodies that are waited for.
+//! Request boundaries: fields that resemble framing fields, unexpected bodies, and bodies that the server waits for.
 
 use myriad_tests::Request;
 
 use super::{HIDDEN, Site, exchange};
 
-/// Spellings of `Transfer-Encoding: chunked` of which some server made chunks and another did not.
+/// Spellings of `Transfer-Encoding: chunked` that some servers accept and other servers ignore.
 const OBFUSCATED: &[&str] = &[
     "Transfer-Encoding: xchunked",
     "Transfer-Encoding: chunkedx",
@@ -58,7 +58,8 @@ const OBFUSCATED: &[&str] = &[
 fn transfer_codings_in_disguise_are_refused_or_are_none_for_everybody() {
     let site = Site::start("");
     for field in OBFUSCATED {
-        // Who makes chunks of it sees a body of none, and a request behind it; who does not sees a body of that length.
+        // A server that decodes chunks reads an empty body and a second request; a server that does not, reads a body
+        // of that length.
         let hidden = format!("0\r\n\r\n{HIDDEN}x\r\n\r\n");
         for lines in [
             format!("Content-Length: {}\r\n{field}", hidden.len()),
@@ -79,7 +80,7 @@ fn transfer_codings_in_disguise_are_refused_or_are_none_for_everybody() {
 #[test]
 fn names_that_an_application_takes_for_framing_are_not_passed_on() {
     let site = Site::start("");
-    // What CGI makes of names: `-` and `_` are one there.
+    // Names after the CGI conversion, in which `-` and `_` are equal.
     for name in ["Transfer_Encoding: chunked", "Content_Length: 0", "Transfer.Encoding: chunked"] {
         let hidden = format!("0\r\n\r\n{HIDDEN}x\r\n\r\n");
         let head =
@@ -96,7 +97,7 @@ fn names_that_an_application_takes_for_framing_are_not_passed_on() {
     site.is_unharmed("names of CGI");
 }
 
-/// Places that answer without reading a body, each in its way.
+/// Locations that respond without reading the body, each in a different way.
 const PLACES: &str = "
     location /files/ { }
     location /said { return 200 said; }
@@ -161,7 +162,7 @@ fn a_body_that_waits_for_100_is_no_request_whatever_the_answer() {
                 format!("Host: localhost\r\nExpect: {expects}\r\nContent-Length: {}\r\n\r\n", hidden.len());
             client.send(format!("PUT {target} HTTP/1.1\r\n{head}"));
             if expects != "100-continue" {
-                // Who does not know the word waits for the body.
+                // A server that ignores the field waits for the body.
                 let _ = client.try_send(&hidden);
             }
             let first = client.head();
@@ -221,7 +222,8 @@ fn lines_that_end_in_other_ways_hide_no_field() {
         assert_eq!(answer.map(|answer| answer.status), Some(400), "{line:?}");
         assert!(is_over, "{line:?} left the connection open");
     }
-    // A line may end in LF alone; then it is one for everybody, for it goes on with CRLF.
+    // A line may end with LF alone. The request is forwarded with CRLF, so that every recipient parses it in the same
+    // way.
     let answer = exchange(&site.server, b"GET /lf HTTP/1.1\nHost: localhost\nX-A: a\nX-B: b\n\n").0;
     assert_eq!(answer.map(|answer| answer.text()).as_deref(), Some("GET /lf [0]"));
     let heads = site.origin.heads();

@@ -1,4 +1,4 @@
-//! What HTTP/2 can carry and HTTP/1 cannot: written into a request to an origin of HTTP/1 it would be another request.
+//! Fields that HTTP/2 can transport and HTTP/1 cannot: written to an HTTP/1 origin they would form another request.
 
 use myriad_tests::frames::{DATA, END_HEADERS, END_STREAM, HEADERS, Hand, block};
 
@@ -7,12 +7,12 @@ use super::Site;
 const LINE: [(&str, &str); 4] =
     [(":method", "POST"), (":scheme", "http"), (":path", "/upload"), (":authority", "localhost")];
 
-/// The usual line with one of its fields changed.
+/// Returns the usual pseudo-header fields with one value changed.
 fn changed(name: &'static str, value: &'static str) -> Vec<(&'static str, &'static str)> {
     LINE.iter().map(|(known, usual)| if *known == name { (name, value) } else { (*known, *usual) }).collect()
 }
 
-/// The usual line and further fields.
+/// Returns the usual pseudo-header fields and further fields.
 fn with(more: &[(&'static str, &'static str)]) -> Vec<(&'static str, &'static str)> {
     [&LINE[..], more].concat()
 }
@@ -90,7 +90,7 @@ fn heads() -> Vec<Vec<(&'static str, &'static str)>> {
     ] {
         heads.push(changed(name, value));
     }
-    // A line that is not whole, and one behind other fields.
+    // Incomplete pseudo-header fields, and pseudo-header fields after other fields.
     heads.extend((0..3).map(|left_out| {
         LINE.iter().enumerate().filter(|(at, _)| *at != left_out).map(|(_, field)| *field).collect()
     }));
@@ -107,7 +107,7 @@ fn fields_of_http2_that_http1_would_read_otherwise_reach_no_origin() {
         hand.try_send(DATA, END_STREAM, 1, b"AAAAA");
         hand.try_send(HEADERS, END_HEADERS | END_STREAM, 3, &block(&[("x-trailer", "1")]));
         let mut body = Vec::new();
-        // A stream that is reset, or a connection that ends, is a refusal as 400 is.
+        // A reset stream or a closed connection is a rejection like 400.
         for frame in hand.by_ref() {
             body.extend(frame.payload.iter().filter(|_| frame.kind == DATA && frame.stream == 1));
             let is_end =
@@ -138,10 +138,10 @@ fn lengths_of_http2_that_their_data_do_not_keep_reach_no_origin_as_they_are() {
         });
         assert!(refused.is_some(), "{length} for {data:?}");
     }
-    // A length of nothing needs no waiting: the request may be on its way when it turns out to be none.
+    // With length 0, the request may be sent before the violation is detected.
     let heads = site.origin.heads();
     assert!(heads.iter().all(|head| head.contains("Content-Length: 0\n")), "{heads:?}");
-    // And one that keeps it arrives, with that length.
+    // A request with the correct length arrives with that length.
     let mut hand = Hand::greet(site.server.port, &[]);
     hand.send(HEADERS, END_HEADERS, 1, &block(&with(&[("content-length", "5")])));
     hand.send(DATA, END_STREAM, 1, b"AAAAA");

@@ -1,6 +1,6 @@
-//! Published attacks, tried as an attacker tries them: bytes on a socket, before an origin that tells how it read what came.
+//! Published attacks, executed with raw bytes on a socket, in front of an origin that reports how it parsed its input.
 //!
-//! docs/security.md says of each from where it is known. A test here fails where its defence is taken away.
+//! docs/security.md documents the source of each attack. Each test fails if its defence is removed.
 
 mod bombs;
 mod chunks;
@@ -11,14 +11,14 @@ mod splitting;
 
 use myriad_tests::{Answer, Client, HttpOrigin, Place, Request, Server};
 
-/// An origin of HTTP/1 that says how it read a request, and a server that keeps connections to it.
+/// HTTP/1 origin that reports how it parsed a request, and a server with persistent connections to it.
 pub(crate) struct Site {
     pub(crate) server: Server,
     pub(crate) origin: HttpOrigin,
 }
 
 impl Site {
-    /// `rules` stand in the `server` block; what they do not place goes to the origin.
+    /// Starts the site. `rules` are placed in the `server` block; all other requests are sent to the origin.
     pub(crate) fn start(rules: &str) -> Self {
         let origin = HttpOrigin::start(|call| {
             let text = format!("{} {} [{}]", call.method, call.target, call.body.len());
@@ -38,7 +38,7 @@ impl Site {
         Self { server: Server::start(place, &http), origin }
     }
 
-    /// Another visitor is answered what they asked, and nothing that was hidden in a body has been taken for a request.
+    /// Asserts that another client receives the correct response, and that no request hidden in a body was executed.
     pub(crate) fn is_unharmed(&self, attack: &str) {
         for number in 0..2 {
             let target = format!("/visitor/{number}");
@@ -57,7 +57,7 @@ impl Site {
     }
 }
 
-/// Sends bytes on a connection of their own; the first answer, and whether the server closed behind it.
+/// Sends bytes on a new connection; returns the first response, and whether the server then closed the connection.
 pub(crate) fn exchange(server: &Server, bytes: &[u8]) -> (Option<Answer>, bool) {
     let mut client = server.connect();
     client.send(bytes);
@@ -65,10 +65,10 @@ pub(crate) fn exchange(server: &Server, bytes: &[u8]) -> (Option<Answer>, bool) 
     (answer, is_over(&mut client))
 }
 
-/// Whether nothing that is asked on a connection now is answered.
+/// Returns whether the server no longer answers requests on a connection.
 fn is_over(client: &mut Client) -> bool {
     client.try_send(Request::get("/alive").bytes()).is_err() || client.try_answer("GET").is_err()
 }
 
-/// A request that stands in the body of another.
+/// Request inside the body of another request.
 pub(crate) const HIDDEN: &str = "GET /hidden HTTP/1.1\r\nHost: localhost\r\nX-Hidden: ";

@@ -1,11 +1,12 @@
-//! Line ends that a visitor writes as escapes, where a configuration puts what they decode to into a head: of an answer, of a request to an
-//! origin, of a log.
+//! Escaped line breaks of a client, in configurations that insert the decoded text into a head (of a response or of a
+//! request to an origin) or into a log.
 
 use myriad_tests::wait_for;
 
 use super::Site;
 
-/// Each puts something of the request into a head. The places with `$uri` are the mistake that nginx's users are warned of.
+/// Directives that insert parts of the request into a head. The locations with `$uri` contain a mistake that the nginx
+/// documentation warns of.
 const RULES: &str = "
     add_header X-Uri $uri always;
     location /return { return 302 http://localhost$uri; }
@@ -77,7 +78,7 @@ fn escaped_line_ends_write_no_field_no_answer_no_request_and_no_line_of_a_log() 
         }
     }
     site.is_unharmed("escaped line ends");
-    // Lines are written by a thread of their own.
+    // A separate thread writes the lines.
     let lines = || site.server.read("asked.log").lines().count();
     wait_for("a line for each request", || lines() >= asked + 2);
     assert_eq!(lines(), asked + 2, "{}", site.server.read("asked.log"));

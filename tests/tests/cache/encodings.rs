@@ -1,4 +1,4 @@
-//! Variants and encodings of a page, and parts of one.
+//! Variants, encodings and ranges of a page.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use myriad_tests::{Answer, Cached, Origin, Request, Server, wait_for};
 
 use super::{see, with};
 
-/// Some text that compresses.
+/// Returns compressible text.
 fn prose() -> String {
     (0..800)
         .map(|number| format!("Line {number} of a page that somebody reads.\n"))
@@ -21,7 +21,7 @@ fn serve_prose() -> (Server, Origin) {
     with(ENCODINGS).start(|call| call.answer("Content-Type: text/plain", prose()))
 }
 
-/// Asks until a stored page comes in this coding: a missing one is made behind the visitors' backs.
+/// Sends requests until the stored page has this coding: a missing encoding is created in the background.
 fn in_coding(server: &Server, accepted: &str, coding: &str) -> Answer {
     let request = Request::get("/page").accepting(accepted);
     let mut answer = server.fetch(&request);
@@ -57,7 +57,7 @@ fn a_page_is_stored_in_every_encoding_and_chosen_by_quality() {
     ] {
         let answer = server.fetch(&Request::get("/page").accepting(accepted));
         assert!(answer.content() == prose().into_bytes(), "{accepted:?}");
-        // A parameter that nobody defined may be read either way, but the text must stay the same.
+        // An undefined parameter may be interpreted either way, but the text must be the same.
         if !accepted.contains("x=y") {
             assert_eq!(answer.coding(), coding, "{accepted:?}");
         }

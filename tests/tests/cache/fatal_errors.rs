@@ -1,4 +1,4 @@
-//! A response that ends properly although its application failed: passed on, and not stored.
+//! Responses that are complete although the application failed: they are forwarded but not stored.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,7 @@ use super::{see, seen, with};
 const FATAL: &str =
     "PHP message: PHP Fatal error:  Uncaught Error: Call to undefined function a() in /a.php:1";
 
-/// Half a page, then what the application reports.
+/// Sends half a page, then the error report of the application.
 fn half(call: &mut Call, report: impl FnOnce(&mut Call)) {
     call.answer("Content-Type: text/plain", "half a ");
     report(call);
@@ -102,7 +102,7 @@ fn clients_that_share_the_fetch_get_the_response_and_the_next_one_fetches_again(
     let mut clients: Vec<_> = (0..8).map(|_| server.connect()).collect();
     for client in &mut clients {
         client.send(Request::get("/a").bytes());
-        // Each of them reads the page while it arrives.
+        // Each client reads the page while it arrives.
         client.until(|bytes| bytes.windows(6).any(|part| part == b"half 1"));
     }
     gate.open();

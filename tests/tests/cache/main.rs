@@ -1,4 +1,4 @@
-//! The page cache: what is stored, under which key, for how long, and how it is served.
+//! Page cache: stored responses, keys, lifetimes and their use.
 
 mod encodings;
 mod fatal_errors;
@@ -7,7 +7,7 @@ mod storing;
 
 use myriad_tests::{Answer, Cached, Call, Origin, Request, Server};
 
-/// A page that says how many there were before it.
+/// Sends a page with the number of the request.
 fn numbered(call: &mut Call) {
     let text = format!("page {}", call.number);
     call.answer("Content-Type: text/plain", text);
@@ -17,7 +17,7 @@ fn with(server: &str) -> Cached<'_> {
     Cached { server, ..Cached::default() }
 }
 
-/// Status of the cache and the page.
+/// Returns the cache status and the page.
 fn seen(answer: &Answer) -> (String, String) {
     (answer.cache().to_owned(), answer.text())
 }
@@ -26,7 +26,7 @@ fn see(server: &Server, request: &Request) -> (String, String) {
     seen(&server.fetch(request))
 }
 
-/// Whether two requests in a row cost the origin one.
+/// Returns whether two consecutive requests cause one origin request.
 fn is_stored(server: &Server, origin: &Origin, request: &Request) -> bool {
     let before = origin.count();
     let (first, second) = (server.fetch(request), server.fetch(request));

@@ -1,4 +1,5 @@
-//! A 503 of an application that has closed the site is shown on every URL; a 503 of one that failed is bridged by stale pages.
+//! A 503 of an application in maintenance mode is shown on every URL; a 503 of a failed application is replaced by
+//! stale pages.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -15,7 +16,7 @@ const RULES: &str = "fastcgi_cache_valid 200 1h; fastcgi_cache_use_stale error u
     fastcgi_cache_background_update on; cache_status on;
     cache_maintenance @DIR@/html/.maintenance;";
 
-/// A site whose application is in a state that the test changes.
+/// Starts a site with an application whose state the test changes.
 fn start(fields: &'static str) -> (Server, Origin, Arc<AtomicU8>) {
     let state = Arc::new(AtomicU8::new(OPEN));
     let now = Arc::clone(&state);
@@ -45,7 +46,7 @@ fn site_that_its_application_closed_is_closed_on_every_url_at_once() {
     }
     state.store(CLOSED, Ordering::SeqCst);
     assert_eq!(server.get("/a").cache(), "HIT", "nothing is known yet");
-    // Any request that reaches the application makes it known, also of a visitor with a session.
+    // Any request that reaches the application reveals the state, including a request with a session.
     let session = Request::get("/else").field("Cookie", "PHPSESSID=1");
     assert_eq!(server.fetch(&session).status, 503);
     for target in ["/a", "/b", "/new", "/c", "/a"] {

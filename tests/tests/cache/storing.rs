@@ -1,4 +1,4 @@
-//! What is stored, under which key, and for how long.
+//! Stored responses, their keys and lifetimes.
 
 use std::fs;
 
@@ -264,14 +264,14 @@ fn memory_stays_within_its_cap_under_a_flood() {
         let mut client = server.connect();
         for number in pages {
             if number % 500 == 0 {
-                client = server.connect(); // before keepalive_requests ends it
+                client = server.connect(); // before keepalive_requests closes it
             }
             let target = format!("/{number}");
             let answer = client.fetch(&Request::get(&target));
             assert!(answer.status == 200 && answer.body.starts_with(target.as_bytes()));
         }
     };
-    flood(0..300); // twenty kilobytes each: six times what fits
+    flood(0..300); // twenty kilobytes each: six times the capacity
     let before = resident();
     flood(300..3000);
     assert!(resident() < before + (16 << 20), "{} and then {} bytes for a zone of 1 MB", before, resident());

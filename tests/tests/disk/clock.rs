@@ -1,4 +1,4 @@
-//! The system clock is set while pages are stored (with libfaketime): their ages and lifetimes do not change, dates do.
+//! Changes of the system clock while pages are stored (with libfaketime): ages and lifetimes do not change, dates do.
 
 use std::fs;
 use std::path::PathBuf;

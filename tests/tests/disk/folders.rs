@@ -1,4 +1,4 @@
-//! The folder of a zone and the files in it: their names, who owns them, who removes them.
+//! Folder of a zone and its files: names, owners, removal by other programs.
 
 use std::fs;
 use std::fs::Permissions;
@@ -18,12 +18,12 @@ fn files_have_nginx_s_names_and_go_with_a_person_who_removes_them() {
         assert_eq!(server.get(target).cache(), "HIT");
     }
     wait_for_files(&server, 3);
-    // As plugins do, which know the key.
+    // Like plugins that know the key.
     fs::remove_file(file_of(&server, "/a")).expect("the file of /a");
     wait_for("a page that is gone", || server.get("/a").text() == "page 4");
     assert_eq!((server.get("/b").cache(), server.get("/c").cache()), ("HIT", "HIT"));
     wait_for_files(&server, 3);
-    // As people do: rm -rf cache/*
+    // Like an administrator: rm -rf cache/*
     for entry in fs::read_dir(server.path("cache")).expect("the folder").flatten() {
         if !entry.file_name().to_string_lossy().starts_with('.') {
             fs::remove_dir_all(entry.path()).expect("rm -rf");
@@ -41,12 +41,12 @@ fn files_have_nginx_s_names_and_go_with_a_person_who_removes_them() {
     assert_eq!(server.get("/a").cache(), "HIT");
 }
 
-/// Where the server was started by root its worker may not make the folder.
+/// If root started the server, its worker may not create the folder.
 #[test]
 fn the_folder_itself_may_be_removed_too() {
     let site = Cached { server: "fastcgi_cache_valid 1h; fastcgi_cache_purge on;", ..SITE };
     let (server, _origin) = site.start(numbered);
-    // While writing rests, pages are in memory alone.
+    // While writing is suspended, pages are only in memory.
     let on_disk = || {
         drop((server.fetch(&Request::new("PURGE", "/a")), server.get("/a")));
         !files(&server.path("cache")).is_empty()
@@ -54,7 +54,7 @@ fn the_folder_itself_may_be_removed_too() {
     for _ in 0..2 {
         wait_for("a file", on_disk);
         assert_eq!(server.get("/a").cache(), "HIT");
-        // The server may be putting something into it.
+        // The server may be creating a file in it.
         wait_for("rm -rf", || match fs::remove_dir_all(server.path("cache")) {
             Ok(()) => true,
             Err(error) => error.kind() == ErrorKind::NotFound,
@@ -64,13 +64,14 @@ fn the_folder_itself_may_be_removed_too() {
         assert_eq!(server.fetch(&Request::new("PURGE", "/a")).status, 412);
     }
     server.log_has("was removed, with all its pages");
-    // As designed it is made a moment later, by whoever may. (What was under way with files in it may have failed.)
+    // The process with sufficient privileges recreates the folder a moment later. Operations in progress may have
+    // failed.
     assert!(!server.read("error.log").contains("Permission denied"), "{}", server.read("error.log"));
     wait_for("a file", on_disk);
     assert_eq!(server.fetch(&Request::new("PURGE", "/a")).status, 200);
 }
 
-/// As people clear a large cache without waiting for `rm`.
+/// Administrators clear a large cache in this way without waiting for `rm`.
 #[test]
 fn another_folder_may_be_put_into_the_place_of_the_first() {
     let site = Cached { server: "fastcgi_cache_valid 1h; fastcgi_cache_purge on;", ..SITE };
@@ -82,7 +83,7 @@ fn another_folder_may_be_put_into_the_place_of_the_first() {
     wait_for("a file", || !files(&folder).is_empty());
     fs::rename(&folder, &moved).expect("mv");
     fs::create_dir(&folder).expect("mkdir");
-    // Where root did that, whoever serves could not write there.
+    // If root created the folder, the worker could not write to it.
     std::os::unix::fs::chown(&folder, Some(owner.uid()), Some(owner.gid())).expect("chown");
     wait_for("a page that is gone", is_gone);
     wait_for("a file in the new folder", || {
@@ -95,7 +96,7 @@ fn another_folder_may_be_put_into_the_place_of_the_first() {
     wait_for("a page that is gone", is_gone);
 }
 
-/// By whoever starts the server: where that is root, the worker is somebody else.
+/// The folder belongs to the user who starts the server: if that is root, the worker runs as another user.
 #[test]
 fn a_folder_that_somebody_made_before_the_first_start_is_used() {
     let place = Place::new();
@@ -111,7 +112,7 @@ fn a_folder_that_somebody_made_before_the_first_start_is_used() {
     assert!(!server.read("error.log").contains("[crit]"), "{}", server.read("error.log"));
 }
 
-/// Whoever can change a link could have any folder handed over.
+/// Otherwise a user who can change a link could have any folder chowned.
 #[test]
 fn a_folder_behind_a_link_keeps_its_owner() {
     let place = Place::new();
@@ -127,7 +128,7 @@ fn a_folder_behind_a_link_keeps_its_owner() {
     assert_eq!(owner(&folder), before);
 }
 
-/// Where the tests' user is root, who alone makes folders for others.
+/// Applies only if the tests run as root, because only root creates folders for other users.
 #[test]
 fn a_folder_that_root_does_not_make_is_told_of() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! The disk tier of the page cache.
+//! Disk tier of the page cache.
 
 mod clock;
 mod folders;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use myriad_tests::{Cached, Call, Server, wait_for};
 
-/// A page that says how many there were before it.
+/// Sends a page with the number of the request.
 fn numbered(call: &mut Call) {
     let text = format!("page {}", call.number);
     call.answer("Content-Type: text/plain", text);
@@ -24,7 +24,7 @@ const SITE: Cached<'static> = Cached {
     server: "fastcgi_cache_valid 200 1h;",
 };
 
-/// The files in a zone's folder, its own hidden ones aside.
+/// Returns the files in the folder of a zone, without its hidden files.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -45,7 +45,7 @@ fn wait_for_files(server: &Server, count: usize) {
     wait_for(&format!("{count} files"), || files(&server.path("cache")).len() == count);
 }
 
-/// The name that nginx gives to the page of a target.
+/// Returns the cache file name of a target in nginx.
 fn file_of(server: &Server, target: &str) -> PathBuf {
     use md5::{Digest, Md5};
     let digest = Md5::digest(format!("httpGETlocalhost{target}"));

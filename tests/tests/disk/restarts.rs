@@ -1,4 +1,4 @@
-//! What lasts: restarts, a crash at any moment, upgrades.
+//! Persistence: restarts, crashes at any time, upgrades.
 
 use std::fs;
 
@@ -51,7 +51,7 @@ fn killed_at_any_moment_it_serves_no_corrupt_or_mixed_page() {
     let site = Cached { server: "fastcgi_cache_valid 200 1h; fastcgi_cache_bypass $arg_new;", ..SITE };
     let site = Cached { key: "$scheme$request_method$host$uri", ..site };
     let (mut server, _origin) = site.start(|call| {
-        // Every byte of a page follows from its number, which it begins with.
+        // Every byte of a page follows from its number, with which it begins.
         let length = 100 + call.number * 7919 % 200_000;
         let mut page = (call.number as u64).to_le_bytes().to_vec();
         page.extend(noise(call.number as u64, length));
@@ -65,7 +65,7 @@ fn killed_at_any_moment_it_serves_no_corrupt_or_mixed_page() {
     let mut hits = 0;
     for round in 0..kill_rounds() {
         let port = server.port;
-        // Four visitors who fill and refresh pages until the server is struck.
+        // Four clients fill and refresh pages until the server is killed.
         let visitors: Vec<_> = (0..4_u64)
             .map(|visitor| {
                 std::thread::spawn(move || {
@@ -99,7 +99,8 @@ fn killed_at_any_moment_it_serves_no_corrupt_or_mixed_page() {
     assert!(hits > kill_rounds() * 5, "only {hits} pages outlived the kills");
 }
 
-/// A server whose binary is being upgraded: a client of the old process, one of the new, and the pid of the new supervisor.
+/// Upgrades the binary of a server; returns a client of the old process, a client of the new process, and the pid of
+/// the new supervisor.
 fn upgrade(server: &Server) -> (Client, Client, u32) {
     let supervisor = |file: &str| server.read(file).trim().parse::<u32>().ok();
     let pid = |client: &mut Client| client.fetch(&Request::get("/")).field("X-Pid").map(str::to_owned);
@@ -134,7 +135,7 @@ fn during_an_upgrade_the_new_process_writes_and_where_it_ends_first_the_old_one_
     new.fetch(&Request::get("/of-the-new"));
     wait_for_files(&server, 2);
     assert!(file_of(&server, "/of-the-new").exists() && !file_of(&server, "/of-the-old").exists());
-    // A rollback.
+    // Rollback of the upgrade.
     drop(new);
     myriad_tests::signal(pid, Signal::TERM);
     wait_for("the old process alone", || !server.path("myriad.pid.oldbin").exists());

@@ -1,4 +1,4 @@
-//! Limits and trouble: a flood, damaged files, a disk that is full or cannot be written.
+//! Limits and errors: too many pages, damaged files, a full or read-only disk.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -82,7 +82,7 @@ fn a_damaged_or_foreign_file_is_quarantined_and_never_served() {
 #[test]
 fn a_folder_that_cannot_be_written_leaves_pages_in_memory_and_one_line_in_the_log() {
     let (server, _origin) = SITE.start(numbered);
-    // A file where the folder for what is being written should be stands in the way of root too.
+    // A file instead of the folder for temporary files prevents writing even for root.
     let aside = server.path("cache/.tmp");
     fs::remove_dir_all(&aside).ok();
     fs::write(&aside, b"").expect("a file in the way");
@@ -103,11 +103,11 @@ fn a_folder_that_cannot_be_written_leaves_pages_in_memory_and_one_line_in_the_lo
     server.log_has("pages are kept on disk again");
 }
 
-/// A small file system of its own; gone with the value.
+/// Small file system; unmounted on drop.
 struct SmallDisk(PathBuf);
 
 impl SmallDisk {
-    /// Mounts one, where the tests' user may, and has `link` lead to it.
+    /// Mounts a small file system, if the user may, and creates `link` to it.
     fn mount(link: &Path) -> Option<Self> {
         let at = &std::env::temp_dir().join(format!("myriad-small-disk-{}", std::process::id()));
         fs::create_dir_all(at).expect("a folder");
@@ -130,7 +130,8 @@ impl Drop for SmallDisk {
 fn a_full_disk_is_served_around_told_of_once_and_used_again_when_it_has_room() {
     let place = Place::new();
     let folder = place.path("cache");
-    // Without the right to mount there is no full disk to be had; the store's own tests have it fail at each step.
+    // Without the right to mount, a full disk cannot be tested here; the unit tests of the store simulate failures at
+    // each step.
     let Some(_disk) = SmallDisk::mount(&folder) else { return };
     let filler = folder.join("filler");
     let origin = Origin::start(|call| {
@@ -140,7 +141,7 @@ fn a_full_disk_is_served_around_told_of_once_and_used_again_when_it_has_room() {
     let mut server = SITE.start_before(place, &origin.address);
     assert_eq!(server.get("/before").cache(), "MISS");
     wait_for_files(&server, 1);
-    // Written till there is no room for a byte more.
+    // Fills the disk to the last byte.
     let _ = fs::write(&filler, vec![0; 1 << 20]);
     for number in 0..300 {
         let target = format!("/{number}");
@@ -171,7 +172,7 @@ fn files_that_cannot_be_read_are_fetched_again_with_one_line_in_the_log() {
     wait_for_files(&server, 20);
     server.signal(Signal::QUIT);
     assert!(server.ended());
-    // A file that is a link is not followed: the system refuses to open it, whoever asks.
+    // A symbolic link instead of a file is not followed: opening it fails for every user.
     for number in 0..20 {
         let path = file_of(&server, &format!("/{number}"));
         let aside = server.path(&format!("aside-{number}"));
@@ -214,7 +215,7 @@ fn a_body_too_long_for_memory_is_kept_on_disk_and_served_in_parts() {
     assert_eq!(head.field("Content-Length"), Some(LENGTH.to_string().as_str()));
     let tag = whole.field("ETag").expect("a tag").to_owned();
     assert_eq!(server.fetch(&Request::get("/film").field("If-None-Match", &tag)).status, 304);
-    // Memory holds none of it, so that its file is missed at once.
+    // The page is not in memory, so that its file is missed immediately.
     fs::remove_file(file_of(&server, "/film")).expect("the file");
     assert_eq!(server.get("/film").cache(), "MISS");
     assert_eq!(origin.count(), fetched + 1);

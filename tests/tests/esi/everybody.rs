@@ -1,4 +1,4 @@
-//! Pages that are filled for everybody, as ESI 1.0 and LiteSpeed have it.
+//! Pages that are filled for anonymous clients, according to ESI 1.0 and LiteSpeed.
 
 use myriad_tests::Request;
 
@@ -28,7 +28,7 @@ fn part_is_put_into_everybody_s_page_and_cached_by_itself() {
     assert_eq!(server.get("/part?a=1&b=2").cache(), "HIT");
     let packed = server.fetch(&Request::get("/page").accepting("gzip"));
     assert_eq!((packed.coding(), packed.text().len()), ("gzip", "<p>1(/part?a=1&b=2)23 <b>4</b>".len()));
-    // Known visitors ask the origin, which has not said that they need not.
+    // Requests of known visitors are sent to the origin, because its response does not permit the cache.
     assert_eq!(server.fetch(&by("/page", "ada")).cache(), "BYPASS");
 }
 

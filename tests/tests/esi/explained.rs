@@ -31,7 +31,7 @@ fn explained(server: &Server, target: &str, cookie: &str) -> String {
     read.unwrap_or_else(|| panic!("{text}{}", String::from_utf8_lossy(&output.stderr))).to_owned()
 }
 
-/// Returns what the inspector of the running server says about reading the cache.
+/// Returns the inspector's report about reading the cache of the running server.
 fn inspected(server: &Server, target: &str, cookie: &str) -> String {
     let cookie = cookie.replace('=', "%3D").replace("; ", "%3B%20");
     let answer = server.get(&format!("/api/inspect?url=http://localhost{target}&cookie={cookie}"));
@@ -67,7 +67,7 @@ fn explanation_agrees_with_the_response_for_each_kind_of_visitor() {
         assert_eq!(answer.cache(), expected, "{target} {cookie}");
         let reads = |text: &str| text.starts_with("yes");
         assert_eq!(reads(&inspected), expected == "HIT", "{target} {cookie}: {inspected}");
-        // Without the stored page, `-t` cannot tell whether it is marked for known visitors.
+        // Without the stored page, `-t` cannot determine whether it is marked for known visitors.
         if reads(&explained) == (expected == "HIT") {
             continue;
         }

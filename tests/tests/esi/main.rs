@@ -1,4 +1,4 @@
-//! ESI: known visitors served from the cache, with parts that are theirs.
+//! ESI: known visitors are served from the cache, with personal fragments.
 
 mod everybody;
 mod explained;
@@ -8,19 +8,19 @@ mod visitors;
 
 use myriad_tests::{Answer, Cached, Call, Origin, Request, Server};
 
-/// What stands in `server` besides.
+/// Further directives of `server`.
 const RULES: &str = "fastcgi_cache_valid 200 1h; shared_fetch_headers on; cache_status myriad;
     fastcgi_param HTTP_SURROGATE_CAPABILITY 'myriad=\"Surrogate/1.0 ESI/1.0\"';
     esi on; esi_known_cookies wordpress_logged_in_* woocommerce_items_in_cart;";
 
-/// What an origin says of a page for known visitors.
+/// Response fields of a page for known visitors.
 const KNOWN: &str = "Content-Type: text/html\r\nSurrogate-Control: content=\"ESI/1.0\"\r\n\
     X-Myriad-ESI: known, joint=part, token=0123456789abcdef\r\nETag: \"one\"";
 
-/// What it says of parts.
+/// Response fields of fragments.
 const PARTS: &str = "Content-Type: application/x-myriad-fragments\r\nCache-Control: private, max-age=60";
 
-/// The cookie of a visitor who is logged in.
+/// Returns the cookie of a visitor who is logged in.
 fn session(name: &str) -> String {
     format!("wordpress_logged_in_1={name}-0123456789abcdef")
 }
@@ -29,30 +29,30 @@ fn by(target: &str, name: &str) -> Request {
     Request::get(target).field("Cookie", &session(name))
 }
 
-/// An include of the page at `/page` with that text in it.
+/// Returns an include of the page at `/page` that contains this text.
 fn include(name: &str, text: &str) -> String {
     let token = "token=\"0123456789abcdef\"";
     format!("<esi:include src=\"/page?part={name}\" {token}>{text}</esi:include {token}>")
 }
 
-/// The page of a test: what everybody gets of it, and its markup.
+/// Returns the page of a test as stored: the anonymous page with its markup.
 fn page() -> String {
     let (greeting, form) = (include("greeting", ""), include("form", "<form>name?</form>"));
     format!("<html>{greeting}<p>{}</p>{form}</html>", "text ".repeat(100))
 }
 
-/// What everybody gets of it.
+/// Returns the page as anonymous clients receive it.
 fn everybodys() -> String {
     format!("<html><p>{}</p><form>name?</form></html>", "text ".repeat(100))
 }
 
-/// What a visitor gets of it.
+/// Returns the page as a known visitor receives it.
 fn own(name: &str) -> String {
     let part = |part: &str| format!("[{part} of {}]", session(name));
     format!("<html>{}<p>{}</p>{}</html>", part("greeting"), "text ".repeat(100), part("form"))
 }
 
-/// Answers for parts as an application does that keeps to the contract.
+/// Sends fragments like an application that follows the contract.
 fn answer_parts(call: &mut Call) {
     let names = call.param("QUERY_STRING").strip_prefix("part=").unwrap_or_default().to_owned();
     let cookie = call.param("HTTP_COOKIE").to_owned();
@@ -63,7 +63,7 @@ fn answer_parts(call: &mut Call) {
     call.answer(PARTS, names.split(',').map(part).collect::<String>());
 }
 
-/// An application: `/page` with parts, a page of one's own for whoever comes with a cookie.
+/// Application with a page with fragments at `/page`, and a personal page for clients with a cookie.
 fn application(call: &mut Call) {
     if call.param("QUERY_STRING").starts_with("part=") {
         return answer_parts(call);
@@ -78,7 +78,7 @@ fn start(rules: &str, script: impl Fn(&mut Call) + Send + Sync + 'static) -> (Se
     Cached { server: &format!("{RULES} {rules}"), ..Cached::default() }.start(script)
 }
 
-/// Nothing of what origin and cache say to each other reaches a visitor.
+/// Asserts that the response contains no fields of the protocol between origin and cache.
 #[track_caller]
 fn is_clean(answer: &Answer) {
     for field in ["Surrogate-Control", "X-Myriad-ESI", "X-LiteSpeed-Cache-Control", "X-Myriad-Private-Purge"]
@@ -89,7 +89,7 @@ fn is_clean(answer: &Answer) {
     assert!(!answer.text().contains("esi:"), "markup: {}", answer.text());
 }
 
-/// An answer that is one visitor's alone says so.
+/// Asserts that a personal response is marked as private.
 #[track_caller]
 fn is_private(answer: &Answer) {
     assert_eq!(answer.all("Cache-Control").collect::<Vec<_>>(), ["private, no-store"]);

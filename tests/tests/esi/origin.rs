@@ -1,4 +1,4 @@
-//! What the origin of a page for known visitors sees, and what it may do.
+//! Origin requests for a page for known visitors, and the responses that are permitted.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! Fifty sessions at once before a real PHP: nobody sees a byte of another.
+//! Fifty concurrent sessions with a real PHP: no session receives a byte of another.
 
 use std::thread;
 
@@ -55,7 +55,7 @@ fn site() -> (Server, Php) {
     (Server::start(place, &http), php)
 }
 
-/// The page of a session that has changed something so often.
+/// Returns the page of a session after `count` changes.
 fn page(target: &str, who: &str, count: usize) -> String {
     format!("<p>{target}</p><b>top|{who}|{count}</b><b>bottom|{who}|{count}</b>")
 }
@@ -108,7 +108,7 @@ fn sessions_over_http_2_see_nothing_of_each_other() {
             if !who.is_empty() {
                 command.args(["-H", &cookie]);
             }
-            // curl's own cookie crumbs: HTTP/2 may send them in several fields.
+            // curl sends the cookie in several fields (cookie crumbs), as HTTP/2 permits.
             let output =
                 command.args(["-H", "Host: localhost", &format!("{origin}/post/1")]).output().expect("curl");
             assert_eq!(String::from_utf8_lossy(&output.stdout), page("/post/1", who, 0), "round {round}");

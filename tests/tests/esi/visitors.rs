@@ -1,4 +1,4 @@
-//! Known visitors and everybody else.
+//! Known visitors and anonymous clients.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -43,13 +43,13 @@ fn known_visitor_gets_the_page_with_parts_of_their_own_in_one_request() {
     is_clean(&answer);
     is_private(&answer);
     assert_eq!(origin.calls(), ["GET /page", "GET /page?part=greeting,form"]);
-    // They are kept for them, and for nobody else.
+    // The fragments are stored for this visitor only.
     assert_eq!(server.fetch(&by("/page", "ada")).text(), own("ada"));
     assert_eq!(origin.count(), 2);
     assert_eq!(server.fetch(&by("/page", "eve")).text(), own("eve"));
     assert_eq!(origin.count(), 3);
     assert_eq!(server.get("/page").text(), everybodys());
-    // A condition is about everybody's page, and a part of it would be of no page.
+    // A condition refers to the anonymous page, and a range of a composed page is undefined.
     let asked = by("/page", "ada").field("If-None-Match", "\"one\"").field("Range", "bytes=0-5");
     assert_eq!((server.fetch(&asked).status, server.fetch(&asked).text()), (200, own("ada")));
     let head = server.fetch(&by("/page", "ada").by("HEAD"));
@@ -98,7 +98,7 @@ fn page_that_is_not_for_known_visitors_is_asked_of_the_origin() {
         let status = answer.field("Cache-Status").expect("Cache-Status");
         assert!(status.contains("fwd=bypass") && status.contains("page not cut"), "{status}");
     }
-    // Neither of them is fetched for everybody by who gets nothing of it.
+    // None of them is refreshed by a visitor who cannot receive the stored page.
     for target in ["/private", "/new", "/stored"] {
         let before = origin.count();
         server.fetch(&by(target, "ada"));
@@ -107,7 +107,7 @@ fn page_that_is_not_for_known_visitors_is_asked_of_the_origin() {
     }
 }
 
-/// What `myriad cache show` says of a page.
+/// Returns the output of `myriad cache show` for a page.
 fn shown(server: &Server, target: &str) -> String {
     let output = Command::new(binary())
         .args(["cache", "show", &format!("http://localhost{target}"), "-c", "myriad.conf", "-p"])
@@ -117,7 +117,7 @@ fn shown(server: &Server, target: &str) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// The reasons that an answer to a known visitor tells.
+/// Returns the reasons in a response to a known visitor.
 fn told(server: &Server, target: &str) -> String {
     let answer = server.fetch(&by(target, "ada"));
     assert_eq!(answer.cache(), "BYPASS", "{target}");
@@ -174,14 +174,14 @@ fn page_that_its_origin_has_not_cut_says_why() {
         is_clean(&server.get(target));
         is_clean(&answer);
     }
-    // Strangers are told nothing of it, and get the page as ever.
+    // Anonymous clients receive the usual page without the reasons.
     let stored = server.get("/stored");
     assert_eq!((stored.cache(), stored.text().as_str()), ("HIT", "everybody's"));
     assert!(!stored.field("Cache-Status").unwrap_or_default().contains("themes"));
-    // What is stale says it too; nobody fetches it for a known visitor.
+    // A stale page has the reasons as well; it is not refreshed for a known visitor.
     wait_for("the page is stale", || server.get("/short").cache() != "HIT");
     assert!(told(&server, "/short").contains(detail), "{}", told(&server, "/short"));
-    // And so it is told to administrators.
+    // The administrator's report contains the same reason.
     let shown = shown(&server, "/stored");
     assert!(shown.contains("  known     ask the origin: is_user_logged_in in themes/a/b_.php"), "{shown}");
 }
@@ -219,7 +219,7 @@ fn visitor_with_another_personal_cookie_is_asked_of_the_origin() {
         let answer = server.fetch(&Request::get("/page").field("Cookie", &cookies));
         assert_eq!((answer.cache(), answer.text()), ("BYPASS", format!("page of {cookies}")));
     }
-    // In a field of its own too, and for a method that is not reading.
+    // Also in a separate `Cookie` field, and for a method other than GET.
     let two = by("/page", "ada").field("Cookie", "wp-postpass_1=x");
     assert!(server.fetch(&two).text().starts_with("page of"));
     assert!(server.fetch(&by("/page", "ada").by("POST")).text().starts_with("page of"));
@@ -259,7 +259,7 @@ fn part_is_dropped_when_its_visitor_may_have_changed_something() {
         by("/log-out", "ada"),
         by("/says", "ada"),
         by("/litespeed", "ada"),
-        // The back office gets more cookies than the site.
+        // The back office sets more cookies than the site.
         Request::post("/uncached", "x").field("Cookie", &format!("wordpress_sec_1=x; {}", session("ada"))),
     ];
     for change in changes {
@@ -295,7 +295,7 @@ fn parts_under_cookies_that_several_visitors_share_hold_nothing_else_of_a_reques
         assert_eq!(server.fetch(&request).text(), own);
     }
     assert_eq!(origin.calls(), ["GET /page", "GET /page?part=greeting"]);
-    // Another Host makes other parts, and a session gets parts from its own whole request.
+    // Another Host has other fragments, and a session receives fragments of its complete request.
     let other = Request::get("/page").host("localhost:81").field("Cookie", cart);
     assert_eq!(server.fetch(&other).text(), format!("page {cart}|localhost:81|||"));
     let of_session = by("/page", "ada").field("X-Odd", "own");
@@ -378,7 +378,7 @@ fn part_that_fails_leaves_what_stands_in_its_place() {
             };
             call.answer(KNOWN, text);
         }
-        // One is missing, one cut short.
+        // One fragment is missing, one is truncated.
         _ => call.answer(super::PARTS, "a 3\nown\nc 5\nab"),
     });
     let answer = server.fetch(&by("/page", "ada"));

@@ -1,11 +1,11 @@
-//! FastCGI: a real php-fpm, and an origin that misbehaves.
+//! FastCGI: a real php-fpm, and a misbehaving origin.
 
 mod origin;
 mod php;
 
 use myriad_tests::{Call, Origin, Php, Place, Server};
 
-/// PHP behind the usual location, with the files of `pages`.
+/// Starts PHP with the usual location and the files of `pages`.
 fn serve_php(location: &str, pages: &[(&str, &str)]) -> (Server, Php) {
     let mut place = Place::new();
     for (name, text) in pages {
@@ -19,7 +19,7 @@ fn serve_php(location: &str, pages: &[(&str, &str)]) -> (Server, Php) {
     (Server::start(place, &http), php)
 }
 
-/// A scripted origin behind every address but those of `locations`.
+/// Starts a scripted origin for every URL except those of `locations`.
 fn serve_origin(locations: &str, script: impl Fn(&mut Call) + Send + Sync + 'static) -> (Server, Origin) {
     serve(locations, Origin::start(script))
 }

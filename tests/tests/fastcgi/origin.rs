@@ -1,4 +1,4 @@
-//! An origin that is absent, slow or broken, and fields by which it asks for something.
+//! Origins that are unavailable, slow or broken, and response fields that control the server.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! A real php-fpm: what it is told, bodies both ways, buffering, restarts.
+//! Real php-fpm: parameters, bodies in both directions, buffering, restarts.
 
 use std::sync::Arc;
 

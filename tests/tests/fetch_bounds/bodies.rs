@@ -1,4 +1,4 @@
-//! Bodies on their way: unpacked, unread, in files, too long for memory.
+//! Bodies in transit: decompressed, unread, in files, too large for memory.
 //!
 //! covers: client_body_temp_max_size
 
@@ -10,7 +10,7 @@ use myriad_tests::{Cached, Client, Gate, Request, Server, wait_for};
 
 use super::{holding, one_child};
 
-/// Most memory that a server's worker process has held so far, MB.
+/// Returns the peak memory of a server's worker process, in MB.
 fn memory_peak(server: &Server) -> usize {
     let worker = server.workers()[0];
     let status = std::fs::read_to_string(format!("/proc/{worker}/status")).expect("a process");
@@ -18,10 +18,10 @@ fn memory_peak(server: &Server) -> usize {
     line.trim().trim_end_matches(" kB").parse::<usize>().expect("kilobytes") >> 10
 }
 
-/// Directives that let bodies of the origin be decoded: other types are passed on in the coding of the origin.
+/// Directives that cause origin bodies to be decoded: other types are forwarded in the coding of the origin.
 const COMPRESSED: &str = "fastcgi_cache_valid 200 1h; gzip on; gzip_types application/x-zeros;";
 
-/// Gzip that comes to `length` zeros.
+/// Returns gzip data that decompresses to `length` zeros.
 fn bomb(length: usize) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
     encoder.write_all(&vec![0; length]).expect("memory");
@@ -44,7 +44,7 @@ fn bodies_that_are_unpacked_are_held_within_the_bounds_of_their_zone() {
             let mut client = Client::connect(port);
             client.send(request.bytes());
             assert_eq!(client.head().status, 200);
-            // Until the end, without holding it here.
+            // Reads to the end without storing the body here.
             let mut zeros = 0;
             while zeros < LENGTH {
                 let piece = client.some();
@@ -57,7 +57,7 @@ fn bodies_that_are_unpacked_are_held_within_the_bounds_of_their_zone() {
         client.join().expect("a whole body");
     }
     let grown = memory_peak(&server) - before;
-    // The zone's own 16 MB, and what sockets, allocator and decoders take.
+    // The 16 MB of the zone, and the memory of sockets, allocator and decoders.
     assert!(grown < 48, "{grown} MB more");
 }
 
@@ -77,7 +77,7 @@ fn bodies_that_nobody_reads_on_are_held_within_the_bounds_of_their_zone() {
         stalled.push(client);
     }
     assert_eq!(origin.count(), 12);
-    // Others are served meanwhile, and get theirs whole.
+    // Other clients are served in the meantime with complete responses.
     let whole = server.get("/one-more");
     assert_eq!((whole.status, whole.body.len()), (200, 24 << 20));
     let grown = memory_peak(&server) - before;
@@ -102,7 +102,7 @@ fn bodies_of_all_requests_in_files_are_bounded_together() {
     assert!(!origin.calls().contains(&"POST /second".to_owned()));
 }
 
-/// More than what sockets hold on the way to a client that does not read.
+/// Longer than the socket buffers of a client that does not read.
 const LONG: usize = 32 << 20;
 
 #[test]

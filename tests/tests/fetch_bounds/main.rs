@@ -1,4 +1,4 @@
-//! Fetches are bounded, wait in order, and end when nobody waits for them.
+//! Fetches are bounded, queued in order, and canceled when no client waits for them.
 
 mod bodies;
 mod queue;
@@ -11,12 +11,12 @@ use std::thread;
 
 use myriad_tests::{Answer, Cached, Call, Client, Gate, Origin, Request, Server};
 
-/// How often the error log says something.
+/// Returns the number of occurrences of a text in the error log.
 fn said(server: &Server, text: &str) -> usize {
     server.read("error.log").matches(text).count()
 }
 
-/// An origin that holds requests for `/held...` until the gate is open, and answers all with their URIs.
+/// Returns an origin script that blocks requests for `/held...` until the gate is open, and responds with the URI.
 fn holding(gate: &Arc<Gate>) -> impl Fn(&mut Call) + Send + Sync + 'static {
     let gate = Arc::clone(gate);
     move |call| {
@@ -28,7 +28,7 @@ fn holding(gate: &Arc<Gate>) -> impl Fn(&mut Call) + Send + Sync + 'static {
     }
 }
 
-/// Asks for so many pages at once, each on a connection of its own; the answers come as they are ready.
+/// Requests all pages concurrently, each on a new connection; responses are received in order of completion.
 fn ask_all(server: &Server, targets: &[&str]) -> Receiver<Answer> {
     let (sender, answers): (Sender<Answer>, _) = channel();
     for target in targets {
@@ -44,7 +44,7 @@ fn statuses(answers: &Receiver<Answer>) -> Vec<u16> {
     statuses
 }
 
-/// One php-fpm child, and what its group says of those who wait for it.
+/// Returns a group of one php-fpm child with this `queue`.
 fn one_child(queue: &str) -> String {
     format!("upstream php {{ server @ORIGIN@ max_conns=1; {queue} }}")
 }

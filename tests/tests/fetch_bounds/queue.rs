@@ -1,4 +1,4 @@
-//! The queue of a busy group of peers: what waits in it, how long, and what stands in meanwhile.
+//! Queue of a busy upstream group: admission, timeouts, and the responses in the meantime.
 //!
 //! covers: queue
 
@@ -64,7 +64,7 @@ fn stale_page_stands_in_where_the_group_is_busy() {
     let site = Cached { http: &one_child(""), server: &rules, ..Cached::default() };
     let (server, origin) = site.start(holding(&gate));
     assert_eq!(server.get("/page").cache(), "MISS");
-    thread::sleep(Duration::from_millis(2100)); // validity counts seconds: nothing but time ends it
+    thread::sleep(Duration::from_millis(2100)); // validity has a resolution of seconds
     let mut held = server.connect();
     held.send(Request::get("/held").bytes());
     origin.wait_for(2);

@@ -1,4 +1,4 @@
-//! Fetches whose visitors have gone, and connections to origins that visitors cause.
+//! Fetches whose clients have disconnected, and origin connections that clients cause.
 
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -8,7 +8,7 @@ use myriad_tests::{Cached, Call, Gate, Origin, Server, wait_for};
 
 use super::hold;
 
-/// A site whose page is on its way, and whose only visitor has gone.
+/// Starts a site with a page in transit whose only client has disconnected.
 fn abandoned(rules: &str, begun: impl Fn(&mut Call) + Send + Sync + 'static) -> (Server, Origin) {
     let rules = format!("fastcgi_cache_valid 1h; access_log @DIR@/left.log; {rules}");
     let (server, origin) = Cached { server: &rules, ..Cached::default() }.start(begun);
@@ -64,7 +64,7 @@ fn fetch_goes_on_once_its_answer_has_begun() {
     assert_eq!((server.get("/page").text().as_str(), origin.count()), ("begun and ended", 1));
 }
 
-/// Opens so many streams for distinct pages and resets each at once, as fast as it can.
+/// Opens `streams` streams for distinct pages and resets each immediately, as fast as possible.
 fn reset_all(port: u16, connection: usize, streams: u32) {
     let mut hand = Hand::greet(port, &[]);
     for number in 0..streams {
@@ -74,17 +74,17 @@ fn reset_all(port: u16, connection: usize, streams: u32) {
     }
 }
 
-/// How many connections to an address of this machine are open.
+/// Returns the number of open connections to an address of this machine.
 fn connections_to(address: &str) -> usize {
     let (_, port) = address.rsplit_once(':').expect("a port");
     let to = format!("0100007F:{:04X}", port.parse::<u16>().expect("a port"));
     let table = std::fs::read_to_string("/proc/net/tcp").expect("the system's connections");
-    // The number, the own address, that of the other end, the state: 01 is an open connection.
+    // Number, local address, remote address, state: 01 is an established connection.
     let of = |line: &str| line.split_whitespace().skip(2).take(2).eq([to.as_str(), "01"]);
     table.lines().filter(|line| of(line)).count()
 }
 
-/// A worker with 128 connections, and what it may do with them.
+/// Starts a worker with 128 connections and these rules.
 fn small_worker(rules: &str) -> (Server, Origin, Arc<Gate>) {
     let gate = Arc::new(Gate::new());
     let held = Arc::clone(&gate);
@@ -144,7 +144,7 @@ fn resets_of_what_the_origin_was_sent_leave_it_half_of_the_connections() {
 #[test]
 fn connections_to_origins_take_half_of_a_workers_and_the_rest_wait() {
     let (server, origin, gate) = small_worker("");
-    // Over HTTP/2 many requests cost one connection of the client.
+    // Over HTTP/2 many requests use one client connection.
     let mut hand = Hand::greet(server.port, &[]);
     for number in 0..100 {
         hand.get(2 * number + 1, &format!("/uncached/{number}"), &[]);

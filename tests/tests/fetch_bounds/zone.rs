@@ -1,4 +1,4 @@
-//! The fetches that fill a zone: their bound, and pages that stand in beyond it.
+//! Fetches that fill a zone: their limit, and stale pages beyond it.
 
 use std::sync::Arc;
 use std::thread;
@@ -33,7 +33,7 @@ fn stale_page_stands_in_where_too_many_fetches_fill_the_zone() {
     let rules = "fastcgi_cache_valid 1s; fastcgi_cache_use_stale error;";
     let (server, origin, gate) = bounded("max_fetches=1 fetch_queue=0", rules);
     assert_eq!(server.get("/page").cache(), "MISS");
-    thread::sleep(Duration::from_millis(2100)); // validity counts seconds: nothing but time ends it
+    thread::sleep(Duration::from_millis(2100)); // validity has a resolution of seconds
     let mut held = server.connect();
     held.send(Request::get("/held").bytes());
     origin.wait_for(2);
@@ -57,14 +57,14 @@ fn refresh_behind_a_stale_page_does_not_begin_at_the_bound() {
         let site = Cached { zone, http, server: &server, ..Cached::default() };
         let (server, origin) = site.start(holding(&gate));
         assert_eq!(server.get("/page").cache(), "MISS");
-        thread::sleep(Duration::from_millis(2100)); // validity counts seconds: nothing but time ends it
+        thread::sleep(Duration::from_millis(2100)); // validity has a resolution of seconds
         let mut held = server.connect();
         held.send(Request::get("/held").bytes());
         origin.wait_for(2);
         for _ in 0..3 {
             let stale = server.get("/page");
             assert_eq!((stale.status, stale.text().as_str()), (200, "/page"));
-            // Behind a busy peer a refresh began, and ended at once.
+            // With a busy peer, a refresh began and failed immediately.
             assert!(zone.is_empty() || stale.cache() == "STALE", "nobody updates it: {}", stale.cache());
         }
         gate.open();

@@ -1,11 +1,11 @@
-//! Static files: validators, ranges, encodings, changes on disk, and paths that climb.
+//! Static files: validators, ranges, encodings, changes on disk, and path traversal.
 
 mod paths;
 mod sending;
 
 use myriad_tests::{Answer, Place, Server};
 
-/// Text that compresses, long enough to be worth it.
+/// Returns compressible text of sufficient length for compression.
 fn style() -> String {
     let rule = |number| format!(".class-{number} {{ margin: {}px; color: red }}\n", number % 7);
     (0..2000).map(rule).collect::<Vec<_>>().concat()

@@ -1,8 +1,8 @@
-//! Paths that lead out of the root, and files that are not sent as they are.
+//! Path traversal, and files that must not be sent.
 
 use myriad_tests::{Php, Place, Request, Server};
 
-/// Paths that mean to leave the root, or that some reader takes for ones that do.
+/// Paths that leave the root, or that some implementations interpret in this way.
 const CLIMBING: &[&str] = &[
     "/../secret.txt",
     "/../../../../../../etc/passwd",

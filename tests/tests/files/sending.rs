@@ -1,4 +1,4 @@
-//! Files as they are sent: validators, ranges, encodings, changes on disk.
+//! Sending of files: validators, ranges, encodings, changes on disk.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -113,7 +113,7 @@ fn a_large_file_arrives_whole_and_in_ranges() {
     }
 }
 
-/// Asks until this coding comes: stronger ones may be made behind the visitors' backs.
+/// Sends requests until the response has this coding: stronger encodings are created in the background.
 fn in_coding(server: &Server, target: &str, accepted: &str, coding: &str) -> Answer {
     let mut answer = server.fetch(&Request::get(target).accepting(accepted));
     wait_for(&format!("{target} in {coding}"), || {
@@ -158,7 +158,7 @@ fn what_is_not_compressed_yet_comes_in_a_coding_that_the_client_takes() {
     for (number, (codings, coding)) in
         [("br", "br"), ("zstd", "zstd"), ("br;q=1, gzip;q=0", "br")].into_iter().enumerate()
     {
-        // Nobody has asked for the file before.
+        // The file has not been requested before.
         let name = format!("/first{number}.css");
         server.write(&format!("html{name}"), style());
         let first = server.fetch(&Request::get(&name).accepting(codings));

@@ -1,4 +1,4 @@
-//! Requests before the handshake is over, and what an address is shown by.
+//! Requests before the handshake is complete, and address validation.
 
 use std::net::UdpSocket;
 use std::time::Duration;
@@ -62,7 +62,7 @@ fn early_requests_from_an_address_that_was_not_shown_wait_for_the_handshake() {
     assert!(second.early_data_taken());
 }
 
-/// The bytes that come back for datagrams which nobody follows up.
+/// Returns the number of bytes that the server sends for datagrams of a client that never continues.
 fn echo(server: &Server, flight: &[Vec<u8>]) -> usize {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     socket.set_read_timeout(Some(Duration::from_millis(1500))).expect("a time-out");
@@ -115,11 +115,11 @@ fn early_data_are_not_taken_where_nothing_allows_it() {
 #[test]
 fn who_asks_and_never_answers_gets_three_times_what_it_sent_at_most() {
     let server = start("", "", "");
-    // Certificates that are far more than that.
+    // Certificates that are much longer than the amplification limit.
     let chain = server.read("own.crt").repeat(20);
     server.write("own.crt", chain);
     server.reload(&text("", ""));
-    // What only looks like a packet of the handshake's second stage shows nothing: anybody can write it.
+    // A forged packet with a handshake header must not validate the address, because any client can send it.
     for forged in [&[][..], &[0xe0, 0, 0, 0, 1, 0, 0, 2, 0, 0]] {
         wait_for("the certificates", || {
             let mut flight = QuicVisitor::new().first_flight().expect("what a client says first");

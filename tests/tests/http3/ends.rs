@@ -1,4 +1,4 @@
-//! How connections end: reloads, a stop, a worker that dies.
+//! Connection shutdown: reloads, server stop, a worker that dies.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use myriad_tests::{Gate, HttpOrigin, Network, QuicClient, QuicVisitor, Request, 
 
 use super::{GET, connect, connect_bare, has, headers, start, text};
 
-/// An origin whose answer is held until the gate is opened.
+/// Returns an origin whose response is blocked until the gate is opened.
 pub(super) fn held() -> (HttpOrigin, Arc<Gate>) {
     let gate = Arc::new(Gate::new());
     let held = Arc::clone(&gate);
@@ -32,7 +32,7 @@ fn reload_sends_clients_away_when_what_they_asked_is_answered() {
     client.end(slow);
     client.wait_until("the slow request", || origin.count() == 1);
     server.reload(&text("", "location /v { return 200 v2; }"));
-    // RFC 9114 section 5.2: from which request on nothing is taken.
+    // RFC 9114 section 5.2: first request that is not accepted.
     assert_eq!(client.told(0, 3).expect("a GOAWAY"), [7, 1, 4]);
     let late = client.open(false, &headers(&[b"\x00\x00", GET, b"\x51\x06/a.txt"])).expect("a stream");
     client.end(late);
@@ -61,8 +61,8 @@ fn reloads_under_load_lose_no_request() {
                 for (request, answer) in asked.into_iter().zip(answers) {
                     match answer {
                         Ok(answer) => assert_eq!(answer.status, 200),
-                        // What a client may ask again, whatever it was: it was rejected, or came when the connection was
-                        // over. (A client that slept meanwhile is told so by a reset, too.)
+                        // A client may retry these requests: they were rejected, or sent after the connection had
+                        // closed. (A client that was suspended in the meantime receives a reset as well.)
                         Err(why) => {
                             let safe = ["H3_REQUEST_REJECTED", "H3_NO_ERROR", "is closing", "reset by peer"];
                             assert!(safe.iter().any(|safe| why.contains(safe)), "{why}");
@@ -140,7 +140,7 @@ fn clients_of_a_worker_that_died_are_told_by_a_reset() {
     assert_eq!(connect(&server).get("/a.txt").status, 200);
 }
 
-/// Which tokens a process took is forgotten with it.
+/// The record of accepted tokens is lost with the process.
 #[test]
 fn tokens_show_nothing_once_the_process_that_made_them_is_gone() {
     let server = start("", "quic_retry on;", "");

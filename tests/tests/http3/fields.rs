@@ -1,4 +1,4 @@
-//! Fields by the table (QPACK): requests that wait for them, and clients that break its rules.
+//! QPACK dynamic table: requests that wait for entries, and clients that violate the protocol.
 
 use std::time::Duration;
 
@@ -10,26 +10,26 @@ use super::{GET, connect, connect_bare, has, headers, round_trip, start};
 fn requests_refer_to_fields_that_were_put_into_the_table_before_or_will_be() {
     let server = start("", "", "location /echo { return 200 '<$http_x_own>'; }");
     let (mut client, encoder) = connect_bare(&server);
-    // RFC 9204 section 5: a table of 4096 bytes, and 128 streams that may wait for it.
+    // RFC 9204 section 5: a table of 4096 bytes, and 128 streams that may be blocked.
     let settings = client.told(0, 13).expect("settings");
     assert_eq!((settings[..5].to_vec(), &settings[10..]), (vec![4, 11, 1, 0x50, 0], &[7, 0x40, 128][..]));
-    // Ahead of the entries that it needs.
+    // Sent before the entries that it needs.
     let early = client.open(false, &headers(&[b"\x03\x81", GET, b"\x10\x11"])).expect("a request");
     client.end(early);
     client.send(encoder, b"\x3f\xe1\x1f\xc1\x05/echo\x45x-").expect("half an entry");
     client.send(encoder, b"own\x05first").expect("the other half");
     assert!(has(&client.answer(early).expect("an answer"), "<first>"));
-    // That entries have come is said once or twice, and then that the section was read.
+    // The server acknowledges the insertions once or twice, and then the section.
     let mut entries = 0;
     while entries < 2 {
         entries += client.told(3, 1).expect("what the decoder says")[0];
     }
     assert_eq!((entries, client.told(3, 1).expect("what the decoder says")), (2, vec![0x80]));
-    // Behind them.
+    // Sent after the entries.
     let late = client.open(false, &headers(&[b"\x03\x00", GET, b"\x81\x40\x06second"])).expect("a request");
     client.end(late);
     assert!(has(&client.answer(late).expect("an answer"), "<second>"));
-    // Trailers may wait, too.
+    // Trailers may be blocked as well.
     let post = [&headers(&[b"\x00\x00\xd4\xd7\x50\x09localhost\x51\x05/echo"])[..], b"\x00\x01x"].concat();
     let post = client.open(false, &[&post[..], &headers(&[b"\x04\x00\x80"])].concat()).expect("a request");
     client.end(post);
@@ -53,9 +53,9 @@ fn clients_that_fill_the_table_against_the_rules_are_told_which() {
     ends(b"\x3f\xe2\x1f", &[], 0x201);
     ends(b"\x3f\xe1\x1f\x80\x00", &[], 0x201);
     ends(b"", &[b"\x03\x00\x80", b"\xff\x80\x02\x00\x80"], 0x200);
-    // What would need more entries than the table holds at once.
+    // A section that would need more entries than fit into the table.
     ends(b"\x3f\x0f\xc1\x01a\xc1\x01b", &[b"\x03\x00\xd1\x81"], 0x200);
-    // The stream is needed as long as the connection lasts.
+    // The encoder stream must remain open while the connection lasts.
     let (mut client, encoder) = connect_bare(&server);
     client.end(encoder);
     assert!(format!("{:?}", client.ended()).contains(&format!("error_code: {}", 0x104)));
@@ -94,7 +94,7 @@ fn requests_that_are_broken_off_while_they_wait_for_fields_are_over_at_once() {
         client.reset(stream, 0x10c);
         assert_eq!(client.told(3, 1).expect("what the decoder says"), [0x40 + number * 8]);
     }
-    // What it waits for comes right behind: nobody is to be asked for it any more.
+    // The required entries follow immediately, but the request has been canceled.
     let late = client.open(false, &waiting).expect("a request");
     round_trip(&mut client);
     client.reset(late, 0x10c);
@@ -102,7 +102,7 @@ fn requests_that_are_broken_off_while_they_wait_for_fields_are_over_at_once() {
     let asked = client.open(false, &headers(&[b"\x02\x00", GET, b"\x80"])).expect("a request");
     client.end(asked);
     assert!(has(&client.answer(asked).expect("an answer"), "a file"));
-    // Four of them to and fro.
+    // Four of these are round trips.
     wait_for("the requests in the log", || server.read("own.log").lines().count() >= 5);
     assert_eq!(server.read("own.log").lines().count(), 5, "{}", server.read("own.log"));
 }

@@ -1,4 +1,4 @@
-//! Handshakes: how clients learn of HTTP/3, the server and the certificate that a name gets, addresses to be proved.
+//! Handshakes: discovery of HTTP/3, server and certificate of a name, address validation.
 //!
 //! covers: http3 quic_retry
 
@@ -97,7 +97,7 @@ fn certificate_follows_from_the_name_that_is_asked_for() {
     for name in ["one.test", "two.test"] {
         let key = server.path(&format!("{name}.key"));
         certificate(&server.path(&format!("{name}.crt")), &key);
-        // The worker reads it, with the rights that it has.
+        // The worker reads the key with its reduced privileges.
         std::fs::set_permissions(key, std::fs::Permissions::from_mode(0o644)).expect("a mode");
     }
     let visitor = QuicVisitor::new();
@@ -121,7 +121,8 @@ fn requests_from_an_address_that_the_handshake_did_not_prove_are_not_taken() {
     let mut client = QuicVisitor::new().connect(network.port).expect("a connection");
     assert_eq!(client.get("/a.txt").status, 403);
     network.move_to(9);
-    // A request of some size: to an unproved address the server sends no more than three times what came from there.
+    // A large request: to an unvalidated address the server sends at most three times the number of bytes received from
+    // it.
     let large = Request::get("/a.txt").field("x-padding", &"x".repeat(1000));
     client.fetch(&large).expect_err("it has to prove its new address");
     let why = format!("{:?}", client.ended());
@@ -140,7 +141,8 @@ fn clients_whose_address_changes_go_on_at_their_worker() {
     let server = start("worker_processes 4;", "", "location /n { return 200 $connection_requests; }");
     let network = Network::before(server.port);
     let mut client = QuicVisitor::new().connect(network.port).expect("a connection");
-    // The kernel deals each port to any of the four: that all of eight came to the first is a chance in 65536.
+    // The kernel assigns each port to any of the four workers: the probability that all eight reach the first is 1 in
+    // 65536.
     for number in 1..=8 {
         assert_eq!(client.get("/n").text(), number.to_string());
         network.rebind();
@@ -158,12 +160,12 @@ fn an_address_that_a_client_says_it_moved_to_gets_three_times_what_came_from_it_
         let stream = client.open(false, &headers(&[b"\x00\x00", GET, b"\x51\x06/large"])).expect("a request");
         client.end(stream);
     };
-    // The answers of a client that stays where it is are far more than that.
+    // The responses to a client with a validated address are far larger.
     ask(&mut client);
     client.wait_until("an answer", || network.since_moved().1 > 100_000);
     let (sent, came) = network.since_moved();
     assert!(came > 6 * sent, "{came} for {sent}: the test tells nothing");
-    // Whoever is there never answers, as somebody would not who is flooded.
+    // The new address never responds, like the victim of an amplification attack.
     network.lose_answers(true);
     network.move_to(2);
     ask(&mut client);
@@ -184,7 +186,7 @@ fn many_connections_come_to_all_workers_and_all_are_served() {
     }
 }
 
-/// Whoever sees an ID on the wire would else end its connection by one datagram (RFC 9000 section 21.11).
+/// Otherwise an observer of a connection ID could close the connection with one datagram (RFC 9000 section 21.11).
 #[test]
 fn no_listener_answers_for_a_connection_of_another() {
     let server = start("", "server { listen 127.0.0.2:@PORT@ quic; }", "");
@@ -200,7 +202,7 @@ fn no_listener_answers_for_a_connection_of_another() {
     socket.connect(("127.0.0.2", server.port)).expect("an address");
     socket.set_read_timeout(Some(Duration::from_secs(20))).expect("a time-out");
     socket.send(&[&[0x40][..], &id.expect("an ID"), &[7; 50]].concat()).expect("it is sent");
-    // What is answered whoever asks, and would be behind a reset: the versions of QUIC that there are.
+    // Version negotiation, which any client receives, and which would follow a reset.
     socket.send(&[&[0xc0, 1, 2, 3, 4, 0, 0][..], &[0; 1300]].concat()).expect("it is sent");
     let mut buffer = [0; 2048];
     let count = socket.recv(&mut buffer).expect("an answer");

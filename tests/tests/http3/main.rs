@@ -1,4 +1,5 @@
-//! What HTTP/3 has of its own: handshakes, addresses that change, early data, ends, restarts and upgrades, clients that break rules.
+//! HTTP/3 specifics: handshakes, address changes, early data, connection shutdown, restarts and upgrades, protocol
+//! violations.
 
 mod early;
 mod ends;
@@ -10,7 +11,7 @@ mod upgrades;
 
 use myriad_tests::{BareQuic, Place, QuicClient, QuicVisitor, Server, certificate};
 
-/// A server for QUIC and TLS on one port: `http` stands before its `server`, `directives` in it.
+/// Starts a server for QUIC and TLS on one port: `http` precedes its `server` block, `directives` are placed in it.
 fn start(main: &str, http: &str, directives: &str) -> Server {
     let place = Place::new();
     certificate(&place.path("own.crt"), &place.path("own.key"));
@@ -31,12 +32,12 @@ fn connect(server: &Server) -> QuicClient {
     QuicVisitor::new().connect(server.port).expect("a connection")
 }
 
-/// `GET /a.txt`, but for what comes of the table of fields.
+/// Fields of `GET /a.txt`, without the path.
 const GET: &[u8] = b"\xd1\xd7\x50\x09localhost";
 
 const POST: &[u8] = b"\xd4\xd7\x50\x09localhost";
 
-/// A request whose head is this section.
+/// Returns a HEADERS frame with this field section.
 fn headers(section: &[&[u8]]) -> Vec<u8> {
     let section = section.concat();
     [&[1, section.len() as u8], &section[..]].concat()
@@ -46,7 +47,7 @@ fn has(answer: &[u8], text: &str) -> bool {
     answer.windows(text.len()).any(|part| part == text.as_bytes())
 }
 
-/// A connection with its control stream, and the number of its encoder's stream.
+/// Opens a connection with its control stream; returns the index of its encoder stream as well.
 fn connect_bare(server: &Server) -> (BareQuic, usize) {
     let mut client = QuicVisitor::new().connect_bare(server.port).expect("a connection");
     client.open(true, b"\x00\x04\x00").expect("a control stream");
@@ -54,7 +55,7 @@ fn connect_bare(server: &Server) -> (BareQuic, usize) {
     (client, encoder)
 }
 
-/// Asks for something and is answered: then the server has seen what was sent on this connection before.
+/// Sends a request and reads the response, so that the server has processed all earlier bytes of this connection.
 fn round_trip(client: &mut BareQuic) {
     let stream = client.open(false, &headers(&[b"\x00\x00", GET, b"\x51\x06/a.txt"])).expect("a request");
     client.end(stream);

@@ -1,4 +1,4 @@
-//! Requests and their bodies: many at once, and those that do not get on.
+//! Requests and their bodies: many concurrent requests, and requests that stall.
 //!
 //! covers: http3_max_concurrent_streams http3_stream_buffer_size
 
@@ -15,7 +15,7 @@ fn requests_that_do_not_get_on_are_ended() {
     let head: &[u8] = b"\x01\x10\x00\x00\xd1\xd7\xc1\x50\x09localhost";
     let error = client.send_raw(&[(false, false, &head[..5])]).expect_err("no answer");
     assert!(error.contains("Reset") && error.contains("269"), "{error}");
-    // A request behind which neither an end nor a body comes is one all the same.
+    // A request that is followed by neither an end nor a body is valid.
     let mut client = connect(&server);
     let asked = client.send_raw(&[(false, false, head)]).expect("an answer");
     assert!(has(&asked, "403 Forbidden"));
@@ -35,7 +35,8 @@ fn answers_that_nobody_reads_are_given_up_in_time() {
     assert_eq!(client.reset_code(stream), 268);
 }
 
-/// Nobody reads a body whose request has to wait its turn, and its room is full: the client's change of mind is heard all the same.
+/// The body of a queued request is not read, and its buffer is full: the cancellation by the client is detected
+/// nevertheless.
 #[test]
 fn requests_that_are_broken_off_behind_a_full_body_are_over_at_once() {
     let server = start(
@@ -49,7 +50,7 @@ fn requests_that_are_broken_off_behind_a_full_body_are_over_at_once() {
     let first = client.open(false, &post).expect("a request");
     client.end(first);
     assert!(has(&client.answer(first).expect("an answer"), "502 Bad Gateway"));
-    // More than its room, less than what the client may send.
+    // Larger than its buffer, smaller than the flow control limit.
     let body = [&[0, 0x80, 0, 0x60, 0][..], &vec![b'x'; 24_576]].concat();
     let waiting = client.open(false, &[&post[..], &body].concat()).expect("a request");
     client.wait_until("the request", || server.read("error.log").contains("delaying request"));
@@ -57,7 +58,7 @@ fn requests_that_are_broken_off_behind_a_full_body_are_over_at_once() {
     client.wait_until("the log", || server.read("own.log").contains("/a.txt"));
     assert_eq!(server.read("own.log").matches("POST").count(), 1, "{}", server.read("own.log"));
     client.reset(waiting, 0x10c);
-    // A connection that idles would end it, too.
+    // The requests prevent an idle timeout, which would terminate it as well.
     wait_for("the end of the request", || {
         round_trip(&mut client);
         server.read("own.log").contains(" 499 ")
@@ -134,7 +135,7 @@ fn body_that_nobody_reads_stalls_where_the_configuration_says() {
     assert_eq!(connect(&server).get("/turn").status, 404);
     let (mut client, _) = connect_bare(&server);
     let body = vec![b'x'; 1_000_000];
-    // The request waits for its turn a minute.
+    // The request waits in the queue for a minute.
     let post = headers(&[b"\x00\x00\xd4\xd7\x50\x09localhost\x51\x05/turn"]);
     let post = client.open(false, &[&post[..], b"\x00\x80\x0f\x42\x40"].concat()).expect("a request");
     let mut sent = 0;

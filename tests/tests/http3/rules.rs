@@ -1,10 +1,10 @@
-//! Clients that break rules, or make work that leads nowhere.
+//! Clients that violate the protocol, or cause useless work.
 
 use myriad_tests::{BareQuic, Server, wait_for};
 
 use super::{GET, connect, connect_bare, headers, start};
 
-/// A client that sends these streams by hand is told this code of HTTP/3; or of QUIC's own.
+/// Asserts that a client that sends these raw streams receives this error code of HTTP/3 or QUIC.
 fn breaks(server: &Server, streams: &[(bool, bool, &[u8])], code: u64) {
     let client = connect(server);
     let _ = client.send_raw(streams);
@@ -18,7 +18,7 @@ fn breaks(server: &Server, streams: &[(bool, bool, &[u8])], code: u64) {
 #[test]
 fn clients_that_break_the_rules_are_told_which() {
     let server = start("", "", "");
-    // The library has opened a control stream of its own: another is one too many.
+    // The library has opened a control stream: a second one is an error.
     breaks(&server, &[(true, false, b"\x00\x04\x00")], 0x103);
     breaks(&server, &[(true, false, b"\x01")], 0x103);
     breaks(&server, &[(false, false, b"\x00\x01x")], 0x105);
@@ -32,13 +32,13 @@ fn clients_that_break_the_rules_are_told_which() {
 fn streams_that_make_no_sense_end_alone() {
     let server = start("", "", "location /upload { client_max_body_size 10; return 200 x; }");
     let mut client = connect(&server);
-    // No request at all; a request whose body is longer than it said.
+    // A stream without a request; a request whose body is longer than its declared length.
     let error = client.send_raw(&[(false, true, b"")]).expect_err("no answer");
     assert!(error.contains("Reset") && error.contains("269"), "{error}");
-    // An unknown kind of one-way stream.
+    // A unidirectional stream of unknown type.
     let _ = client.send_raw(&[(true, false, b"\x40\x99abc"), (false, true, b"")]);
     assert_eq!(client.get("/a.txt").status, 200);
-    // A malformed request is answered.
+    // A malformed request receives a response.
     let answer = client.send_raw(&[(false, true, b"\x01\x03\x00\x00\xd1")]).expect("an answer");
     assert!(answer.windows(15).any(|part| part == b"400 Bad Request"), "the built-in page");
     wait_for("the log", || server.read("own.log").contains(" 400 "));
@@ -59,7 +59,7 @@ fn requests_that_are_broken_off_again_and_again_end_the_connection() {
         client.end(stream);
         client.answer(stream).is_ok()
     };
-    // Who is served now and then may change its mind as often.
+    // A client that is also served regularly may cancel the same number of requests.
     for _ in 0..150 {
         assert!(ask(&mut client, true) && ask(&mut client, false));
     }

@@ -1,4 +1,5 @@
-//! Upgrades of the binary: a connection stays with the process that it began with, whoever reads its datagrams.
+//! Binary upgrades: a connection remains with the process that accepted it, regardless of the process that receives its
+//! datagrams.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,22 +11,23 @@ use myriad_tests::{
 use super::ends::{held, slow_before};
 use super::{GET, connect, connect_bare, has, headers, start, text};
 
-/// Bytes of the file that is downloaded: some times what a client takes before it has read anything.
+/// Size of the downloaded file, in bytes: several times the flow control window of a client.
 const LONG: usize = 6 << 20;
 
-/// A server with a long file, that says which process answers.
+/// Starts a server with a long file, and a location that returns the process id.
 fn start_long(main: &str, directives: &str) -> Server {
     let server = start(main, "", &format!("location /pid {{ return 200 $pid; }} {directives}"));
     server.write("html/long", "0123456789abcde\n".repeat(LONG / 16));
     server
 }
 
-/// The supervisor that the pid file names.
+/// Returns the supervisor in the pid file.
 fn serving(server: &Server, file: &str) -> Option<u32> {
     server.path(file).exists().then(|| server.read(file).trim().parse().ok())?
 }
 
-/// Starts the new binary beside the one that serves, and waits until new connections are the new one's; gives old and new.
+/// Starts the new binary in addition to the running process, and waits until it receives new connections; returns the
+/// old and the new supervisor.
 fn upgrade(server: &Server) -> (u32, u32) {
     let old = serving(server, "myriad.pid").expect("a pid");
     signal(old, Signal::USR2);
@@ -43,20 +45,21 @@ fn worker(supervisor: u32) -> String {
     worker_if_one(supervisor).expect("one worker process")
 }
 
-/// The worker process, where there are no others.
+/// Returns the worker process, if it is the only child.
 fn worker_if_one(supervisor: u32) -> Option<String> {
     let [worker] = children_of(supervisor)[..] else { return None };
     Some(worker.to_string())
 }
 
-/// The worker process that answers a new connection; none where it says that it goes (`GOAWAY`), for which a client would ask again.
+/// Returns the worker process that answers a new connection; `None` if it sends `GOAWAY`, after which a client would
+/// retry.
 fn who_answers(server: &Server) -> Option<String> {
     let mut client = QuicVisitor::new().connect(server.port).ok()?;
     client.fetch(&Request::get("/pid")).ok().map(|answer| answer.text())
 }
 
-/// Waits until new connections are a supervisor's, some in a row: two processes may read for a moment. Its other children are newer
-/// supervisors.
+/// Waits until several consecutive connections reach a supervisor, because two processes may receive datagrams for a
+/// moment. Its other children are newer supervisors.
 fn answered_by(server: &Server, supervisor: u32) {
     let by_it = |text: String| children_of(supervisor).iter().any(|child| child.to_string() == text);
     let mut in_a_row = 0;
@@ -66,7 +69,7 @@ fn answered_by(server: &Server, supervisor: u32) {
     });
 }
 
-/// Asks for the long file and reads no more than that it comes.
+/// Requests the long file and reads only its beginning.
 fn begin_download(server: &Server) -> (BareQuic, usize) {
     let (mut client, _) = connect_bare(server);
     let stream = client.open(false, &headers(&[b"\x00\x00", GET, b"\x51\x05/long"])).expect("a request");
@@ -101,11 +104,11 @@ fn connections_go_on_over_an_upgrade_and_new_ones_are_the_new_binarys() {
     for client in &mut idle {
         assert_eq!(client.get("/pid").text(), old_worker, "both serve, each its own connections");
     }
-    // Awake, for who sleeps through the end of a connection is told of it by a reset.
+    // The clients must be polled, because a suspended client receives a reset when its connection has closed.
     let ends = idle.into_iter().map(|client| std::thread::spawn(move || format!("{:?}", client.ended())));
     let ends: Vec<_> = ends.collect();
     signal(old, Signal::QUIT);
-    // RFC 9114 section 5.2: what was asked is answered, and no more is.
+    // RFC 9114 section 5.2: earlier requests are answered, later requests are not accepted.
     assert_eq!(waiting.told(0, 3).expect("a GOAWAY"), [7, 1, 4]);
     let late = waiting.open(false, &headers(&[b"\x00\x00", GET, b"\x51\x06/a.txt"])).expect("a stream");
     waiting.end(late);
@@ -133,11 +136,11 @@ fn three_binaries_have_each_its_connections() {
     let second_download = begin_download(&server);
     let (_, third) = upgrade(&server);
     let third_download = begin_download(&server);
-    // The one in the middle ends first, so that the others lose sight of each other.
+    // The middle process stops first, which breaks the chain between the first and the third.
     signal(second, Signal::QUIT);
     end_download(second_download);
     wait_for("the end of the second", || !is_alive(second));
-    // A worker that the first never heard of passes its datagrams on.
+    // A worker that is unknown to the first process forwards its datagrams.
     let worker = children_of(third)[0];
     drop(third_download);
     signal(worker, Signal::KILL);
@@ -161,7 +164,7 @@ fn going_back_leaves_the_new_ones_connections_whole() {
     end_download(download);
     wait_for("the end of the new one", || !is_alive(new));
     assert_eq!(kept.get("/pid").text(), old_worker);
-    // And once more.
+    // Another upgrade.
     let (_, new) = upgrade(&server);
     assert_eq!(kept.get("/pid").text(), old_worker);
     signal(new, Signal::KILL);
@@ -170,7 +173,7 @@ fn going_back_leaves_the_new_ones_connections_whole() {
     assert_eq!(kept.get("/pid").text(), old_worker);
 }
 
-/// Another limit of open files needs another process.
+/// A changed limit of open files requires a new worker process.
 #[test]
 fn reload_that_replaces_the_worker_process_leaves_connections_whole() {
     let server = start_long("worker_rlimit_nofile 4096;", "");
@@ -185,7 +188,7 @@ fn reload_that_replaces_the_worker_process_leaves_connections_whole() {
 
 #[test]
 fn clients_of_an_old_process_that_is_gone_are_told_by_a_reset() {
-    // The old one would wait for the client to say that it has got the last answer.
+    // The old process would wait until the client has acknowledged the last response.
     let mut server = start_long("worker_shutdown_timeout 100ms;", "");
     let network = Network::before(server.port);
     let mut deaf = QuicVisitor::new().connect(network.port).expect("a connection");
@@ -236,7 +239,8 @@ fn upgrades_under_load_lose_no_request() {
     signal(serving(&server, "myriad.pid").expect("a pid"), Signal::TERM);
 }
 
-/// Asks for many things at once, again and again; how often. What is rejected may be asked again (RFC 9114 section 5.2), nothing else.
+/// Sends concurrent requests repeatedly; returns their number. Rejected requests may be retried (RFC 9114 section 5.2),
+/// other failures are errors.
 fn ask_until(server: &Server, over: &AtomicBool) -> usize {
     let mut client = connect(server);
     let mut worker = client.get("/pid").text();
@@ -253,7 +257,7 @@ fn ask_until(server: &Server, over: &AtomicBool) -> usize {
                 }
                 Err(why) => {
                     let safe = ["H3_REQUEST_REJECTED", "H3_NO_ERROR", "is closing"];
-                    // Who slept until its process was gone is told so by a reset, and nobody before.
+                    // A suspended client receives a reset after its process has exited, and no other client does.
                     let is_gone = || why.contains("reset by peer") && has_ended(&worker);
                     assert!(safe.iter().any(|safe| why.contains(safe)) || is_gone(), "{why}");
                     is_over = true;
@@ -268,7 +272,8 @@ fn ask_until(server: &Server, over: &AtomicBool) -> usize {
     answered
 }
 
-/// Whether a process ends: one that has lost a client by a reset of somebody else waits for that client.
+/// Waits until a process has exited, and returns true. A process whose client was reset by another process would not
+/// exit, because it waits for that client.
 fn has_ended(pid: &str) -> bool {
     let pid = pid.parse().expect("a process number");
     wait_for("the end of the client's process", || !is_alive(pid));

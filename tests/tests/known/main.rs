@@ -1,4 +1,4 @@
-//! Known visitors: readers who are logged in, commenters. What they get from the cache is what PHP makes for them.
+//! Known visitors: logged-in readers and commenters. Their response from the cache equals the response of PHP.
 
 mod nonces;
 mod parts;
@@ -9,7 +9,7 @@ use std::fs;
 use myriad_tests::chromium::load;
 use myriad_tests::{Place, Server, Visitor, WordPress};
 
-/// A page that shows what follows from the visitor: a link to the log-in, a nonce.
+/// Plugin whose output depends on the visitor: a link to the login, a nonce.
 pub(crate) const SHOWS: &str = "<?php
     add_action('wp_footer', function () {
         if (is_page('about')) echo '<p data-key=\"', wp_create_nonce('vote'), '\">A vote</p>';
@@ -27,7 +27,8 @@ pub(crate) fn host(server: &Server) -> String {
     format!("127.0.0.1:{}", server.port)
 }
 
-/// What a page comes to, without what nobody sees: the order of its head, of classes and scripts, comments, where a log-out leads back to.
+/// Returns the visible contents of a page: without the order of the head, of classes and scripts, comments, and the
+/// logout redirect.
 pub(crate) fn seen(page: &str) -> (Vec<String>, Vec<String>, String) {
     let mut text = page.to_owned();
     while let Some(from) = text.find("<!--") {
@@ -66,7 +67,7 @@ pub(crate) fn log_in(server: &Server, name: &str) -> Visitor {
     visitor
 }
 
-/// A picture of a page, as a browser shows it.
+/// Returns a browser screenshot of a page.
 pub(crate) fn screenshot(site: &WordPress, server: &Server, page: &str, name: &str) -> Vec<u8> {
     let file = site.root().join(format!("{name}.html"));
     fs::write(&file, page).expect("a page");

@@ -1,4 +1,5 @@
-//! Nonces in shared pages: each visitor gets a valid one, and no author of a text can have a reader's own put into a link.
+//! Nonces in shared pages: each visitor receives a valid nonce, and the author of a text cannot inject a reader's nonce
+//! into a link.
 
 use std::fs;
 
@@ -7,7 +8,8 @@ use myriad_tests::{Answer, Request, Server, WordPress};
 use super::host;
 use super::visitors::{readers, served, site};
 
-/// Nonces in every place that a plugin uses: early, in the page, in a transient, in a redirect, in a response that is no page.
+/// Plugin with nonces in every position: early, in the page, in a transient, in a redirect, in a response that is not a
+/// page.
 const PLUGIN: &str = r#"<?php
     add_action('init', function () {
         $GLOBALS['early'] = wp_create_nonce('early');
@@ -34,7 +36,7 @@ fn shared(server: &Server, target: &str) -> Answer {
     server.fetch(&Request::get(target).host(&host(server)))
 }
 
-/// The nonce of anonymous visitors for an action, as WordPress makes it without the plugin's marks.
+/// Returns the nonce of anonymous visitors for an action, as WordPress computes it without the marks of the plugin.
 fn anonymous(site: &WordPress, server: &Server, action: &str) -> String {
     site.run_php(&host(server), &format!("wp_set_current_user(0); echo wp_create_nonce('{action}');"))
 }
@@ -45,7 +47,7 @@ fn nonce_in_a_comments_link_stays_the_anonymous_one_on_a_readers_page() {
     fs::write(site.root().join("wp-content/mu-plugins/nonces.php"), PLUGIN).expect("a plugin");
     let target = "/the-orchard-by-the-river/";
     let vote = anonymous(&site, &server, "vote");
-    // The attacker reads the nonce on the page and writes it into a link of a comment.
+    // The attacker reads the nonce in the page and writes it into a link of a comment.
     assert_eq!(after(&shared(&server, target).text(), "data-vote=\""), vote);
     let comment = format!(
         "wp_insert_comment(['comment_post_ID' => url_to_postid('{target}'), 'comment_author' => 'Eve', 'comment_approved' => 1, \
@@ -85,7 +87,7 @@ fn every_nonce_is_valid_for_the_visitor_who_gets_it() {
     for target in [target, "/salt-by-the-river/", "/"] {
         assert_eq!(after(&shared(&server, target).text(), "data-kept=\""), nonce("kept"), "{target}");
     }
-    // A visitor's valid nonce is verified while a page is made.
+    // A valid nonce of a visitor is verified while a page is generated.
     let proof = shared(&server, &format!("{target}?proof={}", nonce("vote"))).text();
     assert!(proof.contains("data-verified=\"1 proven\""), "{proof}");
     let plain = shared(&server, "/?plain=1").text();
@@ -105,7 +107,7 @@ fn every_nonce_is_valid_for_the_visitor_who_gets_it() {
         );
         assert_eq!(site.run_php(&host(&server), &check), "1", "{action}");
     }
-    // A plugin's link to another host bears no reader's own nonce: readers get that page from PHP.
+    // A plugin's link to another host contains no reader's nonce: readers receive this page from PHP.
     assert_eq!(after(&shared(&server, "/about/").text(), "elsewhere.example/?n="), nonce("out"));
     let why = served(&server, &reader, "/about/");
     let why = why.field("Cache-Status").unwrap_or_default();

@@ -1,6 +1,6 @@
-//! What the plugin cuts out of a page, and the parts that it answers: put together they are what PHP makes for each visitor.
+//! Fragments that the plugin cuts out of a page: a page composed of them equals the response of PHP for each visitor.
 //!
-//! Myriad's own ESI is off here: the test fills in the parts.
+//! Myriad's ESI is disabled here; the test inserts the fragments.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,7 +9,7 @@ use myriad_tests::{Answer, Request, Server, Visitor, WordPress};
 
 use super::{PREPARE, SHOWS, host, log_in, screenshot, seen};
 
-/// A site whose plugin is told that somebody fills in parts.
+/// Starts a site whose plugin receives the signal that fragments are inserted.
 fn site() -> (WordPress, Server) {
     let site = WordPress::alone();
     fs::write(site.root().join("wp-content/mu-plugins/shows.php"), SHOWS).expect("a plugin");
@@ -24,7 +24,7 @@ fn site() -> (WordPress, Server) {
     (site, server)
 }
 
-/// A page as it is stored, with its markup.
+/// Returns a page as stored, with its markup.
 fn stored(server: &Server, target: &str) -> Answer {
     let answer = server.fetch(&Request::get(target).host(&host(server)));
     assert_ne!(answer.cache(), "BYPASS", "{target}");
@@ -35,13 +35,13 @@ fn known(answer: &Answer) -> &str {
     answer.field("X-Myriad-ESI").unwrap_or_default()
 }
 
-/// Names of the parts that a page has places for.
+/// Returns the names of the fragments of a page.
 fn places(page: &str) -> BTreeSet<String> {
     let names = page.split("myriad-esi=").skip(1).filter_map(|rest| rest.split('"').next());
     names.map(str::to_owned).collect()
 }
 
-/// The parts of a visitor.
+/// Returns the fragments of a visitor.
 fn parts(visitor: &mut Visitor, names: &BTreeSet<String>) -> BTreeMap<String, String> {
     let list: Vec<_> = names.iter().map(String::as_str).collect();
     let answer = visitor.get(&format!("/?myriad-esi={}", list.join(",")));
@@ -63,7 +63,7 @@ fn parts(visitor: &mut Visitor, names: &BTreeSet<String>) -> BTreeMap<String, St
     found
 }
 
-/// The stored page with the parts of a visitor in its places.
+/// Returns the stored page with the fragments of a visitor.
 fn filled(page: &str, parts: &BTreeMap<String, String>) -> String {
     let mut pieces = page.split("<esi:include src=\"/?myriad-esi=");
     let mut whole = pieces.next().unwrap_or_default().to_owned();
@@ -83,7 +83,7 @@ fn filled(page: &str, parts: &BTreeMap<String, String>) -> String {
     whole
 }
 
-/// Somebody who has commented, and whose browser keeps the name.
+/// Returns a visitor who has commented and whose browser has stored the name.
 fn commenter(server: &Server) -> Visitor {
     let mut visitor = Visitor::new(server.port);
     let page = stored(server, "/salt-by-the-river/").text();
@@ -127,7 +127,7 @@ fn pages_with_a_visitors_parts_are_what_php_makes_for_them() {
             let names = places(&page.text());
             let whole = filled(&page.text(), &parts(&mut visitor, &names));
             let made = if who == "nobody" {
-                // One who is like others gets a stored page, unless a cookie asks for another.
+                // An anonymous visitor receives a stored page, unless a cookie bypasses it.
                 server.fetch(&Request::get(target).host(&host(&server)).field("Cookie", "NO_CACHE=1"))
             } else {
                 visitor.get(target)
@@ -207,7 +207,7 @@ fn editors_and_authors_of_waiting_comments_get_their_pages_from_php() {
     let link: String = link.chars().take_while(char::is_ascii_alphanumeric).collect();
     let out = visitor.get(&format!("/wp-login.php?action=logout&_wpnonce={link}"));
     assert!(out.all("Set-Cookie").any(|cookie| cookie.starts_with("wordpress_no_cache=deleted")), "{out:?}");
-    // Who logs out goes back to the page.
+    // A logout redirects back to the page.
     let mut reader = log_in(&server, "rita");
     let names = ["log-out-back".to_owned()].into();
     let link = parts(&mut reader, &names)["log-out-back"].clone();

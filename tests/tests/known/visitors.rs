@@ -1,4 +1,4 @@
-//! The same by way of Myriad: stored pages with parts of their own.
+//! Known visitors with Myriad: stored pages with personal fragments.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use myriad_tests::{Answer, Request, Server, Visitor, WordPress};
 
 use super::{PREPARE, SHOWS, host, screenshot, seen};
 
-/// So many are logged in at once.
+/// Number of concurrent sessions.
 const SESSIONS: usize = 50;
 
 pub(crate) fn site() -> (WordPress, Server) {
@@ -17,14 +17,15 @@ pub(crate) fn site() -> (WordPress, Server) {
     (site, server)
 }
 
-/// The preset with time for a machine that has much else to do: after ten seconds a page goes on without its parts.
+/// Returns the preset with a longer timeout for a loaded machine: by default a page is sent without its fragments after
+/// ten seconds.
 fn patient(preset: &str) -> String {
     let told = preset.replace("esi on;", "esi on; esi_timeout 60s;");
     assert_ne!(told, preset);
     told
 }
 
-/// Addresses of posts.
+/// Returns URLs of posts.
 fn posts(site: &WordPress, server: &Server, count: usize) -> Vec<String> {
     let code = format!(
         "foreach (get_posts(['numberposts' => {count}]) as $post) echo parse_url(get_permalink($post), PHP_URL_PATH), ' ';"
@@ -32,7 +33,8 @@ fn posts(site: &WordPress, server: &Server, count: usize) -> Vec<String> {
     site.run_php(&host(server), &code).split_whitespace().map(str::to_owned).collect()
 }
 
-/// The page as PHP makes it for a visitor now: that cookie says so, and changes nothing in it.
+/// Returns the page that PHP generates for a visitor now: the cookie bypasses the cache and changes nothing in the
+/// page.
 fn made(server: &Server, cookie: &str, target: &str) -> Answer {
     let answer = server
         .fetch(&Request::get(target).host(&host(server)).field("Cookie", &format!("{cookie}; NO_CACHE=1")));
@@ -45,7 +47,7 @@ pub(crate) fn served(server: &Server, cookie: &str, target: &str) -> Answer {
     server.fetch(&Request::get(target).host(&host(server)).field("Cookie", cookie))
 }
 
-/// Makes readers, and gives the cookie of each, as a browser has it that is logged in.
+/// Creates readers, and returns the login cookie of each.
 pub(crate) fn readers(site: &WordPress, server: &Server, count: usize) -> Vec<String> {
     let code = format!(
         "for ($number = 100; $number < 100 + {count}; $number++) {{ \
@@ -76,11 +78,11 @@ fn readers_get_stored_pages_that_look_as_phps_and_php_makes_parts_once() {
         assert!(page.contains("The reader number 100") && !page.contains("esi:"), "{target}");
         assert_eq!(seen(&page), seen(&made), "{target}");
     }
-    // The first page, the first with a form, the one with a nonce and a link: of fourteen.
+    // Three of the fourteen pages: the first, the first with a form, and the page with a nonce and a link.
     assert!(asked <= 3, "{asked} of {}", targets.len());
     let (page, made) = (pages[0].text(), made(&server, &cookie, &targets[0]).text());
     assert_eq!(screenshot(&site, &server, &page, "cut"), screenshot(&site, &server, &made, "made"));
-    // What a reader changes shows at once.
+    // A change of a reader's name is visible immediately.
     let rename =
         "wp_update_user(['ID' => get_user_by('login', 'reader100')->ID, 'display_name' => 'Renamed']);";
     site.run_php(&host(&server), rename);
@@ -146,7 +148,7 @@ fn editors_commenters_and_pages_that_ask_are_as_before() {
         server.fetch(&Request::get(target).host(&host(&server)));
         assert_eq!(served(&server, &reader, target).cache(), "BYPASS", "{target}");
     }
-    // Who asks of the machine itself is told why.
+    // A request from the machine itself receives the reason.
     let answer = served(&server, &reader, "/contact/");
     let why = answer.field("Cache-Status").unwrap_or_default();
     assert!(why.contains("page not cut: is_user_logged_in in mu-plugins/shows.php"), "{why}");
@@ -166,12 +168,12 @@ fn editors_commenters_and_pages_that_ask_are_as_before() {
     }
     server.fetch(&Request::get("/about/").host(&host(&server)));
     assert_eq!(served(&server, &reader, "/about/").cache(), "HIT");
-    // What visitors get of a page is said above it.
+    // The admin bar shows how known visitors are served.
     assert!(editor.get("/about/").text().contains("Known visitors: the same, with "));
     let why = "is_user_logged_in in mu-plugins/shows.php";
     let shown = editor.get("/contact/").text();
     assert!(shown.contains(&format!("Known visitors: from PHP ({why})")), "{shown}");
-    // Site Health looks at the home page and the newest pages.
+    // Site Health checks the home page and the newest pages.
     let health = |code: &str| {
         site.run_php(
             &host(&server),
@@ -194,7 +196,7 @@ fn editors_commenters_and_pages_that_ask_are_as_before() {
     assert!(told.starts_with("good") && told.contains("with parts of their own"), "{told}");
 }
 
-/// What WooCommerce has functions for, which is not there itself: a cart and notices that follow from cookies.
+/// Substitute for functions of WooCommerce, which is not installed: a cart and notices that depend on cookies.
 const SHOP: &str = "<?php
     function wc_print_notices($is_returned = false) {
         $notices = isset($_COOKIE['woocommerce_cart_hash']) ? '<p>It is in your cart</p>' : '';

@@ -1,4 +1,4 @@
-//! Applications of FastCGI.
+//! FastCGI applications.
 
 use myriad_tests::{Wire, WireCall};
 
@@ -12,7 +12,7 @@ const STDIN: u8 = 5;
 const STDOUT: u8 = 6;
 const STDERR: u8 = 7;
 
-/// The number that the server gives its only request on a connection.
+/// Id of the server's only request on a connection.
 const ID: u16 = 1;
 
 fn record(kind: u8, id: u16, content: impl AsRef<[u8]>) -> Vec<u8> {
@@ -26,7 +26,7 @@ fn stdout(content: impl AsRef<[u8]>) -> Vec<u8> {
     content.as_ref().chunks(65_000).flat_map(|piece| record(STDOUT, ID, piece)).collect()
 }
 
-/// The end of the request, with the status of the protocol.
+/// Returns the record that completes the request, with the protocol status.
 fn end(status: u8) -> Vec<u8> {
     record(END_REQUEST, ID, [0, 0, 0, 0, status, 0, 0, 0])
 }
@@ -37,7 +37,7 @@ fn page(text: &str) -> Vec<u8> {
     stdout(format!("{HEAD}{text}"))
 }
 
-/// What is said, again and again for as long as anybody listens, or once.
+/// Data that the application sends: repeatedly until the server closes, or once.
 enum Says {
     Once(Vec<u8>),
     Endlessly(Vec<u8>),
@@ -45,7 +45,7 @@ enum Says {
 
 use Says::{Endlessly, Once};
 
-/// The path that is asked for; none where the connection ends.
+/// Returns the requested path; `None` if the connection closes.
 fn request(call: &mut WireCall) -> Option<String> {
     let mut params = Vec::new();
     loop {
@@ -63,14 +63,15 @@ fn request(call: &mut WireCall) -> Option<String> {
             break;
         }
     }
-    // A short name and a short value: their lengths are one byte each, ahead of both.
+    // Name and value are short: each length is one byte, before both.
     let name = b"REQUEST_URI";
     let at = params.windows(name.len()).position(|bytes| bytes == name).expect("a parameter");
     let value = at + name.len();
     Some(String::from_utf8_lossy(&params[value + 1..value + usize::from(params[at - 1])]).into_owned())
 }
 
-/// Each case: the page, what the application says, whether it closes the connection then, what the visitor sees.
+/// Runs each case: the page, the data of the application, whether it then closes the connection, and the expected
+/// result.
 fn each(cases: Vec<(&'static str, Says, bool, Seen)>) {
     let expected: Vec<_> = cases.iter().map(|(name, _, _, seen)| (*name, *seen)).collect();
     let behaviour = Behaviour::default();

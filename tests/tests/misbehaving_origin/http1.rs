@@ -1,4 +1,4 @@
-//! Origins of HTTP/1.
+//! HTTP/1 origins.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,12 +8,12 @@ use rustix::net::sockopt::set_socket_linger;
 
 use super::{Behaviour, Seen, Site};
 
-/// What an origin does behind what it has said.
+/// Action of an origin after its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Then {
     Closes,
     Resets,
-    /// Says nothing more, and reads on.
+    /// Sends nothing more, and continues to read.
     Stays,
 }
 
@@ -22,7 +22,7 @@ use Then::{Closes, Resets, Stays};
 
 type Case = (&'static str, Vec<u8>, Then, Seen);
 
-/// An origin that does what each case says when it is first asked for its page.
+/// Returns an origin that executes a case on the first request for its page.
 fn origin(cases: Vec<Case>) -> (Wire, Behaviour) {
     let behaviour = Behaviour::default();
     let told = behaviour.clone();
@@ -35,7 +35,8 @@ fn origin(cases: Vec<Case>) -> (Wire, Behaviour) {
             }
             let case = cases.iter().find(|(known, ..)| *known == name);
             let Some((known, said, then, _)) = case.filter(|_| told.spoils(name)) else {
-                // A case on a connection that has served would be another one: where it breaks off, the request is sent again.
+                // A case on a reused connection would be different: after an early close the server would retry the
+                // request.
                 call.say("HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\nwell");
                 return;
             };

@@ -1,4 +1,4 @@
-//! Origins of HTTP/2.
+//! HTTP/2 origins.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,7 +13,7 @@ use super::{Behaviour, Seen, Site};
 
 use Seen::{Broken, Cut, Status};
 
-/// What an origin does with a request, which has this stream; false closes the connection.
+/// Response of an origin to the request on this stream; false closes the connection.
 type Act = fn(&mut Hand, u32) -> bool;
 
 type Case = (&'static str, Act, Seen);
@@ -34,7 +34,7 @@ fn well(hand: &mut Hand, stream: u32, text: &str) -> bool {
     begin(hand, stream, &text.len().to_string()) && data(hand, stream, true, text)
 }
 
-/// Sends a frame until the server has closed the connection, which it does long before a million of them.
+/// Sends a frame until the server closes the connection, long before a million frames.
 fn flood(hand: &mut Hand, kind: u8, flags: u8, stream: u32, payload: &[u8]) -> bool {
     let length = (payload.len() as u32).to_be_bytes();
     let mut frame = vec![length[1], length[2], length[3], kind, flags];
@@ -46,7 +46,7 @@ fn flood(hand: &mut Hand, kind: u8, flags: u8, stream: u32, payload: &[u8]) -> b
     false
 }
 
-/// An origin that does what the case says which is set, once, and else answers.
+/// Returns an origin that executes the selected case once, and otherwise responds correctly.
 fn origin(behaviour: &Behaviour) -> (Wire, Arc<Mutex<Option<Case>>>) {
     let (told, next) = (behaviour.clone(), Arc::new(Mutex::new(None::<Case>)));
     let set = Arc::clone(&next);
@@ -65,7 +65,8 @@ fn origin(behaviour: &Behaviour) -> (Wire, Arc<Mutex<Option<Case>>>) {
                     told.spoils(name);
                     match case {
                         None => {
-                            // A case on a connection that has served would be another one: where it breaks off, the request is sent again.
+                            // A case on a reused connection would be different: after an early close the server would
+                            // retry the request.
                             hand.try_send(GOAWAY, 0, 0, &[[0, 0, 0, 1], [0; 4]].concat());
                             well(&mut hand, frame.stream, "well");
                             return;
@@ -321,7 +322,7 @@ fn a_connection_that_falls_silent_is_found_out() {
         let Some(mut hand) = Hand::answering(socket) else { return };
         let mut answered = 0;
         while let Some(frame) = hand.next() {
-            // The first connection answers two requests, and to nothing from then on.
+            // The first connection answers two requests, and then stops responding.
             if frame.kind == HEADERS && (call.number > 0 || answered < 2) {
                 answered += 1;
                 well(&mut hand, frame.stream, &call.number.to_string());

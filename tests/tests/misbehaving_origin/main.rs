@@ -1,5 +1,5 @@
-//! Origins that break off, stall, flood, and say what nobody asked for: the visitor learns of it, nothing of it is kept, no connection that
-//! it went over is used again, and another visitor is served meanwhile.
+//! Origins that abort, stall, flood, or send unsolicited data: the client receives an error, no such response is
+//! stored, the connection is not reused, and other clients are served in the meantime.
 //!
 //! covers: proxy_read_timeout
 
@@ -14,27 +14,27 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use myriad_tests::{Answer, HttpOrigin, Place, Request, Server, wait_for};
 
-/// What a visitor gets of an answer.
+/// Response as received by a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Seen {
-    /// An error page.
+    /// Error page.
     Status(u16),
-    /// An answer whose framing shows that its end is missing.
+    /// Response whose framing shows that it is incomplete.
     Cut,
-    /// One of these: which, is a matter of whether the answer had begun.
+    /// Either of these, depending on whether the response had begun.
     Broken,
-    /// An answer with this status and body, whatever came beside it.
+    /// Response with this status and body, without the surplus data.
     Whole(u16, &'static str),
 }
 
-/// A server whose addresses are those of one origin, which misbehaves; `/good` is another's.
+/// Server in front of a misbehaving origin; `/good` belongs to a second origin.
 struct Site {
     server: Server,
     good: HttpOrigin,
 }
 
 impl Site {
-    /// All is cached that may be; the origin may be silent for a second.
+    /// Starts the server. Every cacheable response is stored; the read timeout of the origin is one second.
     fn start(family: &str, pass: &str) -> Self {
         let good = HttpOrigin::start(|call| call.answer("HTTP/1.1 200 OK", "good"));
         let mut place = Place::new();
@@ -50,8 +50,8 @@ impl Site {
         Self { server: Server::start(place, &http), good }
     }
 
-    /// Visits a page that the origin spoils the first time it is asked for, while another visitor has a page of the other origin; then
-    /// visits it again, when the origin behaves: what it said first is not kept.
+    /// Requests a page whose first response is faulty, while another client requests a page of the second origin. Then
+    /// requests the page again, with a correct response: the faulty response must not have been stored.
     fn visit(&self, name: &str, expected: Seen, origin: &Behaviour) {
         let (before, path) = (origin.asked(), format!("/{name}"));
         let mut visitor = self.server.connect();
@@ -84,7 +84,7 @@ impl Seen {
     }
 }
 
-/// What an origin has done, and what of it was not right of the server. Clones share it.
+/// Actions of an origin, and errors of the server that it observed. Clones share the state.
 #[derive(Clone, Default)]
 struct Behaviour(Arc<Mutex<Known>>);
 
@@ -100,7 +100,8 @@ impl Behaviour {
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// A page is asked for; whether it is to be spoiled: the first time.
+    /// Records a request; returns whether its response must be faulty, which is the case for the first request of a
+    /// page.
     fn spoils(&self, name: &str) -> bool {
         self.with(|known| {
             known.asked += 1;
@@ -108,7 +109,7 @@ impl Behaviour {
         })
     }
 
-    /// A request came over a connection on which the origin had misbehaved.
+    /// Records that a request used a connection on which the origin had misbehaved.
     fn carried_more(&self, what: String) {
         self.with(|known| known.reused.push(what));
     }

@@ -1,4 +1,4 @@
-//! Answers that come before the request has been read.
+//! Responses that arrive before the request has been read.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -9,10 +9,10 @@ use myriad_tests::{PATIENCE, Wire};
 
 use super::Site;
 
-/// What is posted: more than all buffers on the way take.
+/// Length of the request body: larger than all buffers in its path.
 const LENGTH: usize = 32 << 20;
 
-/// Posts, and tells what came until the connection ended, or the answer was complete.
+/// Sends the request, and returns the bytes received until the connection closed or the response was complete.
 fn post(site: &Site) -> String {
     let mut socket = TcpStream::connect(("127.0.0.1", site.server.port)).expect("a connection");
     socket.set_read_timeout(Some(PATIENCE)).expect("a time-out");
@@ -50,7 +50,7 @@ fn over_http_1_it_is_passed_on_and_the_connection_is_left() {
         let wire = Wire::start(move |call| {
             if call.head().is_some() {
                 call.say(format!("HTTP/1.1 413 Too Large\r\n{field}Content-Length: 2\r\n\r\nno"));
-                // The rest is never read; the connection ends when the server ends it.
+                // The rest is not read; the connection closes when the server closes it.
                 let _ = call.stream.peek(&mut [0]);
                 while call.say("") && call.fill().is_some() {
                     call.buffer.clear();

@@ -1,4 +1,4 @@
-//! WordPress's object cache in Redis, memcached and APCu.
+//! WordPress object cache in Redis, memcached and APCu.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -13,7 +13,7 @@ use myriad_tests::{
     workspace,
 };
 
-/// Says how many queries a page has cost, and changes options for the test.
+/// Plugin that reports the number of queries of a page, and changes options for the test.
 const FIGURES: &str = "<?php
     ob_start(function ($page) {
         header('X-Queries: ' . get_num_queries());
@@ -36,7 +36,7 @@ const FIGURES: &str = "<?php
         }
     });";
 
-/// A server that keeps values, ended with what stands for it.
+/// Server that stores values; killed on drop.
 struct Keeper {
     child: Child,
     address: String,
@@ -46,7 +46,7 @@ impl Keeper {
     fn redis(place: &Place) -> Self {
         let socket = place.path("redis.sock");
         let mut command = Command::new("redis-server");
-        // What it has is there again when it starts again.
+        // Its values survive a restart.
         command.args([
             "--port",
             "0",
@@ -96,7 +96,7 @@ fn drop_in(site: &WordPress) -> PathBuf {
     site.root().join("wp-content/object-cache.php")
 }
 
-/// A site that tells its figures, and what is in front of it.
+/// Starts a site that reports its figures, and a server in front of it.
 fn site() -> (WordPress, Server) {
     let site = WordPress::alone();
     fs::write(site.root().join("wp-content/mu-plugins/figures.php"), FIGURES).expect("a plugin");
@@ -104,7 +104,7 @@ fn site() -> (WordPress, Server) {
     (site, server)
 }
 
-/// A page as PHP makes it now.
+/// Returns a page as PHP generates it now.
 fn made(server: &Server, target: &str) -> Answer {
     made_for(server, &format!("127.0.0.1:{}", server.port), target)
 }
@@ -144,7 +144,7 @@ fn pages_are_the_same_and_cost_no_query_and_nothing_is_left_behind() {
     let files_before = files();
     for address in [redis.address.as_str(), memcached.address.as_str(), "apcu"] {
         wordpress(&site, &["--install-object-cache", address]);
-        // OPcache looks at files every two seconds: until then php-fpm asks the server of before.
+        // OPcache checks files every two seconds: until then php-fpm uses the previous server.
         let server_of =
             |answer: &Answer| answer.field("X-Server").map(|said| said.trim_end_matches(':').to_owned());
         wait_for("the new address", || server_of(&made(&server, "/")).as_deref() == Some(address));
@@ -152,12 +152,12 @@ fn pages_are_the_same_and_cost_no_query_and_nothing_is_left_behind() {
             made(&server, page);
         }
         for (page, before) in pages.iter().zip(&before) {
-            // Another process may have been at it at the same time: what is kept is kept from the second time on.
+            // A concurrent process may have invalidated values: from the second request on they are stored.
             wait_for("a page without queries", || queries(&made(&server, page)) <= 1);
             assert!(queries(before) >= 8, "{page}: {}", queries(before));
             assert!(made(&server, page).content() == before.content(), "{address} {page}");
         }
-        // What is changed shows at once.
+        // Changes are visible immediately.
         entitle(&format!("A title for {}", address.split(':').next().unwrap_or_default()));
         entitle("As it was");
         wordpress(&site, &["--remove-object-cache"]);
@@ -166,7 +166,7 @@ fn pages_are_the_same_and_cost_no_query_and_nothing_is_left_behind() {
     }
 }
 
-/// Runs a script of this folder on a site with each server, and once without igbinary; returns what it prints, with a name.
+/// Runs a script of this folder on a site with each server, and once without igbinary; returns its outputs with names.
 fn run_with_each_server(
     site: &WordPress,
     host: &str,
@@ -208,7 +208,7 @@ fn all_functions_do_what_wordpress_says() {
     }
 }
 
-/// Random calls, from fixed seeds, on one site and on a site of a network.
+/// Random calls with fixed seeds, on a single site and on a site of a network.
 #[test]
 fn results_are_those_of_wordpress_s_own_object_cache() {
     let run = |site: &WordPress, host| {
@@ -241,7 +241,7 @@ fn site_goes_on_when_the_server_dies_and_believes_nothing_old_when_it_is_back() 
     site.run_php(&host, "update_option('blogname', 'Changed meanwhile');");
     assert!(made(&server, "/").text().contains("Changed meanwhile"));
     let again = Keeper::redis(&place);
-    // Somebody is always in the middle of a page when the server may be asked again.
+    // A page is always in progress when the server may be used again.
     let is_back = AtomicBool::new(false);
     let patience = Duration::from_mins(1);
     let deadline = Instant::now() + patience;
@@ -257,7 +257,7 @@ fn site_goes_on_when_the_server_dies_and_believes_nothing_old_when_it_is_back() 
         });
     });
     assert!(made(&server, "/").text().contains("Changed meanwhile"));
-    // One that hangs is no better.
+    // A server that hangs must have the same result.
     signal(again.child.id(), Signal::STOP);
     assert!(made(&server, "/").text().contains("Changed meanwhile"));
     assert!(made(&server, "/").text().contains("Changed meanwhile"));

@@ -1,4 +1,4 @@
-//! Spans sent to a collector, which is a real gRPC server and decodes them by another implementation than the one that wrote them.
+//! Export of spans to a collector, which is a real gRPC server with an independent decoder.
 
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -10,16 +10,16 @@ use super::{PARENT, STATE, TRACE, traced};
 
 const COLLECTOR: &str = include_str!("collector.py");
 
-/// A collector, ended when dropped.
+/// Collector; killed on drop.
 pub(crate) struct Collector {
     process: Child,
-    /// What it has written down.
+    /// File with the spans that it has received.
     file: PathBuf,
     port: u16,
 }
 
 impl Collector {
-    /// One that speaks this (`grpc`, `tls`, `http`), at that port, 0 for any.
+    /// Starts a collector with this protocol (`grpc`, `tls`, `http`) on a port, 0 for any.
     pub(crate) fn start(place: &Place, mode: &str, port: u16) -> Self {
         place.write("collector.py", COLLECTOR);
         let (file, told) = (place.path("spans"), place.path("spans.port"));
@@ -38,13 +38,13 @@ impl Collector {
         text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
-    /// The spans that have come.
+    /// Returns the received spans.
     fn spans(&self) -> Vec<Value> {
         let batches = self.batches();
         batches.iter().flat_map(|batch| batch["spans"].as_array().cloned().unwrap_or_default()).collect()
     }
 
-    /// The spans of requests (and not of their parts), once there are so many.
+    /// Waits for `count` spans of requests (without child spans) and returns them.
     pub(crate) fn servers(&self, count: usize) -> Vec<Value> {
         let servers = || self.spans().into_iter().filter(|span| span["kind"] == 2).collect::<Vec<_>>();
         wait_for("spans", || servers().len() >= count);
@@ -53,7 +53,7 @@ impl Collector {
         found
     }
 
-    /// The parts of a span.
+    /// Returns the child spans of a span.
     pub(crate) fn parts(&self, of: &Value) -> Vec<Value> {
         self.spans().into_iter().filter(|span| span["parent"] == of["span"]).collect()
     }
@@ -66,7 +66,8 @@ impl Drop for Collector {
     }
 }
 
-/// A site that traces all, to a collector, with this in its exporter, at `http` and in its server.
+/// Returns a site that traces every request to a collector, with these directives in its exporter, in `http` and in its
+/// server.
 pub(crate) fn http(collector: &Collector, exporter: &str, http: &str, server: &str) -> String {
     format!(
         "otel_exporter {{ endpoint 127.0.0.1:{}; interval 20ms; {exporter} }} otel_trace on; {http}
@@ -228,7 +229,7 @@ fn cache_status_is_told_of_the_hit_by_the_short_way_and_of_who_waited() {
     clients[1].send(Request::get("/slow").bytes());
     let mut gone = server.connect();
     gone.send(Request::get("/slow").bytes());
-    // They have begun to wait once the server has counted them: four pages, three clients, and those who look.
+    // They wait once the server has counted them: four pages, three clients, and the status requests.
     let mut looked = 0;
     wait_for("all three", || {
         looked += 1;
@@ -243,7 +244,7 @@ fn cache_status_is_told_of_the_hit_by_the_short_way_and_of_who_waited() {
     wait_for("the other's wait", || waits() == 2);
 }
 
-/// Requests that the server has begun, by its status page, this one among them.
+/// Returns the number of requests that the server has begun, from its status page, including this request.
 fn begun(server: &Server) -> u64 {
     let text = server.get("/status").text();
     let counts = text.lines().nth(2).and_then(|line| line.split_whitespace().nth(2));
@@ -278,7 +279,7 @@ fn batch_waits_for_a_collector_that_is_away_and_what_has_no_room_is_counted() {
     drop(collector);
     let mut client = server.connect();
     for number in 0..30 {
-        // A visitor is answered at once, whatever the collector does.
+        // Clients receive their response immediately, regardless of the collector.
         assert_eq!(client.fetch(&Request::get(&format!("/away/{number}"))).status, 204);
     }
     server.log_has("OTel export failure: 127.0.0.1:");
@@ -292,7 +293,8 @@ fn batch_waits_for_a_collector_that_is_away_and_what_has_no_room_is_counted() {
     wait_for("the last", || {
         collector.spans().iter().any(|span| span["attributes"]["http.target"] == "/last")
     });
-    // Those of before, too: where the collector ended before it had answered, the first waits once more, and takes one of the places.
+    // Earlier spans arrive as well. If the collector stopped before it had responded, the first batch is retried and
+    // occupies one of the slots.
     let (last, others): (Vec<_>, Vec<_>) =
         collector.spans().into_iter().partition(|span| span["attributes"]["http.target"] == "/last");
     assert_eq!((last.len(), others.len()), (1, 1 + 8), "as many as there is room for");
@@ -427,7 +429,7 @@ fn collector_proves_itself_by_tls() {
         http(&collector, trusted, "", "location / { return 204; }")
             .replace("endpoint 127.0.0.1", "endpoint https://localhost")
     };
-    // Named from the folder of the configuration.
+    // Relative to the folder of the configuration.
     let trusting = by_tls("trusted_certificate authority.crt;");
     let doubting = by_tls("");
     let server = Server::start(place, &trusting);
@@ -451,7 +453,7 @@ fn collector_proves_itself_by_tls() {
     assert!(!output.status.success() && said.contains("none.crt\" cannot be read"), "{said}");
 }
 
-/// The receiver's own bound for a message is 4 MB: one that is longer is refused with all that it holds.
+/// The receiver's limit of a message is 4 MB: a longer message is rejected with all its spans.
 #[test]
 fn batch_is_no_longer_than_a_collector_takes() {
     let place = Place::new();

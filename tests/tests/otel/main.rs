@@ -1,4 +1,4 @@
-//! Requests traced: who asks is told to origins, and spans are sent to a collector.
+//! Tracing: propagation of the trace context to origins, and export of spans to a collector.
 //!
 //! covers: otel_exporter otel_resource_attr otel_service_name otel_span_attr otel_span_name otel_trace otel_trace_context
 
@@ -11,19 +11,19 @@ const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const PARENT: &str = "b9c7c989f97918e1";
 const STATE: &str = "congo=ucfJifl5GOE,rojo=00f067aa0ba902b7";
 
-/// Nobody listens there: what is propagated does not depend on it.
+/// No process listens at this address: propagation does not depend on it.
 const EXPORTER: &str = "otel_exporter { endpoint 127.0.0.1:1; }";
 
 pub(crate) fn sent(flags: &str) -> String {
     format!("00-{TRACE}-{PARENT}-{flags}")
 }
 
-/// A request from a client that has a trace of its own.
+/// Returns a request of a client with a trace context.
 pub(crate) fn traced(target: &str) -> Request {
     Request::get(target).field("Traceparent", &sent("01")).field("Tracestate", STATE)
 }
 
-/// An origin that answers with the trace that it was told.
+/// Returns an origin that responds with the trace context that it received.
 fn telling_origin() -> HttpOrigin {
     HttpOrigin::start(|call| {
         let told = |name| call.field(name).unwrap_or("none").to_owned();
@@ -32,7 +32,7 @@ fn telling_origin() -> HttpOrigin {
     })
 }
 
-/// A site whose places propagate in each way; what the client is told of its trace stands in a field.
+/// Returns a site whose locations use each propagation mode; a response field contains the trace of the request.
 fn site(origin: &HttpOrigin) -> String {
     format!(
         "{EXPORTER} otel_trace on; add_header X-Id $otel_trace_id-$otel_span_id;
@@ -69,7 +69,7 @@ fn origin_is_told_who_asks_in_each_way_of_propagation() {
         assert_eq!(id.starts_with(TRACE), target == "/propagate", "{target}");
         assert!(!id.contains(PARENT), "{target}: a span of its own");
     }
-    // Where the request has begun elsewhere, it is the last place that says what its origin is told.
+    // After an internal redirect or in a subrequest, the final location determines the propagation.
     for target in ["/late", "/parts"] {
         let answer = server.fetch(&traced(target));
         let id = answer.field("X-Id").expect("a field").to_owned();
@@ -77,7 +77,7 @@ fn origin_is_told_who_asks_in_each_way_of_propagation() {
     }
 }
 
-/// A page for everybody is fetched by nobody's trace but this server's.
+/// The fetch of a shared page uses a trace context of this server, not of a client.
 #[test]
 fn fetch_for_everybody_never_carries_what_a_visitor_calls_its_trace() {
     let origin = telling_origin();
@@ -137,7 +137,7 @@ fn traceparent_that_is_not_valid_is_replaced_and_nothing_of_it_goes_on() {
     }
     let answer = server.fetch(&Request::get("/propagate").field("traceparent", &later));
     assert!(answer.text().starts_with(&format!("00-{TRACE}-")), "a later version is read as the first");
-    // Two of them are none (W3C Trace Context section 3.2), and a state with one bad member is left out.
+    // Duplicate fields are ignored (W3C Trace Context section 3.2), and a state with one invalid member is omitted.
     let twice =
         Request::get("/propagate").field("traceparent", &sent("01")).field("traceparent", &sent("01"));
     assert!(!server.fetch(&twice).text().contains(TRACE));
@@ -190,7 +190,7 @@ fn fastcgi_application_is_told_by_a_parameter_that_no_client_makes_up() {
     let answer = server.fetch(&traced("/"));
     let id = answer.field("X-Id").expect("a field").to_owned();
     assert_eq!(answer.text(), format!("00-{id}-01 {STATE}"));
-    // The fetch of a page for everybody is this visitor's in the trace, but says nothing that they have written.
+    // The fetch of a shared page belongs to this client's trace, but contains no value that the client sent.
     let first = server.fetch(&traced("/cached"));
     let id = first.field("X-Id").expect("a field").to_owned();
     assert!(id.starts_with(TRACE));

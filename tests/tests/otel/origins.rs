@@ -1,4 +1,4 @@
-//! What is told of gRPC servers, and of the queue before an origin.
+//! Propagation to gRPC servers, and spans of the queue before an origin.
 
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
@@ -9,7 +9,8 @@ use myriad_tests::{HttpOrigin, Place, Request, Server, wait_for};
 use super::export::{Collector, http, server};
 use super::{PARENT, TRACE, sent, traced};
 
-/// A gRPC server that answers with the trace it was told, and a client that has one; the port of Myriad is asked for when it listens.
+/// gRPC server that responds with the trace context that it received, and a client with a trace context, which waits
+/// for the port of Myriad.
 const GRPC: &str = "import grpc, sys, concurrent.futures as futures
 def told(request, context):
     return dict(context.invocation_metadata()).get('traceparent', 'none').encode()

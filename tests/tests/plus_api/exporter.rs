@@ -1,4 +1,4 @@
-//! `prometheus-nginx-exporter`, as Debian packages it, before Myriad.
+//! `prometheus-nginx-exporter` of Debian with Myriad.
 
 use std::process::{Child, Command, Stdio};
 
@@ -6,7 +6,7 @@ use myriad_tests::{Client, Place, Request, wait_for};
 
 use super::{SITE, Site};
 
-/// A running exporter, ended when dropped.
+/// Running exporter; killed on drop.
 struct Exporter {
     child: Child,
     port: u16,
@@ -31,7 +31,7 @@ impl Exporter {
         Self { child, port }
     }
 
-    /// Its metrics: each line that is no comment.
+    /// Returns its metrics: each line that is not a comment.
     fn metrics(&self) -> Vec<String> {
         wait_for("the exporter listens", || Client::try_connect(self.port).is_ok());
         let request = Request::get("/metrics").field("Connection", "close");
@@ -40,7 +40,7 @@ impl Exporter {
     }
 }
 
-/// The value of a metric, by the beginning of its line.
+/// Returns the value of a metric, by the prefix of its line.
 #[track_caller]
 fn value(metrics: &[String], name: &str) -> f64 {
     let line = metrics.iter().find(|line| line.starts_with(name));
@@ -102,7 +102,7 @@ fn exporter_reads_the_api_as_that_of_nginx_plus() {
     is("nginxplus_upstream_zombies{upstream=\"shop\"}", 0.0);
     value(&metrics, "nginxplus_upstream_keepalives{upstream=\"shop\"}");
     let of_server = "server_zone=\"front\"";
-    // The exporter's own requests count, too.
+    // The requests of the exporter are counted as well.
     assert!(value(&metrics, &format!("nginxplus_server_zone_requests{{{of_server}}}")) >= 5.0);
     is(&format!("nginxplus_server_zone_responses{{code=\"4xx\",{of_server}}}"), 1.0);
     for name in ["processing", "discarded", "received", "sent"] {

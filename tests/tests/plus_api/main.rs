@@ -1,4 +1,4 @@
-//! The paths of NGINX Plus's API, and the programs that read them.
+//! Paths of the NGINX Plus API, and programs that use them.
 //!
 //! covers: status_zone
 
@@ -13,7 +13,7 @@ use std::os::unix::fs::PermissionsExt;
 use myriad_tests::{Answer, Place, Request, Server, certificate, tls_handshake, wait_for};
 use serde_json::{Value, json};
 
-/// A site with everything that the API tells of.
+/// Site with every feature that the API reports.
 const SITE: &str = "proxy_cache_path @DIR@/cache keys_zone=pages:1m;
     limit_req_zone $server_port zone=often:1m rate=1r/m;
     limit_conn_zone $server_port zone=many:1m;
@@ -42,7 +42,7 @@ impl Site {
         Self::start_in(http, "open")
     }
 
-    /// The same with a folder that the user of the worker may write.
+    /// Starts the site with a folder that the worker's user may write.
     fn start_in(http: &str, folder: &str) -> Self {
         let mut place = Place::new();
         fs::create_dir(place.path(folder)).expect("a folder");
@@ -70,7 +70,7 @@ impl Site {
         self.server.fetch(&with_secret(request.field("Content-Type", "application/json")))
     }
 
-    /// The status and the code of an error.
+    /// Returns status and code of an error.
     #[track_caller]
     fn refused(&self, method: &str, path: &str, body: &str) -> (u16, String) {
         let answer = self.send(method, path, body);
@@ -81,7 +81,7 @@ impl Site {
         (answer.status, error["error"]["code"].as_str().expect("a code").to_owned())
     }
 
-    /// Who answers eight requests: `one`, `two`.
+    /// Returns the number of responses of `one` and `two` to eight requests.
     fn answering(&self) -> (usize, usize) {
         let mut client = self.server.connect();
         let texts: Vec<String> = (0..8).map(|_| client.fetch(&Request::get("/")).text()).collect();
@@ -90,12 +90,12 @@ impl Site {
     }
 }
 
-/// The secret whose hash the site has.
+/// Adds the secret whose hash the site contains.
 fn with_secret(request: Request) -> Request {
     request.field("Authorization", "Bearer the secret of a site")
 }
 
-/// The path of the document with what a site has in the place of names.
+/// Returns the path of the document with the names of the site.
 fn filled(path: &str) -> String {
     let path = path.trim_start_matches('/').replace("{version}", "9").replace("{group}", "shop");
     let path = path.replace("{server}", "0").replace("{worker}", "0").replace("{slab}", "pages");
@@ -118,7 +118,7 @@ fn every_path_answers_as_the_openapi_document_says_and_with_nothing_else() {
         match path.as_str() {
             "/cache/page" => target += "?page=http://localhost/kept",
             "/inspect" => target += "?url=/kept",
-            // Its answer does not end.
+            // Its response never completes.
             "/live" => {
                 assert_eq!(site.server.fetch(&Request::head("/seen/live")).status, 200);
                 assert!(get["responses"]["200"]["content"]["text/event-stream"].is_object());
@@ -130,7 +130,7 @@ fn every_path_answers_as_the_openapi_document_says_and_with_nothing_else() {
         let status = answer.status.to_string();
         let said = &get["responses"][&status];
         assert!(said.is_object(), "{path} answers {status}, of which the document knows nothing");
-        // The site has no `stream` block, and no resolver.
+        // The site has no `stream` block and no resolver.
         let may_miss = ["{zone}", "stream/upstreams/", "/resolvers/"].iter().any(|part| path.contains(part));
         assert!(answer.status == 200 || may_miss, "{path}: {status} {}", answer.text());
         let value: Value = serde_json::from_str(&answer.text()).expect("JSON");
@@ -149,7 +149,7 @@ fn every_path_answers_as_the_openapi_document_says_and_with_nothing_else() {
     }
 }
 
-/// Servers of `stream` by their zones: what answers, what lets nobody in, what has no peer, what speaks TLS.
+/// Servers of `stream` by zone: one that responds, one that rejects all clients, one without a peer, one with TLS.
 const STREAMS: &str = "
     server { listen 127.0.0.1:@ANSWERS@; status_zone passed; return text; }
     server { listen 127.0.0.1:@DENIES@; status_zone turned; return text; deny all; }
@@ -317,7 +317,7 @@ fn servers_of_a_group_come_change_and_go_while_it_runs() {
     );
     assert_eq!(site.send("PATCH", one, "{\"down\":false}").status, 200);
     assert_eq!(site.answering(), (2, 6));
-    // A reload that says the same of the group leaves it as it was made.
+    // A reload with the same group preserves its state.
     let other = SITE.replace("location /plain", "location = /new { return 200 new; } location /plain");
     site.server.reload(&other);
     wait_for("the reload", || site.server.get("/new").text() == "new");
@@ -326,7 +326,7 @@ fn servers_of_a_group_come_change_and_go_while_it_runs() {
     let left: Value = serde_json::from_str(&left.text()).expect("JSON");
     assert_eq!(left.as_array().map(Vec::len), Some(2), "{left}");
     assert_eq!(site.answering(), (0, 8));
-    // One that says something else begins with what it says.
+    // A reload with a changed group resets it to the configuration.
     site.server.reload(&SITE.replace("@ONE@; server 127.0.0.1:@GONE@ down;", "@ONE@;"));
     wait_for("the reload", || site.answering() == (8, 0));
 }
@@ -362,7 +362,7 @@ fn changes_that_make_no_sense_are_refused_by_their_codes() {
     assert_eq!(site.answering(), (8, 0));
 }
 
-/// As configurations for NGINX Plus have it, by a password, and by a password that an address spares.
+/// Configurations in the style of NGINX Plus, with a password, and with a password that some addresses do not need.
 const WITHOUT_SECRET: &str = "upstream shop { zone shop 64k; server 127.0.0.1:1; }
     server { listen 127.0.0.1:@PORT@;
         location /api/ { api write=on; allow 127.0.0.1; deny all; }
@@ -397,7 +397,7 @@ fn api_that_may_write_and_asks_for_no_secret_answers_and_changes_nothing() {
     for location in ["pass", "limited"] {
         assert_eq!((change(location, &[]).status, change(location, &password).status), (401, 201));
     }
-    // A copy of a request is asked for no password, and changes nothing.
+    // A mirrored request requires no password, and changes nothing.
     let copied =
         Request::post("/copied", "{\"server\":\"127.0.0.1:3\"}").field("Content-Type", "application/json");
     server.fetch(&copied);

@@ -1,9 +1,10 @@
-//! An answer held against its schema in the OpenAPI document: as much of JSON Schema as the document has.
+//! Validation of a response against its schema in the OpenAPI document, with the subset of JSON Schema that the
+//! document uses.
 
 use serde_json::Value;
 
-/// What is wrong with an answer, by its place in it; nothing where it is as the schema says. A member that the schema does not name is
-/// wrong, too.
+/// Returns the violations of a response, by their path; empty if it conforms. A member that the schema does not define
+/// is a violation.
 pub(crate) fn faults(document: &Value, schema: &Value, value: &Value) -> Vec<String> {
     let mut faults = Vec::new();
     check(document, schema, value, "$", &mut faults);
@@ -59,7 +60,7 @@ fn check(document: &Value, schema: &Value, value: &Value, at: &str, faults: &mut
     }
 }
 
-/// `2022-06-28T11:15:44.467Z`.
+/// Returns whether a text has the form `2022-06-28T11:15:44.467Z`.
 fn is_moment(text: &str) -> bool {
     let shape: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
     shape == "0000-00-00T00:00:00.000Z"

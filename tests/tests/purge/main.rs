@@ -1,4 +1,4 @@
-//! Purges over HTTP: what plugins send, who may, and what is gone afterwards.
+//! Purges over HTTP: requests of plugins, permissions, and the invalidated pages.
 
 mod moment;
 mod reach;
@@ -7,7 +7,7 @@ mod rules;
 
 use myriad_tests::{Answer, Cached, Call, Origin, Request, Server};
 
-/// A page that says how many there were before it, with tags by its path.
+/// Sends a page with the number of the request, with tags by its path.
 fn tagged(call: &mut Call) {
     let text = format!("page {}", call.number);
     let tags = match call.uri() {

@@ -1,4 +1,4 @@
-//! When a purge holds: for what is being fetched, after a crash, in both processes of an upgrade.
+//! Effect of a purge over time: on fetches in progress, after a crash, in both processes of an upgrade.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use myriad_tests::{Cached, Client, Gate, Origin, Request, Server, Signal, wait_f
 
 use super::{cached, fill, purge, start, tagged};
 
-/// An origin whose answers wait for the gate once it is closed.
+/// Returns an origin whose responses wait while the gate is closed.
 fn held() -> (Server, Origin, Arc<Gate>) {
     let gate = Arc::new(Gate::new());
     let held = Arc::clone(&gate);
@@ -71,7 +71,7 @@ fn purge_that_was_answered_holds_after_a_crash() {
     }
 }
 
-/// Both processes serve from one folder, and each has its own memory.
+/// Both processes serve from one folder, with separate memory.
 #[test]
 fn purges_of_either_process_hold_in_both_during_an_upgrade() {
     let server = "fastcgi_cache_valid 1h; fastcgi_cache_purge on; add_header X-Pid $pid always;";

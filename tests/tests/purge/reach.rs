@@ -1,4 +1,4 @@
-//! What a purge takes: by URL, tag and pattern, in all encodings, in memory and on disk.
+//! Scope of a purge: by URL, tag and pattern, in all encodings, in memory and on disk.
 
 use myriad_tests::{Cached, Origin, Place, Request, Server, Signal, wait_for};
 
@@ -100,7 +100,7 @@ fn all_encodings_and_methods_of_a_page_go_with_it() {
             assert_eq!(server.fetch(&request).cache(), "HIT", "{request:?}");
         }
         let answer = purge(&server, "/a", &[]);
-        // Two variants of the page, one of that with the query, each with its encodings.
+        // Two variants of the page and one of the page with the query, each with its encodings.
         assert_eq!(answer.field("Cache-Purge-Result"), Some("url; count=3"), "{way}");
         assert_eq!(server.fetch(&ways()[way]).cache(), "MISS", "{way}");
         purge(&server, "/a", &[]);
@@ -179,7 +179,8 @@ fn what_lies_on_disk_alone_is_purged_and_counted() {
     for (target, fields, count) in purges {
         let before = server.recoveries();
         server.restart(Signal::QUIT);
-        // Asked of nobody before: only files tell, once they are found.
+        // The pages have not been requested since the restart: they are known only from their files, after the
+        // recovery.
         server.wait_for_recoveries(before + 1);
         let answer = purge(&server, target, fields);
         assert_eq!(answer.field("Cache-Purge-Result"), Some(count), "{target}");

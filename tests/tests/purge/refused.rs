@@ -1,4 +1,4 @@
-//! Who may purge, and patterns that are none.
+//! Permissions of purges, and invalid patterns.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -20,7 +20,7 @@ fn purge_that_was_passed_on_is_refused() {
     server.log_has("purge forbidden: it was passed on by a proxy");
 }
 
-/// Somebody on the server's machine looks at a page of another site, which has their browser ask.
+/// A user of the server's machine opens a page of another site, which causes the browser to send a purge.
 #[test]
 fn purge_that_a_browser_sends_for_another_site_s_page_is_refused() {
     let server = "fastcgi_cache_valid 1h; fastcgi_cache_purge on;
@@ -33,7 +33,7 @@ fn purge_that_a_browser_sends_for_another_site_s_page_is_refused() {
         &[("Origin", "https://localhost")],
         &[("Origin", "http://localhost"), ("Sec-Fetch-Site", "cross-site")],
         &[("Sec-Fetch-Site", "same-site")],
-        // Its name leads here: the browser takes the server for its own.
+        // The name of the attacker resolves to this server, so the browser considers the request same-origin.
         &[("Host", "evil.test"), ("Origin", "http://evil.test"), ("Sec-Fetch-Site", "same-origin")],
     ];
     for fields in foreign {
@@ -50,7 +50,8 @@ fn purge_that_a_browser_sends_for_another_site_s_page_is_refused() {
     assert!(!cached(&server, "/a"));
 }
 
-/// A page whose name leads here (DNS rebinding) sends neither `Origin` nor `Sec-Fetch-Site` with a GET over plain HTTP.
+/// A page whose name resolves to this server (DNS rebinding) sends neither `Origin` nor `Sec-Fetch-Site` with a GET
+/// over plain HTTP.
 #[test]
 fn purge_by_a_get_for_a_host_that_is_not_the_server_s_is_refused() {
     let server = "fastcgi_cache_valid 1h; server_name site.test;
@@ -77,7 +78,7 @@ fn purge_by_a_get_for_a_host_that_is_not_the_server_s_is_refused() {
             }
         }
         assert_eq!(ask(method, "/url/a", "site.test", Some("http://evil.test/")), 403, "{method}");
-        // The pages of that host alone, and there are none.
+        // It purges only pages of that host, which has none.
         assert_eq!(ask(method, "/url/a", "evil.test", None), 404, "{method}");
     }
     assert!(cached(&server, "/a"));
@@ -134,7 +135,7 @@ fn purge_for_a_client_that_realip_names_is_refused() {
     let server = "fastcgi_cache_valid 1h; fastcgi_cache_purge on; set_real_ip_from 127.0.0.0/8; real_ip_header X-Client;";
     let (server, _origin) = Cached { server, ..Cached::default() }.start(tagged);
     fill(&server, &["/a"]);
-    // Whatever address is named: the proxy on this machine took the request from somebody.
+    // The reported address is irrelevant: the local proxy forwarded the request of another client.
     for client in ["192.0.2.9", "127.0.0.1"] {
         assert_eq!(purge(&server, "/a", &[("X-Client", client)]).status, 403, "{client}");
     }
@@ -183,7 +184,7 @@ fn regex_without_end_holds_nobody_up() {
     let long = format!("/{}!", "a".repeat(2000));
     fill(&server, &["/b", &long]);
     assert_eq!(purge(&server, "/", &[("X-Purge-Regex", "^/(a+)+$")]).status, 200);
-    // What it cannot tell of within its bounds is fetched anew; the rest is told.
+    // A URL that exceeds the limits of the matcher is fetched again; other URLs are matched exactly.
     assert!(cached(&server, "/b") && !cached(&server, &long));
 }
 

@@ -1,4 +1,4 @@
-//! Rules of a server and its locations before a purge.
+//! Access rules of a server and its locations apply before a purge.
 
 use myriad_tests::Cached;
 
@@ -21,7 +21,7 @@ fn place_that_asks_who_comes_is_not_purged_past_it() {
     assert_eq!(purge(&server, "/own/*", &[]).status, 403);
 }
 
-/// What `PURGE` says of a URL it must say of patterns and tags, too.
+/// Asserts that patterns and tags are rejected like `PURGE` of a URL.
 #[track_caller]
 fn refuses_all(server: &str, status: u16) {
     let (server, _origin) = Cached { server, ..Cached::default() }.start(tagged);

@@ -1,4 +1,4 @@
-//! What the check of a configuration says of certificates and directives.
+//! Configuration check of certificates and directives.
 
 use std::process::Command;
 
@@ -87,7 +87,7 @@ fn certificate_out_of_its_time_and_ciphers_that_nobody_speaks_are_warned_of_and_
     assert_eq!(text(&curl(&server, "one.test", "/", &[])), "served");
 }
 
-/// A certificate by the key `one.key` that is valid between two days, written as `YYMMDD`.
+/// Creates a certificate with the key `one.key` that is valid between two days, as `YYMMDD`.
 fn dated(place: &Place, file: &str, from: &str, to: &str) {
     let run = |arguments: &[&str]| {
         let made = Command::new("openssl").args(arguments).current_dir(place.folder()).output();

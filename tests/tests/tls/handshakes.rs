@@ -1,4 +1,4 @@
-//! Handshakes: the certificate that a client gets, versions, groups, compressed certificates.
+//! Handshakes: certificate selection, versions, groups, compressed certificates.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -84,7 +84,7 @@ fn versions_ciphers_and_groups_are_those_of_the_configuration() {
     assert!(!handshake(&server, &["-servername", "one.test", "-tls1_3"]).contains("New, TLSv1.3"));
 }
 
-/// The group by which keys are agreed on with a client that has them all, and its version of TLS.
+/// Returns the key exchange group with a client that supports all groups and TLS 1.3.
 fn group(server: &Server) -> Option<NamedGroup> {
     let session = tls_handshake(server.port, "one.test", |_| {});
     assert_eq!(session.protocol_version(), Some(ProtocolVersion::TLSv1_3));
@@ -97,7 +97,7 @@ fn key_exchange_is_post_quantum_unless_the_configuration_says_otherwise() {
     assert_eq!(group(&start("ssl_ecdh_curve X25519:prime256v1;")), Some(NamedGroup::X25519));
 }
 
-/// Opens what brotli or zlib compressed, and counts how often.
+/// Decompressor of brotli or zlib that counts its calls.
 #[derive(Debug)]
 struct Counting {
     inner: &'static dyn CertDecompressor,
@@ -130,6 +130,6 @@ fn certificates_are_compressed_where_that_is_asked_for() {
     assert_eq!((connect(&plain, &BROTLI), connect(&plain, &ZLIB)), (0, 0));
     let compressed = start("ssl_certificate_compression on;");
     assert_eq!((connect(&compressed, &BROTLI), connect(&compressed, &ZLIB)), (1, 1));
-    // The second time comes from the memory of what was compressed.
+    // The second certificate comes from the cache of compressed certificates.
     assert_eq!(connect(&compressed, &BROTLI), 2);
 }

@@ -1,4 +1,4 @@
-//! HTTPS, asked by the clients that people have: curl and openssl.
+//! HTTPS with common clients: curl and openssl.
 
 mod checks;
 mod handshakes;
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use myriad_tests::{Place, Server};
 
-/// A place with two servers' certificates: `one.test` by ECDSA and by RSA, `two.test` by ECDSA.
+/// Returns a folder with the certificates of two servers: `one.test` with ECDSA and RSA, `two.test` with ECDSA.
 fn place() -> Place {
     let place = Place::new();
     for (file, name, kind) in
@@ -41,7 +41,7 @@ fn certificate(place: &Place, file: &str, name: &str, kind: &str) {
 const CERTIFICATES: &str = "ssl_certificate one.crt; ssl_certificate_key one.key; \
                             ssl_certificate one-rsa.crt; ssl_certificate_key one-rsa.key;";
 
-/// A server `one.test` and a server `two.test` on one port.
+/// Starts a server `one.test` and a server `two.test` on one port.
 fn start(extra: &str) -> Server {
     let http = format!(
         "server {{ listen 127.0.0.1:@PORT@ ssl; server_name one.test; {CERTIFICATES} root @DIR@/html; {extra} \
@@ -53,7 +53,7 @@ fn start(extra: &str) -> Server {
     Server::start(place(), &http)
 }
 
-/// curl's output for a path of a host; the certificates are nobody's.
+/// Returns the output of curl for a path of a host; the certificates are self-signed.
 fn curl(server: &Server, host: &str, path: &str, options: &[&str]) -> Vec<u8> {
     let port = server.port;
     let output = Command::new("curl")
@@ -69,7 +69,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// What `openssl s_client` says of a connection.
+/// Returns the output of `openssl s_client`.
 fn handshake(server: &Server, options: &[&str]) -> String {
     let output = Command::new("openssl")
         .args(["s_client", "-connect", &format!("127.0.0.1:{}", server.port)])

@@ -1,4 +1,4 @@
-//! Requests over TLS, and requests without it to the same port.
+//! Requests over TLS, and requests without TLS to the same port.
 
 use super::{curl, start, text};
 
@@ -51,7 +51,7 @@ fn plain_request_to_a_port_of_tls_is_refused_though_another_visitor_had_the_page
     }
     for _ in 0..3 {
         let mut client = server.connect();
-        // The bytes that curl's requests hold as far as the rules read them.
+        // The bytes of curl's requests that the rules read.
         let host = format!("one.test:{}", server.port);
         client.send(format!("GET {target} HTTP/1.1\r\nHost: {host}\r\n\r\n").as_bytes());
         let answer = client.answer();

@@ -1,10 +1,10 @@
-//! AMP: the same post in a form of its own, below `/amp/` or by the argument `amp`, is a page of its own.
+//! AMP: the AMP version of a post, below `/amp/` or with the argument `amp`, is a separate page.
 
 use std::fs;
 
 use myriad_tests::{Request, WordPress, wait_for};
 
-/// What a plugin for AMP does: an endpoint, and a template of its own.
+/// Plugin for AMP: an endpoint and a template.
 const AMP: &str = "<?php
     add_action('init', function () { add_rewrite_endpoint('amp', EP_PERMALINK | EP_PAGES); });
     add_action('template_redirect', function () {
@@ -32,11 +32,11 @@ fn amp_pages_have_keys_of_their_own_are_stored_and_purged() {
         let again = fetch(target);
         assert_eq!((again.cache(), again.text().contains(&amp)), ("HIT", is_amp), "{target}");
     }
-    // What newsletters append is no part of the key, `amp` is.
+    // Arguments of newsletters are not part of the key, `amp` is.
     assert!(fetch(&format!("{path}?amp&utm_source=letter")).text().contains(&amp));
     assert_eq!(fetch(&format!("{path}?utm_source=letter&amp")).cache(), "HIT");
     assert!(!fetch(&format!("{path}?utm_source=letter")).text().contains(&amp));
-    // A change shows in all forms.
+    // A change is visible in all versions.
     site.run_php(&host, &format!("wp_update_post(['ID' => {id}, 'post_title' => 'Another title']);"));
     for target in [&plain, &below, &by_argument] {
         wait_for("the changed page", || fetch(target).text().contains("Another title"));

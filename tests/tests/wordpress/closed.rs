@@ -1,10 +1,10 @@
-//! What is closed to visitors: files, links out of the site, passwords to be guessed.
+//! Blocked requests: files, links out of the site, password guessing.
 
 use myriad_tests::{Request, Visitor, all_at_once};
 
 use super::{page, start};
 
-/// What people leave beside their site, by accident or for a moment.
+/// Files that administrators leave in their site, accidentally or temporarily.
 const LEFT_BEHIND: [&str; 29] = [
     "error_log",
     "wp-admin/error_log",
@@ -129,7 +129,7 @@ fn a_link_below_uploads_leads_only_to_what_its_owner_owns() {
     };
     link("own.txt", &uploads.join("real.txt"));
     let foreign = link("foreign.txt", "/etc/passwd".as_ref());
-    // As whoever got a script to run would leave it there. (Not as root, the owner of the link is another than root anyway.)
+    // A link that a malicious script could create. (Without root, the owner differs from root anyway.)
     let _ = std::os::unix::fs::lchown(&foreign, Some(65534), None);
     assert_eq!(page(&server, "/wp-content/uploads/own.txt").text(), "a paper");
     let answer = page(&server, "/wp-content/uploads/foreign.txt");
@@ -144,14 +144,15 @@ fn passwords_are_not_guessed_faster_than_people_type() {
     for number in 0..20 {
         assert_eq!(visitor.post("/wp-login.php", &form).status, 200, "{number}");
     }
-    // The zone lets 20 more in a minute: a machine slow enough to be let in once or twice more is refused soon after.
+    // The zone admits 20 further attempts per minute: on a slow machine one or two more are admitted before the
+    // rejection.
     let refused = (0..40).find(|_| visitor.post("/wp-login.php", &form).status == 429);
     assert!(refused.is_some(), "guessing goes on without end");
     assert_eq!(visitor.get("/wp-login.php").status, 200, "the page itself is not counted");
     let call =
         Request::post("/xmlrpc.php", "<methodCall><methodName>demo.sayHello</methodName></methodCall>");
     assert_ne!(server.fetch(&call).status, 429, "counted apart from the log-in page");
-    // All at once: a slow machine would answer one after the other no faster than they may come.
+    // Concurrently: on a slow machine, sequential requests would not exceed the rate.
     let answers = all_at_once(server.port, 100, &call);
     assert!(answers.iter().any(|answer| answer.status == 429), "XML-RPC is a way to guess, too");
 }

@@ -1,10 +1,10 @@
-//! Cookies that plugins set on every page: those that say nothing of the page do not keep it out of the cache.
+//! Cookies that plugins set on every page: impersonal cookies do not prevent caching.
 
 use myriad_tests::{Answer, Request, Server, WordPress};
 
 use super::{browser, start};
 
-/// A page that sets the cookies that its path names, and says what it was told.
+/// Creates a page that sets the cookies in its path, and prints the cookies that it received.
 fn visits(site: &WordPress) {
     let script = "<?php $names = explode('/', trim($_SERVER['PATH_INFO'], '/')); array_pop($names);
         foreach ($names as $name) if ($name === 'session') session_start(['cache_limiter' => '']); else setcookie($name, 'of-php', time() + 9000, '/');

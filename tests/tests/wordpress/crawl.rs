@@ -1,4 +1,4 @@
-//! A crawl of the whole site by links that carry what statistics append to them.
+//! Crawl of the whole site with links that contain tracking arguments.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use myriad_tests::{Client, WordPress};
 
 use super::{browser, page};
 
-/// Arguments that never change a page, each with a value of a visitor's own (`N`).
+/// Arguments that never change a page, each with a value of the visitor (`N`).
 const TRACKING: [&str; 44] = [
     "utm_source=N",
     "utm_medium=mail-N",
@@ -54,7 +54,7 @@ const TRACKING: [&str; 44] = [
     "fbclid=",
 ];
 
-/// Pages of the site, found by their links.
+/// Returns the pages of the site, found by their links.
 fn pages(site: &WordPress, server: &myriad_tests::Server) -> Vec<String> {
     let origin = format!("http://127.0.0.1:{}/", server.port);
     let mut found: BTreeSet<String> = BTreeSet::new();

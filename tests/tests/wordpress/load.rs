@@ -1,4 +1,4 @@
-//! Many visitors at once, visitors who leave, and PHP that dies.
+//! Concurrent visitors, visitors who disconnect, and a PHP that dies.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ fn a_rush_on_a_new_page_costs_php_one_request() {
     let (site, server) = start();
     let target = format!("/slow.php/300/rush-{}", server.port);
     let answers = all_at_once(server.port, 200, &Request::get(&target));
-    // PHP's paths are nobody's pages to the preset when they are called by name, or a page of the cache: either way all
-    // of them are answered.
+    // PHP scripts that are called by name are not cached by the preset, or are cached pages: in both cases all requests
+    // are answered.
     assert!(
         answers.iter().all(|answer| answer.status == 200 && answer.text().contains("rendered in 300 ms"))
     );
@@ -25,7 +25,7 @@ fn requests_whose_visitors_have_gone_take_no_child_of_php() {
     let site = WordPress::shared();
     let gate = Arc::new(Gate::new());
     let held = Arc::clone(&gate);
-    // In php-fpm's place: one that says how often it was asked, and answers when the test wants it.
+    // Replacement of php-fpm that counts its requests, and responds when the test opens the gate.
     let php = Origin::start(move |call| {
         held.pass();
         let uri = call.uri().to_owned();
@@ -60,7 +60,7 @@ fn php_killed_under_load_fails_no_visitor() {
     let mut place = Place::new();
     let mut php = Php::start(&mut place);
     let socket = place.path("php.sock").display().to_string();
-    // A minute of validity would hide what happens: with a second, nearly every page is stale.
+    // A validity of a minute would hide the effect: with a second, nearly every page is stale.
     let server = site.serve_changed(place, &socket, |preset| {
         let line = "fastcgi_cache_valid 200 301 302 308 1m;";
         assert!(preset.contains(line));

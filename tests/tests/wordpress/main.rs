@@ -1,4 +1,4 @@
-//! `myriad wordpress` in front of a real WordPress with its own MariaDB and php-fpm.
+//! `myriad wordpress` in front of a real WordPress with MariaDB and php-fpm.
 
 mod amp;
 mod closed;
@@ -22,7 +22,7 @@ fn start() -> (Arc<WordPress>, Server) {
     (site, server)
 }
 
-/// The request of a visitor's browser: WordPress builds its links from the host.
+/// Returns the request of a browser: WordPress generates links with its host.
 fn browser(server: &Server, target: &str) -> Request {
     Request::get(target).host(&format!("127.0.0.1:{}", server.port))
 }
@@ -31,7 +31,7 @@ fn page(server: &Server, target: &str) -> Answer {
     server.fetch(&browser(server, target))
 }
 
-/// The administrator, logged in through the form as a browser does it.
+/// Returns the administrator, logged in with the form like in a browser.
 fn administrator(site: &WordPress, server: &Server) -> Visitor {
     let (name, password) = site.administrator();
     let mut visitor = Visitor::new(server.port);
@@ -50,7 +50,7 @@ fn administrator(site: &WordPress, server: &Server) -> Visitor {
     visitor
 }
 
-/// The address of a post, from the list of a category: the newest ones of the home page may be those of another test, which
+/// Returns the URL of a post in a category list: the newest posts on the home page may belong to another test, which
 /// trashes them.
 fn some_post(server: &Server) -> String {
     let list = page(server, "/category/rivers/").text();

@@ -1,4 +1,4 @@
-//! Pages that visitors read: stored, in every encoding, kept by browsers.
+//! Pages for readers: stored, in every encoding, cached by browsers.
 
 use myriad_tests::wait_for;
 
@@ -84,13 +84,13 @@ fn a_not_found_is_kept_briefly_though_it_says_no_cache() {
     }
 }
 
-/// The seconds from the first of March of the year 0 to a date as HTTP writes it: `Sun, 06 Nov 1994 08:49:37 GMT`.
+/// Returns the seconds from March 1 of the year 0 to an HTTP date: `Sun, 06 Nov 1994 08:49:37 GMT`.
 fn moment(date: &str) -> u64 {
     let parts: Vec<&str> = date.split([' ', ':']).collect();
     let number = |index: usize| parts[index].parse::<u64>().expect("a number");
     let months = ["Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec", "Jan", "Feb"];
     let month = months.iter().position(|name| *name == parts[2]).expect("a month") as u64;
-    // Years that begin in March have their leap day at the end.
+    // In years that begin in March, the leap day is the last day.
     let year = number(3) - u64::from(month >= 10);
     let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + number(1) - 1;
     ((days * 24 + number(4)) * 60 + number(5)) * 60 + number(6)

@@ -1,4 +1,4 @@
-//! Visitors whom the site knows: who is logged in, who comments, who publishes.
+//! Known visitors: logged-in users, commenters, authors.
 
 use myriad_tests::{Place, Request, Server, Visitor, WordPress, wait_for};
 
@@ -65,12 +65,13 @@ fn a_visitor_may_comment_and_sees_the_comment() {
     let own = visitor.get(&post);
     assert_eq!(own.cache(), "BYPASS", "who has commented gets pages with their name in the form");
     assert!(own.text().contains(&words));
-    // An address that nobody has asked for yet: what the visitor with a name got must not be the page of all.
+    // A URL that has not been requested: the response to a known visitor must not be stored as the shared page.
     let target = format!("{post}?again={}", server.port);
     let own = visitor.get(&target);
     assert_eq!(own.cache(), "BYPASS");
     assert!(own.text().contains("value=\"Ada Example\"") && own.text().contains("ada@example.org"));
-    // Their visit may have caused the fetch of everybody's page, which is tried now and then: is it cut for known visitors?
+    // The request may have caused a fetch of the shared page, which is sometimes tried to find out whether the page has
+    // fragments for known visitors.
     let first = page(&server, &target);
     assert!(matches!(first.cache(), "MISS" | "HIT"), "{}", first.cache());
     for (target, status) in [(&post, "EXPIRED"), (&post, "HIT"), (&target, "HIT")] {
@@ -119,7 +120,7 @@ fn permalinks_are_saved_without_a_script_in_them() {
     assert!(!settings.contains("/index.php/"), "WordPress offers links with the script in them");
 }
 
-/// A post of a test's own: its number and its path.
+/// Creates a post for one test; returns its id and its path.
 fn new_post(site: &WordPress, server: &Server, name: &str) -> (String, String) {
     let script = format!(
         "<?php require 'wp-load.php'; $id = wp_insert_post(['post_title' => '{name}', 'post_name' => '{name}', \
@@ -131,7 +132,7 @@ fn new_post(site: &WordPress, server: &Server, name: &str) -> (String, String) {
     (id.to_owned(), path)
 }
 
-/// What a script in the site's folder says; it is removed again.
+/// Returns the output of a script in the site's folder; removes the script.
 fn run_script(site: &WordPress, server: &Server, name: &str, script: &str) -> String {
     let file = site.root().join(name);
     std::fs::write(&file, script).expect("write");
@@ -142,7 +143,7 @@ fn run_script(site: &WordPress, server: &Server, name: &str, script: &str) -> St
     answer.text()
 }
 
-/// Nothing purges here: the stale page ends with the refresh behind it.
+/// Without a purge, the stale page is replaced by the background refresh.
 #[test]
 fn a_post_that_is_trashed_or_made_private_is_gone() {
     let site = WordPress::shared();
@@ -167,7 +168,7 @@ fn a_post_that_is_trashed_or_made_private_is_gone() {
     }
 }
 
-/// Who does not want their name kept gets no cookie, and is led back to the page of all.
+/// A commenter who does not consent to storing the name receives no cookie, and is redirected to the shared page.
 #[test]
 fn who_comments_without_a_cookie_sees_the_comment() {
     let (site, server) = start();
@@ -190,7 +191,7 @@ fn who_comments_without_a_cookie_sees_the_comment() {
     let answer = visitor.post("/wp-comments-post.php", &form);
     run_script(&site, &server, "was.php", was);
     assert_eq!(answer.status, 302, "{}", answer.text());
-    // WordPress takes the cookie back that it has not given; a browser has none then.
+    // WordPress deletes the cookie that it has not set; a browser then has none.
     assert!(answer.all("Set-Cookie").all(|cookie| cookie.contains("Max-Age=0")), "{:?}", answer.text());
     let back = answer.field("Location").expect("a way back");
     let target = back.splitn(4, '/').nth(3).and_then(|rest| rest.split('#').next()).expect("a path");

@@ -1,4 +1,4 @@
-//! What `--set` changes, and what the preset says to browsers.
+//! Effects of `--set`, and response fields of the preset for browsers.
 
 use std::fs;
 use std::io::Write;
@@ -67,7 +67,7 @@ fn searches_previews_and_xml_rpc_are_as_they_were_set() {
     assert_eq!(page(&server, "/").cache(), "HIT");
 }
 
-/// A file beside one that a plugin has written, as `gzip -9` makes it.
+/// Returns a text as `gzip -9` compresses it, for a file next to a plugin's file.
 fn gzipped(text: &str) -> Vec<u8> {
     let mut child =
         Command::new("gzip").arg("-9").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("gzip");
@@ -180,7 +180,7 @@ fn sites_of_a_network_in_folders_share_the_files_of_one_wordpress() {
     ] {
         assert_eq!(page(&server, &closed).status, 404, "{closed}");
     }
-    // Where there is no network a folder is a folder.
+    // Without a network, a folder has no special meaning.
     let plain = site.serve();
     assert_eq!(page(&plain, "/blog-2/wp-login.php").status, 404);
 }
@@ -207,7 +207,7 @@ fn browsers_are_told_what_keeps_a_page_safe_once() {
         (format!("/framed.php/policy/{port}"), ""),
         (format!("{}embed/", some_post(&server)), ""),
         ("/wp-login.php".to_owned(), "SAMEORIGIN"),
-        // A file that is no page is shown in no frame.
+        // A file that is not a page needs no protection against framing.
         ("/wp-includes/css/dist/block-library/style.min.css".to_owned(), ""),
     ] {
         for _ in 0..2 {
@@ -224,7 +224,7 @@ fn browsers_are_told_what_keeps_a_page_safe_once() {
     assert_eq!(drawing.all("Cache-Control").collect::<Vec<_>>(), ["max-age=31536000", "immutable"]);
     let plain = page(&server, "/wp-content/uploads/drawing.svg");
     assert_eq!(plain.all("Cache-Control").collect::<Vec<_>>(), ["max-age=604800"]);
-    // What is not on disk is WordPress's to answer, whatever its version is said to be.
+    // Missing files are handled by WordPress, regardless of the version argument.
     let missing = page(&server, "/wp-content/uploads/missing.svg?ver=1");
     assert_eq!(missing.status, 404);
     assert!(missing.all("Cache-Control").all(|control| !control.contains("immutable")));

@@ -1,4 +1,4 @@
-//! What is no page for all: what must not be stored, and what a visitor says that would reach others.
+//! Personal pages: responses that must not be stored, and client input that must not reach other visitors.
 
 use myriad_tests::{CLIENT_FIELDS, Request, Visitor, WordPress};
 
@@ -39,7 +39,7 @@ fn what_must_not_be_cached_is_not() {
         "/?customize_theme=other",
         "/wp-json",
         "/a-post/search/",
-        // The same, as PHP understands it all the same.
+        // Equivalent spellings for PHP.
         "/%77p-json/wp/v2/posts?per_page=1",
         "/wp%2Djson/wp/v2/posts?per_page=1",
         "/%77p-admin/",
@@ -173,7 +173,7 @@ fn a_page_that_varies_by_cookies_is_one_page_for_all_who_are_nobody() {
 #[test]
 fn what_plugins_say_to_a_cache_is_obeyed_and_shown_to_no_visitor() {
     let (site, server) = start();
-    // As LiteSpeed Cache finds out that its fields are of use, and as Proxy Cache Purge does for tags.
+    // Like LiteSpeed Cache, which tests whether its fields are supported, and like Proxy Cache Purge for tags.
     let script = "<?php header('Cache-Control: no-cache');
         $asked = explode('/', $_SERVER['PATH_INFO'])[1];
         $litespeed = !empty($_SERVER['X-LSCACHE']) && strpos($_SERVER['LSWS_EDITION'] ?? '', 'Openlitespeed') === 0;
@@ -226,7 +226,7 @@ fn who_comes_by_https_through_a_proxy_has_a_page_of_its_own() {
     }
 }
 
-/// Web cache deception, escapes and cloaked arguments: what one visitor's page would be stored by.
+/// Web cache deception, escapes and cloaked arguments: tricks that could cause a personal page to be stored.
 #[test]
 fn no_trick_of_an_address_makes_a_page_of_ones_own_a_shared_one() {
     let (site, server) = start();
@@ -254,7 +254,8 @@ fn no_trick_of_an_address_makes_a_page_of_ones_own_a_shared_one() {
         assert!(matches!(own.cache(), "BYPASS" | "-"), "{target}: {}", own.cache());
         let is_told = target.starts_with("/echo.php/x.css");
         assert!(!is_told || own.text().contains("victim"), "{target}");
-        // A visitor who is known may have had everybody's page made beside their own; never is it theirs.
+        // The request of a known visitor may have caused a fetch of the shared page, which never contains personal
+        // data.
         assert!(!page(&server, &target).text().contains("victim"), "{target}");
     }
     let target = format!("/echo.php/cloaked-{}", server.port);
@@ -274,7 +275,7 @@ fn no_trick_of_an_address_makes_a_page_of_ones_own_a_shared_one() {
     let fat = Request::post(&target, "s=forged").by("GET").host(&format!("127.0.0.1:{}", server.port));
     assert_eq!(server.fetch(&fat).cache(), "BYPASS", "a GET with a body");
     assert_eq!(server.fetch(&body).cache(), "HIT");
-    // The host of an address in full is the one that counts, and has pages of its own.
+    // The host in an absolute-form URL takes precedence, and has separate pages.
     let whole =
         Request::get(&format!("http://forged.example{target}")).host(&format!("127.0.0.1:{}", server.port));
     let answer = server.fetch(&whole);

@@ -1,4 +1,4 @@
-//! A site whose address is https, behind an nginx that speaks TLS and passes requests on by http.
+//! Site with https URLs, with an nginx in front that terminates TLS and forwards requests over http.
 
 use std::fs;
 use std::process::{Child, Command, Stdio};
@@ -6,12 +6,12 @@ use std::process::{Child, Command, Stdio};
 use myriad_tests::{Answer, Client, Place, Request, Server, WordPress, certificate, signal, wait_for};
 use rustix::process::Signal;
 
-/// Host of the site, whose addresses in WordPress begin with https.
+/// Host of the site, whose URLs in WordPress begin with https.
 const HOST: &str = "shop.example";
 /// Address of the client, as the proxy reports it.
 const CLIENT: &str = "203.0.113.9";
 
-/// WordPress has another address for visitors of [`HOST`] alone: other tests share the site.
+/// WordPress uses a different URL for requests with [`HOST`] only, because other tests share the site.
 const ADDRESS: &str = "<?php
 if (($_SERVER['HTTP_HOST'] ?? '') === 'shop.example') {
     foreach (['home', 'siteurl'] as $name) add_filter(\"pre_option_$name\", fn() => 'https://shop.example');
@@ -50,7 +50,7 @@ impl Proxy {
         Self { place, process }
     }
 
-    /// A request over TLS; the cookies of the jar go with it, and those that are set come into it.
+    /// Sends a request over TLS with the cookies of the jar, and stores new cookies in it.
     fn ask(&self, target: &str, options: &[&str]) -> (u16, String, String) {
         let jar = self.place.path("jar");
         let output = Command::new("curl")
@@ -80,7 +80,7 @@ impl Drop for Proxy {
     }
 }
 
-/// A field of a head.
+/// Returns a field of a head.
 fn field<'a>(head: &'a str, name: &str) -> Option<&'a str> {
     head.lines().find_map(|line| {
         let (own, value) = line.split_once(": ")?;
@@ -125,7 +125,7 @@ fn site_whose_address_is_https_is_served_whole_behind_a_proxy_that_speaks_tls() 
         assert_eq!((status, field(&head, "X-Cache")), (200, Some(expected)), "{head}");
         assert!(page.contains("https://shop.example/wp-") && !page.contains("http://shop.example"), "{page}");
     }
-    // A client that reaches the server by http has another page.
+    // A client that uses http has a separate page.
     let direct: Answer = server.fetch(&Request::get(&target).host(HOST));
     assert_eq!(direct.cache(), "MISS", "{}", direct.text());
 }
@@ -144,7 +144,7 @@ fn client_of_a_trusted_proxy_is_known_by_its_own_address_and_others_choose_none(
         .field("X-Forwarded-For", "198.51.100.7, 192.0.2.1");
     assert_eq!(server.fetch(&reported).text(), "192.0.2.1 443 shop.example");
 
-    // Without the option this machine reports the scheme, and neither address nor host.
+    // Without the option, a local proxy may report the scheme, but neither address nor host.
     let server = site.serve();
     assert_eq!(server.fetch(&reported).text(), "127.0.0.1 443 inner.example");
     let proxy = Proxy::start(&server);

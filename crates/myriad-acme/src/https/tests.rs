@@ -10,7 +10,7 @@ use ureq::tls::{Certificate, RootCerts};
 use super::*;
 use crate::{SigningKey, csr, roots};
 
-/// Does this with whoever connects to an address of this machine and has asked.
+/// Runs `answer` with each client that connects to an address of this machine and has sent a request.
 fn served(at: SocketAddr, answer: impl Fn(TcpStream) + Send + Sync + 'static) -> SocketAddr {
     let listener = TcpListener::bind(at).unwrap();
     let address = listener.local_addr().unwrap();
@@ -28,7 +28,7 @@ fn served(at: SocketAddr, answer: impl Fn(TcpStream) + Send + Sync + 'static) ->
     address
 }
 
-/// A responder which says this to whoever asks; or nothing, keeping them waiting.
+/// Starts a responder that sends this reply, or leaves its clients waiting.
 fn responder(at: SocketAddr, answer: Option<&'static [u8]>) -> SocketAddr {
     let waiting = std::sync::Mutex::new(Vec::new());
     served(at, move |mut client| match answer {
@@ -37,7 +37,7 @@ fn responder(at: SocketAddr, answer: Option<&'static [u8]>) -> SocketAddr {
     })
 }
 
-/// What comes of asking whoever does this, within a second; at most ten bytes.
+/// Returns the result of a request to a server that runs `answer`, within a second and with at most ten bytes.
 fn outcome(answer: impl Fn(TcpStream) + Send + Sync + 'static) -> Result<Reply, String> {
     let at = served("127.0.0.1:0".parse().unwrap(), answer);
     let begun = Instant::now();
@@ -65,7 +65,7 @@ fn an_address_that_hangs_does_not_stand_for_the_others() {
     let mut worked = None;
     assert_eq!(ask(&[silent, broken, good], &mut worked).unwrap().body, b"hi");
     assert_eq!(worked, Some(good));
-    // Asked first from now on: of a hundred silent ones nobody would come to the last.
+    // Tried first from now on: otherwise the last of a hundred addresses would not be reached.
     let mut crowd = vec![silent; 100];
     crowd.push(good);
     assert_eq!(ask(&crowd, &mut worked).unwrap().body, b"hi");
@@ -169,7 +169,7 @@ fn the_deadline_is_over_all_of_an_exchange_however_it_drips() {
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1",
     ] {
         let told = outcome(move |mut client| {
-            // Of the first all drips, of the others what would follow.
+            // A complete response is sent slowly, byte by byte; after the others, further bytes are sent slowly.
             let dripping = if answer.ends_with(b"hi") {
                 answer
             } else {
@@ -193,7 +193,7 @@ fn a_redirect_of_plain_http_is_an_answer() {
     assert_eq!(reply.unwrap().status, 302);
 }
 
-/// A server by TLS for `ca.test`, and its certificate.
+/// TLS server for `ca.test`, and its certificate.
 struct Authority {
     at: SocketAddr,
     certificate: Vec<u8>,
@@ -202,7 +202,7 @@ struct Authority {
 type Tls = StreamOwned<ServerConnection, TcpStream>;
 
 impl Authority {
-    /// Does this with each request by its path.
+    /// Runs `answer` for each request with its path.
     fn new(answer: impl Fn(&str, &mut Tls) + Send + Sync + 'static) -> Self {
         let key = SigningKey::generate(AcmeKeyKind::P256).unwrap();
         let now_s = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
@@ -236,7 +236,7 @@ impl Authority {
         format!("https://ca.test:{}{path}", self.at.port())
     }
 
-    /// A client that believes this certificate, and is patient for a second.
+    /// Returns a client that trusts this certificate, with a time-out of one second.
     fn client(&self, believed: &[u8]) -> Https {
         let certificate = Certificate::from_der(believed).to_owned();
         let tls = ureq::tls::TlsConfig::builder()
@@ -306,12 +306,12 @@ fn an_authority_may_end_without_goodbye_and_one_that_says_nothing_is_told_of() {
     });
     let client = authority.client(&authority.certificate);
     assert_eq!(client.get(&authority.url("/length")).unwrap().body, b"hi");
-    // The framing alone says whether something is missing: servers that end without TLS' own goodbye are many.
+    // Only the framing detects truncation: many servers close without a TLS notification.
     assert_eq!(client.get(&authority.url("/close")).unwrap().body, b"hi");
     assert!(
         client.get(&authority.url("/nothing")).unwrap_err().to_string().contains("did not answer in time")
     );
-    // Nor does the handshake get more time.
+    // The time-out applies to the handshake too.
     let silent = responder("127.0.0.1:0".parse().unwrap(), None);
     let begun = Instant::now();
     let told = client.get(&format!("https://ca.test:{}/", silent.port())).unwrap_err().to_string();

@@ -22,7 +22,7 @@ fn question() -> Question {
     }
 }
 
-/// A state in which these URLs are to be asked, the first first.
+/// Returns a state with queries to these URLs, in this order.
 fn asking(urls: &[&str], since: Instant) -> (State, Vec<Arc<Staple>>) {
     let resolve: Resolve = Arc::new(|_| Ok(Vec::new()));
     let entries = (0..).zip(urls).map(|(number, url)| {
@@ -39,7 +39,7 @@ fn asking(urls: &[&str], since: Instant) -> (State, Vec<Arc<Staple>>) {
     (State { entries, silent: HashMap::new(), log: Arc::new(|_, _| {}), stopped: false }, staples)
 }
 
-/// Which is asked at a time; else how long nothing is.
+/// Returns the index of the query at a time, or the time until the next.
 fn asked(state: &State, staples: &[Arc<Staple>], now: Instant) -> Result<usize, Duration> {
     match state.next(now) {
         Next::Now(Stapled { staple, .. }) => {
@@ -95,7 +95,7 @@ fn a_responder_that_says_nothing_is_told_of_once_for_all() {
     assert!(at(&mut state, 0, 0));
     assert!(!at(&mut state, 1, 1));
     assert!(at(&mut state, 2, 600));
-    // What one certificate is answered has nothing to do with the others.
+    // A response for one certificate does not affect the others.
     let refused = Err(Failure::Answer(OcspError::Revoked));
     assert!(!state.settle(&staples[0], &refused, now), "its second failure in a row");
     assert!(state.silent.is_empty());

@@ -13,7 +13,7 @@ fn question(url: &str, resolve: Resolve) -> StatusQuestion {
     StatusQuestion { certificate: der(LEAF), issuer: der(ROOT), url: url.to_owned(), resolve }
 }
 
-/// Asks, and says where the answer comes.
+/// Sends a query and returns the receiver of its result.
 fn asked(url: &str, resolve: &Resolve) -> mpsc::Receiver<Said> {
     let (sender, receiver) = mpsc::channel();
     let tell = move |said| drop(sender.send(said));
@@ -33,12 +33,12 @@ fn who_asks_the_same_is_told_the_same_and_one_responder_takes_no_more_than_its_s
     let resolve: Resolve = std::sync::Arc::new(move |name| {
         let _ = begun.send(name.to_owned());
         if name.ends_with("slow.test") {
-            // Until the test is through with its questions.
+            // Blocks until the test has sent its queries.
             let _ = gate.lock().recv();
         }
         Err(format!("no {name}"))
     });
-    // The path makes each another question to the same responder.
+    // The path makes each a separate query to the same responder.
     let slow: Vec<_> = (0..6).map(|path| asked(&format!("http://slow.test/{path}"), &resolve)).collect();
     let twice = asked("http://slow.test/0", &resolve);
     for _ in 0..MOST_OF_ONE {

@@ -3,13 +3,13 @@
 use super::amount::{count, duration, size};
 use crate::{PageReport, Tier};
 
-/// The names of the columns.
+/// Returns the column names.
 pub fn list_head() -> String {
     line(&["HITS", "AGE", "VALID", "SIZE", "CODED", "WHERE", "STATUS", "PAGE"])
 }
 
-/// One page. The columns have fixed widths, so that a list may be shown while it arrives; its URL comes last, or its key
-/// where the URL is not known.
+/// Returns the line of a page. The columns have fixed widths, so that a list may be output while it is received; the
+/// URL is last, or the key if the URL is not known.
 pub fn list_line(page: &PageReport) -> String {
     let valid = if page.is_fresh() {
         duration(page.fresh_until_ms - page.now_ms)
@@ -41,7 +41,7 @@ pub fn list_line(page: &PageReport) -> String {
     ])
 }
 
-/// `gzip br` as `gz,br`.
+/// Formats codings: `gzip br` as `gz,br`.
 fn codings(page: &PageReport) -> String {
     let short = |coding: &str| match coding {
         "gzip" => "gz".to_owned(),

@@ -1,11 +1,11 @@
-//! `myriad memory`: what holds the memory of the process.
+//! `myriad memory`: memory of the process by part.
 
 use std::fmt::Write;
 
 use super::amount::{count, size};
 use crate::ProcessMemoryReport;
 
-/// The memory of the process as several lines.
+/// Returns the memory of the process as several lines.
 pub fn memory(report: &ProcessMemoryReport) -> String {
     let mut out = String::new();
     let limit = match report.limit_bytes {
@@ -15,7 +15,7 @@ pub fn memory(report: &ProcessMemoryReport) -> String {
         }
         None => "without a limit (\"memory_limit\")".to_owned(),
     };
-    // Writing to a String cannot fail.
+    // Writing to a string does not fail.
     let _ = writeln!(out, "memory {} {limit}", size(report.resident_bytes));
     for part in &report.parts {
         let name = match &part.zone {

@@ -1,4 +1,4 @@
-//! Reports as lines for a terminal: aligned, and with nothing in them that could steer it.
+//! Reports as lines for a terminal: aligned, and without terminal control characters.
 
 mod amount;
 mod list;

@@ -1,17 +1,17 @@
-//! `myriad cache show`: all that is known of a page.
+//! `myriad cache show`: details of a page.
 
 use std::fmt::Write;
 
 use super::amount::{count, duration, moment};
 use crate::{EsiReport, PageReport, Tier};
 
-/// A page as several lines, the first of which names it.
+/// Returns a page as several lines, the first of which is its name.
 pub fn page(page: &PageReport) -> String {
     let mut out = String::new();
     let title = page.url.as_deref().unwrap_or(&page.key);
     let _ = writeln!(out, "{title}");
     let mut row = |name: &str, value: &str| {
-        // Writing to a String cannot fail.
+        // Writing to a string does not fail.
         let _ = writeln!(out, "  {name:<10}{value}");
     };
     row("key", &page.key);
@@ -61,7 +61,7 @@ pub fn page(page: &PageReport) -> String {
     out
 }
 
-/// What known visitors get, and the parts that are not in the page.
+/// Describes the page for known visitors, and its separate fragments.
 fn known_visitors(esi: &EsiReport) -> Vec<(&'static str, String)> {
     let count = count(esi.parts.len() as u64);
     let known = match (&esi.why, esi.known) {
@@ -92,7 +92,8 @@ fn freshness(page: &PageReport) -> String {
     format!("no: for {since}, since {}{fetching}", moment(page.fresh_until_ms))
 }
 
-/// What the origin and the validity say of serving it late; the directives of a place may say less, or more.
+/// Describes how long the page may be served stale according to its origin and validity; the directives of a place may
+/// differ.
 fn staleness(page: &PageReport) -> String {
     let until = |at: u64| match at {
         u64::MAX => "at any time".to_owned(),

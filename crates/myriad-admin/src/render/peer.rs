@@ -3,12 +3,12 @@
 use super::amount::count;
 use crate::PeerReport;
 
-/// The names of the columns.
+/// Returns the column names.
 pub fn peer_head() -> String {
     line(&["STATE", "ACTIVE", "REQUESTS", "FAILED", "WEIGHT", "GROUP", "SERVER"])
 }
 
-/// One server. The columns have fixed widths; what may be long comes last.
+/// Returns the line of a server. The columns have fixed widths; long values are last.
 pub fn peer_line(peer: &PeerReport) -> String {
     let state = if peer.ordered { format!("{}!", peer.state) } else { peer.state.clone() };
     let weight = if peer.backup { format!("{} b", peer.weight) } else { peer.weight.to_string() };

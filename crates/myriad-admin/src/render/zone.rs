@@ -5,12 +5,12 @@ use std::fmt::Write;
 use super::amount::{count, size};
 use crate::ZoneReport;
 
-/// A zone as several lines, the first of which names it.
+/// Returns a zone as several lines, the first of which is its name.
 pub fn zone(zone: &ZoneReport) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "zone {}  {}", zone.zone, zone.path);
     let mut row = |name: &str, value: &str| {
-        // Writing to a String cannot fail.
+        // Writing to a string does not fail.
         let _ = writeln!(out, "  {name:<10}{value}");
     };
     row("memory", &memory(zone));
@@ -76,7 +76,7 @@ fn requests(zone: &ZoneReport) -> String {
         ("REVALIDATED", counts.revalidated),
         ("BYPASS", counts.bypass),
     ] {
-        // The first two are always of interest, the others where there are any.
+        // The first two are always shown, the others if not 0.
         if number > 0 || matches!(name, "HIT" | "MISS") {
             let _ = write!(text, "{name} {}  ", count(number));
         }

@@ -1,6 +1,6 @@
-//! What is seen of a running server: ticks of a second, ranked pages, history, purges, tags.
+//! Monitoring of a running server: ticks of a second, ranked pages, history, purges, tags.
 //!
-//! Moments are milliseconds since the Unix epoch, durations milliseconds with a fraction. What is not known is `null`.
+//! Times are milliseconds since the Unix epoch, durations are milliseconds with a fraction. Unknown values are `null`.
 
 mod request;
 mod shown;

@@ -1,61 +1,61 @@
-//! What is asked.
+//! Monitoring requests.
 
 use serde::{Deserialize, Serialize};
 
-/// Ticks, as they happen.
+/// Request for live ticks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LiveRequest {
-    /// How many ticks are told; 0: until the reader closes, or the configuration is another one.
+    /// Number of ticks; 0 for no limit, until the reader disconnects or the configuration is reloaded.
     pub ticks: u64,
 }
 
-/// Pages by what they cost.
+/// Request for pages ranked by cost.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TopsRequest {
-    /// `requests`, `misses`, `slow` or `bytes`; `requests` where nothing is said.
+    /// `requests`, `misses`, `slow` or `bytes`; defaults to `requests`.
     pub by: Option<String>,
-    /// Most pages, 1 to 200; 20 where nothing is said.
+    /// Maximum number of pages, 1 to 200; defaults to 20.
     pub limit: Option<u64>,
 }
 
-/// Figures of the last two weeks.
+/// Request for figures of the last two weeks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct HistoryRequest {
-    /// Seconds back from now; an hour where nothing is said.
+    /// Seconds back from now; defaults to an hour.
     pub range: Option<u64>,
-    /// Seconds of a step: 10, 60 or 600; the finest that is kept for as long where nothing is said.
+    /// Step in seconds: 10, 60 or 600; defaults to the finest that covers the range.
     pub step: Option<u64>,
 }
 
-/// The last purges.
+/// Request for the last purges.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PurgesRequest {
-    /// One zone; all where it is not named.
+    /// Name of the zone; `None` for all.
     pub zone: Option<String>,
-    /// Most purges, 1 to 1,000; 100 where nothing is said.
+    /// Maximum number of purges, 1 to 1,000; defaults to 100.
     pub limit: Option<u64>,
 }
 
-/// The tags of stored pages.
+/// Request for the tags of stored pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TagsRequest {
-    /// One zone; all where it is not named.
+    /// Name of the zone; `None` for all.
     pub zone: Option<String>,
-    /// Tags that this fits ([`crate::Pattern`]).
+    /// Pattern for the tags ([`crate::Pattern`]).
     #[serde(rename = "match")]
     pub matching: Option<String>,
-    /// Tags of the pages of this URL alone.
+    /// URL of the pages whose tags are returned.
     pub page: Option<String>,
-    /// Most tags, 1 to 1,000; 100 where nothing is said.
+    /// Maximum number of tags, 1 to 1,000; defaults to 100.
     pub limit: Option<u64>,
 }
 
-/// Senders with `X-Forwarded-For` that are not trusted.
+/// Request for untrusted senders of `X-Forwarded-For`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SendersRequest {}

@@ -4,83 +4,83 @@ use serde::{Deserialize, Serialize};
 
 use crate::PageReport;
 
-/// Pages by what they cost.
+/// Pages ranked by cost.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TopsReport {
-    /// What they are ranked by: `requests`, `misses`, `slow`, `bytes`.
+    /// Ranking: `requests`, `misses`, `slow`, `bytes`.
     pub by: String,
-    /// Since when they are counted: ten to twenty minutes.
+    /// Start of the counting interval, which covers ten to twenty minutes.
     pub since_ms: u64,
-    /// Until when.
+    /// Last moment of the counting interval.
     pub to_ms: u64,
-    /// The pages, the first of the ranking first.
+    /// Pages in the order of the ranking.
     pub pages: Vec<TopPage>,
 }
 
-/// A page of a ranking.
+/// Page of a ranking.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TopPage {
-    /// Its URL as the visitor sent it, at most 512 bytes.
+    /// URL as sent by the client, at most 512 bytes.
     pub url: String,
-    /// What it is ranked by: requests, misses, milliseconds of the slowest answer, bytes.
+    /// Ranked value: requests, misses, milliseconds of the slowest response, or bytes.
     pub count: f64,
-    /// The most by which that may be too great; 0 where it is exact.
+    /// Maximum overestimation of the ranked value; 0 if it is exact.
     pub over: f64,
-    /// Requests; none where this ranking does not know.
+    /// Requests; `None` if this ranking does not count them.
     pub requests: Option<u64>,
-    /// Requests that were no hit.
+    /// Requests without a hit.
     pub misses: u64,
-    /// Bytes sent; none where this ranking does not know.
+    /// Bytes sent; `None` if this ranking does not count them.
     pub bytes: Option<u64>,
-    /// The slowest answer that was no hit, milliseconds.
+    /// Duration of the slowest response without a hit, in milliseconds.
     pub slowest_ms: Option<f64>,
-    /// How long those took on average, milliseconds.
+    /// Average duration of responses without a hit, in milliseconds.
     pub mean_ms: Option<f64>,
-    /// The status of the last answer.
+    /// Status of the last response.
     pub status: u16,
-    /// When it was over.
+    /// Time of the last response.
     pub last_ms: u64,
-    /// `$upstream_cache_status` of the last that was no hit; none where there is none.
+    /// `$upstream_cache_status` of the last response without a hit, if any.
     pub cache: Option<String>,
-    /// Why that was no hit; none where all were hits.
+    /// Reason why that was not a hit; `None` if all were hits.
     pub reason: Option<String>,
     /// All reasons, the most frequent first.
     pub reasons: Vec<ReasonCount>,
 }
 
-/// How many requests had a reason.
+/// Number of requests with a reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReasonCount {
-    /// The word.
+    /// Keyword of the reason.
     pub reason: String,
-    /// How many.
+    /// Count.
     pub count: u64,
 }
 
-/// Figures of the past.
+/// History of figures.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HistoryReport {
-    /// Seconds of a step.
+    /// Step in seconds.
     pub step_s: u64,
-    /// The moments that were asked for.
+    /// Start of the requested range.
     pub from_ms: u64,
-    /// See [`Self::from_ms`].
+    /// Last moment of the requested range; see [`Self::from_ms`].
     pub to_ms: u64,
-    /// Whether a history is kept at all (`history`).
+    /// Set if a history is recorded (`history`).
     pub kept: bool,
-    /// How many steps there are.
+    /// Number of steps.
     pub points: usize,
-    /// When each of them begins.
+    /// Start times of the steps.
     pub at_ms: Vec<u64>,
-    /// The figures.
+    /// Figures.
     pub series: HistorySeries,
 }
 
-/// A list for each figure, as long as there are steps; `null` where nothing is known of a step.
+/// List of values per step for each figure; `null` if the value of a step is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[expect(
@@ -115,110 +115,110 @@ pub struct HistorySeries {
     pub waiting: Vec<Option<u64>>,
 }
 
-/// A purge.
+/// Executed purge.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PurgeEvent {
-    /// When it was made.
+    /// Time of the purge.
     pub at_ms: u64,
-    /// Its zone.
+    /// Name of the zone.
     pub zone: String,
     /// `url`, `tags`, `wildcard`, `regex`, `key` or `all`.
     pub kind: String,
-    /// What it covers, as the error log says it; at most 500 bytes.
+    /// Purged objects, as in the error log; at most 500 bytes.
     pub what: String,
-    /// Whether the pages are stale rather than gone.
+    /// Set if the pages become stale instead of being removed.
     pub soft: bool,
-    /// Who has asked: `request`, `origin`, `administrator`.
+    /// Source of the purge: `request`, `origin`, `administrator`.
     pub by: String,
-    /// Pages that it covered; none while they are looked for.
+    /// Number of covered pages; `None` while they are searched.
     pub pages: Option<u64>,
-    /// Whether there may have been more.
+    /// Set if further pages may exist.
     pub at_least: bool,
-    /// Its place in the zone's sequence.
+    /// Sequence number in the zone.
     pub number: u64,
 }
 
-/// The tags of stored pages.
+/// Tags of stored pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TagsReport {
-    /// The tags that most pages have.
+    /// Tags with the most pages.
     pub tags: Vec<TagReport>,
-    /// Pages that were looked at.
+    /// Number of scanned pages.
     pub looked_at: u64,
-    /// Whether these were all.
+    /// Set if all pages were scanned.
     pub complete: bool,
 }
 
-/// A tag.
+/// Tag with its pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TagReport {
-    /// Its name.
+    /// Name.
     pub tag: String,
-    /// Pages that have it.
+    /// Number of pages.
     pub pages: u64,
-    /// Bytes of their bodies.
+    /// Total size of the bodies, in bytes.
     pub bytes: u64,
 }
 
-/// Senders with `X-Forwarded-For` that are not trusted, since the process started. Cache hits are not counted.
+/// Untrusted senders of `X-Forwarded-For` since the start of the process. Cache hits are not counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SendersReport {
-    /// The senders, the one with most requests first.
+    /// Senders, ordered by number of requests, descending.
     pub senders: Vec<SenderReport>,
     /// Requests of further senders.
     pub others: u64,
 }
 
-/// A sender.
+/// Sender of requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SenderReport {
-    /// Its address, or `unix:`.
+    /// Address, or `unix:`.
     pub address: String,
-    /// Its requests.
+    /// Number of requests.
     pub requests: u64,
 }
 
-/// The way of a request through the configuration, and what is stored for its URL.
+/// Routing of a request through the configuration, and the pages stored for its URL.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct InspectReport {
-    /// The URL that was asked about.
+    /// Inspected URL.
     pub url: String,
-    /// The method.
+    /// Request method.
     pub method: String,
-    /// The name of the server that would answer.
+    /// Name of the server that would answer.
     pub server: Option<String>,
-    /// The location whose content it would be.
+    /// Location that would produce the content.
     pub location: Option<String>,
-    /// The cache zone; none where the place has none.
+    /// Cache zone, if any.
     pub zone: Option<String>,
-    /// The key; none where the request may not read the cache.
+    /// Cache key; `None` if the request may not read the cache.
     pub key: Option<String>,
-    /// Whether the request may read the cache: `yes`, or `no: ` and why.
+    /// `yes` if the request may read the cache, else `no: ` and the reason.
     pub read: Option<String>,
-    /// Whether and for how long its answer would be stored; none where that is not asked, as a page is stored.
+    /// Description of whether and how long the response would be stored; `None` if a page is already stored.
     pub store: Option<String>,
-    /// All that is decided, in its order.
+    /// All decisions in order.
     pub lines: Vec<InspectedLine>,
-    /// The pages that are stored for the URL.
+    /// Pages stored for the URL.
     pub stored: Vec<PageReport>,
 }
 
-/// One thing that is decided.
+/// Single decision.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct InspectedLine {
-    /// What it is about: `server`, `rule`, `location`, `cache`, ...
+    /// Topic: `server`, `rule`, `location`, `cache`, ...
     pub topic: String,
-    /// What was asked: a directive, or words.
+    /// Evaluated directive, or a description.
     pub text: String,
-    /// What it came to; may be empty.
+    /// Result; may be empty.
     pub outcome: String,
-    /// Where that is written: `nginx.conf:12`.
+    /// Position in the configuration: `nginx.conf:12`.
     pub at: Option<String>,
 }

@@ -1,36 +1,36 @@
-//! A tick: what the server has done in a second, and how it stands.
+//! Tick: activity of the server in a second, and its state.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{MemoryTick, PeerReport, RequestCounts};
 
-/// A tick.
+/// Tick of a second.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Tick {
-    /// When it was made.
+    /// Time of the tick.
     pub at_ms: u64,
-    /// The time that [`Self::delta`] covers.
+    /// Duration covered by [`Self::delta`].
     pub interval_ms: u64,
-    /// When the worker process began.
+    /// Start time of the worker process.
     pub started_ms: u64,
-    /// How often the configuration was replaced.
+    /// Number of reloads of the configuration.
     pub reloads: u64,
-    /// Readers of events over HTTP and the control socket.
+    /// Number of readers of events over HTTP and the control socket.
     pub readers: usize,
-    /// Counts since the worker process began.
+    /// Counts since the start of the worker process.
     pub total: Counts,
     /// Counts within the interval.
     pub delta: Counts,
-    /// Times to the first byte of what was answered within the interval.
+    /// Times to the first byte of the responses within the interval.
     pub first_byte: FirstByte,
-    /// Connections now.
+    /// Current connections.
     pub connections: Connections,
     /// Memory of the worker process.
     pub memory: MemoryTick,
     /// Servers of groups, at most 200.
     pub origins: Vec<PeerReport>,
-    /// Queues before origins (`origin_queue`).
+    /// Queues of origins (`origin_queue`).
     pub queues: Vec<QueueReport>,
     /// Cache zones.
     pub zones: Vec<ZoneTick>,
@@ -38,7 +38,7 @@ pub struct Tick {
     pub workers: Vec<WorkerTick>,
 }
 
-/// Counts.
+/// Counters of requests and connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Counts {
@@ -50,24 +50,24 @@ pub struct Counts {
     pub fetches: u64,
     /// Connections accepted.
     pub accepted: u64,
-    /// Answers of 100 to 199.
+    /// Responses of 100 to 199.
     pub status_1xx: u64,
-    /// Answers of 200 to 299.
+    /// Responses of 200 to 299.
     pub status_2xx: u64,
-    /// Answers of 300 to 399.
+    /// Responses of 300 to 399.
     pub status_3xx: u64,
-    /// Answers of 400 to 499.
+    /// Responses of 400 to 499.
     pub status_4xx: u64,
-    /// Answers of 500 to 599.
+    /// Responses of 500 to 599.
     pub status_5xx: u64,
     /// Requests by `$upstream_cache_status`.
     #[serde(flatten)]
     pub cache: RequestCounts,
-    /// Requests that have none: files, `return`, places without a cache.
+    /// Requests without a cache status: files, `return`, places without a cache.
     pub uncached: u64,
 }
 
-/// Times to the first byte by what the cache did.
+/// Times to the first byte by cache handling.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FirstByte {
@@ -81,83 +81,83 @@ pub struct FirstByte {
     pub other: Option<Percentiles>,
 }
 
-/// How times are distributed, milliseconds.
+/// Distribution of times, in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Percentiles {
-    /// How many.
+    /// Count.
     pub count: u64,
-    /// What half of them did not exceed.
+    /// Median.
     pub p50: f64,
-    /// What 90% did not exceed.
+    /// 90th percentile.
     pub p90: f64,
-    /// What 99% did not exceed.
+    /// 99th percentile.
     pub p99: f64,
-    /// The longest.
+    /// Maximum.
     pub max: f64,
 }
 
-/// Connections of clients at one moment.
+/// Client connections at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Connections {
-    /// Open.
+    /// Open connections.
     pub active: u64,
-    /// Of whose next request a part has come.
+    /// Connections with a partially received request.
     pub reading: u64,
-    /// Requests under way.
+    /// Requests in progress.
     pub writing: u64,
-    /// Waiting for a request.
+    /// Idle connections.
     pub waiting: u64,
 }
 
-/// A queue before an origin at one moment.
+/// Queue of an origin at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct QueueReport {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Requests that the origin is asked now.
+    /// Requests in progress at the origin.
     pub asking: u32,
-    /// Requests that wait for their turn.
+    /// Requests in the queue.
     pub waiting: u64,
-    /// Most that are asked at once, as it was decided last; none before the first request.
+    /// Maximum number of concurrent requests according to the last decision; `None` before the first request.
     pub limit: Option<u32>,
 }
 
-/// A cache zone at one moment; counts since the worker process began.
+/// Cache zone at one moment; counts since the start of the worker process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ZoneTick {
-    /// Its name.
+    /// Name.
     pub zone: String,
-    /// What is in memory.
+    /// Memory tier.
     pub memory: TierSize,
-    /// What is on disk; none where the folder was not opened.
+    /// Disk tier; `None` if the folder was not opened.
     pub disk: Option<TierSize>,
-    /// What its requests came to.
+    /// Requests by cache status.
     pub requests: RequestCounts,
-    /// Fetches under way.
+    /// Fetches in progress.
     pub fetching: usize,
     /// Pages stored.
     pub stored: u64,
-    /// Pages that purges took out of memory.
+    /// Pages removed from memory by purges.
     pub purged: u64,
-    /// Pages in memory by coding, `identity` among them, as they were counted last.
+    /// Pages in memory by coding, including `identity`, at the last count.
     pub encodings: Vec<EncodingTotal>,
-    /// When that count ended; none before the first.
+    /// Time of the last complete count; `None` before the first.
     pub encodings_at_ms: Option<u64>,
 }
 
-/// The size of a tier.
+/// Size of a tier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TierSize {
-    /// Pages in memory, files on disk.
+    /// Pages in memory, or files on disk.
     pub pages: usize,
-    /// Bytes.
+    /// Size in bytes.
     pub bytes: u64,
-    /// The cap; none where there is none.
+    /// Maximum size, if any.
     pub limit_bytes: Option<u64>,
 }
 
@@ -167,20 +167,20 @@ pub struct TierSize {
 pub struct EncodingTotal {
     /// `identity`, `gzip`, `br`, `zstd`.
     pub coding: String,
-    /// Pages that have it.
+    /// Number of pages with this coding.
     pub pages: u64,
-    /// Bytes of their bodies.
+    /// Total size of these bodies, in bytes.
     pub bytes: u64,
 }
 
-/// A worker at one moment.
+/// Worker at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WorkerTick {
-    /// Its number.
+    /// Index of the worker.
     pub worker: usize,
-    /// Requests it has finished.
+    /// Finished requests.
     pub requests: u64,
-    /// Its open connections.
+    /// Open connections of the worker.
     pub active: u64,
 }

@@ -1,19 +1,19 @@
-//! The row, and what it says.
+//! Row and settings of the directive.
 
 use myriad_conf::feature_settings;
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, ONE, Set};
 use myriad_conf::settings::Settings;
 
-/// `cache_keep_assets` of a level.
+/// Settings of `cache_keep_assets`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct AssetSettings {
-    /// The time, milliseconds; none with `off`.
+    /// Time in milliseconds; `None` for `off`.
     pub keep_ms: Option<u64>,
 }
 
 feature_settings!(AssetSettings);
 
-/// Longest time: a month.
+/// Maximum time: 30 days.
 const LONGEST_MS: u64 = 30 * 86_400_000;
 
 pub(super) static ROWS: &[Directive] = &[Directive::new(

@@ -1,4 +1,4 @@
-//! The files that a stored page names are kept.
+//! Stores the files that a stored page references.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -18,17 +18,17 @@ use crate::invalidate::target_here;
 use crate::next::{Cached, Held};
 use crate::page;
 
-/// Longest file that is kept, bytes.
+/// Maximum length of a stored file, in bytes.
 const LONGEST: u64 = 2 << 20;
 
-/// A file that anybody may have.
+/// Public file.
 struct Asset {
     media_type: Vec<u8>,
     modified: Vec<u8>,
     bytes: Bytes,
 }
 
-/// Begins to keep what a page names that is about to be stored.
+/// Starts to store the files referenced by a page that is about to be stored.
 pub(crate) fn keep(exchange: &Exchange, cached: Cached<'_>, meta: PageView<'_>, body: &Body) {
     let request = &exchange.request;
     let Some(keep_for) = of(request) else { return };
@@ -55,7 +55,7 @@ pub(crate) fn keep(exchange: &Exchange, cached: Cached<'_>, meta: PageView<'_>, 
     });
 }
 
-/// Keeps one file, unless it was kept as it is a short time ago.
+/// Stores a file, unless the same version was stored within the last quarter of `keep_ms`.
 async fn keep_one(exchange: &mut Exchange, held: &Held, path: &[u8], KeepFor(keep_ms): KeepFor) {
     let key = key_of(&exchange.request, path);
     let now = myriad_net::clock::now_ms();
@@ -75,7 +75,7 @@ async fn keep_one(exchange: &mut Exchange, held: &Held, path: &[u8], KeepFor(kee
     }
 }
 
-/// Asks for a file as somebody would of whom nothing is known. No origin is asked: what is no file is not kept.
+/// Requests a file as a client without cookies would. No origin is queried, because only files are stored.
 async fn ask(exchange: &mut Exchange, path: &[u8]) -> Option<Subanswer> {
     let (uri, args) = subrequest::target(path)?;
     let mut child = subrequest::begin(exchange, &uri, args).ok()?;
@@ -91,9 +91,9 @@ async fn ask(exchange: &mut Exchange, path: &[u8]) -> Option<Subanswer> {
     Some(subrequest::ask(child).await)
 }
 
-/// When the file of an answer was changed, as text; none where it is no file, or not for everybody.
+/// Returns the file's modification time as text; `None` if the response is not a file or is not public.
 fn file_of(answer: &mut Subanswer) -> Option<Vec<u8>> {
-    // Visitors of that place are judged, which nobody was here.
+    // This place checks access, and the subrequest has no credentials.
     let has_gate = answer.exchange().request.place().entry.gate.is_some();
     let MadeFrom::File(entry) = &answer.answer.made_from else { return None };
     let file = entry.file().filter(|file| (1..=LONGEST).contains(&file.length))?;

@@ -1,12 +1,12 @@
-//! `cache_keep_assets`: style sheets and scripts outlive the stored pages that name them. Plugins remove or rename such a file whenever
-//! something changes; a page that was stored before goes on naming it.
+//! `cache_keep_assets`: style sheets and scripts remain available as long as stored pages reference them. Plugins
+//! remove or rename such files after a change; pages stored before the change still reference the old names.
 //!
 //! ```text
-//! a page is stored -> keep: each file that it names, and that anybody may have, becomes a page of the zone under a key of its own
-//! 404 or 410 for such a file -> stand_in: that page, where it was named no longer ago than the directive says
+//! a page is stored -> keep: each public file that it references becomes a page of the zone under a separate key
+//! 404 or 410 for such a file -> stand_in: serves that page if it was referenced within the configured time
 //! ```
 //!
-//! So what is kept is bounded, evicted, purged, written to disk and shown as pages are.
+//! The stored files are therefore limited, evicted, purged, written to disk and reported like pages.
 
 mod directives;
 mod keep;
@@ -22,10 +22,10 @@ use directives::AssetSettings;
 pub(crate) use keep::keep;
 pub(crate) use stand_in::instead;
 
-/// The feature, for the list of them.
+/// Feature for the feature list.
 pub const FEATURE: Feature = Feature::new("cache", directives::ROWS).compiled_by(compile);
 
-/// `cache_keep_assets` at a place: how long a file is kept behind the last page that named it, milliseconds.
+/// `cache_keep_assets` at a place: time that a file is stored after the last page that referenced it, in milliseconds.
 #[derive(Clone, Copy)]
 struct KeepFor(u64);
 
@@ -39,13 +39,13 @@ fn of(request: &Request) -> Option<KeepFor> {
     request.place().features.get::<KeepFor>().copied()
 }
 
-/// Whether a path is one of a style sheet or a script.
+/// Returns whether a path belongs to a style sheet or a script.
 fn is_asset(path: &[u8]) -> bool {
     let extension = path.rsplit(|byte| *byte == b'.').next().unwrap_or_default();
     [&b"css"[..], b"js", b"mjs"].iter().any(|asset| extension.eq_ignore_ascii_case(asset))
 }
 
-/// The key of a file on the host of a request. No key of a page is like it: there a NUL is doubled.
+/// Returns the key of a file on the request's host. It differs from every page key, because page keys double each NUL.
 fn key_of(request: &Request, path: &[u8]) -> Vec<u8> {
     let mut key = Vec::new();
     append(ASSET, path, &mut key);

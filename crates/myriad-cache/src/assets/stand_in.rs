@@ -1,4 +1,4 @@
-//! A file that was kept stands in where it is gone.
+//! Serves a stored file in place of a missing file.
 
 use std::future::poll_fn;
 
@@ -12,7 +12,7 @@ use super::{is_asset, key_of, of};
 use crate::next::{Cached, Next};
 use crate::serve;
 
-/// Gives the step back, unless it is an answer of 404 or 410 for a file that is kept: then that is served.
+/// Returns the step unchanged, unless it is a 404 or 410 response for a stored file: then the stored file is served.
 pub(crate) fn instead(exchange: &mut Exchange, cached: Cached<'_>, step: Step) -> Step {
     match step {
         Step::Answer(answer) if matches!(answer.status, 404 | 410) => match sought(&exchange.request) {
@@ -23,7 +23,7 @@ pub(crate) fn instead(exchange: &mut Exchange, cached: Cached<'_>, step: Step) -
     }
 }
 
-/// The key under which the file of a request may be kept.
+/// Returns the key under which the requested file may be stored.
 fn sought(request: &Request) -> Option<Vec<u8>> {
     of(request)?;
     let path = request.sent_uri()?.split(|byte| *byte == b'?').next().unwrap_or_default();
@@ -39,7 +39,7 @@ fn find(exchange: &mut Exchange, cached: Cached<'_>, key: &[u8], answer: Answer)
     if let Some(page) = zone.get(KeyRef::new(key), |_, _| {}, now) {
         return serve(exchange, cached, page, answer);
     }
-    // It may be on disk alone, as after a restart.
+    // After a restart the file may be only on disk.
     let reader =
         zone.seek(KeyRef::new(key), |_, _| {}).and_then(|file| zone.load(KeyRef::new(key), file, now));
     let Some(mut reader) = reader else { return Step::Answer(answer) };
@@ -53,7 +53,7 @@ fn find(exchange: &mut Exchange, cached: Cached<'_>, key: &[u8], answer: Answer)
     })
 }
 
-/// Serves a file that is kept, where it may be still.
+/// Serves a stored file, unless its time has expired.
 fn serve(exchange: &mut Exchange, cached: Cached<'_>, page: Page, answer: Answer) -> Step {
     if exchange.request.received.at_ms >= page.meta().lifetime().fresh_until {
         return Step::Answer(answer);

@@ -1,4 +1,4 @@
-//! The directives of the cache.
+//! Directives of the cache.
 
 mod of_origins;
 mod rules;

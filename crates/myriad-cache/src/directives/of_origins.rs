@@ -1,4 +1,4 @@
-//! `*_cache*` of every protocol of origins.
+//! `*_cache*` directives of every origin protocol.
 
 use myriad_conf::registry::{Arity, Contexts, Directive, FLAG, FamilyRow, ONE, Set, TWO, at_least};
 use myriad_conf::set;
@@ -12,12 +12,12 @@ const fn row(name: &'static str, arity: Arity, set: Set, doc: &'static str) -> F
     FamilyRow::new(Directive::new(name, HSL, arity, set, doc))
 }
 
-/// A directive of conditions, one of which is enough; those of directives behind it on a level count too.
+/// Directive with conditions, of which any true condition is sufficient. Repeated directives on a level add conditions.
 const fn conditions(name: &'static str, set: Set, doc: &'static str) -> FamilyRow {
     FamilyRow::new(Directive::new(name, HSL, at_least(1), set, doc).repeats())
 }
 
-/// The directives that every protocol of origins has.
+/// Directives of every origin protocol.
 pub(crate) static OF_ORIGINS: &[FamilyRow] = &[
     FamilyRow::new(
         Directive::new("cache", HSL, ONE, Set::Origin(values::cache), "The zone that answers are kept in.")

@@ -1,4 +1,4 @@
-//! Directives of the cache that are the same for every protocol.
+//! Directives of the cache that are independent of the protocol.
 
 use myriad_conf::Diagnostic;
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, Set, at_least, between};
@@ -8,7 +8,7 @@ use myriad_policy::NoVarySearch;
 
 use crate::settings::{CacheRules, PersonalCookies};
 
-/// Directives that are the same for every protocol.
+/// Directives that are independent of the protocol.
 pub(crate) static ROWS: &[Directive] = &[
     Directive::new(
         "personal_cookies",
@@ -72,7 +72,7 @@ fn personal_cookies(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-/// Reads names of cookies; `default` adds a built-in list, `off` alone means no cookie.
+/// Parses names of cookies. `default` adds the built-in list; a single `off` disables all cookies.
 pub(crate) fn cookie_list(args: &mut Arguments<'_>) -> Result<PersonalCookies, Diagnostic> {
     let mut cookies = PersonalCookies { builtin: false, names: Vec::new() };
     for index in 0..args.len() {
@@ -111,7 +111,7 @@ fn impersonal_cookies(settings: &mut Settings, args: &mut Arguments<'_>) -> Done
     Ok(())
 }
 
-/// Whether this is a cookie's name, or the beginning of one with `*` behind it.
+/// Returns whether this is a cookie's name, or a prefix followed by `*`.
 fn is_pattern(name: &[u8]) -> bool {
     name.split_last().is_some_and(|(_, beginning)| !beginning.contains(&b'*'))
 }

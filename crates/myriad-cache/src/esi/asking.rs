@@ -1,4 +1,4 @@
-//! The parts of a page are asked for, by tasks of their own: an origin waits for no visitor who reads slowly.
+//! Requests the parts of a page in separate tasks, so that an origin does not wait for a slow client.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -21,47 +21,47 @@ use super::rules::Rules;
 use super::slots::{Slot, Slots};
 use super::visitor::Visitor;
 
-/// Longest part, bytes.
+/// Maximum length of a part, in bytes.
 const MOST_OF_PART: usize = 1 << 20;
-/// Longest joint answer, bytes of its parts.
+/// Maximum length of all parts of a joint response, in bytes.
 const MOST_OF_JOINT: usize = 4 << 20;
-/// What a joint answer is.
+/// Media type of a joint response.
 const FRAGMENTS: &[u8] = b"application/x-myriad-fragments";
 
-/// What is to be had, and the holes that it fills.
+/// Part to request, and the holes that it fills.
 struct Want {
     src: Box<[u8]>,
     alt: Option<Box<[u8]>>,
     holes: Vec<usize>,
 }
 
-/// A part of those that come in one answer.
+/// Part of a joint response.
 struct Named {
     name: Box<[u8]>,
     want: Want,
 }
 
-/// Parts that come in one answer.
+/// Parts requested in one joint response.
 struct Joint {
-    /// What stands before their names.
+    /// Text of the target before the names.
     prefix: Box<[u8]>,
     list: Vec<Named>,
 }
 
-/// Who asks, shared by the tasks of a page.
+/// Context of the requests, shared by the tasks of a page.
 struct Asker {
-    /// A copy that lives as long as the body.
+    /// Copy of the exchange with the lifetime of the body.
     exchange: RefCell<Box<Exchange>>,
     slots: Rc<Slots>,
     visitor: Option<Visitor>,
     keeps_cookies: bool,
     rules: Rules,
     until: Instant,
-    /// The error log knows of a part that failed.
+    /// Set after the first failed part has been logged.
     told: Cell<bool>,
 }
 
-/// The tasks; they end with the body.
+/// Tasks that are aborted when the body is dropped.
 pub(super) struct Tasks(Vec<JoinHandle<()>>);
 
 impl Drop for Tasks {
@@ -70,15 +70,15 @@ impl Drop for Tasks {
     }
 }
 
-/// For whom parts are asked.
+/// Client for which parts are requested.
 pub(super) struct For {
-    /// The known visitor whose parts they are.
+    /// Known visitor whose parts are requested; `None` for parts of all clients.
     pub visitor: Option<Visitor>,
-    /// Whether the origin is told the visitor's cookies.
+    /// Set if the origin receives the client's cookies.
     pub keeps_cookies: bool,
 }
 
-/// Fills what is kept, and begins to ask for the rest.
+/// Fills the holes with stored parts, and starts the requests for the others.
 pub(super) fn begin(
     exchange: Box<Exchange>,
     whose: For,
@@ -112,7 +112,7 @@ pub(super) fn begin(
     Tasks(joints.chain(singles).collect())
 }
 
-/// What comes together, by what stands before its names, and what comes alone.
+/// Groups the parts of joint responses by the prefix before their names, and separates them from single parts.
 fn grouped(wants: impl Iterator<Item = Want>, argument: Option<&[u8]>) -> (Vec<Joint>, Vec<Want>) {
     let (mut joints, mut singles) = (Vec::<Joint>::new(), Vec::new());
     for want in wants {
@@ -130,7 +130,7 @@ fn grouped(wants: impl Iterator<Item = Want>, argument: Option<&[u8]>) -> (Vec<J
     (joints, singles)
 }
 
-/// Fills the holes whose parts are kept for the visitor.
+/// Fills the holes whose parts are stored for the visitor.
 fn fill_kept(exchange: &Exchange, visitor: &Visitor, cut: &Cut, slots: &Slots) {
     let now = exchange.request.received.at_ms;
     let targets = cut.holes.iter().map(|hole| &*hole.include.src);
@@ -141,7 +141,7 @@ fn fill_kept(exchange: &Exchange, visitor: &Visitor, cut: &Cut, slots: &Slots) {
     }
 }
 
-/// What has to be asked for, each once.
+/// Returns the parts to request, each once.
 fn wants(cut: &Cut, slots: &Slots) -> Vec<Want> {
     let mut wants: Vec<Want> = Vec::new();
     for (index, hole) in cut.holes.iter().enumerate().filter(|(index, _)| slots.is_waiting(*index)) {
@@ -157,7 +157,8 @@ fn wants(cut: &Cut, slots: &Slots) -> Vec<Want> {
 }
 
 impl Asker {
-    /// Whether a part may be asked for: not too deep, and none of a page within itself.
+    /// Returns whether a part may be requested: includes must not be nested too deep, and a page must not include
+    /// itself.
     fn may_ask(&self, want: &Want) -> bool {
         let refusal = {
             let exchange = self.exchange.borrow();
@@ -176,7 +177,7 @@ impl Asker {
         refusal.is_none()
     }
 
-    /// Asks for one part, and in the end for what stands in for it.
+    /// Requests a single part, and its `alt` after a failure.
     async fn ask_single(self: Rc<Self>, want: Want) {
         let mut why = String::new();
         for target in std::iter::once(&want.src).chain(&want.alt) {
@@ -192,7 +193,7 @@ impl Asker {
         self.fail(&want, &why);
     }
 
-    /// Asks for parts that come in one answer. One that is not among them is had from its `alt`, if it has one.
+    /// Requests parts in one joint response. A part missing from it is requested by its `alt`, if present.
     async fn ask_joint(self: Rc<Self>, joint: Joint) {
         let Joint { prefix, mut list } = joint;
         let came = timeout_at(self.until, self.joint(&prefix, &mut list)).await;
@@ -212,7 +213,7 @@ impl Asker {
         }
     }
 
-    /// Reads a joint answer; what has come is taken off the list.
+    /// Reads a joint response and removes the received parts from the list.
     async fn joint(&self, prefix: &[u8], list: &mut Vec<Named>) -> Result<(), String> {
         let names: Vec<&[u8]> = list.iter().map(|named| &*named.name).collect();
         let target = [prefix, &names.join(&b","[..])].concat();
@@ -238,7 +239,7 @@ impl Asker {
                 else {
                     continue;
                 };
-                // What nobody has asked for fills nothing.
+                // Parts that were not requested are ignored.
                 let Some(at) = list.iter().position(|named| named.name == part.name) else { continue };
                 let Named { want, .. } = list.swap_remove(at);
                 let bytes = Bytes::from(part.bytes);
@@ -249,7 +250,8 @@ impl Asker {
         if reader.is_between_parts() { Ok(()) } else { Err("a joint answer ends within a part".to_owned()) }
     }
 
-    /// Requests one part. Returns its bytes, how many seconds it may be stored, and the request, which is in flight until dropped.
+    /// Requests one part. Returns its bytes, the number of seconds that it may be stored, and the request, which is in
+    /// flight until dropped.
     async fn part(&self, target: &[u8]) -> Result<(Bytes, u64, Option<InFlight>), String> {
         let in_flight = self.visitor.as_ref().map(part_store::begin);
         let answer = self.answer(target).await?;
@@ -265,7 +267,7 @@ impl Asker {
         Ok((Bytes::from(whole), keep_s, in_flight))
     }
 
-    /// The answer to a target, where it is one.
+    /// Returns the response to a target. A status other than 200 and an aborted response are errors.
     async fn answer(&self, target: &[u8]) -> Result<Subanswer, String> {
         let child = self.child(target).ok_or("it cannot be asked for")?;
         let answer = subrequest::ask(child).await;
@@ -276,7 +278,8 @@ impl Asker {
         }
     }
 
-    /// Returns a subrequest for a target: with the client's own fields, or those of [`Visitor::fields`]. Variables of the page are unset.
+    /// Returns a subrequest for a target, with the client's own fields or those of [`Visitor::fields`]. Variables of
+    /// the page are unset.
     fn child(&self, target: &[u8]) -> Option<Box<Exchange>> {
         let (path, args) = subrequest::target(target)?;
         let mut child = subrequest::begin(&mut self.exchange.borrow_mut(), &path, args).ok()?;
@@ -290,7 +293,7 @@ impl Asker {
             told.map(|(_, name, value)| (name, value)),
         );
         *child.request.received.head = head;
-        // What no visitor may ask for, no include may.
+        // Includes cannot reach internal locations.
         child.request.route.internal = false;
         child.request.begin_lineage().own_head = true;
         child.frame = Box::default();
@@ -313,7 +316,7 @@ impl Asker {
         want.holes.iter().for_each(|hole| self.slots.fill(*hole, Slot::Got(bytes.clone())));
     }
 
-    /// A part cannot be had. The log is told of the first of a page.
+    /// Marks a part as failed. Only the first failure of a page is logged.
     fn fail(&self, want: &Want, why: &str) {
         if !self.told.replace(true) {
             let (exchange, src) = (self.exchange.borrow(), want.src.escape_ascii());
@@ -323,7 +326,7 @@ impl Asker {
     }
 }
 
-/// For how many seconds an answer may be kept for its visitor; 0 for not at all.
+/// Returns the number of seconds that a response may be stored for its visitor; 0 if it may not be stored.
 fn keep_s(answer: &Subanswer) -> u64 {
     let values = answer.fields(b"cache-control");
     let control = CacheControl::parse(values.iter().map(|value| &value[..]));

@@ -1,4 +1,4 @@
-//! What may have changed something for a visitor, so that their parts count no more.
+//! Detection of requests that may have changed something for a visitor, which invalidates the visitor's parts.
 
 use myriad_exchange::exchange::Request;
 use myriad_http::{Known, Method, ResponseHead};
@@ -8,20 +8,23 @@ use super::part_store;
 use super::rules;
 use super::visitor::{KnownCookies, Marks, known_pairs, marks_of};
 
-/// The field by which an application says so itself.
+/// Field by which an application reports a change explicitly.
 const PURGE: &[u8] = b"x-myriad-private-purge";
 
-/// A request of a known visitor to an origin. When it is over, be it that its visitor has gone, and before anybody sees an answer, what may
-/// have changed is noted.
+/// Request of a known visitor to an origin.
+///
+/// On drop, before the client sees a response, and also if the client has disconnected, it records a possible change.
 pub(crate) struct Watch {
-    /// The visitor's known cookies, with a semicolon between them, which none of them holds. Their marks are made where something has
-    /// changed alone: hashing costs more than all else that is done here, and most requests change nothing.
+    /// Known cookies of the visitor, joined by semicolons, which no cookie contains.
+    ///
+    /// The marks are computed only after a change: hashing costs more than all other work here, and most requests
+    /// change nothing.
     cookies: Vec<u8>,
     known: KnownCookies,
     changes: bool,
 }
 
-/// Watches a request to an origin; none of a visitor who is not known here.
+/// Watches a request to an origin; `None` if the visitor has no known cookies.
 pub(crate) fn watch(request: &Request) -> Option<Watch> {
     let known = &rules::of(request)?.cookies;
     let head = &request.received.head;
@@ -31,7 +34,7 @@ pub(crate) fn watch(request: &Request) -> Option<Watch> {
 }
 
 impl Watch {
-    /// Looks at what the origin says.
+    /// Checks the head of the origin's response for a change.
     pub(crate) fn see(&mut self, head: &ResponseHead) {
         let fields = &head.fields;
         let sets_cookie = || {

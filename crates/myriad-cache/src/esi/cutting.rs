@@ -1,4 +1,4 @@
-//! The markup is cut out of a page while it is stored: what is stored is everybody's page.
+//! Cuts the markup out of a page while it is stored. The stored page is the shared page.
 
 use bytes::Bytes;
 use myriad_encode::coding_from_token;
@@ -10,14 +10,15 @@ use myriad_page::Page;
 
 use super::{hosts, rules};
 
-/// The field of our own.
+/// Field specific to Myriad.
 const OWN: &[u8] = b"x-myriad-esi";
 
-/// What the origin of an answer says of its markup; none where it has none, or `esi` is off.
+/// Returns the origin's declaration of its markup; `None` if the response has no markup that can be read, or if `esi`
+/// is off.
 pub(super) fn said(request: &Request, head: &ResponseHead) -> Option<Said> {
     rules::of(request)?;
     let fields = &head.fields;
-    // What is coded in a way that nobody here undoes cannot be read; a part of a page is not read.
+    // A body in a coding that cannot be decoded is not read, nor is a partial response.
     let is_opaque = fields.known_all(Known::ContentEncoding).any(|token| coding_from_token(token).is_none());
     if is_opaque || head.status == 206 {
         return None;
@@ -29,39 +30,40 @@ pub(super) fn said(request: &Request, head: &ResponseHead) -> Option<Said> {
     )
 }
 
-/// Returns true if the answer has markup that this server reads.
+/// Returns true if the response has markup that this server reads.
 pub(crate) fn is_marked(request: &Request, head: &ResponseHead) -> bool {
     said(request, head).is_some()
 }
 
-/// Whether a stored page is to be filled for everybody, so that it must come in identity.
+/// Returns whether a stored page is filled for all clients, so that it must be sent in identity.
 pub(crate) fn is_filled(cut: &[u8]) -> bool {
     !cut.is_empty() && Cut::is_filled(cut)
 }
 
-/// What is kept with a page that has no markup: why it has none, where its origin says so. Nothing in most cases.
+/// Returns the data stored with a page without markup: the reason why it has none, if its origin gives a reason.
+/// Usually empty.
 pub(crate) fn uncut(request: &Request, head: &ResponseHead) -> Vec<u8> {
     let why = rules::of(request).and_then(|_| myriad_esi::why(head.fields.get_all(OWN)));
     Cut { why, ..Cut::default() }.encode()
 }
 
-/// A page that is cut as it comes.
+/// Page that is cut while it arrives.
 pub(crate) struct Cutting {
     cutter: Cutter,
     collected: Collected,
     said: Said,
-    /// Why it is no known visitor's, as its origin says.
+    /// Reason given by the origin why the page is not for known visitors.
     why: Option<Box<[u8]>>,
 }
 
 impl Cutting {
-    /// Begins with the page of that head; none where it has no markup.
+    /// Starts with the page of that head; `None` if it has no markup.
     pub(crate) fn begin(request: &Request, head: &ResponseHead) -> Option<Self> {
         let said = said(request, head)?;
         Some(Self { why: myriad_esi::why(head.fields.get_all(OWN)), ..Self::of(request, said) })
     }
 
-    /// Begins with a page of which that is said.
+    /// Starts with a page for which the origin declared `said`.
     pub(super) fn of(request: &Request, said: Said) -> Self {
         let includes = rules::of(request).map_or(0, |rules| rules.includes);
         let host = request.received.head.known(Known::Host).unwrap_or_default().into();
@@ -69,18 +71,18 @@ impl Cutting {
         Self { cutter, collected: Collected::default(), said, why: None }
     }
 
-    /// What is kept with the page while it is on its way.
+    /// Returns the data stored with the page while it is in flight.
     pub(crate) fn to_come(&self) -> &'static [u8] {
         if self.said.known { b"" } else { Cut::TO_COME }
     }
 
-    /// What a piece of the page leaves.
+    /// Cuts a piece of the page, and returns the remaining text.
     pub(crate) fn push(&mut self, piece: &[u8]) -> Bytes {
         self.cutter.push(piece, &mut self.collected);
         Bytes::from(std::mem::take(&mut self.collected.text))
     }
 
-    /// The rest of the page, and what was cut out of it.
+    /// Returns the rest of the page, and the parts that were cut out of it.
     pub(crate) fn finish(mut self, request: &Request) -> (Bytes, Cut) {
         let refused = self.cutter.finish(&mut self.collected);
         let Collected { text, mut holes, .. } = self.collected;
@@ -93,7 +95,7 @@ impl Cutting {
                     refused.too_many, refused.foreign, refused.unclosed
                 ),
             );
-            // Without a part of theirs the page is no known visitor's.
+            // A page that lacks one of its parts is not for known visitors.
             if self.said.known {
                 holes.clear();
                 self.why = Some((*b"an include is refused").into());
@@ -107,7 +109,7 @@ impl Cutting {
     }
 }
 
-/// What was cut out of a stored page; none where nothing was.
+/// Returns the parts that were cut out of a stored page; `None` if nothing was cut.
 pub(super) fn cut_of(page: &Page) -> Option<Cut> {
     Cut::decode(page.meta().cut(), page.body_len())
 }

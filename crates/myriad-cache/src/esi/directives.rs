@@ -1,4 +1,4 @@
-//! The directives.
+//! Rows of the directives.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, at_least, between};
 use myriad_conf::set;
@@ -8,11 +8,11 @@ use super::settings::{EsiSettings, PrivateCache};
 use crate::directives::cookie_list;
 
 const HSL: Contexts = Contexts::HSL;
-/// Most includes that may be allowed: what is kept of them with each page stays some hundred KB.
+/// Upper bound of `esi_max_includes`. It limits the data stored with each page to a few hundred KB.
 const MOST_INCLUDES: u64 = 256;
-/// Deepest includes that may be allowed; subrequests are bounded besides.
+/// Upper bound of `esi_max_depth`; subrequests have a separate limit.
 const DEEPEST: u8 = 16;
-/// Longest time that a part may be kept: a day.
+/// Upper bound of the time that a part is stored: a day.
 const LONGEST_VALID_MS: u64 = 86_400_000;
 
 pub(super) static ROWS: &[Directive] = &[
@@ -132,7 +132,7 @@ fn private_cache(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
                 _ => return Err(args.invalid(index, "visitor=SIZE or valid=TIME")),
             }
         }
-        // The weight of a visitor's parts is counted in 32 bits.
+        // The weight of a visitor's parts is a 32-bit number.
         if cache.visitor > cache.total || cache.visitor >= u64::from(u32::MAX) {
             return Err(args.error(0, "one visitor may not have more than all: make `visitor=` smaller"));
         }

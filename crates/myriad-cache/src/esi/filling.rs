@@ -1,4 +1,4 @@
-//! A page whose holes are filled on its way.
+//! Page whose holes are filled while it is sent.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -17,7 +17,7 @@ use super::cutting::{cut_of, is_filled};
 use super::rules;
 use super::slots::Slots;
 
-/// Fills the answer of a stored page whose holes are filled for everybody; any other stays as it is.
+/// Fills the response from a stored page whose holes are filled for all clients. Other responses are unchanged.
 pub(crate) fn fill_for_everybody(exchange: &mut Exchange, answer: &mut Answer) {
     let MadeFrom::Page(page) = &answer.made_from else { return };
     if is_filled(page.meta().cut())
@@ -27,7 +27,7 @@ pub(crate) fn fill_for_everybody(exchange: &mut Exchange, answer: &mut Answer) {
     }
 }
 
-/// Makes of an answer in identity, which was cut, one that is filled on its way.
+/// Turns a response in identity from a cut page into a response that is filled while it is sent.
 pub(super) fn fill(exchange: &mut Exchange, answer: &mut Answer, cut: &Cut, whose: For) {
     let no_transform = match &answer.made_from {
         MadeFrom::Page(page) => page.meta().no_transform,
@@ -38,7 +38,7 @@ pub(super) fn fill(exchange: &mut Exchange, answer: &mut Answer, cut: &Cut, whos
     if whose.keeps_cookies {
         make_private(answer);
     }
-    // Nobody has seen these bytes before.
+    // No validator of the client can match these new bytes.
     answer.judged = true;
     answer.length = None;
     answer.ranges = false;
@@ -53,7 +53,7 @@ pub(super) fn fill(exchange: &mut Exchange, answer: &mut Answer, cut: &Cut, whos
     answer.body = ResponseBody::Stream(body, None);
 }
 
-/// Says that the answer is one visitor's.
+/// Marks the response as private to one client.
 pub(super) fn make_private(answer: &mut Answer) {
     answer.without(&[b"cache-control", b"expires", b"pragma", b"age", b"no-vary-search"]);
     answer.age_s = None;
@@ -61,7 +61,7 @@ pub(super) fn make_private(answer: &mut Answer) {
     answer.field(b"Cache-Control", b"private, no-store");
 }
 
-/// A body that is filled; where `esi` is off by now, it goes as it is.
+/// Returns a body that is filled. If `esi` is off by now, the body is returned unchanged.
 pub(super) fn filled(exchange: Box<Exchange>, body: BoxBody, cut: &Cut, whose: For) -> BoxBody {
     let Some(rules) = rules::of(&exchange.request).cloned() else { return body };
     let slots = Rc::new(Slots::new(cut.holes.len()));
@@ -79,30 +79,32 @@ pub(super) fn filled(exchange: Box<Exchange>, body: BoxBody, cut: &Cut, whose: F
     })
 }
 
+/// Body that is filled while it is sent.
+///
 /// ```text
-/// text up to a hole -> what stands there is set aside -> the part, or what stood there -> text ...
+/// text up to a hole -> its original content is set aside -> the part, or the original content -> text ...
 /// ```
 struct FilledBody {
-    /// The page in identity.
+    /// Page in identity.
     body: BoxBody,
-    /// What was read of it and not yet given.
+    /// Data read from the page and not yet returned.
     input: Bytes,
-    /// Where `input` begins in the page.
+    /// Offset of `input` in the page.
     at: u64,
-    /// The holes that are still to come.
+    /// Remaining holes.
     holes: VecDeque<Hole>,
-    /// The number of the first of them.
+    /// Number of the first remaining hole.
     next: usize,
-    /// What stands in the hole where the page is, as far as it was read.
+    /// Original content of the current hole, as far as it has been read.
     inside: Option<Vec<Bytes>>,
-    /// What is given before more of the page.
+    /// Data to return before more of the page.
     given: VecDeque<Bytes>,
     slots: Rc<Slots>,
     _tasks: Tasks,
 }
 
 impl FilledBody {
-    /// Reads until there is input; false at the end of the page.
+    /// Reads until input is available; false at the end of the page.
     fn read(&mut self, cx: &mut Context<'_>) -> Poll<Result<bool, BodyError>> {
         while self.input.is_empty() {
             match ready!(self.body.as_mut().poll_data(cx)) {
@@ -114,14 +116,14 @@ impl FilledBody {
         Poll::Ready(Ok(true))
     }
 
-    /// Takes so much of the input, or all of it.
+    /// Removes up to `most` bytes from the input.
     fn take(&mut self, most: u64) -> Bytes {
         let length = usize::try_from(most).unwrap_or(usize::MAX).min(self.input.len());
         self.at += length as u64;
         self.input.split_to(length)
     }
 
-    /// Goes on within a hole, up to what fills it.
+    /// Continues within a hole, up to the data that fills it.
     fn fill(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BodyError>> {
         let Some(hole) = self.holes.front() else { return Poll::Ready(Ok(())) };
         let (end, nothing) = (hole.at + u64::from(hole.inline), hole.include.on_error_nothing);
@@ -165,7 +167,7 @@ impl Body for FilledBody {
             }
             match ready!(this.read(cx)) {
                 Ok(true) => return Poll::Ready(Some(Ok(this.take(left)))),
-                // A page that is shorter than it was when it was cut.
+                // The page is shorter than when it was cut.
                 Ok(false) if !this.holes.is_empty() => return Poll::Ready(Some(Err(BodyError::Aborted))),
                 Ok(false) => return Poll::Ready(None),
                 Err(error) => return Poll::Ready(Some(Err(error))),

@@ -1,5 +1,7 @@
-//! Hosts whose application cuts pages for known visitors. Where none has been seen to, the fetch of a page for everybody would be of no
-//! use to a known visitor, who would then cost the origin two; so it is tried once in a while alone.
+//! Hosts whose application cuts pages for known visitors.
+//!
+//! For other hosts a shared fetch would be useless to a known visitor: the origin would receive two requests instead of
+//! one. Such a host is therefore tried only once a minute.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
@@ -7,14 +9,14 @@ use std::sync::LazyLock;
 use myriad_bounded::Lru;
 use parking_lot::Mutex;
 
-/// How long a host counts as one that cuts pages after one of them, milliseconds.
+/// Time that a host counts as cutting pages after such a page, in milliseconds.
 const SPEAKS_MS: u64 = 3_600_000;
-/// How long a host is not tried again, milliseconds.
+/// Minimum time between two attempts for a host, in milliseconds.
 const PAUSE_MS: u64 = 60_000;
-/// Most hosts that are remembered.
+/// Maximum number of hosts in the table.
 const HOSTS: u64 = 4_096;
 
-/// Until when a host counts, by a hash with a random seed: as one that cuts, or as one that was tried.
+/// State of a host and its expiry: the host cuts pages, or it was tried. The table's key is a hash with a random seed.
 #[derive(Clone, Copy)]
 enum Seen {
     Cuts(u64),
@@ -35,12 +37,12 @@ impl Seen {
 static SEEN: LazyLock<(RandomState, Mutex<Lru<u64, Seen>>)> =
     LazyLock::new(|| (RandomState::new(), Mutex::new(Lru::new(HOSTS))));
 
-/// Notes that a host has a page for known visitors.
+/// Records that a host has a page for known visitors.
 pub(super) fn speaks(host: &[u8], now: u64) {
     SEEN.1.lock().insert(SEEN.0.hash_one(host), Seen::Cuts(now + SPEAKS_MS), 1);
 }
 
-/// Returns whether a known visitor may cause the fetch of a page for everybody, and counts this as an attempt.
+/// Returns whether a known visitor may cause a shared fetch, and counts this as an attempt.
 pub(super) fn may_fetch(host: &[u8], now: u64) -> bool {
     let host = SEEN.0.hash_one(host);
     let mut seen = SEEN.1.lock();
@@ -53,7 +55,7 @@ pub(super) fn may_fetch(host: &[u8], now: u64) -> bool {
     }
 }
 
-/// Returns what [`may_fetch`] would return, without counting an attempt.
+/// Returns the result of [`may_fetch`] without counting an attempt.
 pub(super) fn would_fetch(host: &[u8], now: u64) -> bool {
     let seen = SEEN.1.lock().get(&SEEN.0.hash_one(host)).copied();
     seen.is_none_or(|known| !known.is_current(now) || known.allows_fetch())

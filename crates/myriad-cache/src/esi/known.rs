@@ -1,7 +1,8 @@
-//! A known visitor gets everybody's page, with parts of their own in it.
+//! Serves a known visitor the shared page, filled with the parts of this visitor.
 //!
-//! The page is asked for as by a stranger: without cookies, and at the server's rules, so that nothing of the visitor reaches it
-//! whatever those rules read. What a stranger may not have from the cache, the visitor asks the origin for, as ever.
+//! The page is requested as by an anonymous client: without cookies, and under the rules of the server, so that no data
+//! of the visitor affects the page. If the cache has no page for an anonymous client, the visitor's own request goes to
+//! the origin.
 
 use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
@@ -26,28 +27,30 @@ use super::rules;
 use super::visitor::{Visitor, pairs};
 use crate::next::{Next, PassReason};
 
-/// How long it is remembered that the fetch of a page was of no use to known visitors, so that each of them does not cause another.
+/// Time that a useless fetch of a page is remembered, in milliseconds, so that not every known visitor causes another
+/// fetch.
 const USELESS_MS: u64 = 30_000;
-/// Most pages of which that is remembered.
+/// Maximum number of remembered pages.
 const USELESS: u64 = 16_384;
 
-/// The status of a stranger's request that was ended: [`is_in_vain`].
+/// Status of an anonymous request that was aborted by [`is_in_vain`].
 pub(crate) const IN_VAIN: u16 = 504;
 
-/// A page whose fetch was of no use.
+/// Page whose fetch was useless to known visitors.
 #[derive(Clone)]
 struct Useless {
-    /// Until when that is believed.
+    /// Expiry of this entry, in ms since the epoch.
     until: u64,
-    /// Why, as its origin has said.
+    /// Reason given by the page's origin.
     why: Option<Box<str>>,
 }
 
-/// Such pages, by a hash with a random seed.
+/// Useless pages, by a hash with a random seed.
 static OF_NO_USE: LazyLock<(RandomState, Mutex<Lru<u64, Useless>>)> =
     LazyLock::new(|| (RandomState::new(), Mutex::new(Lru::new(USELESS))));
 
-/// Returns whether a request that bypasses the cache for its personal cookies can get a page that allows known visitors.
+/// Returns whether a request that bypasses the cache for its personal cookies can get a page that allows known
+/// visitors.
 pub(crate) fn may_read(request: &Request, personal: &PersonalCookies) -> bool {
     let Some(rules) = rules::of(request).filter(|rules| !rules.cookies.known.is_empty()) else {
         return false;
@@ -62,7 +65,7 @@ pub(crate) fn may_read(request: &Request, personal: &PersonalCookies) -> bool {
         && pairs(head.fields()).any(is_known)
 }
 
-/// Serves the page, or passes the request on where there is none for known visitors.
+/// Serves the page, or passes the request to the origin if no page for known visitors exists.
 pub(crate) async fn run(exchange: &mut Exchange, cache: &CachePlace) -> Next {
     if let Some(answer) = page(exchange, &cache.rules.shared_fetch).await {
         return Next::Done(Step::Answer(answer));
@@ -71,14 +74,14 @@ pub(crate) async fn run(exchange: &mut Exchange, cache: &CachePlace) -> Next {
     Next::Pass(PassReason::NotCut)
 }
 
-/// Why a page is not for known visitors, as its origin says.
+/// Returns the origin's reason why a page is not for known visitors.
 fn why(page: &Page) -> Option<Box<str>> {
     let why = Cut::why_of(page.meta().cut())?;
     String::from_utf8(why.into_vec()).ok().map(Into::into)
 }
 
-/// Whether the next step of a stranger's journey would cost the origin something that no known visitor has anything of. What the page
-/// says of that is noted.
+/// Returns whether the next step of an anonymous request would send a request to the origin without a benefit for known
+/// visitors. The page's reason is recorded.
 pub(crate) fn is_in_vain(request: &mut Request, next: &Next) -> bool {
     let is_vain = would_be_in_vain(request, next);
     if let (true, Next::Claim(Some(page)) | Next::Lead(Some(page)) | Next::Refresh(page, _)) = (is_vain, next)
@@ -105,8 +108,8 @@ fn would_be_in_vain(request: &Request, next: &Next) -> bool {
     }
 }
 
-/// Returns the request of an anonymous visitor for the same page, and the hash of the page; `None` if a recent fetch of the page was of
-/// no use to known visitors.
+/// Returns the request of an anonymous visitor for the same page, and the hash of the page; `None` if a recent fetch of
+/// the page was useless to known visitors.
 fn anonymous_request(exchange: &mut Exchange) -> Option<(u64, Box<Exchange>)> {
     let request = &exchange.request;
     let page = OF_NO_USE.0.hash_one((&request.route.host, request.scheme(), request.received.head.target()));
@@ -120,8 +123,10 @@ fn anonymous_request(exchange: &mut Exchange) -> Option<(u64, Box<Exchange>)> {
     Some((page, stranger))
 }
 
-/// Explains how a known visitor gets the page of anonymous visitors. Returns whether the page is for known visitors, `None` if only its
-/// file or its origin says so; `Some(false)` if the visitor's request is passed to the origin.
+/// Explains how a known visitor gets the page of anonymous visitors.
+///
+/// Returns whether the page is for known visitors; `None` if this depends on its file or its origin. `Some(false)` also
+/// means that the visitor's request is passed to the origin.
 pub(crate) fn explain(exchange: &mut Exchange, sink: &Rc<dyn Sink>) -> Option<bool> {
     let Some((_, mut stranger)) = anonymous_request(exchange) else { return Some(false) };
     stranger.request.received.sink = Some(Rc::clone(sink));
@@ -131,7 +136,8 @@ pub(crate) fn explain(exchange: &mut Exchange, sink: &Rc<dyn Sink>) -> Option<bo
     Some(is_for_known(page))
 }
 
-/// Returns whether known visitors can get a page: its origin has marked it, and the parts of visitors are cut out of it.
+/// Returns whether known visitors can get a page: its origin has marked it, and the parts of visitors are cut out of
+/// it.
 pub(crate) fn is_for_known(page: &Page) -> bool {
     cut_of(page).is_some_and(|cut| cut.known)
 }
@@ -139,12 +145,12 @@ pub(crate) fn is_for_known(page: &Page) -> bool {
 async fn page(exchange: &mut Exchange, shared: &SharedFetch) -> Option<Answer> {
     let (page, stranger) = anonymous_request(exchange)?;
     let mut came = subrequest::ask(stranger).await;
-    // It is counted once, as the visitor's.
+    // The page is counted once, for the visitor's request.
     let shown = std::mem::take(&mut came.exchange().request.cache.shown);
     let stored = if let MadeFrom::Page(page) = &came.answer.made_from { Some(page) } else { None };
     let Some(cut) = stored.and_then(cut_of).filter(|cut| cut.known) else {
         let why = stored.and_then(why).or(shown.because);
-        // With this status the journey ends where it would be in vain.
+        // This status means that the journey stopped before a useless fetch.
         if came.answer.status != IN_VAIN {
             note(page, shown.status, why.clone());
         }
@@ -155,13 +161,13 @@ async fn page(exchange: &mut Exchange, shared: &SharedFetch) -> Option<Answer> {
     let visitor = Visitor::of(&exchange.request, cookies, shared)?;
     let mut answer = std::mem::replace(&mut came.answer, Answer::new(0, ResponseBody::None));
     exchange.request.cache.shown = shown;
-    // Those of a stranger's first visit.
+    // These are cookies of the anonymous request.
     answer.without(&[b"set-cookie"]);
     fill(exchange, &mut answer, &cut, For { visitor: Some(visitor), keeps_cookies: true });
     Some(answer)
 }
 
-/// Remembers that a page was fetched in vain. One that was stored already cost nothing.
+/// Records a useless fetch of a page. A page that was already stored is not recorded, because it cost nothing.
 fn note(page: u64, status: Option<CacheStatus>, why: Option<Box<str>>) {
     if matches!(status, Some(CacheStatus::Miss | CacheStatus::Expired)) {
         let until = myriad_net::clock::now_ms() + USELESS_MS;

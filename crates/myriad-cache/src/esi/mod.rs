@@ -1,15 +1,16 @@
-//! `esi*`: known visitors served from the cache.
+//! `esi*`: cached pages for known visitors.
 //!
 //! ```text
-//! origin -> cutting: the markup is cut out as the page is stored; its holes are kept with it
+//! origin -> cutting: the markup is cut out while the page is stored; its holes are stored with it
 //!
-//! known visitor -> known: the same URL asked for by a stranger (no cookies), who may cause its fetch
-//!                    -- a page that says `known` --> filling: its bytes, and this visitor's parts in the holes
-//!                    \- none ----------------------> to the origin, as ever
+//! known visitor -> known: the same URL, requested anonymously (no cookies), possibly with a fetch
+//!                    -- a page marked `known` -----> filling: its bytes, with this visitor's parts in the holes
+//!                    \- none ----------------------> the visitor's request goes to the origin
 //! parts: stored for this visitor (part_store), or requested, together where their origin specifies how (asking)
 //! ```
 //!
-//! A page that does not say `known` is filled for everybody, as ESI 1.0 has it; so is what is not stored, on its way ([`passing`]).
+//! A page not marked `known` is filled for all clients, as in ESI 1.0. A response that is not stored is filled while it
+//! is sent ([`passing`]).
 
 mod asking;
 mod changes;
@@ -27,7 +28,7 @@ mod visitor;
 
 use myriad_exchange::feature::Feature;
 
-/// Fields by which an origin speaks to `esi` alone, in lower case: visitors see none of them.
+/// Response fields that are addressed only to `esi`, in lower case. They are not sent to clients.
 pub const OWN_FIELDS: [&[u8]; 3] = [b"x-myriad-esi", b"x-myriad-private-purge", b"x-litespeed-cache-control"];
 
 pub(crate) use changes::watch;
@@ -37,5 +38,5 @@ pub(crate) use known::{IN_VAIN, explain, is_for_known, is_in_vain, may_read, run
 pub(crate) use passing::respond;
 pub use settings::is_on;
 
-/// The feature, for the list of them.
+/// Feature for the feature list.
 pub const FEATURE: Feature = Feature::new("esi", directives::ROWS).compiled_by(rules::compile);

@@ -1,7 +1,7 @@
-//! Parts of pages, stored for one known visitor each.
+//! Parts of pages, each stored for one known visitor.
 //!
-//! A part is stored only if nothing may have changed for its visitor since the request for the part was sent. A change removes the
-//! stored parts of each visitor with one of its marks, and cancels the storing of parts that are in flight:
+//! A part is stored only if nothing may have changed for its visitor since the request for the part was sent. A change
+//! removes the stored parts of each visitor with one of its marks, and prevents parts in flight from being stored:
 //!
 //! ```text
 //! begin(marks) -> request for parts in flight -> keep: stored
@@ -9,7 +9,7 @@
 //!                   changed(mark): no longer in flight -> keep: not stored
 //! ```
 //!
-//! A change for which nothing is stored or in flight leaves no trace, so that invented cookies occupy no memory.
+//! A change with no stored part and no request in flight is not recorded, so that invented cookies occupy no memory.
 
 use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
@@ -21,23 +21,23 @@ use parking_lot::Mutex;
 use super::settings::PrivateCache;
 use super::visitor::{Digest, Marks, Visitor};
 
-/// Memory of a part besides its bytes, in bytes.
+/// Memory of a part in addition to its bytes, in bytes.
 const PART_OVERHEAD: usize = 128;
-/// Memory of a visitor besides the parts, in bytes: the entry, and its place in each order.
+/// Memory of a visitor in addition to the parts, in bytes: the map entry and the entries of the ordered sets.
 const VISITOR_OVERHEAD: usize = 768;
-/// Largest share of `esi_private_cache` for the visitors of one client network: one half.
+/// Divisor of `esi_private_cache` for the visitors of one client network, which may use one half of it.
 const NETWORK_SHARE: u64 = 2;
 
-/// The parts of the process; all workers share them, and they survive reloads.
+/// Parts of the process. All workers share them, and they survive reloads.
 static PARTS: LazyLock<Mutex<PartStore>> = LazyLock::new(Mutex::default);
 
 /// Stored parts by visitor, and requests for parts in flight.
 #[derive(Default)]
 struct PartStore {
     visitors: HashMap<Digest, Entry>,
-    /// Visitors in the order in which parts of theirs were last stored.
+    /// Visitors, ordered by the time of their last stored part.
     by_age: BTreeSet<(u64, Digest)>,
-    /// The same for each client network.
+    /// Visitors by client network, in the same order.
     by_network: BTreeSet<(Option<IpAddr>, u64, Digest)>,
     /// Visitors by mark.
     by_mark: BTreeSet<(Digest, Digest)>,
@@ -72,7 +72,7 @@ impl Part {
     }
 }
 
-/// A request for parts of one visitor, in flight until it is dropped.
+/// Request for parts of one visitor, in flight until it is dropped.
 pub(super) struct InFlight(u64);
 
 impl Drop for InFlight {
@@ -81,7 +81,7 @@ impl Drop for InFlight {
     }
 }
 
-/// Notes that parts of a visitor are about to be requested.
+/// Records that parts of a visitor are about to be requested.
 pub(super) fn begin(visitor: &Visitor) -> InFlight {
     InFlight(PARTS.lock().begin(&visitor.marks))
 }
@@ -107,7 +107,7 @@ pub(super) fn keep(
     PARTS.lock().keep(visitor, request.0, part, until_ms, bounds);
 }
 
-/// Removes what may have changed for the visitors with one of these marks.
+/// Removes the parts of all visitors with one of these marks.
 pub(super) fn changed(marks: &Marks) {
     PARTS.lock().changed(marks);
 }
@@ -132,7 +132,8 @@ impl PartStore {
         (now_ms < part.until_ms).then(|| part.bytes.clone())
     }
 
-    /// Stores a part. It evicts the oldest parts of its visitor, then visitors of the same network, then any others.
+    /// Stores a part. It evicts the oldest parts of its visitor, then visitors of the same network, then other
+    /// visitors.
     fn keep(
         &mut self,
         visitor: &Visitor,
@@ -306,7 +307,7 @@ mod tests {
     fn one_network_takes_half_of_the_memory_and_evicts_no_other() {
         let mut store = PartStore::default();
         keep_at_once(&mut store, 1, "/a");
-        // Of network 2.
+        // Visitors of network 2.
         for name in (2..100).step_by(4) {
             (0..20).for_each(|number| keep_at_once(&mut store, name, &format!("/{number:04}")));
         }

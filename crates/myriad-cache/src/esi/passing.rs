@@ -1,7 +1,7 @@
-//! Markup in what is not stored, on its way to one visitor.
+//! Markup in responses that are not stored, processed while they are sent to a client.
 //!
-//! An answer that says `known` was made for this visitor, cookies and all: what stands inside its includes is theirs, and the markup
-//! goes. Any other is filled, when all of it is there.
+//! A response marked `known` was made for this visitor, including cookies: the content inside its includes belongs to
+//! the visitor, and only the markup is removed. Any other response is filled once it is complete.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -22,10 +22,10 @@ use super::cutting::{Cutting, said};
 use super::filling::{filled, make_private};
 use crate::page;
 
-/// Longest page that is filled without being stored, bytes; a longer one goes without its parts.
+/// Maximum length of a page that is filled without being stored, in bytes. A longer page is sent without its parts.
 const LONGEST: usize = 2 << 20;
 
-/// Passes an origin's answer on, as [`myriad_origin::respond::respond`], without its markup.
+/// Forwards an origin's response like [`myriad_origin::respond::respond`], without its markup.
 pub(crate) fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: Box<OriginResponse>) -> Step {
     let said = said(&exchange.request, &response.head);
     let coding = page::origin_coding(&response.head);
@@ -77,24 +77,24 @@ fn pass(exchange: &mut Exchange, answer: &mut Answer, said: &Said, decoder: Opti
     answer.body = ResponseBody::Stream(body, None);
 }
 
-/// A page that is cut as it passes.
+/// Page that is cut while it is sent.
 struct PassedBody {
-    /// The page as it comes, and what undoes its coding.
+    /// The page as received, and the decoder of its coding.
     body: BoxBody,
     decoder: Option<StreamDecoder>,
     piece: Bytes,
-    /// Until all of it has been read.
+    /// `None` after the end of the page.
     cutting: Option<Cutting>,
-    /// What has come of a page that is to be filled.
+    /// Text received so far of a page that is filled.
     whole: Option<Vec<u8>>,
-    /// That page, when it is filled.
+    /// The filled page.
     then: Option<BoxBody>,
-    /// A copy that stays with the body; given on to what fills it.
+    /// Copy of the exchange, passed on to the body that fills the page.
     exchange: Option<Box<Exchange>>,
 }
 
 impl PassedBody {
-    /// The next text of the page without its markup; none at its end.
+    /// Returns the next text of the page without its markup; `None` at the end.
     fn poll_text(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         loop {
             let Some(cutting) = &mut self.cutting else { return Poll::Ready(None) };
@@ -115,7 +115,7 @@ impl PassedBody {
         }
     }
 
-    /// The page is over: its last text, or what it is filled to.
+    /// Finishes the page: returns its last text, or creates the body that fills it.
     fn finish(&mut self) -> Option<Bytes> {
         let (cutting, mut exchange) = (self.cutting.take()?, self.exchange.take()?);
         let (text, cut) = cutting.finish(&exchange.request);
@@ -132,7 +132,8 @@ impl PassedBody {
         (!text.is_empty()).then_some(text)
     }
 
-    /// Gathers a page that is to be filled. One that is too long is given as it comes, from what was gathered on.
+    /// Collects a page that is filled. A page longer than [`LONGEST`] is sent unfilled, beginning with the collected
+    /// text.
     fn poll_whole(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         loop {
             match ready!(self.poll_text(cx)) {

@@ -9,18 +9,18 @@ use myriad_policy::PersonalCookies;
 use super::settings::{EsiSettings, PrivateCache};
 use super::visitor::KnownCookies;
 
-/// `esi*`, compiled.
+/// Compiled `esi*`.
 #[derive(Clone)]
 pub(super) struct Rules {
     /// Cookies of known visitors.
     pub cookies: KnownCookies,
-    /// Most includes of a page.
+    /// Maximum number of includes in a page.
     pub includes: usize,
-    /// How deep they may stand.
+    /// Maximum depth of nested includes.
     pub depth: u8,
-    /// How long they are waited for, milliseconds.
+    /// Timeout of includes, in milliseconds.
     pub timeout_ms: u64,
-    /// What parts of visitors are kept in.
+    /// Limits of the store for visitors' parts.
     pub private: PrivateCache,
 }
 
@@ -46,7 +46,7 @@ pub(super) fn compile(_: &mut dyn SettingsCompiler, settings: &Settings, feature
     });
 }
 
-/// The rules where a request is; none where `esi` is off.
+/// Returns the rules for a request's place; `None` if `esi` is off.
 pub(super) fn of(request: &Request) -> Option<&Rules> {
     request.place().features.get::<Rules>()
 }

@@ -1,34 +1,34 @@
-//! What the holes of a page are filled with, as far as it is known.
+//! Contents of the holes of a page.
 
 use std::cell::RefCell;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 
-/// What is known of a hole.
+/// State of a hole.
 #[derive(Clone)]
 pub(super) enum Slot {
-    /// It is asked for.
+    /// The part is requested.
     Waiting,
     /// The part.
     Got(Bytes),
-    /// It cannot be had.
+    /// The part is not available.
     Failed,
 }
 
-/// The holes of a page, filled by tasks of their own while the page is sent.
+/// Holes of a page, filled by separate tasks while the page is sent.
 pub(super) struct Slots {
     list: RefCell<Vec<Slot>>,
     waker: RefCell<Option<Waker>>,
 }
 
 impl Slots {
-    /// So many holes, all of them waited for.
+    /// Creates `count` holes in the state [`Slot::Waiting`].
     pub(super) fn new(count: usize) -> Self {
         Self { list: RefCell::new(vec![Slot::Waiting; count]), waker: RefCell::default() }
     }
 
-    /// Fills a hole that is waited for.
+    /// Fills a hole that is still waiting.
     pub(super) fn fill(&self, hole: usize, slot: Slot) {
         if let Some(waiting @ Slot::Waiting) = self.list.borrow_mut().get_mut(hole) {
             *waiting = slot;
@@ -38,12 +38,12 @@ impl Slots {
         }
     }
 
-    /// Whether a hole is waited for.
+    /// Returns whether a hole is still waiting.
     pub(super) fn is_waiting(&self, hole: usize) -> bool {
         matches!(self.list.borrow().get(hole), Some(Slot::Waiting))
     }
 
-    /// The part of a hole; none where it cannot be had.
+    /// Returns the part of a hole; `None` if it is not available.
     pub(super) fn poll(&self, hole: usize, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         match self.list.borrow().get(hole) {
             Some(Slot::Waiting) => {

@@ -1,4 +1,4 @@
-//! Known visitors: the key of their parts, and the marks by which a change finds them.
+//! Known visitors: the key of their parts, and the marks that connect a change to them.
 
 use std::net::IpAddr;
 use std::sync::LazyLock;
@@ -9,38 +9,41 @@ use myriad_http::{Fields, Known, client_network};
 use myriad_policy::{PersonalCookies, SharedFetch, VaryRule};
 use smallvec::SmallVec;
 
-/// A keyed hash.
+/// Keyed hash.
 pub(super) type Digest = [u8; 32];
 
-/// Marks of a visitor: a request with one of them may change what the visitor sees.
+/// Marks of a visitor. A request with one of them may change the content that the visitor sees.
 pub(super) type Marks = SmallVec<[Digest; 4]>;
 
-/// Minimum length of a session cookie's value, in bytes: a shorter one can be guessed.
+/// Minimum length of a session cookie's value, in bytes. A shorter value can be guessed.
 const MIN_SECRET: usize = 16;
-/// Maximum number of session cookies in a request that count; no site sets that many.
+/// Maximum number of session cookies of a request that are used. No site sets more.
 const MAX_SESSIONS: usize = 8;
 
-/// The cookies of known visitors (`esi_known_cookies`), and which of them are secrets of one visitor (`esi_session_cookies`).
+/// Cookies of known visitors (`esi_known_cookies`), and those that are secrets of one visitor (`esi_session_cookies`).
 #[derive(Clone)]
 pub(super) struct KnownCookies {
     pub known: PersonalCookies,
     pub sessions: PersonalCookies,
 }
 
-/// A known visitor.
+/// Known visitor.
 pub(super) struct Visitor {
-    /// Key of the visitor's parts: all known cookies and the host. Without a session cookie, every field that the origin receives.
+    /// Key of the visitor's parts: all known cookies and the host. Without a session cookie, every header field that
+    /// the origin receives.
     pub id: Digest,
-    /// A mark for each session cookie, and one for all known cookies together: some cookies are sent to some paths only.
+    /// A mark for each session cookie, and a mark for all known cookies together, because browsers send some cookies
+    /// only to some paths.
     pub marks: Marks,
     /// Network of the client.
     pub network: Option<IpAddr>,
-    /// Fields of requests for parts, where several visitors may have the same known cookies; `None` for the client's own fields.
+    /// Header fields of requests for parts if several visitors may have the same known cookies; `None` for the client's
+    /// own fields.
     pub fields: Option<Fields>,
 }
 
 impl Visitor {
-    /// Returns the visitor of a request; `None` without a known cookie. The order of the cookies does not matter.
+    /// Returns the visitor of a request; `None` without a known cookie. The order of the cookies is irrelevant.
     pub(super) fn of(request: &Request, cookies: &KnownCookies, shared: &SharedFetch) -> Option<Self> {
         let fields = request.received.head.fields();
         let mut all = known_pairs(fields, &cookies.known);
@@ -62,8 +65,8 @@ impl Visitor {
     }
 }
 
-/// Returns the fields that a request for parts sends where the same known cookies may belong to several visitors: those of a shared
-/// fetch, the scheme as a proxy forwards it, and the known cookies.
+/// Returns the header fields of a request for parts if several visitors may have the same known cookies: those of a
+/// shared fetch, the scheme as a proxy forwards it, and the known cookies.
 fn shared_fields(request: &Fields, known: &[&[u8]], shared: &SharedFetch) -> Fields {
     let told = shared.told(request, false, &VaryRule::default(), false).map(|told| told.fields);
     let host = || request.iter().filter(|(name, _)| name.eq_ignore_ascii_case(b"host")).collect();
@@ -89,7 +92,7 @@ fn network_of(client: IpAddr) -> IpAddr {
     }
 }
 
-/// The known cookies of a request, each once, in an order that does not depend on theirs.
+/// Returns the known cookies of a request, each once, in a canonical order.
 pub(super) fn known_pairs<'a>(fields: &'a Fields, known: &PersonalCookies) -> SmallVec<[&'a [u8]; 8]> {
     let mut all: SmallVec<[&[u8]; 8]> =
         pairs(fields).filter(|pair| known.matches_cookie_header(pair).is_some()).collect();
@@ -106,19 +109,19 @@ pub(super) fn marks_of(cookies: &[&[u8]], sessions: &PersonalCookies) -> Marks {
     marks
 }
 
-/// Whether a cookie is a secret of one visitor.
+/// Returns whether a cookie is a secret of one visitor.
 fn is_secret(pair: &[u8], sessions: &PersonalCookies) -> bool {
     let value = pair.iter().position(|byte| *byte == b'=').map_or(0, |at| pair.len() - at - 1);
     value >= MIN_SECRET && sessions.matches_cookie_header(pair).is_some()
 }
 
-/// The cookies of a request, each with its value. HTTP/2 sends them in several fields (RFC 9113 section 8.2.3).
+/// Returns the cookies of a request with their values. HTTP/2 sends them in several fields (RFC 9113 section 8.2.3).
 pub(super) fn pairs(fields: &Fields) -> impl Iterator<Item = &[u8]> {
     let all = fields.known_all(Known::Cookie).flat_map(|value| value.split(|byte| *byte == b';'));
     all.map(<[u8]>::trim_ascii).filter(|pair| !pair.is_empty())
 }
 
-/// The hash of texts, with a key that this process has made for itself: what is kept tells nobody a cookie.
+/// Returns the hash of texts under a random key of this process, so that stored data does not reveal cookies.
 pub(super) fn digest(what: &[u8], texts: &[&[u8]]) -> Digest {
     static KEY: LazyLock<hmac::Key> = LazyLock::new(|| {
         let key = hmac::Key::generate(hmac::HMAC_SHA256, &rand::SystemRandom::new());
@@ -196,7 +199,7 @@ mod tests {
             let (one, other) = (visitor("a", one).expect("one"), visitor("a", other).expect("other"));
             one.marks.iter().any(|mark| other.marks.contains(mark))
         };
-        // The back office gets one more cookie than the site.
+        // Requests to the WordPress back office carry an additional cookie.
         assert!(shares_a_mark(&[SESSION], &[SESSION, "wordpress_sec_1=ada|1795226400|9876543210"]));
         assert!(!shares_a_mark(&[SESSION, "woocommerce_items_in_cart=1"], &["woocommerce_items_in_cart=1"]));
         assert!(shares_a_mark(&["woocommerce_items_in_cart=1"], &["woocommerce_items_in_cart=1"]));

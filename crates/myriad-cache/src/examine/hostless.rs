@@ -1,4 +1,4 @@
-//! Keys that hold no host, where several hosts come to them.
+//! Keys without a host that are used for several hosts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use myriad_conf::{Diagnostic, Span};
 use super::variables::variables;
 use crate::settings::{CacheSettings, CacheZone};
 
-/// Variables that are the same for every host that a request may name. A key that holds any other may tell hosts apart.
+/// Variables whose value does not depend on the requested host. A key with any other variable may distinguish hosts.
 const HOSTLESS: [&str; 17] = [
     "args",
     "content_type",
@@ -30,10 +30,11 @@ const HOSTLESS: [&str; 17] = [
     "uri",
 ];
 
-/// Places that are named with the first of a hint.
+/// Maximum number of places named in a hint.
 const MOST_PLACES: usize = 3;
 
-/// A key in a zone, and who comes to it. A key that holds `$proxy_host` is another for another target.
+/// Zone, key and target of a cache. The target is empty unless the key contains `$proxy_host` or
+/// `$proxy_internal_host`.
 type Pages<'h> = (&'h [u8], &'h [u8], &'h [u8]);
 
 #[derive(Default)]
@@ -43,16 +44,16 @@ struct Reached<'h> {
     hosts: BTreeSet<Host<'h>>,
 }
 
-/// A host by which a server is reached; without a name any host of its address is.
+/// Host of a server. A server without a name is reachable by any host of its address.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Host<'h> {
     Named(&'h str),
-    /// One of those that a wildcard or regex stands for.
+    /// Host that matches a wildcard or regex.
     OneOf(usize, u8),
     AnyOf(usize),
 }
 
-/// Pages of several hosts that have one key: the first host that is asked for decides what all of them show.
+/// Reports keys that several hosts share: the host of the first request determines the page for all of them.
 pub(super) fn examine(http: &HttpConf, findings: &mut Vec<Diagnostic>) {
     let mut pages: BTreeMap<Pages<'_>, Reached<'_>> = BTreeMap::new();
     for (number, server) in http.servers.iter().enumerate() {
@@ -85,7 +86,7 @@ pub(super) fn examine(http: &HttpConf, findings: &mut Vec<Diagnostic>) {
     }
 }
 
-/// What is cached for all hosts alike, where the origin knows for which host it makes the page.
+/// Returns the cache and the position of its key, if the key contains no host and the origin receives the host.
 fn hostless(settings: &Settings) -> Option<(Pages<'_>, Span)> {
     let Some(Handler::Origin { protocol, target, .. }) = &settings.handler else { return None };
     let origin = settings.origin(*protocol);
@@ -108,7 +109,8 @@ fn hostless(settings: &Settings) -> Option<(Pages<'_>, Span)> {
     Some(((zone.bytes(), key.as_bytes(), target), span))
 }
 
-/// Whether the origin is told the host that the visitor asked for: in an environment it is unless written otherwise, by HTTP it is not.
+/// Returns whether the origin receives the requested host. By default a protocol with an environment passes it, and
+/// HTTP does not.
 fn tells_host(origin: &OriginSettings) -> bool {
     let by_environment = origin.protocol.has_environment();
     let mut named = origin.request.parameters.iter().filter(|param| match param.name.bytes() {
@@ -128,7 +130,7 @@ fn tells_host(origin: &OriginSettings) -> bool {
 
 fn hosts(server: &ServerConf, number: usize) -> impl Iterator<Item = Host<'_>> {
     server.names.iter().flat_map(move |name| match name {
-        // `_` is what people write for no name at all.
+        // `_` is commonly used for a server without a name.
         ServerName::Exact(name) if name.is_empty() || name == "_" => vec![Host::AnyOf(number)],
         ServerName::Exact(name) => vec![Host::Named(name)],
         ServerName::Hostname => vec![Host::AnyOf(number)],

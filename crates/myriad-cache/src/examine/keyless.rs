@@ -1,11 +1,11 @@
-//! A cache without a key.
+//! Caches without a key.
 
 use myriad_conf::settings::{Handler, Settings};
 use myriad_conf::{Diagnostic, Span};
 
 use crate::settings::{CacheSettings, CacheZone};
 
-/// Warns of a cache without a key where nginx has none either, and makes one page of every URI.
+/// Warns of a cache without a key for protocols without a default key in nginx, which would store all URIs as one page.
 pub(crate) fn examine(settings: &Settings, at: Span, findings: &mut Vec<Diagnostic>) {
     let Some(Handler::Origin { protocol, .. }) = &settings.handler else { return };
     let origin = settings.origin(*protocol);

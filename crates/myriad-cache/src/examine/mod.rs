@@ -1,4 +1,4 @@
-//! What only several directives of the cache together show: keys that are missing, or that hold too little.
+//! Findings that involve several cache directives: missing keys, and keys that lack an input.
 
 mod hostless;
 mod keyless;
@@ -10,7 +10,7 @@ use myriad_conf::model::HttpConf;
 
 pub(crate) use keyless::examine as block;
 
-/// Looks over all keys of a configuration.
+/// Examines all keys of a configuration.
 pub(crate) fn http(http: &HttpConf, findings: &mut Vec<Diagnostic>) {
     hostless::examine(http, findings);
     unkeyed::examine(http, findings);

@@ -1,4 +1,4 @@
-//! Hints at what a visitor says, reaches the origin of everybody's page, and is in no key.
+//! Hints at client input that reaches the origin of a shared page and is not part of the key.
 
 use myriad_conf::model::HttpConf;
 use myriad_conf::settings::{Handler, OriginSettings, Settings};
@@ -8,8 +8,8 @@ use super::variables::variables;
 use crate::settings::{CacheSettings, CacheZone, cache_key};
 use crate::shared_fetch::SharedFetchSettings;
 
-/// Pages whose fetch tells the origin everything that one visitor says, and what a configuration tells it besides the
-/// list of `shared_fetch_headers`. Each is said once for a file.
+/// Reports pages whose fetch sends all header fields of one client, and parameters that a configuration sends in
+/// addition to the list of `shared_fetch_headers`. Each kind is reported once per file.
 pub(super) fn examine(http: &HttpConf, findings: &mut Vec<Diagnostic>) {
     let mut said: Vec<(Span, bool)> = Vec::new();
     for settings in http.levels() {
@@ -58,7 +58,7 @@ fn cached(settings: &Settings) -> Option<(&Text, &OriginSettings)> {
     }
 }
 
-/// The value of the first parameter or field that says what the visitor said, where the key does not.
+/// Returns the value of the first parameter or field that contains client input which the key lacks.
 fn unkeyed<'s>(settings: &Settings, origin: &'s OriginSettings) -> Option<&'s Text> {
     let key = cache_key(origin).lossy().into_owned();
     let key = variables(&key).unwrap_or_default();

@@ -1,6 +1,6 @@
-//! Variables of a text, before it is compiled.
+//! Variables of a text that is not compiled yet.
 
-/// The names of the variables of a text, in their order; `None` where a `$` names none.
+/// Returns the names of the variables of a text, in order; `None` if a `$` is not followed by a name.
 pub(super) fn variables(text: &str) -> Option<Vec<&str>> {
     let mut names = Vec::new();
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! A fetch begins: what the origin is asked is made from a copy of the request.
+//! Start of a fetch: the request to the origin is made from a copy of the client's request.
 
 use myriad_http::Known;
 use myriad_log::Level;
@@ -23,7 +23,7 @@ use myriad_origin::group;
 use myriad_origin::make;
 use myriad_page::{Entry, Fetching, Page, PageMeta, conditions};
 
-/// Starts the fetch of a page from a copy of the request. A fetch that cannot start frees the waiters at once.
+/// Starts the fetch of a page from a copy of the request. If the fetch cannot start, the waiters are released at once.
 pub(crate) fn start(
     exchange: &mut Exchange,
     cached: Cached<'_>,
@@ -37,7 +37,7 @@ pub(crate) fn start(
     begin(exchange, cached, (writer, entry), Some(reporter), None);
 }
 
-/// As [`start`], behind the back of a visitor who gets the stale page.
+/// Like [`start`], in the background of a request that gets the stale page.
 pub(crate) fn start_behind(
     exchange: &mut Exchange,
     cached: Cached<'_>,
@@ -48,7 +48,7 @@ pub(crate) fn start_behind(
     exchange.request.cache.refresh = begin(exchange, cached, flight, None, None);
 }
 
-/// As [`start`], for a page that is still fresh: nobody waits for it.
+/// Like [`start`], for a page that is still fresh. No request waits for it.
 pub(crate) fn start_early(
     exchange: &mut Exchange,
     cached: Cached<'_>,
@@ -83,12 +83,12 @@ fn begin(
     let told = told::of(&exchange.request, cache, writer.previous());
     let purpose = Purpose::Store { confirms: confirmable, told: told.as_ref().map(|told| &told.fields) };
     let request = match make::make(exchange, origin, purpose, payload, attempts) {
-        // Behind a stale page: whoever has no page at all comes first.
+        // Background refreshes do not queue: requests without any page have priority.
         Ok(request) => OriginRequest { queues: reporter.is_some(), ..request },
         Err(error) => {
             exchange.request.log(Level::Error, format_args!("{error}"));
             match error {
-                // What is too much of this visitor need not be of those who wait: one of them leads.
+                // The waiters' requests may be within the size limit, so one of them leads instead.
                 MakeError::Size(_) => drop(writer),
                 MakeError::Eval(_) | MakeError::Tls(_) => writer.fail(StoreFailure(500)),
             }
@@ -108,7 +108,7 @@ fn begin(
         Sought { method: request.method, usable_page, conditional, apart, companion, own_request, told };
     let held = cached.hold();
     let job = Job { exchange, held, writer, request, entry, chosen, reporter, spent, sought };
-    // Boxed: the runtime moves what it is given several times.
+    // Boxed because the runtime moves the future several times.
     Some(tokio::task::spawn_local(Box::pin(run(job))))
 }
 

@@ -1,4 +1,4 @@
-//! A fetch that ends without an answer.
+//! End of a fetch without a response.
 
 use myriad_log::Level;
 use myriad_store::FlightWriter;
@@ -9,7 +9,7 @@ use myriad_exchange::exchange::Request;
 use myriad_exchange::runtime::CachePlace;
 use myriad_page::PageMeta;
 
-/// Ends a fetch that finds too many others in its zone: whoever waits gets the stale page, or 503.
+/// Aborts a fetch because its zone has too many fetches. All waiters get the stale page, or 503.
 pub(super) fn deny(
     request: &Request,
     cache: &CachePlace,
@@ -27,7 +27,7 @@ pub(super) fn deny(
     give_up(writer, reporter, NoAnswer::TOO_MANY);
 }
 
-/// Tells everybody who waits that there is no answer.
+/// Reports a fetch without a response to all waiters.
 pub(super) fn give_up(writer: FlightWriter<PageMeta>, reporter: Reporter, why: NoAnswer) {
     writer.fail(why.encode());
     report(reporter, Report::Failed(why));

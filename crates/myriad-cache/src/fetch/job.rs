@@ -1,4 +1,4 @@
-//! What the task of a fetch holds.
+//! State of a fetch's task.
 
 use myriad_http::Method;
 use myriad_policy::Told;
@@ -13,55 +13,54 @@ use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::Who;
 use myriad_page::{Entry, Fetching, PageMeta};
 
-/// A fetch, as its task holds it.
+/// State of a fetch's task.
 pub(super) struct Job {
-    /// A copy of the request that caused it.
+    /// Copy of the request that started the fetch.
     pub exchange: Box<Exchange>,
-    /// The origin that is asked, and the cache.
+    /// Origin and cache.
     pub held: Held,
-    /// Where the page goes.
+    /// Writer of the page.
     pub writer: FlightWriter<PageMeta>,
-    /// What the origin is asked.
+    /// Request to the origin.
     pub request: OriginRequest,
-    /// Its place among the fetches of the zone, or before it.
+    /// Position among the zone's fetches, or in the queue for them.
     pub entry: Entry,
-    /// Who is asked.
+    /// Target of the request, or the name to resolve first.
     pub chosen: Who,
-    /// Who caused it, where they wait.
+    /// Channel to the request that started the fetch, if it waits.
     pub reporter: Reporter,
-    /// The budget that an early refresh holds.
+    /// Budget of an early refresh.
     pub spent: Option<Spent>,
-    /// What it is for.
+    /// Purpose of the fetch.
     pub sought: Sought,
 }
 
-/// What a fetch is for.
+/// Purpose of a fetch.
 pub(super) struct Sought {
-    /// The method that the origin is asked with.
+    /// Method of the request to the origin.
     pub method: Method,
-    /// Whether there is a page that is no failure, to stand in for one.
+    /// Set if a stored page with a status below 500 exists, which can be served after a failure.
     pub usable_page: bool,
-    /// Whether the origin was asked to confirm what is stored.
+    /// Set if the request to the origin is conditional.
     pub conditional: bool,
-    /// Whether its key is that for other codings.
+    /// Set if the key is the key for other codings.
     pub apart: bool,
-    /// The other key that the answer may belong under.
+    /// Fetch under the other key, to which the response may belong too.
     pub companion: Option<Companion>,
-    /// Whether what the origin says may be for its visitor alone: the request has bypassed the cache, or has a name and a
-    /// password.
+    /// Set if the response may be private to its client: the request has bypassed the cache, or has `Authorization`.
     pub own_request: bool,
-    /// What the origin is told in the place of the request's fields.
+    /// Header fields that the origin receives instead of the request's fields.
     pub told: Option<Told>,
 }
 
-/// An answer's head, and its body to come.
+/// Response head, with a body in transit.
 pub(super) struct Answered {
-    /// The answer.
+    /// Response of the origin.
     pub response: Box<OriginResponse>,
-    /// Its place among the fetches that fill the zone.
+    /// Position among the fetches that fill the zone.
     pub fetching: Fetching,
-    /// When it was asked for, ms since the epoch.
+    /// Time of the request, in ms since the epoch.
     pub asked: u64,
-    /// The tries of the fetch: they show a fatal error, once the body has ended.
+    /// Attempts of the fetch. They report a fatal error after the end of the body.
     pub attempts: Attempts,
 }

@@ -1,4 +1,4 @@
-//! An answer is judged: whether it is stored, confirms what is stored, or is for the visitor alone who caused the fetch.
+//! Decides whether a response is stored, revalidates the stored page, or is only for the client that started the fetch.
 
 use myriad_http::content_range::ContentRange;
 use myriad_http::{Known, ResponseHead};
@@ -28,7 +28,7 @@ use myriad_page::PageMeta;
 
 const NO_VARY_SEARCH: &[u8] = b"No-Vary-Search";
 
-/// Does what an answer asks for: stores it, confirms what is stored, or passes it on to the visitor who caused the fetch.
+/// Stores a response, revalidates the stored page, or forwards the response to the client that started the fetch.
 pub(super) async fn judge(
     exchange: &mut Exchange,
     cached: Cached<'_>,
@@ -47,12 +47,12 @@ pub(super) async fn judge(
         let told = confirm(exchange, cached, writer, sought.own_request, &response.head, arrival);
         return report(reporter, told);
     }
-    // The waiters would only find the same: they get their stale pages, or the status. What is stored stays for the next
-    // failure, though the answer could be stored as well (`*_cache_use_stale http_404`).
+    // The waiters' own requests would get the same response: they get their stale pages, or the status. The stored page
+    // is retained for the next failure, although the response could be stored as well (`*_cache_use_stale http_404`).
     let stays = sought.usable_page && cache.rules.use_stale.on_status(status);
     if let Some(cause) = maintenance::closed(exchange, &response.head) {
         maintenance::invalidate(&exchange.request, cache, cause).await;
-        // Each waiter requests it separately.
+        // Each waiter sends its own request.
         writer.uncacheable(now, 0);
         return report(reporter, Report::Closed(response));
     }
@@ -88,13 +88,13 @@ pub(super) async fn judge(
     }
 }
 
-/// What an answer says of the arguments of its URL, in one line or several.
+/// Parses the `No-Vary-Search` fields of a response, joined to one list.
 fn no_vary_search(head: &ResponseHead) -> Option<NoVarySearch> {
     let lines: Vec<&[u8]> = head.fields.get_all(NO_VARY_SEARCH).collect();
     NoVarySearch::parse(&lines.join(&b','))
 }
 
-/// Adds what the place says of arguments (`say=`), which its own key leaves out: nothing is learnt from it.
+/// Adds the value of `say=`. The cache does not learn it, because the place's own key already omits these arguments.
 fn say_no_vary_search(cache: &CachePlace, head: &mut ResponseHead) {
     if let Some(said) = &cache.no_vary_search_said
         && head.status == 200
@@ -104,7 +104,7 @@ fn say_no_vary_search(cache: &CachePlace, head: &mut ResponseHead) {
     }
 }
 
-/// Confirms the stored page by a 304.
+/// Revalidates the stored page by a 304.
 fn confirm(
     exchange: &mut Exchange,
     Cached { origin, cache }: Cached<'_>,
@@ -127,7 +127,8 @@ fn confirm(
     }
 }
 
-/// Tells the waiters that an answer is not stored, and takes back what is stored where the answer says that it holds no more.
+/// Releases the waiters of a response that is not stored, and removes the stored page if the response shows that it is
+/// no longer valid.
 fn refuse(
     exchange: &mut Exchange,
     Cached { origin, cache }: Cached<'_>,
@@ -139,7 +140,7 @@ fn refuse(
     let is_named = cache.rules.use_stale.on_status(status);
     let stays = sought.usable_page && is_named;
     if why.is_of_the_request() && !stays {
-        // The waiters ask anew, each as they would have: one of them leads.
+        // The waiters claim the page again with their own requests, and one of them leads.
         drop(writer);
     } else if status >= 500 || stays {
         writer.fail(StoreFailure(status));
@@ -152,16 +153,17 @@ fn refuse(
     }
 }
 
-/// Removes what is stored of the page from before this fetch, also for other codings: the origin has taken it back. First,
-/// then its waiters are freed: who asks next finds no stale page.
+/// Removes all entries of the page that are older than this fetch, including those for other codings.
+///
+/// The waiters are released only after this, so that their next look-up finds no stale page.
 fn take_back(exchange: &Exchange, cache: &CachePlace, generation: u64) {
     for key in other_codings::keys_of_page(&exchange.request) {
         cache.zone.zone.remove_older(KeyRef::new(&key), generation);
     }
 }
 
-/// Whether an answer is kept out of the cache for whoever asks: by a text of `*_no_cache` that follows from the answer alone,
-/// or since it leads elsewhere (`X-Accel-Redirect`).
+/// Returns whether a response is excluded from the cache for all clients: by a text of `*_no_cache` that depends only
+/// on the response, or because of `X-Accel-Redirect`.
 fn is_kept_out_for_all(exchange: &mut Exchange, place: &OriginPlace, cache: &CachePlace) -> bool {
     let Exchange { request, frame } = exchange;
     let head = request.origin.as_ref().and_then(|facts| facts.head.as_ref());
@@ -185,7 +187,7 @@ fn admission(
     exchange.request.origin_mut().head = Some(head.clone());
     let rules = validity::rules(exchange, cache, head, head.status);
     let Exchange { request, frame } = exchange;
-    // What cannot be judged is not stored.
+    // A text that cannot be evaluated prevents storing.
     let no_cache = cache.no_cache.any_true(request, frame).unwrap_or(true);
     let redirects = is_accel_redirect(head, place);
     let fields = request.received.head.fields();
@@ -199,7 +201,7 @@ fn admission(
         cookies: fields.has(Known::Cookie) && !hidden,
         piece: is_piece(request, head),
         no_cache: no_cache || redirects,
-        // Requests below `*_cache_min_uses` do not come here.
+        // Requests below `*_cache_min_uses` do not reach this function.
         uses: u64::MAX,
         usable_page: sought.usable_page,
         large_request: is_large_request(fields),
@@ -208,7 +210,7 @@ fn admission(
     arrival.judged(|now, _| admit(&facts, &rules, now))
 }
 
-/// Whether an answer is the piece that the request's key names (`slice`).
+/// Returns whether a response is the slice that the request's key names (`slice`).
 fn is_piece(request: &Request, head: &ResponseHead) -> bool {
     let range = head.fields.get(b"content-range").and_then(ContentRange::parse);
     let (Some(slice), Some(part)) = (request.cache.slice.get(), range) else { return false };

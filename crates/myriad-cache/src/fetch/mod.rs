@@ -1,9 +1,10 @@
-//! The fetch of a page: it belongs to nobody's connection, and goes on when the visitor who caused it has gone.
+//! Fetch of a page. It is independent of any connection, and continues after the client that started it has
+//! disconnected.
 //!
 //! ```text
-//! begin -> run: waits for its place among the zone's fetches, asks the origin
-//!           -> judge: may the answer be stored? -> store: the body, teed to the zone and its waiters
-//!                \-- confirmed, refused or failed: the waiters and the visitor are told
+//! begin -> run: waits for a position among the zone's fetches, sends the request to the origin
+//!           -> judge: may the response be stored? -> store: the body, teed to the zone and its waiters
+//!                \-- confirmed, refused or failed: the waiters and the client are notified
 //! ```
 
 mod begin;

@@ -1,27 +1,28 @@
-//! Why a fetch has no answer.
+//! Reasons for a fetch without a response.
 
 use myriad_policy::Failure;
 use myriad_store::Failure as StoreFailure;
 use myriad_upstream::{ErrorKind, OriginError};
 
-/// Why there is no answer: the status that says so, and the failure as the rules for stale pages tell it.
+/// Reason for a missing response: the status for clients, and the failure for the rules of stale pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NoAnswer {
-    /// The status.
+    /// Status for clients.
     pub status: u16,
-    /// The failure.
+    /// Failure for the rules of stale pages.
     pub failure: Failure,
 }
 
 impl NoAnswer {
-    /// The bound of the zone's fetches is reached (`max_fetches=`, `fetch_queue=`).
+    /// The zone's limit of fetches is reached (`max_fetches=`, `fetch_queue=`).
     pub(super) const TOO_MANY: Self = Self { status: 503, failure: Failure::Error };
 
     pub(crate) fn of(error: &OriginError) -> Self {
         Self { status: error.status(), failure: failure(error) }
     }
 
-    /// The number by which a flight tells it to all waiters: the status, and above it which failure.
+    /// Encodes the reason as the number that a flight passes to all waiters: the kind of failure times `KIND` plus the
+    /// status.
     pub(crate) fn encode(self) -> StoreFailure {
         let kind = match self.failure {
             Failure::Error => 1,
@@ -33,7 +34,7 @@ impl NoAnswer {
         StoreFailure(kind * KIND + self.status)
     }
 
-    /// What the number of a flight stands for.
+    /// Decodes the number of a flight.
     pub(crate) fn decode(told: StoreFailure) -> Self {
         let status = told.0 % KIND;
         let failure = match told.0 / KIND {
@@ -47,10 +48,10 @@ impl NoAnswer {
     }
 }
 
-/// What a failure's number is multiplied with: more than any status.
+/// Factor for the kind of failure, which exceeds every status.
 const KIND: u16 = 1000;
 
-/// Whether a failure is the origin's, and not of this server or of one visitor.
+/// Returns whether the origin caused a failure, rather than this server or a client.
 pub(crate) fn is_of_the_origin(error: &OriginError) -> bool {
     !matches!(
         error.kind(),
@@ -62,7 +63,7 @@ pub(crate) fn is_of_the_origin(error: &OriginError) -> bool {
     )
 }
 
-/// The failure as the rules for stale pages tell it.
+/// Returns the failure for the rules of stale pages.
 pub(crate) fn failure(error: &OriginError) -> Failure {
     match error.kind() {
         ErrorKind::Timeout => Failure::Timeout,

@@ -1,4 +1,4 @@
-//! What a fetch reports to the visitor who caused it.
+//! Report of a fetch to the request that started it.
 
 use myriad_http::ResponseHead;
 use myriad_upstream::OriginResponse;
@@ -6,30 +6,30 @@ use tokio::sync::oneshot;
 
 use super::no_answer::NoAnswer;
 
-/// What the visitor who caused a fetch is told once, beside the page that all waiters read.
+/// Report that the request which started a fetch receives once, in addition to the page that all waiters read.
 pub(crate) enum Report {
-    /// The page is on its way into the cache; this is the origin's head, cookies and all.
+    /// The page is being stored; this is the origin's head, including cookies.
     Admitted(ResponseHead),
-    /// The page that was stored is confirmed.
+    /// The stored page is confirmed.
     Confirmed,
-    /// The page that was stored is confirmed, but what came with that is for this visitor alone, who has to ask.
+    /// The stored page is confirmed, but the fields of the 304 are private; the client's own request must be sent.
     Unconfirmed,
-    /// The answer is for one visitor alone, and was made without what this one says, who has to ask.
+    /// The response is private, and was made without the client's fields; the client's own request must be sent.
     Incomplete,
-    /// The page on its way into the cache is another variant than this visitor's: it varies by these fields.
+    /// The page being stored is another variant than the client's. It varies by these fields.
     OtherVariant(Vec<u8>),
-    /// The answer is for this visitor alone, for this reason.
+    /// The response is for this client alone, for this reason.
     Refused(Box<OriginResponse>, &'static str),
-    /// The application has closed the site: this response is shown, and no stale page.
+    /// The application has closed the site: this response is sent instead of a stale page.
     Closed(Box<OriginResponse>),
-    /// There is no answer.
+    /// No response was received.
     Failed(NoAnswer),
 }
 
-/// Where a fetch reports to; none where it is a refresh behind a visitor.
+/// Channel for the report of a fetch; `None` for a background refresh.
 pub(super) type Reporter = Option<oneshot::Sender<Report>>;
 
-/// Reports, where somebody wants to know. Who has gone needs no report.
+/// Sends the report if a receiver exists. A receiver that has been dropped is ignored.
 pub(super) fn report(reporter: Reporter, report: Report) {
     if let Some(reporter) = reporter {
         let _ = reporter.send(report);

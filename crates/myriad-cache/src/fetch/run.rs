@@ -1,4 +1,4 @@
-//! A fetch runs: it waits for its place among the fetches of the zone, then asks the origin.
+//! Runs a fetch: waits for a position among the zone's fetches, then sends the request to the origin.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -24,17 +24,17 @@ use myriad_origin::fetch::fetch as origin_fetch;
 use myriad_origin::group;
 use myriad_page::{Entry, PageMeta};
 
-/// Why a fetch ends without an answer.
+/// Reason why a fetch has no response.
 enum Unanswered {
-    /// The bound of the zone's fetches kept it waiting for too long.
+    /// The wait for a position among the zone's fetches timed out.
     Denied,
-    /// It is not known who is to be asked; the status that says so.
+    /// The server group could not be determined; the status for clients.
     Nowhere(u16),
-    /// The origin gave none.
+    /// The origin did not respond.
     Failed(OriginError),
 }
 
-/// Waits for its turn, then asks the origin.
+/// Waits for the fetch's turn, then sends the request to the origin.
 async fn ask(
     exchange: &mut Exchange,
     place: &Arc<OriginPlace>,
@@ -50,15 +50,15 @@ async fn ask(
     Ok(Answered { response, fetching, asked, attempts: request.attempts })
 }
 
-/// Does the work of a fetch until nobody waits for it any more. `ignores_abort` says that it goes on all the same once it
-/// is sent.
+/// Polls a fetch until no reader waits for it. If `ignores_abort` is set, a fetch continues after its request has been
+/// sent.
 async fn while_awaited<T>(
     writer: &mut FlightWriter<PageMeta>,
     (sent, ignores_abort): (Sent, bool),
     mut work: Pin<&mut impl Future<Output = T>>,
 ) -> Option<T> {
     poll_fn(|cx| {
-        // Whoever asks and hangs up at once has nobody connected to.
+        // Checked first, so that no connection is opened for a client that disconnects at once.
         if !sent.has_begun() && writer.poll_unread(cx).is_ready() {
             return Poll::Ready(None);
         }
@@ -71,7 +71,7 @@ async fn while_awaited<T>(
     .await
 }
 
-/// Notes what came of a fetch, where the origin has a part in it.
+/// Records the result of a fetch if the origin responded or caused the failure.
 fn note(request: &Request, cached: Cached<'_>, answered: &Result<Answered, Unanswered>) {
     match answered {
         Ok(answered) => shield::note(request, cached, Ok(&answered.response.head)),
@@ -82,7 +82,7 @@ fn note(request: &Request, cached: Cached<'_>, answered: &Result<Answered, Unans
     }
 }
 
-/// Whether a refresh did not begin, since everybody else came first.
+/// Returns whether a refresh did not begin because requests with waiting clients had priority.
 fn is_put_off(error: &OriginError, waits: bool) -> bool {
     !waits && matches!(error.kind(), ErrorKind::Busy | ErrorKind::NotAsked(_))
 }
@@ -90,8 +90,8 @@ fn is_put_off(error: &OriginError, waits: bool) -> bool {
 pub(super) async fn run(job: Job) {
     let Job { mut exchange, held, mut writer, request, entry, chosen, reporter, spent: _spent, sought } = job;
     let Held { origin: place, cache } = &held;
-    // A refresh is for those who come later. What an application has been told to do it does, whoever has gone: where the
-    // configuration says so, its page is kept.
+    // A refresh is for later requests, so it continues without readers. An application finishes a request that it has
+    // received even if the client disconnects; the configuration may store its response in that case.
     let until = (request.attempts.sent(), place.fetch.to_the_end);
     let answered = {
         let asking = pin!(ask(&mut exchange, place, entry, (chosen, request), reporter.is_some()));
@@ -103,18 +103,19 @@ pub(super) async fn run(job: Job) {
     let Some(answered) = answered else {
         return exchange.request.log(Level::Info, format_args!("fetch ended, for nobody waits for it"));
     };
-    // What came of it for one visitor alone says nothing of the page.
+    // A response private to one client gives no information about the page.
     let is_closed = matches!(&answered, Ok(answered) if maintenance::closed(&mut exchange, &answered.response.head).is_some());
     if !sought.own_request && !is_closed {
         note(&exchange.request, held.get(), &answered);
     }
     match answered {
         Ok(answered) => judge(&mut exchange, held.get(), writer, reporter, sought, answered).await,
-        // A refresh that did not begin: the page stays stale, and the next visitor tries again.
+        // The refresh did not begin: the page stays stale, and the next request tries again.
         Err(Unanswered::Failed(error)) if is_put_off(&error, reporter.is_some()) => {
             exchange.request.log(Level::Info, format_args!("{error}, the stale page stays"));
         }
-        // Who waits is another visitor, who may be within the limits: they ask anew, and one of them leads.
+        // The waiters are other clients, which may be within the limits: they claim the page again, and one of them
+        // leads.
         Err(Unanswered::Failed(error)) if matches!(error.kind(), ErrorKind::Limited(_)) => {
             exchange.request.log(Level::Info, format_args!("{error}"));
             report(reporter, Report::Failed(NoAnswer::of(&error)));

@@ -1,4 +1,4 @@
-//! An answer is stored while it arrives.
+//! Stores a response while it arrives.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -29,27 +29,27 @@ use myriad_origin::pace::Pace;
 use myriad_origin::respond;
 use myriad_page::{Fetching, PageMeta};
 
-/// An answer that is to be stored.
+/// Response to store.
 pub(super) struct Admitted {
-    /// The answer.
+    /// Response of the origin.
     pub response: Box<OriginResponse>,
-    /// How long the page is fresh, and may be served stale.
+    /// Times until which the page is fresh and may be served stale.
     pub lifetime: Lifetime,
-    /// When its head came, ms since the epoch.
+    /// Arrival of its head, in ms since the epoch.
     pub now: u64,
-    /// How fast the body is taken (`*_limit_rate`).
+    /// Rate at which the body is read (`*_limit_rate`).
     pub pace: Pace,
-    /// Its place among the fetches that fill the zone.
+    /// Position among the fetches that fill the zone.
     pub fetching: Fetching,
-    /// Which variant it is.
+    /// Variant of the response.
     pub selection: Option<Selection>,
-    /// The other key that it is stored under.
+    /// Entry under the other key.
     pub companion: Option<CompanionPage>,
-    /// The tries of its fetch.
+    /// Attempts of the fetch.
     pub attempts: Attempts,
 }
 
-/// Stores the body as it comes, for the zone and its waiters at once.
+/// Stores the body as it arrives, for the zone and its waiters at once.
 pub(super) async fn store(
     exchange: &Exchange,
     cached: Cached<'_>,
@@ -98,7 +98,8 @@ pub(super) async fn store(
             Capacity::Ready => {}
             Capacity::Abandoned => return,
         }
-        // What is too long for the zone fills it no more: it follows its slowest reader, who must not hold up other fetches.
+        // A page too long for the zone no longer fills it: it follows its slowest reader, which must not delay other
+        // fetches.
         fetching = fetching.filter(|_| writer.state() == Push::Ok || writer.is_spilling());
         pace.wait().await;
         let piece = poll_fn(|cx| Pin::as_mut(&mut body).poll_data(cx)).await;
@@ -124,7 +125,7 @@ pub(super) async fn store(
             None => break,
         }
     }
-    // A body that is not there at all needs no end.
+    // An empty body is valid without the trailer of a coding.
     if arrived > 0 && decoder.is_some_and(|decoder| decoder.finish().is_err()) {
         exchange
             .request
@@ -155,17 +156,17 @@ pub(super) async fn store(
     complete(exchange, &cached.cache.zone, writer, meta);
 }
 
-/// How a piece of a body has gone into the zone.
+/// Result of storing a piece of a body.
 enum Filling {
-    /// The next one is wanted.
+    /// The next piece can be read.
     Wanted,
-    /// Nobody wants more.
+    /// No reader is left and the page is not stored.
     Abandoned,
-    /// Its coding is broken.
+    /// The content coding is invalid.
     Corrupt,
 }
 
-/// Stores a piece of a body. One that comes to much is stored a window at a time, each of which waits until it is wanted.
+/// Stores a piece of a body. Decoded data is stored in windows, each of which waits for capacity.
 async fn fill(
     writer: &mut BodyWriter<PageMeta>,
     mut decoder: Option<&mut StreamDecoder>,
@@ -183,7 +184,7 @@ async fn fill(
         if drained {
             return Filling::Wanted;
         }
-        // Unpacking is work: other tasks run between two windows.
+        // Decoding uses CPU time, so other tasks run between two windows.
         tokio::task::yield_now().await;
         if let Capacity::Abandoned = disk::capacity(writer).await {
             return Filling::Abandoned;
@@ -191,7 +192,7 @@ async fn fill(
     }
 }
 
-/// Stores what the markup of a page has left of it.
+/// Stores the remaining text after the markup of a page has been cut out.
 fn push(writer: &mut BodyWriter<PageMeta>, text: Bytes) {
     if !text.is_empty() {
         writer.push(text);

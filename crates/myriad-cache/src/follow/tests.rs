@@ -4,7 +4,7 @@ use super::*;
 use crate::testing::{head, held, keyed, site, store, words};
 use myriad_serve::testing::block_on;
 
-/// A request that waits for the fetch of its page.
+/// Request that waits for the fetch of its page.
 struct Waiting {
     exchange: Box<Exchange>,
     writer: Option<FlightWriter<PageMeta>>,
@@ -34,12 +34,12 @@ impl Waiting {
         self.writer.take().expect("a fetch")
     }
 
-    /// Waits as any visitor.
+    /// Waits like a request that did not start the fetch.
     fn wait(self, patience: Option<Duration>) -> (String, Box<Exchange>) {
         self.follow(None, patience)
     }
 
-    /// Waits as the visitor who caused the fetch, which reports this or nothing.
+    /// Waits like the request that started the fetch, with this report or none.
     fn told(self, told: Option<Report>) -> (String, Box<Exchange>) {
         let (sender, report) = oneshot::channel();
         match told {

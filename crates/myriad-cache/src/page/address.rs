@@ -1,4 +1,4 @@
-//! What purges find a page by.
+//! Marks by which purges find a page.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use myriad_policy::{Subject, Tags};
 use myriad_exchange::exchange::Request;
 use myriad_page::Marks;
 
-/// What purges will find the answer to a request by.
+/// Returns the marks by which purges find the response to a request.
 pub(crate) fn marks_of(request: &Request, head: &ResponseHead) -> Marks {
     let tags = Tags::of(&head.fields);
     if tags.overflown() {
@@ -24,8 +24,8 @@ pub(crate) fn marks_of(request: &Request, head: &ResponseHead) -> Marks {
     }
 }
 
-/// The port that the page is of: one that its key holds, as it stands in `Host`. None where it is the scheme's own, or where
-/// visitors of all ports share the page.
+/// Returns the port of the page if its key contains the `Host` field with a port. `None` for the default port of the
+/// scheme, and if the page is shared by all ports.
 fn own_port(request: &Request) -> Option<u16> {
     let sent = request.received.head.known(Known::Host)?;
     let usual = if request.scheme() == "https" { 443 } else { 80 };
@@ -33,12 +33,12 @@ fn own_port(request: &Request) -> Option<u16> {
     request.cache.key.windows(sent.len()).any(|part| part == sent).then_some(port)
 }
 
-/// The labels that purges of the request's URL look for.
+/// Returns the labels that purges of the request's URL look up.
 pub(crate) fn address_of(request: &Request) -> [u64; 2] {
     Subject::new(request.scheme().as_bytes(), &request.route.host, &target_of(request)).address()
 }
 
-/// Path and query as the visitor sent them, whatever rules made of them. An include is of its own URI.
+/// Returns the path and query as the client sent them, before rewrites. An include uses its own URI.
 fn target_of(request: &Request) -> Cow<'_, [u8]> {
     let own = || match &request.route.args[..] {
         b"" => request.route.uri.clone(),

@@ -1,4 +1,4 @@
-//! The answer that is made of a page.
+//! Response built from a page.
 
 use myriad_http::lines::{copy_lines, line_named};
 use std::borrow::Cow;
@@ -15,7 +15,7 @@ use myriad_exchange::exchange::{Answer, MadeFrom, Request};
 use myriad_exchange::runtime::CachePlace;
 use myriad_page::{Page, PageView, alternative};
 
-/// Serves a stored page in the best encoding at hand, and has a better one made.
+/// Serves a stored page in the best available encoding, and queues a better encoding if one is missing.
 pub(crate) fn answer(request: &Request, cache: &CachePlace, page: Page) -> Answer {
     let meta = page.meta();
     let length = page.body_len();
@@ -38,8 +38,8 @@ pub(crate) fn answer(request: &Request, cache: &CachePlace, page: Page) -> Answe
     body_of(page, coding, false)
 }
 
-/// Returns true if the page is sent as it is because of its status. A page that its origin compressed may be sent in that coding
-/// whatever its status is.
+/// Returns true if the page is sent in identity because of its status. A page that its origin compressed may be sent in
+/// that coding with any status except 206.
 #[cold]
 fn is_plain(meta: PageView<'_>) -> bool {
     !myriad_output::is_compressed(meta.status) && (!meta.origin_encoded || meta.status == 206)
@@ -69,10 +69,10 @@ fn body_of(page: Page, coding: Coding, varies: bool) -> Answer {
     answer
 }
 
-/// The head of a page that is still arriving, its body to be set.
+/// Returns the head of a page in flight. The caller sets the body.
 pub(crate) fn answer_of_head(meta: PageView<'_>) -> Answer {
     let mut answer = Answer::new(meta.status, ResponseBody::None);
-    // What it is recognised by is known only when all of it is there.
+    // The entity tag is known only after the whole page has arrived.
     answer.judged = true;
     answer.media_type = line_named(meta.lines(), b"content-type").map(|value| Cow::Owned(value.to_vec()));
     copy_lines(meta.lines(), &[b"content-type"], |line| {
@@ -81,7 +81,7 @@ pub(crate) fn answer_of_head(meta: PageView<'_>) -> Answer {
     if let Some((text, _)) = meta.last_modified() {
         answer.field(b"Last-Modified", text);
     }
-    // The pieces of an answer are told to be of one whole by it.
+    // Clients use the tag to verify that partial responses belong to the same representation.
     if let (206, Some(tag)) = (meta.status, &meta.facts.tag) {
         let mut text = Vec::new();
         tag.write(Encoding::IDENTITY, &mut text);

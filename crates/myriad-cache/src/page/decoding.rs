@@ -1,20 +1,22 @@
-//! A page that its origin has compressed is stored in identity.
+//! Decoding of pages that their origin has compressed; they are stored in identity.
 
 use bytes::{Buf, Bytes};
 use myriad_encode::{Coding, DecodeError, StreamDecoder};
 
-/// Most bytes that a page compressed by its origin may become.
+/// Maximum decoded length of a page compressed by its origin, in bytes.
 const DECODED_AT_MOST: u64 = 64 << 20;
-/// Bytes of it that come out at once.
+/// Size of a window of decoded data, in bytes.
 const DECODED_WINDOW: usize = 64 << 10;
 
-/// A decoder for an origin's coding.
+/// Returns a decoder for an origin's coding.
 pub(crate) fn decoder(coding: Coding) -> Option<StreamDecoder> {
     StreamDecoder::new(coding, DECODED_AT_MOST).ok()
 }
 
-/// The next of what a piece comes to as it is stored, undone where the origin coded it: at most some [`DECODED_WINDOW`] bytes, for
-/// few may come to gigabytes. Takes off `piece` what it has read; the flag says that all of it has come out.
+/// Decodes the next window of a piece; without a decoder, returns the piece.
+///
+/// A window has about [`DECODED_WINDOW`] bytes, because a short piece may decode to gigabytes. Removes the consumed
+/// bytes from `piece`; the flag is set when all decoded data of the piece has been returned.
 pub(crate) fn decoded(
     decoder: Option<&mut StreamDecoder>,
     piece: &mut Bytes,
@@ -23,7 +25,7 @@ pub(crate) fn decoded(
     let mut out = Vec::with_capacity((piece.len() * 4).min(DECODED_WINDOW));
     let (taken, drained) = decoder.push_up_to(piece, &mut out, DECODED_WINDOW)?;
     piece.advance(taken);
-    // What is held is what is counted.
+    // The zone counts the length, so the allocation must not exceed it.
     out.shrink_to_fit();
     Ok((Bytes::from(out), drained))
 }

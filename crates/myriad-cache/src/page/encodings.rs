@@ -1,4 +1,4 @@
-//! The encodings of a page: made when it is stored, and stronger ones in the background for those that are asked for.
+//! Encodings of a page: the first is made when the page is stored, stronger encodings on request in the background.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use myriad_exchange::exchange::{Exchange, Request};
 use myriad_exchange::runtime::CachePlace;
 use myriad_page::{Page, PageView, STRONG_GZIP, alternative, slot};
 
-/// Most bytes of a page that are compressed on the worker's own time, as it is stored.
+/// Maximum length of a page that is compressed on the worker while it is stored, in bytes.
 const INLINE: u64 = 256 << 10;
-/// Most bytes of a page that are compressed at all.
+/// Maximum length of a page that is compressed, in bytes.
 const COMPRESSED_AT_MOST: u64 = 8 << 20;
-/// Hits after which gzip's strong level is worth making.
+/// Number of hits from which gzip's strong level is used.
 const HOT: u32 = 8;
 
-/// The encodings of a page whose refresh brought the same bytes.
+/// Returns the encodings of a page, for a refresh that brought the same bytes.
 pub(crate) fn alternatives_of(page: &Page) -> [Option<Alternative<u8>>; ALTERNATIVES] {
     std::array::from_fn(|index| {
         let known = page.alternative(index as u8)?;
@@ -27,7 +27,7 @@ pub(crate) fn alternatives_of(page: &Page) -> [Option<Alternative<u8>>; ALTERNAT
     })
 }
 
-/// gzip at its fast level, made as the page is stored, where the place offers it.
+/// Compresses a page with gzip at its fast level while it is stored, if the place offers gzip.
 pub(crate) fn first_encodings(
     exchange: &Exchange,
     meta: PageView<'_>,
@@ -52,7 +52,7 @@ fn encode(body: &Body, coding: Coding, level: Level) -> Option<Alternative<u8>> 
     Some(Alternative { bytes: Bytes::from(bytes.into_boxed_slice()), meta: level.number(coding) })
 }
 
-/// The best encoding at hand for a request. A better one is made in the background.
+/// Returns the best available encoding for a request. Queues a better encoding in the background.
 pub(super) fn choose(
     request: &Request,
     cache: &CachePlace,
@@ -79,19 +79,19 @@ pub(super) fn choose(
     encodings.best(available).unwrap_or(Coding::Identity)
 }
 
-/// Has an encoding made in the background; it attaches to this generation of the page only.
+/// Queues an encoding in the background. It is attached only to this generation of the page.
 fn queue(request: &Request, cache: &CachePlace, page: &Page, coding: Coding) {
     let zone = Arc::clone(&cache.zone);
     let page = page.clone();
     let index = if coding == Coding::Gzip { STRONG_GZIP } else { slot(coding) };
-    // A generation is one of its zone.
+    // Generations are unique only within their zone.
     let key =
         xxh3_64_with_seed(&page.generation().to_le_bytes(), Arc::as_ptr(&zone) as u64 ^ u64::from(index));
     request.site.worker.encoder.submit(key, move || {
         if page.alternative(index).is_none()
             && let Some(encoded) = encode(&page.body(), coding, Level::Strong)
         {
-            // Gone, or another was quicker: both are well.
+            // Fails if the page has been removed or already has the encoding; both are harmless.
             let _ = zone.zone.attach(&page, index, encoded);
         }
     });

@@ -1,4 +1,4 @@
-//! A page: what is kept of an origin's answer, in which encodings it is held, and the answer that is made of it.
+//! Stored form of an origin's response, its encodings, and the response built from it.
 
 mod address;
 mod answer;

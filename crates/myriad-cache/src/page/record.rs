@@ -1,4 +1,4 @@
-//! What is kept of an origin's head.
+//! Stored form of an origin's head.
 
 use std::borrow::Cow;
 
@@ -15,8 +15,8 @@ use myriad_exchange::runtime::OriginPlace;
 use myriad_origin::nominated::Nominated;
 use myriad_page::{KeptTime, Marks, PageFacts, PageMeta, Parts, ProxiedFacts, TextEnds};
 
-/// Makes the record of a page from its head, which came at `now`, milliseconds of the process clock. `removed` is the coding that is removed from the body
-/// before it is stored ([`recoded`]).
+/// Makes the record of a page from its head, which arrived at `now`, in milliseconds of the process clock. `removed` is
+/// the coding that is removed from the body before it is stored ([`recoded`]).
 pub(crate) fn meta_of(
     head: &ResponseHead,
     place: &OriginPlace,
@@ -32,10 +32,10 @@ pub(crate) fn meta_of(
     for (known, name, value) in StoredFields::new(fields, rules).iter() {
         let own_line = matches!(known, Some(Known::ETag | Known::LastModified))
             || is_undone(known, removed.is_some(), head.status)
-            // It is counted on from here.
+            // The age is stored as a time instead.
             || known == Some(Known::Age);
         if !own_line && !nominated.has(name) && place.passes(known, name, false) {
-            // An origin's own spelling of it, such as PHP's, is not sent from elsewhere either.
+            // Other sources send this field in the canonical spelling as well.
             lines.extend_from_slice(if known == Some(Known::ContentType) { b"Content-Type" } else { name });
             lines.extend_from_slice(b": ");
             lines.extend_from_slice(value);
@@ -83,14 +83,14 @@ pub(crate) fn meta_of(
     PageMeta::new(facts, parts.join())
 }
 
-/// How long the origin took to the head of its last answer to a request.
+/// Returns the time from the last request to the origin until the head of its response.
 pub(crate) fn took(request: &Request) -> KeptTime {
     let Some(origin) = &request.origin else { return KeptTime::default() };
     let header_ms = origin.attempts.get().last().and_then(|attempt| attempt.header_ms);
     KeptTime::of_ms(header_ms.unwrap_or(0))
 }
 
-/// The reason phrase, unless it is the one that the status has anyway: then nothing is kept, nor looked at by a hit.
+/// Returns the reason phrase, or an empty text for the standard phrase of the status, which is not stored.
 fn unusual_reason(head: &ResponseHead) -> Cow<'_, str> {
     if *head.reason == *myriad_http::head::reason_phrase(head.status).as_bytes() {
         return Cow::Borrowed("");
@@ -98,7 +98,8 @@ fn unusual_reason(head: &ResponseHead) -> Cow<'_, str> {
     String::from_utf8_lossy(&head.reason)
 }
 
-/// Whether a field is left out, since it is said anew for each visitor: the page's coding, and the parts that may be had of it.
+/// Returns whether a field is omitted because each response states it separately: the coding of the page, and its
+/// support for ranges.
 fn is_undone(known: Option<Known>, decoded: bool, status: u16) -> bool {
     match known {
         Some(Known::AcceptRanges) => decoded || status == 200,
@@ -123,9 +124,11 @@ pub(crate) fn origin_coding(head: &ResponseHead) -> Option<Coding> {
     (coding != Coding::Identity).then_some(coding)
 }
 
-/// Returns the coding that is removed from an origin's body before it is stored, so that each client gets the page in a coding of its own.
-/// That is done only to bodies which the place may compress, or which a filter or ESI has to read: an archive is sent byte for byte as it came,
-/// or its checksum would be another one. A part of a coded body cannot be decoded.
+/// Returns the coding that is removed from an origin's body before it is stored, so that each client gets the page in
+/// the coding that it accepts.
+///
+/// This applies only to bodies that the place may compress, or that a filter or ESI reads: an archive is sent
+/// unchanged, because its checksum would differ otherwise. A partial response in a coding cannot be decoded.
 pub(crate) fn recoded(request: &Request, head: &ResponseHead) -> Option<Coding> {
     let coding = origin_coding(head)?;
     let place = request.place();

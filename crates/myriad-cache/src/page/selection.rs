@@ -1,4 +1,4 @@
-//! Which variant of a page an answer is (RFC 9111 section 4.1).
+//! Variant of a page that a response belongs to (RFC 9111 section 4.1).
 
 use myriad_http::Fields;
 use myriad_policy::{Rules, Told, VaryRule};
@@ -7,7 +7,8 @@ use myriad_store::Selection;
 use myriad_exchange::exchange::Request;
 use myriad_page::{NO_VARIANT, write_variant};
 
-/// Which variant an answer is, by its `Vary` and what its origin was told; `apart` where it lies with those for other codings.
+/// Returns the variant of a response, from its `Vary` and the header fields sent to its origin. `apart` is set for the
+/// key for other codings.
 pub(crate) fn selection(
     fields: &Fields,
     rules: &Rules,
@@ -30,7 +31,7 @@ pub(crate) fn selection(
     Some(Selection { selector: selector.into(), variant: variant.into() })
 }
 
-/// Whether the fields that an answer varies by are too long in its request for the variant to be told from others.
+/// Returns whether the request's values of the `Vary` fields are too long to identify the variant.
 pub(crate) fn is_untellable(selection: Option<&Selection>) -> bool {
     selection.is_some_and(|selection| *selection.variant == *NO_VARIANT)
 }

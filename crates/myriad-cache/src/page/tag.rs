@@ -1,10 +1,10 @@
-//! The tag of a page whose origin gives none.
+//! Entity tag of a page whose origin sends none.
 
 use myriad_policy::EntityTag;
 use myriad_store::Body;
 use xxhash_rust::xxh3::Xxh3Default;
 
-/// A strong tag from the bytes.
+/// Returns a strong entity tag computed from the bytes.
 pub(crate) fn tag_of(body: &Body) -> EntityTag {
     let mut hash = Xxh3Default::new();
     body.segments().iter().for_each(|segment| hash.update(segment));

@@ -1,4 +1,4 @@
-//! The directives.
+//! Rows of the directives.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, at_least};
 use myriad_conf::settings::Settings;
@@ -79,7 +79,7 @@ fn keyed(settings: &mut Settings, args: &mut Arguments<'_>, cookie: bool) -> Don
     let list = &mut settings.feature_mut::<SharedFetchSettings>().keyed;
     args.start(list);
     let name = args.text(0)?;
-    // `$http_NAME` reads a field, so that its name has the letters of a variable.
+    // `$http_NAME` reads a field, so its name is limited to the characters of a variable.
     let is_field = |name: &[u8]| name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'-');
     if !is_token(name.bytes()) || !cookie && !is_field(name.bytes()) {
         let what =
@@ -106,7 +106,7 @@ fn keyed(settings: &mut Settings, args: &mut Arguments<'_>, cookie: bool) -> Don
     Ok(())
 }
 
-/// RFC 9110 section 5.6.2.
+/// Returns whether a name is a token (RFC 9110 section 5.6.2).
 fn is_token(name: &[u8]) -> bool {
     !name.is_empty()
         && name.iter().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte))

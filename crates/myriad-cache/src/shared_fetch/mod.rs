@@ -1,4 +1,4 @@
-//! What a fetch of a page for everybody tells its origin of the visitor who caused it, and what of their request its key holds.
+//! Client header fields that a shared fetch sends to its origin, and the client input that its key contains.
 
 mod directives;
 mod settings;
@@ -7,5 +7,5 @@ use myriad_exchange::feature::Feature;
 
 pub use settings::{KeyedInput, SharedFetchSettings};
 
-/// The feature, for the list of them.
+/// Feature for the feature list.
 pub const FEATURE: Feature = Feature::new("shared_fetch", directives::ROWS);

@@ -1,27 +1,27 @@
-//! What the directives say.
+//! Settings of the directives.
 
 use myriad_conf::{Text, feature_settings};
 
-/// `shared_fetch_headers`, `cache_key_field`, `cache_key_cookie`.
+/// Settings of `shared_fetch_headers`, `cache_key_field` and `cache_key_cookie`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SharedFetchSettings {
-    /// Whether a shared fetch sends listed fields only; off as in nginx, which sends all of them.
+    /// Set if a shared fetch sends only listed fields. Off by default: all fields are sent, as in nginx.
     pub on: bool,
-    /// Names that the built-in list gains.
+    /// Names added to the built-in list.
     pub fields: Vec<Text>,
-    /// What the key holds of a visitor's request.
+    /// Client input that the key contains.
     pub keyed: Vec<KeyedInput>,
 }
 
 feature_settings!(SharedFetchSettings);
 
-/// One `cache_key_field` or `cache_key_cookie`.
+/// A `cache_key_field` or `cache_key_cookie`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyedInput {
-    /// Whether it is a cookie.
+    /// Set for a cookie.
     pub cookie: bool,
-    /// The name of the field or cookie.
+    /// Name of the field or cookie.
     pub name: Text,
-    /// The values that count; any other counts as none. Empty: whatever was sent.
+    /// Accepted values; any other value is treated as absent. Empty to accept every value.
     pub values: Vec<Text>,
 }

@@ -1,8 +1,8 @@
-//! The rule of a time zone as POSIX writes it: `CET-1CEST,M3.5.0,M10.5.0/3` (RFC 9636 section 3.3.1).
+//! POSIX rule of a time zone: `CET-1CEST,M3.5.0,M10.5.0/3` (RFC 9636 section 3.3.1).
 
 use crate::civil::{CYCLE_S, Civil, DAY_S, days_to, is_leap, month_days};
 
-/// A zone's offset, and when summer time holds.
+/// Offset of a zone, and its summer time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Rule {
     /// Seconds east of UTC.
@@ -17,7 +17,7 @@ struct Summer {
     ends: Change,
 }
 
-/// A day of the year and the second of it, in local time.
+/// Day of the year and second of the day, in local time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Change {
     day: Day,
@@ -26,16 +26,16 @@ struct Change {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Day {
-    /// `Mm.w.d`: the `w`th weekday `d` of the month; 5 for the last.
+    /// `Mm.w.d`: the `w`th weekday `d` of the month; week 5 is the last.
     Weekday { month: usize, week: i64, weekday: i64 },
-    /// `Jn`: 1 to 365, the leap day never counted.
+    /// `Jn`: 1 to 365, without counting leap days.
     Julian(i64),
     /// `n`: 0 to 365.
     Ordinal(i64),
 }
 
 impl Rule {
-    /// Reads a rule; none where the text is no such rule.
+    /// Parses a rule; `None` if it is invalid.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let mut rest = name(text)?;
         let standard = -time(&mut rest)?;
@@ -49,10 +49,11 @@ impl Rule {
         Some(Self { standard, summer: Some(Summer { offset, begins, ends }) })
     }
 
-    /// Seconds east of UTC at a second since the epoch.
+    /// Returns the offset in seconds east of UTC at a second since the epoch.
     pub(super) fn offset_s(&self, now_s: i64) -> i32 {
         let Some(summer) = &self.summer else { return self.standard };
-        // The calendar repeats itself, so that a far year is like one from 1970 to 2369, and nothing is too far to be counted.
+        // The calendar repeats, so a distant year is equivalent to a year from 1970 to 2369, and the calculation cannot
+        // overflow.
         let now_s = now_s.rem_euclid(CYCLE_S);
         let year = Civil::of(now_s + i64::from(self.standard)).year;
         let begins = summer.begins.second_of(year) - i64::from(self.standard);
@@ -63,7 +64,7 @@ impl Rule {
     }
 }
 
-/// What follows a zone's name: letters, or anything between angle brackets.
+/// Returns the text after a zone's name: letters, or any text between angle brackets.
 fn name(text: &str) -> Option<&str> {
     if let Some(quoted) = text.strip_prefix('<') {
         return quoted.split_once('>').map(|(_, rest)| rest);
@@ -72,7 +73,7 @@ fn name(text: &str) -> Option<&str> {
     (text.len() - rest.len() >= 3).then_some(rest)
 }
 
-/// `[+-]hh[:mm[:ss]]` in seconds.
+/// Parses `[+-]hh[:mm[:ss]]` and returns seconds.
 fn time(text: &mut &str) -> Option<i32> {
     let end =
         text.find(|letter: char| !(letter.is_ascii_digit() || "+-:".contains(letter))).unwrap_or(text.len());
@@ -108,7 +109,7 @@ impl Change {
         Some(Self { day, second: time(&mut at)? })
     }
 
-    /// The second since the epoch in `year`, as if local time were UTC.
+    /// Returns the second since the epoch in `year`, as if local time were UTC.
     fn second_of(self, year: usize) -> i64 {
         let first_of = |month| days_to(year, month, 1).unwrap_or_default();
         let day = match self.day {
@@ -148,7 +149,7 @@ mod tests {
             -10_800
         );
         let days = Rule::parse("AAA0BBB,J60,300/1").expect("a rule");
-        // The first of March of a leap year and of another one, at two o'clock.
+        // 1 March of a leap year and of another year, at 02:00.
         assert_eq!(
             [1_709_258_399, 1_709_258_400, 1_772_330_400].map(|at| days.offset_s(at)),
             [0, 3600, 3600]
@@ -174,7 +175,7 @@ mod tests {
         }
     }
 
-    /// Asserts that the offset changes at that second, and not one before it.
+    /// Asserts that the offset changes exactly at that second.
     fn assert_changes(rule: &str, at: i64, from: i32, to: i32) {
         let rule = Rule::parse(rule).expect("a rule");
         assert_eq!([at - 1, at].map(|at| rule.offset_s(at)), [from, to], "{rule:?} at {at}");
@@ -193,7 +194,7 @@ mod tests {
         assert_changes(lord_howe, 1_775_314_800, 39_600, 37_800);
         assert_changes(lord_howe, 1_791_041_400, 37_800, 39_600);
         let rule = Rule::parse(lord_howe).expect("a rule");
-        // The last second of 2025 and the first of 2026, by UTC and by the zone.
+        // Last second of 2025 and first second of 2026, in UTC and in the zone.
         for new_year in [1_767_225_600, 1_767_225_600 - 39_600, 1_767_225_600 - 37_800] {
             assert_eq!([new_year - 1, new_year].map(|at| rule.offset_s(at)), [39_600; 2]);
         }
@@ -201,14 +202,14 @@ mod tests {
 
     #[test]
     fn winter_may_be_what_is_written_as_summer() {
-        // Ireland: the standard is that of summer.
+        // Ireland: the standard time is that of summer.
         assert_changes("IST-1GMT0,M10.5.0,M3.5.0/1", 1_774_746_000, 0, 3600);
         assert_changes("IST-1GMT0,M10.5.0,M3.5.0/1", 1_792_890_000, 3600, 0);
     }
 
     #[test]
     fn a_change_may_be_hours_before_or_after_its_day() {
-        // Nuuk: an hour before the Sunday. Jerusalem: at 26 o'clock of the Thursday.
+        // Nuuk: one hour before the Sunday. Jerusalem: hour 26 of the Thursday.
         assert_changes("<-02>2<-01>,M3.5.0/-1,M10.5.0/0", 1_774_746_000, -7200, -3600);
         assert_changes("<-02>2<-01>,M3.5.0/-1,M10.5.0/0", 1_792_890_000, -3600, -7200);
         assert_changes("IST-2IDT,M3.4.4/26,M10.5.0", 1_774_569_600, 7200, 10_800);
@@ -230,11 +231,11 @@ mod tests {
 
     #[test]
     fn the_leap_day_is_counted_by_numbers_and_not_by_julian_days() {
-        // From 2024-02-29 02:00 to 2024-03-01 01:00; in 2026 day 59 is the first of March.
+        // From 2024-02-29 02:00 to 2024-03-01 01:00; in 2026, day 59 is 1 March.
         assert_changes("STD0DST,59,60", 1_709_172_000, 0, 3600);
         assert_changes("STD0DST,59,60", 1_709_254_800, 3600, 0);
         assert_changes("STD0DST,59,60", 1_772_330_400, 0, 3600);
-        // From February 28 02:00 on, in every year.
+        // From 28 February 02:00, in every year.
         assert_changes("STD0DST,J59,J60", 1_709_085_600, 0, 3600);
         assert_changes("STD0DST,J59,J60", 1_772_244_000, 0, 3600);
         assert_changes("STD0DST,J59,J60", 1_772_326_800, 3600, 0);

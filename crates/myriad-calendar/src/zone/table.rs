@@ -1,16 +1,17 @@
-//! The table of a TZif file (RFC 9636 section 3): from when on which offset holds.
+//! Table of a TZif file (RFC 9636 section 3): offsets with their start times.
 
-/// Offsets by the second from which they hold.
+/// Offsets by the second from which they apply.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Table {
-    /// What holds before the first entry, seconds east of UTC.
+    /// Offset before the first entry, in seconds east of UTC.
     before: i32,
     /// Second since the epoch and offset, ascending.
     entries: Vec<(i64, i32)>,
 }
 
 impl Table {
-    /// Reads the 64-bit part of a file of version 2 or above; the text that follows it is the zone's rule.
+    /// Parses the 64-bit part of a file of version 2 or later. Also returns the following text, which is the zone's
+    /// rule.
     pub(super) fn parse(file: &[u8]) -> Option<(Self, &[u8])> {
         let first = Counts::read(file)?;
         let second = file.get(HEADER + first.length(4)..)?;
@@ -31,7 +32,7 @@ impl Table {
         Some((Self { before: offset(0)?, entries }, footer.trim_ascii()))
     }
 
-    /// Whether the table says nothing of `now_s` but that its last entry came before.
+    /// Returns whether `now_s` is not before the last entry, so that the rule applies.
     pub(super) fn ends_before(&self, now_s: i64) -> bool {
         self.entries.last().is_none_or(|(at, _)| *at <= now_s)
     }
@@ -74,7 +75,7 @@ impl Counts {
         })
     }
 
-    /// Bytes of the data behind the header.
+    /// Returns the size of the data after the header, in bytes.
     fn length(&self, time_bytes: usize) -> usize {
         self.times * (time_bytes + 1)
             + self.types * 6
@@ -126,7 +127,7 @@ mod tests {
         assert!(Table::parse(&[file.clone(), file].concat()).is_none());
     }
 
-    /// A file of version 2 with these entries, of offsets 0 and 3600, and this rule.
+    /// Returns a file of version 2 with these entries, with offsets 0 and 3600, and this rule.
     fn file(entries: &[(i64, u8)], rule: &str) -> Vec<u8> {
         let mut file = header(0, 0, 0);
         file.extend(header(entries.len() as u32, 2, 4));
@@ -159,7 +160,7 @@ mod tests {
 
     #[test]
     fn an_entry_of_no_offset_is_refused() {
-        // Behind the two offsets lie the letters of the names and the rule, which are too few for this one.
+        // The data after the two offsets (letters of the names and the rule) are too short for this index.
         assert!(Table::parse(&file(&[(0, 200)], "")).is_none());
     }
 

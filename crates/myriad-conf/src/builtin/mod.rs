@@ -1,19 +1,19 @@
-//! Tables that stand in for files that a configuration includes and a machine lacks.
+//! Built-in files, used when a configuration includes a file that does not exist on the machine.
 
 mod types;
 
 use std::{fmt::Write as _, path::Path};
 
-/// A file that stands in where a configuration includes it and the machine lacks it.
+/// Built-in replacement for an included file that does not exist.
 #[derive(Clone, Copy, Debug)]
 pub struct BuiltinFile {
-    /// Its name, without a folder.
+    /// File name, without a folder.
     pub name: &'static str,
-    /// Its text.
+    /// Function that returns the content.
     pub text: fn() -> String,
 }
 
-/// The text for an absent file, by its name: `mime.types`, or one of these.
+/// Returns the replacement for a missing file by its name: `mime.types` or one of `files`.
 pub(crate) fn file(path: &Path, files: &[BuiltinFile]) -> Option<String> {
     match path.file_name()?.to_str()? {
         "mime.types" => Some(mime_types()),
@@ -21,7 +21,7 @@ pub(crate) fn file(path: &Path, files: &[BuiltinFile]) -> Option<String> {
     }
 }
 
-/// A `types` block from the built-in table.
+/// Returns a `types` block with the built-in table.
 fn mime_types() -> String {
     let mut text = String::from("types {\n");
     for (media_type, extensions) in types::TYPES {

@@ -1,6 +1,6 @@
-//! Media types by file name extension, from the IANA registry and what the web's servers agree on.
+//! Media types by file name extension, from the IANA registry and the common practice of web servers.
 
-/// A media type and its extensions, separated by spaces; each extension once.
+/// Media types with their extensions, separated by spaces. Each extension occurs once.
 pub(super) const TYPES: &[(&str, &str)] = &[
     // Text.
     ("text/html", "html htm shtml"),
@@ -15,7 +15,7 @@ pub(super) const TYPES: &[(&str, &str)] = &[
     ("text/mathml", "mml"),
     ("text/x-component", "htc"),
     ("text/tab-separated-values", "tsv"),
-    // Scripts and data of the web.
+    // Web scripts and data.
     ("application/javascript", "js mjs"),
     ("application/json", "json map"),
     ("application/ld+json", "jsonld"),
@@ -54,7 +54,7 @@ pub(super) const TYPES: &[(&str, &str)] = &[
     ("font/otf", "otf"),
     ("font/collection", "ttc"),
     ("application/vnd.ms-fontobject", "eot"),
-    // Sound.
+    // Audio.
     ("audio/mpeg", "mp3"),
     ("audio/mp4", "m4a"),
     ("audio/aac", "aac"),
@@ -65,7 +65,7 @@ pub(super) const TYPES: &[(&str, &str)] = &[
     ("audio/x-aiff", "aif aiff"),
     ("audio/x-realaudio", "ra"),
     ("audio/webm", "weba"),
-    // Moving pictures.
+    // Video.
     ("video/mp4", "mp4 m4v"),
     ("video/mpeg", "mpeg mpg"),
     ("video/webm", "webm"),

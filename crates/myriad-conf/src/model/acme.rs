@@ -1,14 +1,14 @@
-//! Certificates that renew themselves: `acme_issuer`, `acme_certificate`.
+//! Automatic certificates: `acme_issuer`, `acme_certificate`.
 
 use std::fmt;
 use std::net::IpAddr;
 
 use crate::{span::Span, text::Text};
 
-/// `challenge`: how names are proved.
+/// `challenge`: method that proves control of the names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AcmeChallenge {
-    /// `http-01`: by an answer over plain HTTP on port 80 (RFC 8555 section 8.3).
+    /// `http-01`: by a response over plain HTTP on port 80 (RFC 8555 section 8.3).
     #[default]
     Http01,
     /// `tls-alpn-01`: by a certificate in a handshake on port 443 (RFC 8737).
@@ -16,7 +16,7 @@ pub enum AcmeChallenge {
 }
 
 impl AcmeChallenge {
-    /// Its name in authorizations, and in the configuration.
+    /// Returns the name used in authorizations and in the configuration.
     pub fn name(self) -> &'static str {
         match self {
             Self::Http01 => "http-01",
@@ -25,10 +25,10 @@ impl AcmeChallenge {
     }
 }
 
-/// Algorithm and size of a key, as `account_key` and `key=` name them.
+/// Algorithm and size of a key, in the notation of `account_key` and `key=`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum AcmeKeyKind {
-    /// `ecdsa:256`, the default: small, fast, understood by all clients.
+    /// `ecdsa:256`, the default: small, fast, supported by all clients.
     #[default]
     P256,
     /// `ecdsa:384`.
@@ -44,7 +44,7 @@ pub enum AcmeKeyKind {
 }
 
 impl AcmeKeyKind {
-    /// Its name.
+    /// Returns the name.
     pub fn name(self) -> &'static str {
         match self {
             Self::P256 => "ecdsa:256",
@@ -56,7 +56,7 @@ impl AcmeKeyKind {
         }
     }
 
-    /// The kind of that name. An algorithm alone means its default size.
+    /// Parses a name. An algorithm without a size means its default size.
     pub fn parse(name: &str) -> Option<Self> {
         let all = [Self::P256, Self::P384, Self::P521, Self::Rsa2048, Self::Rsa3072, Self::Rsa4096];
         match name {
@@ -70,27 +70,27 @@ impl AcmeKeyKind {
 /// `account_key`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AccountKeyConf {
-    /// An algorithm with its size: the key is made.
+    /// Algorithm with its size: the key is generated.
     Kind(AcmeKeyKind),
-    /// A file in PEM.
+    /// PEM file.
     File(Text),
 }
 
 /// `external_account_key`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExternalAccountConf {
-    /// What the account is called elsewhere.
+    /// Identifier of the external account.
     pub kid: Text,
-    /// A file with the key, or the key itself behind `data:`; base64url either way.
+    /// File with the key, or the key itself after `data:`. Both are base64url.
     pub key: Text,
 }
 
-/// An `acme_issuer` block.
+/// `acme_issuer` block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AcmeIssuerConf {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// `uri`: the directory's URL; always written.
+    /// `uri`: URL of the directory; required.
     pub uri: Text,
     /// `account_key`.
     pub account_key: AccountKeyConf,
@@ -104,22 +104,22 @@ pub struct AcmeIssuerConf {
     pub external_account: Option<ExternalAccountConf>,
     /// `preferred_chain`.
     pub preferred_chain: Option<Text>,
-    /// `profile`, and whether it says `require`.
+    /// `profile`, and true if it is set to `require`.
     pub profile: Option<(Text, bool)>,
-    /// `ssl_trusted_certificate`; none for the system's authorities.
+    /// `ssl_trusted_certificate`; `None` for the system's authorities.
     pub trusted_certificate: Option<Text>,
     /// `ssl_verify`.
     pub verify: bool,
-    /// `state_path`; none for `off`.
+    /// `state_path`; `None` for `off`.
     pub state_path: Option<Text>,
     /// `accept_terms_of_service`.
     pub accepts_terms: bool,
-    /// The block's first word.
+    /// Position of the first word of the block.
     pub span: Span,
 }
 
 impl AcmeIssuerConf {
-    /// An issuer that no directive was laid over, not even the defaults.
+    /// Creates an issuer before any directive is applied, including the defaults.
     pub(crate) fn new(name: String, span: Span) -> Self {
         let state_path = Text::new(format!("acme_{name}").as_bytes(), span);
         Self {
@@ -141,12 +141,12 @@ impl AcmeIssuerConf {
     }
 }
 
-/// What a certificate is ordered for.
+/// Identifier that a certificate is ordered for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum AcmeIdentifier {
-    /// A host name in lower case.
+    /// Host name in lower case.
     Dns(String),
-    /// An address (RFC 8738); few authorities take one.
+    /// IP address (RFC 8738); few authorities support it.
     Ip(IpAddr),
 }
 
@@ -162,15 +162,15 @@ impl fmt::Display for AcmeIdentifier {
 /// `acme_certificate`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AcmeCertificateConf {
-    /// The issuer's name; there is one of that name.
+    /// Name of the issuer; checked to exist.
     pub issuer: Text,
-    /// The identifiers as written; empty where the server's names are meant.
+    /// Identifiers as written; empty if the names of the server are used.
     pub written: Vec<Text>,
-    /// What it is for, in the end; not empty.
+    /// Resolved identifiers; not empty.
     pub identifiers: Vec<AcmeIdentifier>,
     /// `key=`.
     pub key: AcmeKeyKind,
-    /// The directive.
+    /// Position of the directive.
     pub span: Span,
 }
 

@@ -1,19 +1,19 @@
-//! Blocks of `http` with content of their own: `map`, `geo`, `split_clients`, and `log_format`.
+//! `http` blocks without directives in them (`map`, `geo`, `split_clients`), and `log_format`.
 
 use std::net::IpAddr;
 
 use crate::{span::Span, text::Text};
 
-/// What a [`MapEntry`] compares with.
+/// Key of a [`MapEntry`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MapKey {
-    /// The whole value, compared without regard to case.
+    /// The whole value, compared case-insensitively.
     Exact(Text),
-    /// `~regex` or `~*regex`, without the mark.
+    /// `~regex` or `~*regex`, without the prefix.
     Regex {
         /// The pattern.
         pattern: Text,
-        /// `~*`.
+        /// True for `~*`.
         caseless: bool,
     },
     /// `*.example.com` or `.example.com`, where `hostnames` is set.
@@ -22,85 +22,86 @@ pub enum MapKey {
     HostPrefix(Text),
 }
 
-/// One line of a `map`.
+/// Line of a `map`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MapEntry {
-    /// What the source must be.
+    /// Value that the source must match.
     pub key: MapKey,
-    /// What the variable then is; may hold variables.
+    /// Value of the variable in this case; may contain variables.
     pub value: Text,
 }
 
-/// A `map source $variable { … }`.
+/// `map source $variable { … }` block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MapConf {
-    /// What is looked up; may hold variables.
+    /// Value that is looked up; may contain variables.
     pub source: Text,
-    /// The variable it makes, without its `$`.
+    /// Variable that the block defines, without `$`.
     pub variable: Text,
-    /// `default`; empty where not written.
+    /// `default`; empty if not set.
     pub default: Text,
     /// `hostnames`.
     pub hostnames: bool,
-    /// `volatile`: not remembered within a request.
+    /// `volatile`: the value is not cached within a request.
     pub volatile: bool,
-    /// Exact, host and regex lines, in source order; regexes are tried last, in order.
+    /// Exact, host and regex lines, in source order. Regexes are tried last, in order.
     pub entries: Vec<MapEntry>,
     /// The directive.
     pub span: Span,
 }
 
-/// One line of a `geo`.
+/// Line of a `geo`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GeoEntry {
     /// First address.
     pub first: IpAddr,
     /// Last address, of the same family.
     pub last: IpAddr,
-    /// What the variable then is: plain text, no variables. None takes an earlier entry back (`delete`).
+    /// Value of the variable: plain text without variables. `None` removes an earlier entry (`delete`).
     pub value: Option<Text>,
 }
 
-/// A `geo [$address] $variable { … }`; the narrowest entry that holds the address decides.
+/// `geo [$address] $variable { … }` block. The narrowest entry that contains the address applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GeoConf {
-    /// The variable with the address, without its `$`; `None` for the client's.
+    /// Variable with the address, without `$`; `None` for the address of the client.
     pub source: Option<Text>,
-    /// The variable it makes, without its `$`.
+    /// Variable that the block defines, without `$`.
     pub variable: Text,
-    /// `default`; empty where not written.
+    /// `default`; empty if not set.
     pub default: Text,
-    /// `ranges`: entries were written as first-last.
+    /// `ranges`: entries are written as first-last.
     pub ranges: bool,
-    /// `volatile`: not remembered within a request.
+    /// `volatile`: the value is not cached within a request.
     pub volatile: bool,
-    /// `proxy`: whose `X-Forwarded-For` is believed; an address and the number of leading bits that count.
+    /// `proxy`: trusted proxies, whose `X-Forwarded-For` is used. Each is an address and the number of significant
+    /// leading bits.
     pub proxies: Vec<(IpAddr, u8)>,
     /// `proxy_recursive`.
     pub proxy_recursive: bool,
-    /// The lines, in source order; a later one takes the place of an earlier one for the same addresses.
+    /// Entries in source order. A later entry replaces an earlier entry for the same addresses.
     pub entries: Vec<GeoEntry>,
     /// The directive.
     pub span: Span,
 }
 
-/// One line of `split_clients`.
+/// Line of `split_clients`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SplitShare {
-    /// Hundredths of a per cent; `None` for `*`, the rest.
+    /// Share in hundredths of a per cent; `None` for `*`, the rest.
     pub share: Option<u32>,
-    /// What the variable then is; may hold variables.
+    /// Value of the variable in this case; may contain variables.
     pub value: Text,
 }
 
-/// A `split_clients source $variable { … }`.
+/// `split_clients source $variable { … }` block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SplitClientsConf {
-    /// What is hashed; may hold variables.
+    /// Value that is hashed; may contain variables.
     pub source: Text,
-    /// The variable it makes, without its `$`.
+    /// Variable that the block defines, without `$`.
     pub variable: Text,
-    /// The shares, in source order; together at most 10,000.
+    /// Shares in source order; at most 10,000 together.
     pub shares: Vec<SplitShare>,
     /// The directive.
     pub span: Span,
@@ -109,22 +110,22 @@ pub struct SplitClientsConf {
 /// `log_format … escape=`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogEscape {
-    /// `default`: `"`, `\`, controls and bytes above 126 as `\xXX`, what does not exist as `-`.
+    /// `default`: `"`, `\`, control characters and bytes above 126 are written as `\xXX`, missing values as `-`.
     #[default]
     Default,
-    /// `json`: what JSON strings need.
+    /// `json`: escapes for JSON strings.
     Json,
-    /// `none`.
+    /// `none`: no escapes.
     None,
 }
 
-/// A `log_format`.
+/// `log_format` directive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogFormat {
-    /// Its name.
+    /// Name of the format.
     pub name: String,
     /// `escape=`.
     pub escape: LogEscape,
-    /// The text, all arguments joined.
+    /// Text of the format: all arguments joined.
     pub format: Text,
 }

@@ -1,10 +1,11 @@
-//! Every level of a configuration, for those who look for something in all of them.
+//! Iteration over all levels of a configuration.
 
 use super::{HttpConf, IfBlock, LocationConf, RewriteStep, ServerConf};
 use crate::settings::Settings;
 
 impl HttpConf {
-    /// The settings of `http` itself, then those of every server, location, `if` and `limit_except`, in source order.
+    /// Returns the settings of `http` itself, then those of every server, location, `if` and `limit_except`, in source
+    /// order.
     pub fn levels(&self) -> Vec<&Settings> {
         let servers = self.servers.iter().flat_map(ServerConf::levels);
         std::iter::once(&self.settings).chain(servers).collect()
@@ -12,7 +13,8 @@ impl HttpConf {
 }
 
 impl ServerConf {
-    /// The settings of the server itself, then those of every location, `if` and `limit_except` in it, in source order.
+    /// Returns the settings of the server itself, then those of every location, `if` and `limit_except` in it, in
+    /// source order.
     pub fn levels(&self) -> Vec<&Settings> {
         let mut levels = vec![&self.settings];
         of_steps(&self.rewrite, &mut levels);

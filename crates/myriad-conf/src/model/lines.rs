@@ -1,4 +1,4 @@
-//! Blocks of variables as lines of words, which is how scripts are compiled.
+//! Converts blocks of variables to lines of words, the input of the script compiler.
 
 use std::net::IpAddr;
 
@@ -6,7 +6,7 @@ use super::{GeoConf, MapConf, MapKey, SplitClientsConf};
 use crate::span::Span;
 
 impl MapConf {
-    /// The lines, and where they stand.
+    /// Returns the lines and their positions.
     pub fn lines(&self) -> (Vec<Vec<String>>, Vec<Span>) {
         let mut lines = vec![vec!["default".to_owned(), self.default.lossy().into_owned()]];
         let mut spans = vec![self.default.span];
@@ -35,14 +35,14 @@ impl MapConf {
     }
 }
 
-/// A backslash keeps an exact value from being read as one of `map`'s own words.
+/// Adds a backslash to an exact value that would otherwise be read as a keyword of `map`.
 fn escape_word(text: &str) -> String {
     let special = matches!(text, "default" | "include" | "hostnames" | "volatile");
     if special || text.starts_with(['~', '\\']) { format!("\\{text}") } else { text.to_owned() }
 }
 
 impl GeoConf {
-    /// The lines.
+    /// Returns the lines.
     pub fn lines(&self) -> Vec<Vec<String>> {
         let mut lines: Vec<Vec<String>> = Vec::with_capacity(self.entries.len() + 1);
         let flags =
@@ -65,7 +65,7 @@ impl GeoConf {
     }
 }
 
-/// A stretch of addresses as `geo` writes it: a range, or the network that it came from.
+/// Returns an address range in the notation of `geo`: a range, or the network that it was written as.
 fn networks(first: IpAddr, last: IpAddr, ranges: bool) -> Vec<String> {
     if ranges {
         return vec![format!("{first}-{last}")];
@@ -82,7 +82,7 @@ fn networks(first: IpAddr, last: IpAddr, ranges: bool) -> Vec<String> {
 }
 
 impl SplitClientsConf {
-    /// The lines.
+    /// Returns the lines.
     pub fn lines(&self) -> Vec<Vec<String>> {
         self.shares
             .iter()

@@ -1,10 +1,10 @@
-//! `location` blocks and the rewrite steps inside servers, locations and ifs.
+//! `location` blocks, and the rewrite steps of servers, locations and `if` blocks.
 
 use myriad_functions::Function;
 
 use crate::{diagnostic::Diagnostic, settings::Settings, span::Span, text::Text};
 
-/// How a location's pattern is compared.
+/// Comparison method of a location's pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Matcher {
     /// `= /path`.
@@ -15,80 +15,80 @@ pub enum Matcher {
     PrefixNoRegex,
     /// `~ regex`, or `~* regex`.
     Regex {
-        /// `~*`.
+        /// True for `~*`.
         caseless: bool,
     },
-    /// `@name`; the pattern bears the `@`.
+    /// `@name`; the pattern includes the `@`.
     Named,
 }
 
-/// A `location` block.
+/// `location` block.
 #[derive(Clone, Debug)]
 pub struct LocationConf {
-    /// How it is compared.
+    /// Comparison method.
     pub matcher: Matcher,
-    /// With what.
+    /// Pattern to compare with.
     pub pattern: Text,
-    /// Its settings.
+    /// Settings of the location.
     pub settings: Settings,
-    /// Its rewrite directives, in source order.
+    /// Rewrite directives of the location, in source order.
     pub rewrite: Vec<RewriteStep>,
     /// Nested locations, in source order.
     pub locations: Vec<LocationConf>,
     /// `limit_except`.
     pub limit_except: Option<LimitExcept>,
-    /// The `location` word to the end of the pattern.
+    /// Position from the `location` word to the last byte of the pattern.
     pub span: Span,
 }
 
-/// `limit_except`: other settings for every method that is not listed.
+/// `limit_except`: different settings for all methods that are not listed.
 #[derive(Clone, Debug)]
 pub struct LimitExcept {
-    /// Methods that the block does not touch, upper case; GET brings HEAD.
+    /// Methods not affected by the block, in upper case. GET includes HEAD.
     pub methods: Vec<String>,
-    /// What holds for the other methods.
+    /// Settings for all other methods.
     pub settings: Settings,
     /// The directive.
     pub span: Span,
 }
 
-/// The last argument of `rewrite`.
+/// Last argument of `rewrite`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RewriteFlag {
-    /// Go on with the next step, then look for a location again.
+    /// Continue with the next step, then search for a location again.
     None,
-    /// Stop, look for a location again.
+    /// Stop rewriting and search for a location again.
     Last,
-    /// Stop, stay in this location.
+    /// Stop rewriting and stay in this location.
     Break,
-    /// Answer 302. Also what a replacement starting with `http://`, `https://` or `$scheme` gets without a flag.
+    /// Respond with 302. Also applies without a flag if the replacement starts with `http://`, `https://` or `$scheme`.
     Redirect,
-    /// Answer 301.
+    /// Respond with 301.
     Permanent,
 }
 
-/// Makes the function of a [`RewriteStep::Call`] on a level with these settings; it is told the arguments.
+/// Creates the function of a [`RewriteStep::Call`] from the settings of its level and the arguments.
 pub type MakeFunction = fn(&Settings, &[Text]) -> Result<Function, Diagnostic>;
 
-/// One step of nginx's rewrite module.
+/// Step of nginx's rewrite module.
 #[derive(Clone, Debug)]
 pub enum RewriteStep {
     /// `set $variable value`.
     Set {
-        /// The name without its `$`.
+        /// Name of the variable without `$`.
         variable: Text,
         /// The value.
         value: Text,
     },
-    /// A directive that gives a variable what a function makes of texts: `set_md5 $variable text`.
+    /// Directive that sets a variable to the result of a function of texts: `set_md5 $variable text`.
     Call {
-        /// The directive and its variable, as messages name them: `set_md5 $digest`.
+        /// Directive and variable in the form used by messages: `set_md5 $digest`.
         name: String,
-        /// The name of the variable without its `$`.
+        /// Name of the variable without `$`.
         variable: Text,
-        /// Makes the function.
+        /// Creates the function.
         function: MakeFunction,
-        /// What it is called with.
+        /// Arguments of the function.
         arguments: Vec<Text>,
         /// The directive.
         span: Span,
@@ -99,16 +99,16 @@ pub enum RewriteStep {
         pattern: Text,
         /// The replacement.
         replacement: Text,
-        /// What follows.
+        /// Flag: the action after the rewrite.
         flag: RewriteFlag,
         /// The directive.
         span: Span,
     },
     /// `return code [text]`, or `return URL` (302).
     Return {
-        /// The status; 444 closes without an answer.
+        /// Status; 444 closes the connection without a response.
         code: u16,
-        /// A body, or the URL where the status is 301, 302, 303, 307 or 308.
+        /// Body, or the URL if the status is 301, 302, 303, 307 or 308.
         text: Option<Text>,
         /// The directive.
         span: Span,
@@ -122,16 +122,17 @@ pub enum RewriteStep {
     If(Box<IfBlock>),
 }
 
-/// An `if` block. In a location, settings hold once the condition did; a later true `if` replaces them, as in nginx.
+/// `if` block. In a location, its settings apply once the condition is true. A later true `if` replaces them, as in
+/// nginx.
 #[derive(Clone, Debug)]
 pub struct IfBlock {
-    /// When.
+    /// Condition.
     pub condition: Condition,
-    /// The settings around it with those of the block laid over.
+    /// Settings of the outer level with those of the block applied.
     pub settings: Settings,
-    /// Whether the block says anything besides rewrite steps.
+    /// True if the block contains directives other than rewrite steps.
     pub changes_settings: bool,
-    /// Its rewrite directives, in source order.
+    /// Rewrite directives of the block, in source order.
     pub rewrite: Vec<RewriteStep>,
     /// The directive.
     pub span: Span,
@@ -159,18 +160,18 @@ pub enum FileTest {
     Executable,
 }
 
-/// What stands in the parentheses of `if`. Variables are named without their `$`.
+/// Condition in the parentheses of `if`. Variables are named without `$`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Condition {
-    /// `($variable)`: neither empty nor `0`.
+    /// `($variable)`: the value is neither empty nor `0`.
     True(Text),
     /// `($variable = value)`.
     Compare {
         /// The variable.
         variable: Text,
-        /// Which way.
+        /// Comparison operator.
         test: StringTest,
-        /// The value; may hold variables.
+        /// Value; may contain variables.
         value: Text,
     },
     /// `($variable ~ regex)`, `~*`, `!~`, `!~*`.
@@ -179,18 +180,18 @@ pub enum Condition {
         variable: Text,
         /// The regex.
         pattern: Text,
-        /// `~*`.
+        /// True for `~*` and `!~*`.
         caseless: bool,
-        /// `!~`.
+        /// True for `!~` and `!~*`.
         negated: bool,
     },
     /// `(-f path)`, `(!-f path)`, …
     Test {
-        /// Which test.
+        /// Test.
         test: FileTest,
-        /// `!`.
+        /// True for `!`.
         negated: bool,
-        /// The path; may hold variables.
+        /// Path; may contain variables.
         path: Text,
     },
 }

@@ -1,4 +1,4 @@
-//! What stands outside `http`: processes, privileges, logs.
+//! Directives outside `http`: processes, privileges, logs.
 
 use crate::settings::{ErrorLog, Network};
 use crate::text::Text;
@@ -6,10 +6,10 @@ use crate::text::Text;
 /// `worker_processes`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WorkerProcesses {
-    /// One for each processor.
+    /// One worker per processor.
     #[default]
     Auto,
-    /// So many, at least 1.
+    /// Number of workers, at least 1.
     Count(u32),
 }
 
@@ -19,18 +19,18 @@ pub enum MemoryLimit {
     /// `off`.
     #[default]
     Off,
-    /// So many bytes, at least [`MemoryLimit::LEAST`].
+    /// Bytes, at least [`MemoryLimit::LEAST`].
     Bytes(u64),
-    /// A part of the memory that the machine has, or the control group where that is less, percent.
+    /// Percentage of the memory of the machine, or of the control group if that has less.
     Percent(u8),
 }
 
 impl MemoryLimit {
-    /// The least size, bytes: below it the process would refuse requests though it had nothing to give up.
+    /// Minimum limit, in bytes. Below it, the process would reject requests without having anything to evict.
     pub const LEAST: u64 = 64 << 20;
 
-    /// The limit in bytes, where there are so many bytes of memory; none for `off`. It is never more than those, nor less than the
-    /// least.
+    /// Returns the limit in bytes for a machine with `memory` bytes, or `None` for `off`. The limit is at most
+    /// `memory`, but at least [`MemoryLimit::LEAST`].
     pub fn of(self, memory: u64) -> Option<u64> {
         let wanted = match self {
             Self::Off => return None,
@@ -44,35 +44,35 @@ impl MemoryLimit {
 /// `control_socket`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ControlSocket {
-    /// Not written: beside the pid file.
+    /// Not set: the socket is in the folder of the pid file.
     #[default]
     BesidePid,
     /// `off`.
     Off,
-    /// A path relative to the prefix.
+    /// Path relative to the prefix.
     At(Text),
 }
 
 /// `history`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum HistoryFile {
-    /// Not written: beside the folder of the first cache zone.
+    /// Not set: the file is next to the folder of the first cache zone.
     #[default]
     BesideZone,
     /// `off`.
     Off,
-    /// A path relative to the prefix.
+    /// Path relative to the prefix.
     At(Text),
 }
 
-/// Main context, with `events`.
+/// Main context, including `events`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MainConf {
     /// `worker_processes`.
     pub worker_processes: WorkerProcesses,
     /// `worker_connections`.
     pub worker_connections: u32,
-    /// `debug_connection`: whose requests are logged down to `debug` whatever the logs' levels are.
+    /// `debug_connection`: clients whose requests are logged at `debug`, independent of the configured log levels.
     pub debug_connections: Vec<Network>,
     /// `worker_rlimit_nofile`.
     pub worker_rlimit_nofile: Option<u64>,
@@ -88,7 +88,7 @@ pub struct MainConf {
     pub user: Option<Text>,
     /// Second argument of `user`.
     pub group: Option<Text>,
-    /// `sandbox`: whether the worker process gives up what it has no use for.
+    /// `sandbox`: true if the worker process drops the privileges that it does not use.
     pub sandbox: bool,
     /// `pid`, relative to the prefix.
     pub pid: Text,
@@ -100,9 +100,9 @@ pub struct MainConf {
     pub daemon: bool,
     /// `master_process`.
     pub master_process: bool,
-    /// `error_log` of the main context; empty where not written.
+    /// `error_log` of the main context; empty if not set.
     pub error_logs: Vec<ErrorLog>,
-    /// `env`: `NAME` keeps, `NAME=value` sets.
+    /// `env`: `NAME` preserves a variable, `NAME=value` sets it.
     pub env: Vec<Text>,
     /// `pcre_jit`.
     pub pcre_jit: bool,

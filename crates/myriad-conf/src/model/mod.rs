@@ -1,4 +1,4 @@
-//! The configuration as the server runs it: typed, inherited, fully resolved.
+//! Configuration model used by the server: typed, with inheritance applied, fully resolved.
 
 mod acme;
 mod blocks;
@@ -30,27 +30,27 @@ pub use zone::CacheZoneConf;
 
 use crate::{diagnostic::Diagnostic, settings::Settings};
 
-/// A whole configuration that was found sound.
+/// Complete and valid configuration.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// What stands outside `http`.
+    /// Directives outside `http`.
     pub main: MainConf,
-    /// The `http` block, if there is one.
+    /// The `http` block, if any.
     pub http: Option<HttpConf>,
-    /// The `stream` block, if there is one. It has the parts of `http`: servers, without locations, and blocks of variables, groups
-    /// and formats that are its own.
+    /// The `stream` block, if any. It has the same parts as `http`: servers (without locations), and separate blocks of
+    /// variables, groups and formats.
     pub stream: Option<HttpConf>,
-    /// What was found odd but not wrong; to be shown at start and by `-t`.
+    /// Warnings and hints, shown at start and by `-t`.
     pub warnings: Vec<Diagnostic>,
 }
 
 impl Model {
-    /// `http` and `stream`, as far as they are there.
+    /// Iterates over the `http` and `stream` blocks that exist.
     pub fn blocks(&self) -> impl Iterator<Item = &HttpConf> {
         self.http.iter().chain(&self.stream)
     }
 
-    /// The servers of `http` and `stream`.
+    /// Iterates over the servers of `http` and `stream`.
     pub fn servers(&self) -> impl Iterator<Item = &ServerConf> {
         self.blocks().flat_map(|block| &block.servers)
     }
@@ -59,7 +59,7 @@ impl Model {
 /// The `http` block, or the `stream` block.
 #[derive(Clone, Debug)]
 pub struct HttpConf {
-    /// The settings that servers inherit.
+    /// Settings that servers inherit.
     pub settings: Settings,
     /// `server` blocks, in source order.
     pub servers: Vec<ServerConf>,
@@ -73,7 +73,7 @@ pub struct HttpConf {
     pub geos: Vec<GeoConf>,
     /// `split_clients` blocks.
     pub split_clients: Vec<SplitClientsConf>,
-    /// Directives that give variables values, in `http` itself, where they declare their variable and never run.
+    /// Rewrite steps at the level of `http`. They declare their variables, but never run.
     pub idle_steps: Vec<RewriteStep>,
     /// `upstream` blocks.
     pub upstreams: Vec<UpstreamConf>,

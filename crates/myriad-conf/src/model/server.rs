@@ -6,12 +6,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use super::{AcmeCertificateConf, LocationConf, RewriteStep};
 use crate::{settings::Settings, span::Span, text::Text};
 
-/// The address where a server listens.
+/// Address on which a server listens.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ListenAddress {
-    /// A literal address and port.
+    /// Literal address and port.
     Ip(SocketAddr),
-    /// A host name to resolve at start, and a port.
+    /// Host name that is resolved at start, and port.
     Host(String, u16),
     /// `unix:PATH`.
     Unix(Vec<u8>),
@@ -20,20 +20,20 @@ pub enum ListenAddress {
 /// `so_keepalive`. Times in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeepAliveProbe {
-    /// `off` is `false`.
+    /// False for `off`.
     pub on: bool,
     /// Idle time before the first probe.
     pub idle_s: Option<u32>,
-    /// Between probes.
+    /// Interval between probes.
     pub interval_s: Option<u32>,
-    /// Probes before giving up.
+    /// Number of probes before the connection is closed.
     pub count: Option<u32>,
 }
 
-/// One address of a `listen`; a port range gives several.
+/// Address of a `listen`. A port range results in several addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListenConf {
-    /// Where.
+    /// Address.
     pub address: ListenAddress,
     /// `default_server` (or the older `default`).
     pub default_server: bool,
@@ -41,9 +41,9 @@ pub struct ListenConf {
     pub ssl: bool,
     /// `http2`.
     pub http2: bool,
-    /// `quic`: datagrams, not connections of TCP.
+    /// `quic`: UDP datagrams instead of TCP connections.
     pub quic: bool,
-    /// `udp`, in `stream` alone: datagrams of any protocol.
+    /// `udp`, only in `stream`: datagrams of any protocol.
     pub udp: bool,
     /// `proxy_protocol`.
     pub proxy_protocol: bool,
@@ -70,7 +70,7 @@ pub struct ListenConf {
 }
 
 impl ListenConf {
-    /// A `listen` with an address and no parameter: nginx's defaults.
+    /// Creates a `listen` with an address and nginx's defaults for all parameters.
     pub fn new(address: ListenAddress, span: Span) -> Self {
         Self {
             address,
@@ -95,8 +95,8 @@ impl ListenConf {
 }
 
 impl ListenConf {
-    /// How the socket is named, over reloads and between processes: `127.0.0.1:80`, `[::1]:80`, `unix:/run/site.sock`,
-    /// `quic:127.0.0.1:443`, `udp:127.0.0.1:53`.
+    /// Returns the name of the socket, which stays the same across reloads and processes: `127.0.0.1:80`, `[::1]:80`,
+    /// `unix:/run/site.sock`, `quic:127.0.0.1:443`, `udp:127.0.0.1:53`.
     pub fn socket_name(&self) -> String {
         self.name_at(&self.address)
     }
@@ -111,8 +111,9 @@ impl ListenConf {
         }
     }
 
-    /// Whether this address and another come to one socket: they have one port and family, and are one, or either is every address of
-    /// the machine. Where only `http` or only `stream` has them that is well; else nobody could tell whose a connection is.
+    /// Returns whether two addresses share a socket: they have the same transport, port and family, and are equal, or
+    /// one of them is the wildcard address. This is allowed if both belong to `http` or both to `stream`. Otherwise,
+    /// connections could not be assigned.
     pub fn shares_socket(&self, other: &Self) -> bool {
         let (ListenAddress::Ip(here), ListenAddress::Ip(there)) = (&self.address, &other.address) else {
             return false;
@@ -124,8 +125,9 @@ impl ListenConf {
             && (here.ip() == there.ip() || here.ip().is_unspecified() || there.ip().is_unspecified())
     }
 
-    /// The number of the socket that accepts for the address, of those that are numbered by their names. An address that shares its
-    /// port with a wildcard has no socket of its own: its servers are found by the connection's local address, which is given then.
+    /// Returns the number of the socket that accepts connections for the address. `numbers` maps socket names to
+    /// numbers. An address that shares its port with a wildcard has no separate socket; its servers are selected by the
+    /// local address of the connection, which is returned too.
     pub fn socket_among(&self, numbers: &HashMap<String, u32>) -> Option<(u32, Option<IpAddr>)> {
         if let Some(number) = numbers.get(&self.socket_name()) {
             return Some((*number, None));
@@ -140,40 +142,40 @@ impl ListenConf {
     }
 }
 
-/// One word of `server_name`, host parts in lower case.
+/// Word of `server_name`, host parts in lower case.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ServerName {
-    /// A name; empty for `""`, requests without `Host`.
+    /// Exact name; empty for `""`, requests without `Host`.
     Exact(String),
     /// `*.example.com`: the suffix with its dot, `.example.com`.
     WildcardPrefix(String),
-    /// `.example.com`: the suffix with its dot; matches the bare name too.
+    /// `.example.com`: the suffix with its dot; also matches the name without the dot.
     Dot(String),
     /// `www.example.*`: the prefix with its dot, `www.example.`.
     WildcardSuffix(String),
-    /// `~regex`, without the `~`; caseless where it holds an upper-case letter, as nginx has it.
+    /// `~regex`, without the `~`; case-insensitive if it contains an upper-case letter, as in nginx.
     Regex(Text),
-    /// `$hostname`: the machine's name.
+    /// `$hostname`: the name of the machine.
     Hostname,
 }
 
-/// A `server` block.
+/// `server` block.
 #[derive(Clone, Debug)]
 pub struct ServerConf {
-    /// `listen`; `*:80` (or `*:8000` where it may not bind 80) when none is written: then empty.
+    /// `listen`; empty if not set, which means `*:80`, or `*:8000` if the process may not bind port 80.
     pub listens: Vec<ListenConf>,
-    /// `server_name`; `""` when none is written.
+    /// `server_name`; `""` if not set.
     pub names: Vec<ServerName>,
-    /// The first `server_name` as written, for `$server_name` and redirects; empty if none.
+    /// First `server_name` as written, for `$server_name` and redirects; empty if not set.
     pub primary_name: Text,
     /// `acme_certificate`.
     pub acme: Option<AcmeCertificateConf>,
-    /// What holds where no location does.
+    /// Settings that apply outside locations.
     pub settings: Settings,
-    /// The rewrite directives of the server itself, in source order.
+    /// Rewrite directives of the server itself, in source order.
     pub rewrite: Vec<RewriteStep>,
     /// `location` blocks, in source order.
     pub locations: Vec<LocationConf>,
-    /// The `server` word.
+    /// Position of the `server` word.
     pub span: Span,
 }

@@ -1,47 +1,47 @@
-//! `sticky`: visitors who come back to the same server of a group.
+//! `sticky`: session affinity between clients and servers of a group.
 
 use crate::text::Text;
 
-/// How a visitor's server is known again.
+/// Method that identifies the server of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sticky {
-    /// `sticky cookie NAME …`: by a cookie that is set here.
+    /// `sticky cookie NAME …`: by a cookie that Myriad sets.
     Cookie(Box<StickyCookie>),
-    /// `sticky route $variable …`: by the first of the variables that is not empty, which has a server's `route=`.
+    /// `sticky route $variable …`: by the first non-empty variable, which contains the `route=` of a server.
     Route(Vec<Text>),
-    /// `sticky learn …`: by a session whose server answers have shown.
+    /// `sticky learn …`: by a session whose server was learned from responses.
     Learn(Box<StickyLearn>),
 }
 
-/// How sessions are learned of answers (`sticky learn`).
+/// Parameters of sessions learned from responses (`sticky learn`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StickyLearn {
-    /// `create=`, each of which is a variable: the first that is not empty names the session of an answer.
+    /// `create=` variables: the first non-empty variable is the session of a response.
     pub create: Vec<Text>,
-    /// `lookup=`, likewise for a request.
+    /// `lookup=` variables: the first non-empty variable is the session of a request.
     pub lookup: Vec<Text>,
-    /// The name of `zone=`.
+    /// Name of `zone=`.
     pub zone: String,
-    /// The size of `zone=`, bytes.
+    /// Size of `zone=`, in bytes.
     pub zone_size: u64,
-    /// `timeout=`, ms: how long a session lasts that is not used.
+    /// `timeout=`: time until an unused session expires, in ms.
     pub timeout: u64,
-    /// `header`: learned when the head of the answer is there, not its end.
+    /// `header`: the session is learned after the response head, instead of after the whole response.
     pub at_head: bool,
 }
 
-/// The cookie of `sticky cookie`.
+/// Cookie of `sticky cookie`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StickyCookie {
-    /// Its name.
+    /// Name of the cookie.
     pub name: String,
-    /// `expires=`; a cookie without it ends with the browser.
+    /// `expires=`; without it, the cookie lasts until the browser is closed.
     pub expires: Option<StickyExpiry>,
-    /// `domain=`; may hold variables.
+    /// `domain=`; may contain variables.
     pub domain: Option<Text>,
     /// `path=`.
     pub path: Option<String>,
-    /// `samesite=`; may hold variables.
+    /// `samesite=`; may contain variables.
     pub same_site: Option<Text>,
     /// `httponly`.
     pub http_only: bool,
@@ -49,11 +49,11 @@ pub struct StickyCookie {
     pub secure: bool,
 }
 
-/// When a cookie ends.
+/// Expiry of a cookie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StickyExpiry {
-    /// So many seconds after it was set.
+    /// Seconds after the cookie was set.
     Seconds(u64),
-    /// As late as can be said.
+    /// `max`: the latest possible date.
     Max,
 }

@@ -5,31 +5,32 @@ use std::net::SocketAddr;
 use super::sticky::Sticky;
 use crate::{settings::Settings, span::Span, text::Text};
 
-/// The address of a server of a group.
+/// Address of a server in a group.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum UpstreamAddress {
-    /// A literal address and port.
+    /// Literal address and port.
     Ip(SocketAddr),
-    /// A host name to resolve, and a port (80 where not written).
+    /// Host name to resolve, and port (80 if not set).
     Host(String, u16),
     /// `unix:PATH`.
     Unix(Vec<u8>),
 }
 
-/// One `server` of an `upstream`.
+/// `server` of an `upstream`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpstreamServer {
-    /// Its address.
+    /// Address.
     pub address: UpstreamAddress,
-    /// As written, for logs and `$upstream_addr` of a host name.
+    /// Address as written, for logs and for `$upstream_addr` of a host name.
     pub name: Text,
     /// `weight=`, at least 1.
     pub weight: u32,
-    /// `max_fails=`; 0 turns the count off.
+    /// `max_fails=`; 0 disables counting.
     pub max_fails: u32,
-    /// `fail_timeout=`, ms.
+    /// `fail_timeout=`, in ms.
     pub fail_timeout: u64,
-    /// `max_fail_timeout=`, ms: how long the pauses of a server grow that keeps failing; 0 where they do not.
+    /// `max_fail_timeout=`, in ms: maximum length of the growing pauses of a server that fails repeatedly; 0 for
+    /// constant pauses.
     pub max_fail_timeout: u64,
     /// `max_conns=`; 0 means no limit.
     pub max_conns: u32,
@@ -37,19 +38,19 @@ pub struct UpstreamServer {
     pub backup: bool,
     /// `down`.
     pub down: bool,
-    /// `slow_start=`, ms: how long its share grows after it has recovered; 0 for at once.
+    /// `slow_start=`, in ms: time during which the share of a recovered server grows; 0 for immediately.
     pub slow_start: u64,
-    /// `drain`: only visitors who ask for it by `sticky` come to it.
+    /// `drain`: the server only receives requests that are bound to it by `sticky`.
     pub drain: bool,
-    /// `route=`: what it is called by `sticky`.
+    /// `route=`: name of the server for `sticky`.
     pub route: Option<String>,
-    /// `resolve`: a name is looked up while the group runs, and its servers come and go.
+    /// `resolve`: the name is resolved periodically, and servers are added and removed accordingly.
     pub resolve: bool,
-    /// `service=`: the name is one of a service, whose servers have ports and weights of their own (RFC 2782).
+    /// `service=`: the name is a service whose DNS records have ports and weights (RFC 2782).
     pub service: Option<String>,
 }
 
-/// How a group picks a server.
+/// Balancing method of a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Balance {
     /// Smooth weighted round robin.
@@ -57,86 +58,86 @@ pub enum Balance {
     RoundRobin,
     /// `least_conn`: the server with the fewest requests for its weight.
     LeastConnections,
-    /// `ip_hash`: by the client's network, the first three octets of IPv4, all of IPv6.
+    /// `ip_hash`: by the network of the client: the first three octets of IPv4, or the whole IPv6 address.
     IpHash,
     /// `hash key [consistent]`: by [`UpstreamConf::hash_key`].
     Hash {
-        /// `consistent`: a changed group moves few keys.
+        /// `consistent`: changes to the group move few keys.
         consistent: bool,
     },
-    /// `least_time`: the server that would be done first, by how long it took up to a moment, and what it has to do.
+    /// `least_time`: the server that would finish first, by its average time up to a moment and its current load.
     LeastTime {
-        /// Up to when the time of a request counts.
+        /// Moment up to which the time of a request counts.
         moment: Moment,
-        /// `inflight`: how long requests under way have taken so far counts, where that is more.
+        /// `inflight`: the elapsed time of requests in flight counts if it is larger.
         inflight: bool,
     },
-    /// `random [two [METHOD]]`: by chance and weight.
+    /// `random [two [METHOD]]`: random selection by weight.
     Random {
-        /// `two`: the one with less of this of two by chance.
+        /// `two`: the server with the smaller value of this measure among two random servers.
         two: Option<Least>,
     },
 }
 
-/// What a server has least of.
+/// Measure by which the smaller of two servers is selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Least {
-    /// Requests under way, for its weight (`least_conn`).
+    /// Requests in flight relative to the weight (`least_conn`).
     Connections,
-    /// Time until it would be done (`least_time`).
+    /// Expected time to finish (`least_time`).
     Time(Moment),
 }
 
-/// Up to when the time of a request or a session counts (`least_time`).
+/// Moment up to which the time of a request or session counts (`least_time`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
-    /// The connection is made (`connect`, in `stream` alone).
+    /// The connection is established (`connect`, only in `stream`).
     Connect,
-    /// The head of the answer is there (`header`), in `stream` its first byte (`first_byte`).
+    /// The response head has arrived (`header`); in `stream`, the first byte (`first_byte`).
     First,
-    /// All of the answer is there (`last_byte`).
+    /// The whole response has arrived (`last_byte`).
     Last,
 }
 
-/// `queue NUMBER [timeout=TIME]`: where requests wait while every server has as many as it may have.
+/// `queue NUMBER [timeout=TIME]`: queue of requests that wait while all servers are at their limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UpstreamQueue {
-    /// Most requests that wait at once.
+    /// Maximum number of waiting requests.
     pub most: u32,
-    /// `timeout=`: longest wait in milliseconds.
+    /// `timeout=`: maximum wait, in milliseconds.
     pub timeout_ms: u64,
 }
 
-/// An `upstream` block. Times in ms.
+/// `upstream` block. Times are in ms.
 #[derive(Clone, Debug)]
 pub struct UpstreamConf {
-    /// Its name, as `*_pass` says it.
+    /// Name as used by `*_pass`.
     pub name: String,
-    /// Its servers, in source order; at least one.
+    /// Servers in source order.
     pub servers: Vec<UpstreamServer>,
-    /// How one is picked.
+    /// Balancing method.
     pub balance: Balance,
-    /// What `hash` hashes, where it is how one is picked; may hold variables.
+    /// Key of `hash`, if that is the balancing method; may contain variables.
     pub hash_key: Option<Text>,
-    /// `keepalive`: idle connections kept by each worker; `None` where not written.
+    /// `keepalive`: maximum number of idle connections per worker; `None` if not set.
     pub keepalive: Option<u32>,
     /// `keepalive_requests` on one connection.
     pub keepalive_requests: u64,
     /// `keepalive_timeout` of an idle connection.
     pub keepalive_timeout: u64,
-    /// `keepalive_time`: a connection older than this is closed after its answer.
+    /// `keepalive_time`: a connection older than this is closed after its current response.
     pub keepalive_time: u64,
-    /// `queue`: where requests wait while all servers are busy; `None` where not written.
+    /// `queue`: queue of requests while all servers are busy; `None` if not set.
     pub queue: Option<UpstreamQueue>,
-    /// `sticky`: how a visitor's server is known again; `None` where not written.
+    /// `sticky`: session affinity; `None` if not set.
     pub sticky: Option<Sticky>,
-    /// `zone`: its name, which lets servers be added and removed while the group runs; `None` where not written.
+    /// `zone`: its name. A group with a zone allows adding and removing servers at run time. `None` if not set.
     pub zone: Option<String>,
-    /// `state`: the file that has the servers in the place of `server`; `None` where not written.
+    /// `state`: file with the servers, used instead of `server`; `None` if not set.
     pub state: Option<Text>,
-    /// Whether it stands in `stream`, where no protocol gives servers a port.
+    /// True if the group is in `stream`, where servers have no default port.
     pub of_stream: bool,
-    /// The settings of the level: those of the block around it, and what features let this one say.
+    /// Settings of the level: those of the outer block, and directives of features in this block.
     pub settings: Settings,
     /// The directive.
     pub span: Span,

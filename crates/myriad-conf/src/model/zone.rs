@@ -2,26 +2,26 @@
 
 use crate::{settings::Protocol, span::Span, text::Text};
 
-/// A zone. Sizes in bytes, times in ms.
+/// Cache zone. Sizes are in bytes, times in ms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheZoneConf {
     /// `keys_zone=NAME:…`.
     pub name: String,
-    /// Which family made it; a zone may be used by either, unlike nginx's.
+    /// Protocol whose directive defines the zone. Unlike in nginx, every protocol may use the zone.
     pub protocol: Protocol,
     /// Folder of the disk tier, relative to the prefix.
     pub path: Text,
-    /// `levels=1:2`: one to three digits of 1 or 2; empty where not written.
+    /// `levels=1:2`: one to three digits of 1 or 2; empty if not set.
     pub levels: Vec<u8>,
     /// `keys_zone=…:SIZE`.
     pub keys_zone_size: u64,
-    /// `memory=`: cap of the memory tier; Myriad's own. `None` where not written.
+    /// `memory=`: maximum size of the memory tier; specific to Myriad. `None` if not set.
     pub memory: Option<u64>,
     /// `max_size=` of the disk tier.
     pub max_size: Option<u64>,
     /// `min_free=` of the disk.
     pub min_free: u64,
-    /// `inactive=`: dropped after so long without use.
+    /// `inactive=`: entries are evicted after this time without use.
     pub inactive: u64,
     /// `use_temp_path=`.
     pub use_temp_path: bool,
@@ -37,9 +37,9 @@ pub struct CacheZoneConf {
     pub manager_sleep: u64,
     /// `manager_threshold=`.
     pub manager_threshold: u64,
-    /// `max_fetches=`: most fetches that fill it at once, at least 1; Myriad's own.
+    /// `max_fetches=`: maximum number of concurrent fetches that fill the zone, at least 1; specific to Myriad.
     pub max_fetches: u32,
-    /// `fetch_queue=`: most that wait for one of them to end; Myriad's own.
+    /// `fetch_queue=`: maximum number of requests that wait for a fetch slot; specific to Myriad.
     pub fetch_queue: u32,
     /// The directive.
     pub span: Span,

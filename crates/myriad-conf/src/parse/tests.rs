@@ -9,7 +9,7 @@ fn read(text: impl Into<Vec<u8>>) -> Parsed {
     parse(&MemoryLoader::with(MAIN, text), Path::new(MAIN), b"", &[])
 }
 
-/// The words of a node and of its block, as one line.
+/// Returns the words of the nodes and their blocks as one line.
 fn show(nodes: &[Node]) -> String {
     let one = |node: &Node| {
         let words = std::iter::once(&node.name).chain(&node.args);

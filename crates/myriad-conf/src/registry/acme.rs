@@ -1,4 +1,4 @@
-//! `acme_issuer` and what stands in it, `acme_certificate`: nginx's own module for certificates that renew themselves.
+//! `acme_issuer` and its directives, `acme_certificate`: nginx's module for automatic certificates.
 
 use super::{
     Arguments, Arity, Block, Contexts, Directive, Done, FLAG, ONE, Set, TWO, at_least, between, block,
@@ -15,7 +15,7 @@ use crate::{
 
 const ISSUER: Contexts = Contexts::ACME_ISSUER;
 
-/// A row of `acme_issuer`.
+/// Creates a row of a directive inside `acme_issuer`.
 const fn inside(
     name: &'static str,
     arity: Arity,
@@ -127,7 +127,7 @@ fn uri(issuer: &mut AcmeIssuerConf, args: &mut Arguments<'_>) -> Done {
 const ECDSA: [&str; 3] = ["256", "384", "521"];
 const RSA: [&str; 3] = ["2048", "3072", "4096"];
 
-/// `ecdsa`, `rsa:3072`, …; none for another word.
+/// Parses `ecdsa`, `rsa:3072`, …; `None` for other words.
 fn key_kind(args: &Arguments<'_>, index: usize, word: &[u8]) -> Result<Option<AcmeKeyKind>, Diagnostic> {
     let word = String::from_utf8_lossy(word);
     let (algorithm, size) = word.split_once(':').map_or((&*word, None), |(name, size)| (name, Some(size)));

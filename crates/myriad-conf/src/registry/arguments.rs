@@ -1,4 +1,4 @@
-//! The arguments of a directive, as its setter reads them.
+//! Typed access to the arguments of a directive, used by setters.
 
 use std::fmt::Display;
 
@@ -12,42 +12,42 @@ use crate::{
 };
 
 impl<'a> Arguments<'a> {
-    /// How many there are.
+    /// Returns the number of arguments.
     pub fn len(&self) -> usize {
         self.node.args.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether the directive has no arguments.
     pub fn is_empty(&self) -> bool {
         self.node.args.is_empty()
     }
 
-    /// The arguments as they stand in the file.
+    /// Returns the arguments as written in the file.
     pub fn words(&self) -> &'a [Word] {
         &self.node.args
     }
 
-    /// An argument, unquoted.
+    /// Returns an argument, unquoted.
     pub fn bytes(&self, index: usize) -> &'a [u8] {
         &self.node.args[index].text
     }
 
-    /// The protocol whose prefix the directive's name has.
+    /// Returns the protocol whose prefix the directive's name has.
     ///
     /// # Panics
-    /// Where the row is no [`FamilyRow`](super::FamilyRow): its setter asks for what no row of that kind has.
+    /// Panics if the row is not a [`FamilyRow`](super::FamilyRow): only these have a protocol.
     pub fn protocol(&self) -> Protocol {
         self.directive.protocol.expect("a row of origins")
     }
 
-    /// Empties an inherited list where this level starts its own.
+    /// Clears an inherited list at the first directive of a level.
     pub fn start<T>(&self, list: &mut Vec<T>) {
         if self.first {
             list.clear();
         }
     }
 
-    /// An error at an argument.
+    /// Creates an error at an argument.
     pub fn error(&self, index: usize, message: impl Into<String>) -> Diagnostic {
         Diagnostic::error(self.node.args[index].span, message)
     }
@@ -57,19 +57,19 @@ impl<'a> Arguments<'a> {
         self.warnings.push(Diagnostic::warning(self.node.args[index].span, message));
     }
 
-    /// `invalid value "x"`, with the directive's name and what it must be.
+    /// Creates the error `invalid value "x"` with the name of the directive and the allowed values.
     pub fn invalid(&self, index: usize, must_be: impl Display) -> Diagnostic {
         let value = String::from_utf8_lossy(self.bytes(index));
         self.error(index, format!("invalid value \"{value}\" in \"{}\" directive", self.directive.name))
             .help(format!("it must be {must_be}"))
     }
 
-    /// An argument as text that may hold variables.
+    /// Returns an argument as text that may contain variables.
     pub fn text(&self, index: usize) -> Result<Text, Diagnostic> {
         Ok(self.node.args[index].to_text())
     }
 
-    /// A name of the configuration's own: UTF-8, not empty.
+    /// Returns an argument as a name: UTF-8, not empty.
     pub fn name(&self, index: usize) -> Result<String, Diagnostic> {
         match std::str::from_utf8(self.bytes(index)) {
             Ok("") | Err(_) => Err(self.invalid(index, "a name")),
@@ -77,7 +77,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// `$name`, without the `$`.
+    /// Parses `$name` and returns the name without `$`.
     pub fn variable(&self, index: usize) -> Result<Text, Diagnostic> {
         let mut text = self.node.args[index].to_text();
         let name = text.value.strip_prefix(b"$").unwrap_or_default();
@@ -90,12 +90,12 @@ impl<'a> Arguments<'a> {
         Ok(text)
     }
 
-    /// `on` or `off`.
+    /// Parses `on` or `off`.
     pub fn flag(&self, index: usize) -> Result<bool, Diagnostic> {
         self.choice(index, &[("on", true), ("off", false)])
     }
 
-    /// One of a few words, regardless of case as in nginx.
+    /// Parses one of a list of words, case-insensitively as in nginx.
     pub fn choice<T: Copy>(&self, index: usize, choices: &[(&str, T)]) -> Result<T, Diagnostic> {
         let word = self.bytes(index);
         let found = choices.iter().find(|(name, _)| word.eq_ignore_ascii_case(name.as_bytes()));
@@ -105,48 +105,48 @@ impl<'a> Arguments<'a> {
         })
     }
 
-    /// A number.
+    /// Parses a number.
     pub fn number(&self, index: usize) -> Result<u64, Diagnostic> {
         self.read(index, 0, "a number", parse_number)
     }
 
-    /// A number that fits 32 bits.
+    /// Parses a number of at most 32 bits.
     pub fn count(&self, index: usize) -> Result<u32, Diagnostic> {
         self.small(index, 0)
     }
 
-    /// Bytes: `k`, `m`, `g` are understood.
+    /// Parses a size with an optional `k`, `m` or `g`, and returns bytes.
     pub fn size(&self, index: usize) -> Result<u64, Diagnostic> {
         self.read(index, 0, "a size: a number, `k`, `m` or `g` after it", parse_size)
     }
 
-    /// A time, in milliseconds; seconds without a unit.
+    /// Parses a time and returns milliseconds. A number without a unit counts seconds.
     pub fn millis(&self, index: usize) -> Result<u64, Diagnostic> {
         self.read(index, 0, TIME, parse_millis)
     }
 
-    /// The number after the first `skip` bytes of the word, as in `weight=5`.
+    /// Parses the 32-bit number after the first `skip` bytes of the word, as in `weight=5`.
     pub fn small(&self, index: usize, skip: usize) -> Result<u32, Diagnostic> {
         let number = self.read(index, skip, "a number", parse_number)?;
         u32::try_from(number).map_err(|_| self.invalid(index, "less than 4294967296"))
     }
 
-    /// A number behind the first `skip` bytes.
+    /// Parses the number after the first `skip` bytes.
     pub fn number_after(&self, index: usize, skip: usize) -> Result<u64, Diagnostic> {
         self.read(index, skip, "a number", parse_number)
     }
 
-    /// Bytes behind the first `skip` bytes, as in `size=10m`.
+    /// Parses the size after the first `skip` bytes, as in `size=10m`, and returns bytes.
     pub fn size_after(&self, index: usize, skip: usize) -> Result<u64, Diagnostic> {
         self.read(index, skip, "a size: a number, `k`, `m` or `g` after it", parse_size)
     }
 
-    /// A time behind the first `skip` bytes, as in `inactive=60s`, in milliseconds.
+    /// Parses the time after the first `skip` bytes, as in `inactive=60s`, and returns milliseconds.
     pub fn millis_after(&self, index: usize, skip: usize) -> Result<u64, Diagnostic> {
         self.read(index, skip, TIME, parse_millis)
     }
 
-    /// A number from `low` to `high`.
+    /// Parses a number from `low` to `high`.
     pub fn within(&self, index: usize, low: u8, high: u8) -> Result<u8, Diagnostic> {
         let number = u8::try_from(self.number(index)?).ok().filter(|number| (low..=high).contains(number));
         number.ok_or_else(|| self.invalid(index, format!("between {low} and {high}")))

@@ -1,41 +1,41 @@
-//! How many arguments a directive takes.
+//! Number of arguments of a directive.
 
-/// How many arguments, and whether a block follows.
+/// Number of arguments of a directive, and the presence of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arity {
-    /// At least so many.
+    /// Minimum number of arguments.
     pub min: usize,
-    /// At most so many; `usize::MAX` for any number.
+    /// Maximum number of arguments; `usize::MAX` for no limit.
     pub max: usize,
-    /// Its one argument is `on` or `off`.
+    /// True if the single argument is `on` or `off`.
     pub flag: bool,
-    /// Whether it ends with a block rather than `;`.
+    /// True if the directive is followed by a block instead of `;`.
     pub block: bool,
 }
 
-/// `on` or `off`.
+/// One argument, `on` or `off`.
 pub const FLAG: Arity = Arity { min: 1, max: 1, flag: true, block: false };
 /// One argument.
 pub const ONE: Arity = exactly(1);
 /// Two arguments.
 pub const TWO: Arity = exactly(2);
 
-/// So many arguments.
+/// Returns an arity of exactly `count` arguments.
 pub const fn exactly(count: usize) -> Arity {
     between(count, count)
 }
 
-/// From so many arguments to so many.
+/// Returns an arity of `min` to `max` arguments.
 pub const fn between(min: usize, max: usize) -> Arity {
     Arity { min, max, flag: false, block: false }
 }
 
-/// So many arguments or more.
+/// Returns an arity of `min` or more arguments.
 pub const fn at_least(min: usize) -> Arity {
     between(min, usize::MAX)
 }
 
-/// From so many arguments to so many, and a block.
+/// Returns an arity of `min` to `max` arguments, and a block.
 pub const fn block(min: usize, max: usize) -> Arity {
     Arity { min, max, flag: false, block: true }
 }

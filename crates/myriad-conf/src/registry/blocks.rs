@@ -1,4 +1,4 @@
-//! `map`, `geo`, `split_clients`: blocks of `http` and `stream` whose content is no directives.
+//! `map`, `geo`, `split_clients`: blocks of `http` and `stream` that contain values instead of directives.
 
 use std::net::IpAddr;
 
@@ -35,7 +35,7 @@ fn lines<'a>(args: &Arguments<'a>) -> &'a [Node] {
     args.node.block.as_deref().unwrap_or_default()
 }
 
-/// The one value of a line; a line of one word only has none.
+/// Returns the value of a line. It is an error if the line has more or fewer than one value.
 fn value_of<'n>(line: &'n Node, block: &str) -> Result<&'n Word, Diagnostic> {
     match line.args.as_slice() {
         [value] if line.block.is_none() => Ok(value),
@@ -54,7 +54,7 @@ fn map(http: &mut HttpConf, args: &mut Arguments<'_>) -> Done {
         entries: Vec::new(),
         span: args.node.span,
     };
-    // `hostnames` counts for every line wherever it stands.
+    // `hostnames` applies to all lines, independent of its position.
     for line in lines(args).iter().filter(|line| line.args.is_empty() && line.block.is_none()) {
         match line.name.text.as_slice() {
             b"hostnames" => map.hostnames = true,
@@ -92,14 +92,15 @@ fn map_key(word: &Word, hostnames: bool) -> MapKey {
         [b'~', pattern @ ..] => MapKey::Regex { pattern: text(pattern), caseless: false },
         [b'*', b'.', _, ..] | [b'.', _, ..] if hostnames => MapKey::HostSuffix(text(&word.text)),
         [_, .., b'.', b'*'] if hostnames => MapKey::HostPrefix(text(&word.text)),
-        // `\` lets a key be, or start with, what else would be a word of the map.
+        // `\` escapes a key that would otherwise be, or start with, a keyword of the map.
         [b'\\', rest @ ..] => MapKey::Exact(text(rest)),
         plain => MapKey::Exact(text(plain)),
     }
 }
 
 impl MapKey {
-    /// What no other line may be called: the kind of the key and its text in lower case. A regex may stand twice.
+    /// Returns the identity of a key, which must be unique in the block: its kind and its text in lower case. Regexes
+    /// may be repeated.
     fn identity(&self) -> Option<(u8, Vec<u8>)> {
         let (kind, text) = match self {
             Self::Exact(text) => (0, text),
@@ -219,7 +220,7 @@ fn split_clients(http: &mut HttpConf, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-/// `12.5%` as 1250; more than 0, at most two digits after the point.
+/// Parses a percentage: `12.5%` is 1250. It must be more than 0, with at most two digits after the point.
 fn hundredths(text: &[u8]) -> Option<u32> {
     let number = std::str::from_utf8(text).ok()?.strip_suffix('%')?;
     let (whole, part) = number.split_once('.').unwrap_or((number, ""));

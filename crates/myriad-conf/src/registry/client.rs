@@ -1,11 +1,11 @@
-//! Reading from and writing to the client: limits, time-outs, keep-alive.
+//! Reading from and writing to the client: limits, timeouts, keep-alive.
 
 use super::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, TWO, between, set};
 use crate::settings::{BodyInFile, LargeBuffers, Lingering, MinRate, Settings, TempPath};
 
 const HS: Contexts = Contexts::HTTP_SERVER;
 const HSL: Contexts = Contexts::HSL;
-/// `grace=` of `client_min_rate` where it is not written, milliseconds.
+/// Default of `grace=` of `client_min_rate`, in milliseconds.
 const MIN_RATE_GRACE: u64 = 30_000;
 
 pub(super) static ROWS: &[Directive] = &[

@@ -1,4 +1,4 @@
-//! What stands in the parentheses of `if`.
+//! Parser of the conditions of `if`.
 
 use crate::{
     diagnostic::Diagnostic,
@@ -8,7 +8,7 @@ use crate::{
     text::Text,
 };
 
-/// Reads the arguments of `if`. Spaces inside the parentheses separate words as anywhere else.
+/// Parses the arguments of `if`. Spaces inside the parentheses separate words as usual.
 pub(crate) fn parse_condition(node: &Node) -> Result<Condition, Diagnostic> {
     let invalid = |span: Span| {
         Diagnostic::error(span, "invalid condition").help(
@@ -31,7 +31,7 @@ pub(crate) fn parse_condition(node: &Node) -> Result<Condition, Diagnostic> {
     }
 }
 
-/// Takes `(` from the first word and `)` from the last, and drops words that were nothing else.
+/// Removes `(` from the first word and `)` from the last, and drops words that become empty.
 fn strip_parentheses(words: &mut Vec<Text>) -> Option<()> {
     let first = words.first_mut()?;
     first.value.strip_prefix(b"(")?;

@@ -194,7 +194,8 @@ fn alias(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-/// Refuses `$document_root` and `$realpath_root` in a path that makes them, as nginx does: naming them would go round in a circle.
+/// Rejects `$document_root` and `$realpath_root` in the paths that define them, as nginx does: this would be a circular
+/// definition.
 fn forbid_roots(args: &Arguments<'_>) -> Done {
     let text = args.bytes(0);
     for name in ["$document_root", "$realpath_root", "${document_root}", "${realpath_root}"] {
@@ -316,7 +317,7 @@ fn output_buffers(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-/// A size, or text with variables that yields one.
+/// Returns a size, or text with variables that evaluates to a size.
 pub(super) fn size_text(args: &Arguments<'_>, index: usize) -> Result<Text, crate::diagnostic::Diagnostic> {
     let text = args.text(index)?;
     if text.has_variables() {

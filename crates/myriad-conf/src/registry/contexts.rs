@@ -1,8 +1,8 @@
-//! The contexts that a directive may stand in, as a set.
+//! Set of contexts in which a directive is allowed.
 
 use std::{fmt, ops::BitOr};
 
-/// A set of contexts.
+/// Set of contexts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Contexts(u16);
 
@@ -38,11 +38,11 @@ impl Contexts {
     pub const HTTP_SERVER: Self = Self::HTTP.or(Self::SERVER);
     /// `http`, `server` and `location`.
     pub const HSL: Self = Self::HTTP_SERVER.or(Self::LOCATION);
-    /// These and `if` in `location`.
+    /// `http`, `server`, `location`, and `if` in `location`.
     pub const HSL_IF: Self = Self::HSL.or(Self::LOCATION_IF);
     /// `stream` and `server` in it.
     pub const STREAM_LEVELS: Self = Self::STREAM.or(Self::STREAM_SERVER);
-    /// Where the steps of the rewrite module may stand.
+    /// Contexts of the rewrite module's directives.
     pub const REWRITE: Self = Self::SERVER.or(Self::SERVER_IF).or(Self::LOCATION).or(Self::LOCATION_IF);
 
     const NAMES: [(Self, &'static str); 13] = [
@@ -61,18 +61,18 @@ impl Contexts {
         (Self::STREAM_UPSTREAM, "upstream in stream"),
     ];
 
-    /// Each context by itself.
+    /// Iterates over the individual contexts.
     pub fn each() -> impl Iterator<Item = Self> {
         Self::NAMES.into_iter().map(|(context, _)| context)
     }
 
-    /// The contexts of both sets.
+    /// Returns the union of both sets.
     #[must_use]
     pub const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Whether every context of `other` is in this set.
+    /// Returns whether every context of `other` is in this set.
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
@@ -87,7 +87,7 @@ impl BitOr for Contexts {
 }
 
 impl fmt::Display for Contexts {
-    /// The names, separated by commas.
+    /// Writes the names, separated by commas.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut names =
             Self::NAMES.iter().filter(|(context, _)| self.contains(*context)).map(|(_, name)| *name);

@@ -1,4 +1,4 @@
-//! How a running server is inspected and told what to do.
+//! Directives for inspecting and controlling a running server.
 
 use super::{Arguments, Contexts, Directive, Done, ONE, Set};
 use crate::model::{ControlSocket, HistoryFile, MainConf};

@@ -1,4 +1,4 @@
-//! The defaults of rows, read as directives.
+//! Default values of the rows, parsed as directives.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::{
     span::Span,
 };
 
-/// The defaults that are texts, as directives, with the indexes of their rows.
+/// Parses the defaults given as text into directives. Returns them with the indexes of their rows.
 pub(super) fn written(directives: &[Directive]) -> Vec<(usize, Node)> {
     let mut file = String::new();
     let mut rows = Vec::new();
@@ -27,7 +27,7 @@ pub(super) fn written(directives: &[Directive]) -> Vec<(usize, Node)> {
     rows.into_iter().zip(nodes).collect()
 }
 
-/// Has it stand nowhere: no file holds a default.
+/// Removes the positions, because a default belongs to no file.
 fn take_place(node: &mut Node) {
     let words = std::iter::once(&mut node.name).chain(&mut node.args);
     words.for_each(|Word { span, .. }| *span = Span::default());

@@ -1,4 +1,4 @@
-//! A directive: what it is called, where it may stand, what it takes and what it sets, and how its setter sees it.
+//! Description of a directive: name, contexts, arity, and the setter with its arguments.
 
 use std::borrow::Cow;
 
@@ -10,36 +10,36 @@ use crate::{
     settings::{OriginSettings, Protocol, Settings},
 };
 
-/// How a directive of nginx fares here.
+/// Support status of a directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// It means what nginx documents.
+    /// Behaves as documented by nginx.
     Same,
-    /// It is obeyed, but means something else in the way that the note says.
+    /// Supported, but different from nginx as described in the note.
     Differs(&'static str),
-    /// It is accepted and changes nothing, for the reason that the note says.
+    /// Accepted without effect, for the reason in the note.
     NoEffect(&'static str),
-    /// It is read and checked; a later version acts on it, this one does as the note says.
+    /// Parsed and checked, but only implemented in a later version. The note describes the current behaviour.
     Later(&'static str),
-    /// The configuration is refused, for this reason.
+    /// The configuration is rejected, for this reason.
     Refused(&'static str),
-    /// Myriad's own; nginx has no such directive.
+    /// Specific to Myriad; nginx has no such directive.
     Own,
 }
 
-/// What holds where a directive is not written.
+/// Default value of a directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DefaultValue {
-    /// Nothing.
+    /// No default.
     None,
-    /// What the directive would say with this text behind its name, or in its block: the outermost level of a configuration is read
-    /// from it, so that no default is said twice.
+    /// Default as text after the name of the directive, or inside its block. The outermost level of a configuration is
+    /// parsed from these texts, so that no default is written twice.
     Text(&'static str),
-    /// No text of its own says it; the sentence, in Markdown, tells the docs what follows from what.
+    /// Default without a fixed text. The sentence, in Markdown, describes it in the docs.
     Computed(&'static str),
 }
 
-/// A block that the builder walks itself.
+/// Block that the builder processes itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Block {
     /// `events`.
@@ -62,60 +62,60 @@ pub enum Block {
     AcmeIssuer,
 }
 
-/// What a directive sets, by the part of the model it belongs to.
+/// Setter of a directive, by the part of the model that it changes.
 #[derive(Clone, Copy)]
 pub enum Set {
-    /// Nothing: it is accepted or refused without effect.
+    /// No setter: the directive is accepted without effect, or rejected.
     Nothing,
-    /// The process: what stands outside of `http`, or in `events`.
+    /// Process settings: directives outside of `http`, or in `events`.
     Main(fn(&mut MainConf, &mut Arguments<'_>) -> Done),
-    /// What `http` has once: zones, maps, formats.
+    /// Parts that exist once per `http`: zones, maps, formats.
     Http(fn(&mut HttpConf, &mut Arguments<'_>) -> Done),
-    /// A `server`.
+    /// `server` block.
     Server(fn(&mut ServerConf, &mut Arguments<'_>) -> Done),
-    /// What holds per level, inherited by the levels within; also the settings of features ([`Settings::feature_mut`]).
+    /// Settings of a level, inherited by inner levels; also the settings of features ([`Settings::feature_mut`]).
     Settings(fn(&mut Settings, &mut Arguments<'_>) -> Done),
-    /// How an origin is asked, by the protocol whose prefix the name has.
+    /// Settings of origins, for the protocol whose prefix the name has.
     Origin(fn(&mut OriginSettings, &mut Arguments<'_>) -> Done),
-    /// An `acme_issuer`.
+    /// `acme_issuer` block.
     AcmeIssuer(fn(&mut AcmeIssuerConf, &mut Arguments<'_>) -> Done),
-    /// An `upstream`.
+    /// `upstream` block.
     Upstream(fn(&mut UpstreamConf, &mut Arguments<'_>) -> Done),
-    /// A step of the rewrite module; it is kept in its order.
+    /// Step of the rewrite module. The order of steps is preserved.
     Rewrite(fn(&mut Arguments<'_>) -> Result<RewriteStep, Diagnostic>),
-    /// A block that the builder walks.
+    /// Block that the builder processes.
     Block(Block),
 }
 
-/// One directive.
+/// Row of the registry: a directive.
 #[derive(Clone)]
 pub struct Directive {
-    /// Its name.
+    /// Name of the directive.
     pub name: Cow<'static, str>,
-    /// The file of the registry that holds it: `access`, `cache`, …
+    /// Family that contains the directive: `access`, `cache`, …
     pub family: &'static str,
-    /// The contexts where it may stand.
+    /// Contexts in which the directive is allowed.
     pub contexts: Contexts,
-    /// What it takes.
+    /// Number of arguments.
     pub arity: Arity,
-    /// Whether it may be written more than once on one level.
+    /// True if the directive may occur more than once on a level.
     pub repeats: bool,
-    /// Directives that count as one for repetition and inheritance, such as `allow` and `deny`.
+    /// Group of directives that count as one for repetition and inheritance, such as `allow` and `deny`.
     pub group: Option<&'static str>,
-    /// What holds where it is not written.
+    /// Default value.
     pub default: DefaultValue,
-    /// How it fares here.
+    /// Support status.
     pub status: Status,
-    /// What it does, in one line.
+    /// Description in one line.
     pub doc: &'static str,
-    /// The protocol whose prefix its name has, where it is a row of origins.
+    /// Protocol whose prefix the name has, for directives of origins.
     pub protocol: Option<Protocol>,
-    /// What it sets.
+    /// Setter.
     pub set: Set,
 }
 
 impl Directive {
-    /// A directive that means what nginx documents; the methods below say otherwise.
+    /// Creates a directive that behaves as documented by nginx. The methods below change the other properties.
     pub const fn new(
         name: &'static str,
         contexts: Contexts,
@@ -138,91 +138,91 @@ impl Directive {
         }
     }
 
-    /// It may be written more than once on one level.
+    /// Allows the directive more than once on a level.
     #[must_use]
     pub const fn repeats(mut self) -> Self {
         self.repeats = true;
         self
     }
 
-    /// Directives of one group count as one for repetition and inheritance.
+    /// Sets the group. Directives of a group count as one for repetition and inheritance.
     #[must_use]
     pub const fn group(mut self, group: &'static str) -> Self {
         self.group = Some(group);
         self
     }
 
-    /// The default, as it would be written.
+    /// Sets the default, as it would be written.
     #[must_use]
     pub const fn default(mut self, text: &'static str) -> Self {
         self.default = DefaultValue::Text(text);
         self
     }
 
-    /// [`DefaultValue::Computed`].
+    /// Sets a [`DefaultValue::Computed`].
     #[must_use]
     pub const fn computed(mut self, sentence: &'static str) -> Self {
         self.default = DefaultValue::Computed(sentence);
         self
     }
 
-    /// [`Status::Differs`].
+    /// Sets [`Status::Differs`].
     #[must_use]
     pub const fn differs(mut self, note: &'static str) -> Self {
         self.status = Status::Differs(note);
         self
     }
 
-    /// [`Status::NoEffect`].
+    /// Sets [`Status::NoEffect`].
     #[must_use]
     pub const fn no_effect(mut self, note: &'static str) -> Self {
         self.status = Status::NoEffect(note);
         self
     }
 
-    /// [`Status::Later`].
+    /// Sets [`Status::Later`].
     #[must_use]
     pub const fn later(mut self, note: &'static str) -> Self {
         self.status = Status::Later(note);
         self
     }
 
-    /// [`Status::Refused`].
+    /// Sets [`Status::Refused`].
     #[must_use]
     pub const fn refused(mut self, reason: &'static str) -> Self {
         self.status = Status::Refused(reason);
         self
     }
 
-    /// [`Status::Own`].
+    /// Sets [`Status::Own`].
     #[must_use]
     pub const fn own(mut self) -> Self {
         self.status = Status::Own;
         self
     }
 
-    /// What repetition is counted by.
+    /// Returns the key by which repetitions are counted: the group, or else the name.
     pub(crate) fn counted_as(&self) -> &str {
         self.group.unwrap_or(&self.name)
     }
 }
 
-/// The reason of directives that a later version brings.
+/// Reason for directives that a later version will support.
 pub const NOT_YET: &str = "not supported yet by this version of Myriad";
 
-/// What a setter returns.
+/// Result of a setter.
 pub type Done = Result<(), Diagnostic>;
 
-/// One directive as its setter sees it. Indexes count arguments from 0; the arity was checked before.
+/// Directive passed to its setter. Indexes count arguments from 0; the arity is already checked.
 pub struct Arguments<'a> {
-    /// The directive as it stands in the file.
+    /// Directive as written in the file.
     pub node: &'a Node,
-    /// Its row.
+    /// Row of the directive in the registry.
     pub directive: &'a Directive,
-    /// Whether it (or its group) stands here for the first time on this level.
+    /// True if this is the first occurrence of the directive (or its group) on this level.
     pub first: bool,
-    /// Names that must be defined somewhere: the setter adds those that it reads.
+    /// Names that must be defined elsewhere. The setter adds the names that it reads.
     pub uses: &'a mut Vec<Use>,
-    /// What is worth a warning.
+    /// Warnings added by the setter.
     pub warnings: &'a mut Vec<Diagnostic>,
 }

@@ -1,4 +1,4 @@
-//! Directives that belong together, and what a protocol of origins brings to the language.
+//! Families of directives, and the extensions of the language by an origin protocol.
 
 use std::borrow::Cow;
 
@@ -13,80 +13,79 @@ use crate::{
     text::Text,
 };
 
-/// Directives that belong together: those of a room of this crate, of a feature or of a protocol.
+/// Family of directives: a group defined by this crate, by a feature or by a protocol.
 #[derive(Clone, Copy)]
 pub struct Family {
-    /// What they are called together; the docs have a section of it.
+    /// Name of the family, used as a section of the docs.
     pub name: &'static str,
-    /// The directives with names of their own, in the order of the docs.
+    /// Directives with fixed names, in the order of the docs.
     pub rows: &'static [Directive],
-    /// The directives whose names begin with the prefix of a protocol: once for each protocol that has them, where a feature
-    /// brings the family; for that protocol alone, where a protocol brings it.
+    /// Directives whose names start with the prefix of a protocol. In the family of a feature, they exist for each
+    /// protocol that has them; in the family of a protocol, only for that protocol.
     pub of_origins: &'static [FamilyRow],
-    /// What only the whole of a location or an `if` shows.
+    /// Check of each complete location or `if`.
     pub(crate) examine_block: Option<ExamineBlock>,
-    /// What only a whole location shows.
+    /// Check of each complete location.
     pub(crate) examine_location: Option<ExamineLocation>,
-    /// What only the whole configuration shows.
+    /// Check of the complete configuration.
     pub(crate) examine_http: Option<ExamineHttp>,
 }
 
-/// Looks the settings of a location or an `if` over once its own directives have been read, and adds what it finds to what was
-/// found before. The span is that of the block's beginning.
+/// Checks the settings of a location or an `if` after its directives have been read, and adds its findings. The span is
+/// the start of the block.
 pub type ExamineBlock = fn(&Settings, Span, &mut Vec<Diagnostic>);
 
-/// Looks a location over once its own directives have been read, those of locations within it not yet, and adds what it finds
-/// to what was found before.
+/// Checks a location after its directives have been read, but not yet those of nested locations, and adds its findings.
 pub type ExamineLocation = fn(&LocationConf, &mut Vec<Diagnostic>);
 
-/// Looks the whole configuration over once everything has been read, and adds what it finds to what was found before.
+/// Checks the whole configuration after everything has been read, and adds its findings.
 pub type ExamineHttp = fn(&HttpConf, &mut Vec<Diagnostic>);
 
 impl Family {
-    /// Directives with names of their own.
+    /// Creates a family of directives with fixed names.
     pub const fn new(name: &'static str, rows: &'static [Directive]) -> Self {
         Self { name, rows, of_origins: &[], examine_block: None, examine_location: None, examine_http: None }
     }
 
-    /// Directives whose names begin with the prefix of a protocol.
+    /// Creates a family of directives whose names start with the prefix of a protocol.
     pub const fn of_origins(name: &'static str, of_origins: &'static [FamilyRow]) -> Self {
         Self::new(name, &[]).and_of_origins(of_origins)
     }
 
-    /// Directives whose names begin with the prefix of a protocol besides.
+    /// Adds directives whose names start with the prefix of a protocol.
     #[must_use]
     pub const fn and_of_origins(self, of_origins: &'static [FamilyRow]) -> Self {
         Self { of_origins, ..self }
     }
 
-    /// Each location and each `if` is looked over by that function.
+    /// Sets the function that checks each location and each `if`.
     #[must_use]
     pub const fn examining_blocks(self, examine: ExamineBlock) -> Self {
         Self { examine_block: Some(examine), ..self }
     }
 
-    /// Each location is looked over by that function.
+    /// Sets the function that checks each location.
     #[must_use]
     pub const fn examining_locations(self, examine: ExamineLocation) -> Self {
         Self { examine_location: Some(examine), ..self }
     }
 
-    /// The configuration is looked over by that function.
+    /// Sets the function that checks the configuration.
     #[must_use]
     pub const fn examining_http(self, examine: ExamineHttp) -> Self {
         Self { examine_http: Some(examine), ..self }
     }
 }
 
-/// A row of origins: the name's part behind the prefix of a protocol, and what it needs of one.
+/// Row of an origin directive: the name after the prefix of a protocol, and the protocol features it requires.
 pub struct FamilyRow {
     row: Directive,
     needs: Needs,
-    /// The default that follows from the protocol, for the docs.
+    /// Default that depends on the protocol, for the docs.
     computed: Option<fn(Protocol) -> Option<&'static str>>,
 }
 
-/// What a row needs of a protocol.
+/// Protocol feature that a row requires.
 #[derive(Clone, Copy)]
 enum Needs {
     Nothing,
@@ -95,29 +94,30 @@ enum Needs {
 }
 
 impl FamilyRow {
-    /// A row of every protocol.
+    /// Creates a row for all protocols.
     pub const fn new(row: Directive) -> Self {
         Self { row, needs: Needs::Nothing, computed: None }
     }
 
-    /// A row of protocols that can be spoken by TLS.
+    /// Creates a row for protocols that support TLS.
     pub const fn secure(row: Directive) -> Self {
         Self { row, needs: Needs::Tls, computed: None }
     }
 
-    /// A row of protocols whose requests have fields, rather than a CGI environment.
+    /// Creates a row for protocols whose requests have header fields instead of a CGI environment.
     pub const fn with_fields(row: Directive) -> Self {
         Self { row, needs: Needs::Fields, computed: None }
     }
 
-    /// [`DefaultValue::Computed`], by a sentence of the protocol; no default where it has none.
+    /// Sets a [`DefaultValue::Computed`] that depends on the protocol. If `sentence` returns `None`, the default of the
+    /// row applies.
     #[must_use]
     pub const fn computed_by(mut self, sentence: fn(Protocol) -> Option<&'static str>) -> Self {
         self.computed = Some(sentence);
         self
     }
 
-    /// The directive of a protocol; none where the protocol lacks what the row needs.
+    /// Returns the directive for a protocol, or `None` if the protocol lacks a required feature or the directive.
     pub(super) fn named_for(&self, protocol: Protocol, family: &'static str) -> Option<Directive> {
         let has_it = match self.needs {
             Needs::Nothing => true,
@@ -128,7 +128,7 @@ impl FamilyRow {
             return None;
         }
         let name = Cow::Owned(format!("{}{}", protocol.prefix(), self.row.name));
-        // Peers of streams are spoken to by TLS with the words of HTTP origins.
+        // TLS connections of `stream` to its peers are configured by the directives of HTTP origins.
         let of_streams = matches!(self.needs, Needs::Tls) && protocol.serves_streams();
         let contexts = self.row.contexts;
         let contexts = if of_streams { contexts.or(Contexts::STREAM_LEVELS) } else { contexts };
@@ -138,21 +138,22 @@ impl FamilyRow {
     }
 }
 
-/// What a protocol of origins brings to the language.
+/// Extensions of the language by an origin protocol.
 #[derive(Clone, Copy)]
 pub struct ProtocolLanguage {
     /// The protocol.
     pub protocol: Protocol,
-    /// Its own directives, beside those that every protocol has: its `*_pass` first.
+    /// Directives specific to the protocol, starting with its `*_pass`.
     pub families: &'static [Family],
-    /// Files that configurations include and a machine may lack: `fastcgi_params` and its like.
+    /// Built-in files that configurations include and that may not exist on a machine: `fastcgi_params` and similar.
     pub files: &'static [BuiltinFile],
-    /// What is worth a hint at a location that asks an origin by these settings, at that target; said once in a configuration.
+    /// Returns a hint for a location that uses these origin settings and this target. Each hint is given once per
+    /// configuration.
     pub hint: fn(&LocationConf, &OriginSettings, &Text) -> Option<Diagnostic>,
 }
 
 impl ProtocolLanguage {
-    /// A protocol with its own directives, and nothing else.
+    /// Creates a protocol with specific directives, and nothing else.
     pub const fn new(protocol: Protocol, families: &'static [Family]) -> Self {
         Self { protocol, families, files: &[], hint: |_, _, _| None }
     }

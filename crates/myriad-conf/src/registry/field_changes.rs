@@ -1,18 +1,18 @@
-//! Words of directives that change fields, as headers-more writes them: lists of options, `Name: value`.
+//! Arguments of directives that change header fields, in the syntax of headers-more: lists of options, `Name: value`.
 
 use super::directive::Arguments;
 use crate::diagnostic::Diagnostic;
 use crate::text::Text;
 
-/// Fields that say where a message ends, or hold for one connection alone: whoever changed them would split messages.
+/// Fields that define message framing or belong to a single connection. Changing them would allow request splitting.
 const FRAMING: [&[u8]; 7] =
     [b"connection", b"content-length", b"keep-alive", b"te", b"trailer", b"transfer-encoding", b"upgrade"];
 
 impl<'a> Arguments<'a> {
-    /// The words of a list in one argument, with blanks, commas or semicolons between them.
+    /// Returns the words of a list in a single argument, separated by blanks, commas or semicolons.
     ///
     /// # Errors
-    /// There is no such argument: it would have followed an option. `example` shows what is to be written.
+    /// Returns an error if the argument after an option is missing. `example` shows the expected form.
     pub fn list_of_option(&self, index: usize, example: &str) -> Result<Vec<&'a [u8]>, Diagnostic> {
         if index == self.len() {
             let option = self.bytes(index - 1).escape_ascii();
@@ -23,10 +23,12 @@ impl<'a> Arguments<'a> {
         Ok(words.filter(|word| !word.is_empty()).collect())
     }
 
-    /// A field that is changed, `Name: value`: its name, of which a `*` may be the end, and its value; none where it is to go.
+    /// Parses a field change `Name: value`. Returns the name, which may have a trailing `*`, and the value; `None` if
+    /// the field is removed.
     ///
     /// # Errors
-    /// The name is none, or that of a field that says where a message ends.
+    /// Returns an error if the name is invalid or belongs to a message framing field, or if a name with `*` has a
+    /// value.
     pub fn field(&self, index: usize) -> Result<(&'a [u8], Option<Text>), Diagnostic> {
         let written = self.bytes(index);
         let colon = written.iter().position(|byte| *byte == b':');
@@ -54,7 +56,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// A byte of a token (RFC 9110 section 5.6.2), but for `*`, which stands for any end here.
+/// Returns whether a byte may occur in a token (RFC 9110 section 5.6.2), except `*`, which is a wildcard here.
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'+-.^_`|~".contains(&byte)
 }

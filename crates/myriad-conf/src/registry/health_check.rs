@@ -1,4 +1,4 @@
-//! The words of `health_check`, and the block of `match`.
+//! Arguments of `health_check`, and the block of `match`.
 
 use super::directive::Arguments;
 use crate::diagnostic::Diagnostic;
@@ -6,19 +6,19 @@ use crate::parsed::{Node, Word};
 use crate::settings::{GrpcHealth, HealthCheck};
 use crate::text::Text;
 
-/// The last status that gRPC knows: `UNAUTHENTICATED`.
+/// Highest gRPC status: `UNAUTHENTICATED`.
 const MOST_GRPC_STATUS: u32 = 16;
 
-/// Whether a word says what is asked for by HTTP, and how that is judged.
+/// Returns whether an argument sets the HTTP request of a check or the conditions for its response.
 fn is_of_http(word: &str) -> bool {
     word.starts_with("uri=") || word.starts_with("match=")
 }
 
 impl Arguments<'_> {
-    /// `health_check`, of `stream` or of `http`.
+    /// Parses `health_check` of `stream` or `http`.
     ///
     /// # Errors
-    /// A word that there is not, or a value that makes no sense.
+    /// Returns an error for an unknown argument or an invalid value or combination.
     pub fn health_check(&self, of_stream: bool) -> Result<HealthCheck, Diagnostic> {
         let words: Vec<_> = (0..self.len()).map(|index| String::from_utf8_lossy(self.bytes(index))).collect();
         let mut check = HealthCheck {
@@ -51,7 +51,7 @@ impl Arguments<'_> {
         Ok(check)
     }
 
-    /// `type=grpc`, and what follows it.
+    /// Parses `type=grpc` and the gRPC arguments after it.
     fn word_of_grpc_health(&self, check: &mut HealthCheck, index: usize) -> Result<(), Diagnostic> {
         let word = self.bytes(index);
         if word == b"type=grpc" {
@@ -125,10 +125,11 @@ impl Arguments<'_> {
         Ok(())
     }
 
-    /// The lines of a block, each without a block of its own, with at least as many words behind its name.
+    /// Returns the lines of a block. No line may have a nested block, and each must have at least `words` words after
+    /// its name.
     ///
     /// # Errors
-    /// A line that is none.
+    /// Returns an error for an invalid line.
     pub fn plain_lines(&self, words: usize) -> Result<&[Node], Diagnostic> {
         let lines = self.node.block.as_deref().unwrap_or_default();
         for line in lines {
@@ -142,10 +143,11 @@ impl Arguments<'_> {
     }
 }
 
-/// Whether what follows in a line of `match` is to hold (`~ PATTERN`) or not to hold (`!~ PATTERN`), and the pattern.
+/// Parses a pattern in a line of `match`. Returns true for `~ PATTERN` (must match) or false for `!~ PATTERN` (must not
+/// match), and the pattern.
 ///
 /// # Errors
-/// The words are others.
+/// Returns an error if the words have another form.
 pub fn pattern_of_match(line: &Node, words: &[Word]) -> Result<(bool, Text), Diagnostic> {
     match words {
         [sign, pattern] if sign.text == b"~" => Ok((true, pattern.to_text())),

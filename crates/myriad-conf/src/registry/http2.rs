@@ -1,4 +1,4 @@
-//! nginx's HTTP/2 module, with the directives that it has left behind.
+//! nginx's HTTP/2 module, including the directives that nginx has deprecated.
 
 use super::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, set};
 use crate::settings::Settings;
@@ -7,11 +7,11 @@ const HTTP: Contexts = Contexts::HTTP;
 const HS: Contexts = Contexts::HTTP_SERVER;
 const HSL: Contexts = Contexts::HSL;
 
-/// The largest window (RFC 9113 section 6.9.1).
+/// Maximum window size (RFC 9113 section 6.9.1).
 const MAX_WINDOW: u64 = (1 << 31) - 1;
-/// The largest payload of a frame (RFC 9113 section 4.2).
+/// Maximum frame payload (RFC 9113 section 4.2).
 const MAX_FRAME: u64 = (1 << 24) - 1;
-/// The least that is read at once, as nginx has it.
+/// Minimum read size, as in nginx.
 const LEAST_BUFFER: u64 = 32;
 
 const GONE: &str = "nginx has left it behind, too, and says so with a warning";

@@ -4,7 +4,7 @@ use super::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, set};
 use crate::settings::Settings;
 
 const HS: Contexts = Contexts::HTTP_SERVER;
-/// The largest windows and counts of streams that make sense: what a client may keep waiting here is bounded by them.
+/// Upper limits for windows and stream counts. They bound the data that a client can cause to be buffered.
 const MOST_STREAMS: u32 = 65_535;
 const MOST_BUFFER: u64 = 1 << 30;
 

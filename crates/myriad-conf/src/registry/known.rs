@@ -1,14 +1,14 @@
-//! Names of nginx, its commercial version and well-known modules that are refused by name, never taken for a typo.
+//! Directives of nginx, its commercial version and well-known modules that are rejected by name instead of as typos.
 
 use std::{collections::HashMap, sync::OnceLock};
 
 use super::directive::NOT_YET;
 
-/// A directive that is known and not supported.
+/// Known directive that is not supported.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KnownDirective {
     pub(crate) name: &'static str,
-    /// The module or server that has it, as messages name it.
+    /// Module or server that has the directive, in the form used by messages.
     pub(crate) module: &'static str,
     pub(crate) reason: &'static str,
 }
@@ -253,8 +253,8 @@ const GROUPS: &[(&str, &str, &str)] = &[
     ("rds-json-nginx-module and xss-nginx-module", THIRD_PARTY, "rds_json xss_get"),
 ];
 
-/// Module, reason, beginnings of names separated by spaces, for modules with many directives and variables. No directive of Myriad begins
-/// with one of them.
+/// Module, reason, and name prefixes separated by spaces, for modules with many directives and variables. No directive
+/// of Myriad starts with one of them.
 const BEGINNINGS: &[(&str, &str, &str)] = &[
     ("lua-nginx-module", NO_SCRIPTS, "lua_"),
     ("njs", NO_SCRIPTS, "js_"),
@@ -280,29 +280,29 @@ const BEGINNINGS: &[(&str, &str, &str)] = &[
     ("Angie's module acme", OWN_ACME, "acme_cert_ acme_hook_"),
 ];
 
-/// Ends of names, of Lua's many directives.
+/// Suffixes of Lua's many directives.
 const ENDS: &[&str] = &["_by_lua", "_by_lua_block", "_by_lua_file"];
 
-/// Every name of the table.
+/// Iterates over all names of the table.
 pub(crate) fn all() -> impl Iterator<Item = KnownDirective> {
     GROUPS.iter().flat_map(|&(module, reason, names)| {
         names.split_whitespace().map(move |name| KnownDirective { name, module, reason })
     })
 }
 
-/// Returns what is known of a directive of this name.
+/// Returns the table entry of a directive with this name.
 pub(crate) fn known(name: &str) -> Option<KnownDirective> {
     static BY_NAME: OnceLock<HashMap<&'static str, KnownDirective>> = OnceLock::new();
     let by_name = BY_NAME.get_or_init(|| all().map(|directive| (directive.name, directive)).collect());
     by_name.get(name).copied().or_else(|| of_family(name))
 }
 
-/// Returns the module of a variable that is not nginx's, and what to use instead.
+/// Returns the module of a variable that does not belong to nginx, and the reason or alternative.
 pub fn module_of_variable(name: &str) -> Option<(&'static str, &'static str)> {
     of_family(name).map(|known| (known.module, known.reason))
 }
 
-/// Returns what is known of a name that the table lacks, by how it begins or ends.
+/// Returns the entry of a name that is not in the table, by its prefix or suffix.
 fn of_family(name: &str) -> Option<KnownDirective> {
     if !name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_')) {
         return None;

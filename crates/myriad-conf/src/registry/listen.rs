@@ -22,7 +22,7 @@ pub(super) fn listen(server: &mut ServerConf, args: &mut Arguments<'_>) -> Done 
     Ok(())
 }
 
-/// `listen` of a server in `stream`: there is no port by default, and no HTTP.
+/// Parses `listen` of a server in `stream`, which has no default port and no HTTP parameters.
 pub(super) fn stream_listen(server: &mut ServerConf, args: &mut Arguments<'_>) -> Done {
     let addresses = addresses(args)?;
     let word = String::from_utf8_lossy(args.bytes(0));
@@ -49,7 +49,7 @@ pub(super) fn stream_listen(server: &mut ServerConf, args: &mut Arguments<'_>) -
     Ok(())
 }
 
-/// Refuses what has no meaning for UDP, as nginx does.
+/// Rejects parameters that have no meaning for UDP, as nginx does.
 fn check_udp(conf: &ListenConf, args: &Arguments<'_>) -> Done {
     let incompatible = [
         ("backlog", conf.backlog.is_some()),
@@ -69,7 +69,7 @@ fn check_udp(conf: &ListenConf, args: &Arguments<'_>) -> Done {
     Ok(())
 }
 
-/// Refuses what has no meaning for datagrams, as nginx does.
+/// Rejects parameters that have no meaning for QUIC datagrams, as nginx does.
 fn check_quic(conf: &ListenConf, args: &Arguments<'_>) -> Done {
     let incompatible = [
         ("fastopen", conf.fastopen.is_some()),
@@ -124,7 +124,7 @@ fn parameter(conf: &mut ListenConf, args: &mut Arguments<'_>, index: usize) -> D
                 args.error(index, format!("\"{word}\" in \"listen\" is not supported on this platform"))
             );
         }
-        // Another system's; nginx, too, goes on without it.
+        // Only supported on another system; nginx ignores it as well.
         ("accept_filter", Some(_)) => {
             args.warn(index, format!("\"{word}\" in \"listen\" is not supported on this platform, ignored"));
         }
@@ -182,16 +182,16 @@ fn keep_alive(args: &Arguments<'_>, index: usize, value: &str) -> Result<KeepAli
     Ok(probe)
 }
 
-/// Why a word is no address to listen at.
+/// Reason why a word is not a valid listen address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadListenAddress {
-    /// `unix:` alone.
+    /// `unix:` without a path.
     NoPath,
-    /// What stands for a port is none from 1 to 65535.
+    /// The port is not a number from 1 to 65535.
     Port,
-    /// What stands for a host is neither an address nor a name.
+    /// The host is neither an address nor a name.
     Host,
-    /// It is nothing of the kind.
+    /// The word has a different form.
     Shape,
 }
 
@@ -217,10 +217,11 @@ fn addresses(args: &Arguments<'_>) -> Result<Vec<ListenAddress>, Diagnostic> {
     })
 }
 
-/// The addresses of the first word of `listen`, at least one; a port range gives one for each port.
+/// Parses the first word of `listen` and returns its addresses, at least one. A port range results in an address for
+/// each port.
 ///
 /// # Errors
-/// It names none.
+/// Returns an error if the word is not a valid address.
 pub fn listen_addresses(word: &[u8]) -> Result<Vec<ListenAddress>, BadListenAddress> {
     if let Some(path) = word.strip_prefix(b"unix:") {
         let path = Some(path).filter(|path| !path.is_empty()).ok_or(BadListenAddress::NoPath)?;
@@ -251,7 +252,8 @@ fn host_address(host: &str, port: u16) -> Option<ListenAddress> {
     is_host_name(host).then(|| ListenAddress::Host(host.to_ascii_lowercase(), port))
 }
 
-/// Whether a name may be looked up: letters, digits, `-`, `_` and dots, not all digits and dots.
+/// Returns whether a host name may be resolved: it contains only letters, digits, `-`, `_` and dots, and not only
+/// digits and dots.
 pub fn is_host_name(host: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     !host.is_empty()
@@ -259,7 +261,7 @@ pub fn is_host_name(host: &str) -> bool {
         && host.bytes().any(|byte| byte.is_ascii_alphabetic() || byte == b'_')
 }
 
-/// Host and port of `host:port`, `[v6]:port`, `host`, or a port alone; neither is checked.
+/// Splits `host:port`, `[v6]:port`, `host`, or a port alone into host and port, without checking them.
 pub(super) fn split_port(text: &str) -> Option<(Option<&str>, Option<&str>)> {
     if text.starts_with('[') {
         let end = text.find(']')? + 1;

@@ -1,4 +1,4 @@
-//! nginx's log module, and the switches that write to the error log.
+//! nginx's log module, and switches for messages in the error log.
 
 use super::{
     Arguments, Contexts, Directive, Done, FLAG, Names, Set, Use, at_least, between, process::level_error_log,
@@ -14,13 +14,13 @@ use crate::{
 
 const HSL: Contexts = Contexts::HSL;
 
-/// nginx's own format.
+/// Predefined format of nginx.
 const COMBINED: &str = concat!(
     "combined '$remote_addr - $remote_user [$time_local] \"$request\" $status $body_bytes_sent ",
     "\"$http_referer\" \"$http_user_agent\"'",
 );
 
-/// What `access_log` may name.
+/// Log formats, as referenced by `access_log`.
 static FORMATS: Names = Names {
     kind: "log format",
     defined: |http| http.log_formats.iter().map(|format| format.name.as_str()).collect(),
@@ -110,8 +110,8 @@ fn log_format(http: &mut HttpConf, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-/// The format that Myriad adds to nginx's: an object a line, with what `myriad log` asks about. A configuration may have its own of
-/// that name, as many do.
+/// Returns the format that Myriad adds to those of nginx: one JSON object per line, with the fields used by `myriad
+/// log`. A configuration may define another format with this name.
 pub(crate) fn json_format() -> LogFormat {
     const MEMBERS: [(&str, &str); 16] = [
         ("time", "\"$time_iso8601\""),
@@ -136,10 +136,10 @@ pub(crate) fn json_format() -> LogFormat {
     LogFormat { name: JSON_FORMAT.to_owned(), escape: LogEscape::Json, format }
 }
 
-/// Its name.
+/// Name of that format.
 const JSON_FORMAT: &str = "json";
 
-/// The words without anything between them, as nginx joins them.
+/// Joins the words without separators, as nginx does.
 fn joined(parts: &[Word]) -> Text {
     let value: Vec<u8> = parts.iter().flat_map(|part| part.text.iter().copied()).collect();
     let span = match parts {
@@ -185,7 +185,7 @@ fn access_log(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-/// nginx's buffer of a log that is compressed, where no size is written.
+/// Default buffer size of a compressed log, as in nginx.
 const GZIP_BUFFER: u64 = 64 << 10;
 
 fn check_buffer(log: &AccessLog, args: &Arguments<'_>) -> Done {

@@ -2,7 +2,7 @@
 
 use super::{Arguments, Done};
 
-/// Adds media types to a list of them, in lower case, always with `text/html`; `*` stands for every type.
+/// Adds media types to a list, in lower case, always including `text/html`. `*` matches every type.
 pub fn add_types(types: &mut Vec<String>, args: &Arguments<'_>) -> Done {
     if args.first || types.is_empty() {
         *types = vec!["text/html".to_owned()];

@@ -1,6 +1,6 @@
-//! The one list of directives: name, contexts, arity, default, status, doc line and what sets the model.
+//! Registry of all directives: name, contexts, arity, default, status, description and setter.
 //!
-//! One file per family. Lifting a directive from refused to implemented is one row in the file of its family.
+//! Each family has its file. To support a rejected directive, add a row to the file of its family.
 
 #![allow(clippy::unnecessary_wraps, reason = "setters and readers share one signature each")]
 

@@ -1,11 +1,11 @@
-//! Addresses and networks as directives say them.
+//! Parsers for addresses and networks in directives.
 
 use std::net::IpAddr;
 
 use super::directive::Arguments;
 use crate::{diagnostic::Diagnostic, settings::Network};
 
-/// `all`, `unix:`, an address, or an address with `/prefix`.
+/// Parses `all`, `unix:`, an address, or an address with `/prefix`.
 pub fn network(args: &mut Arguments<'_>, index: usize, text: &[u8]) -> Result<Network, Diagnostic> {
     match text {
         b"all" => return Ok(Network::All),
@@ -22,12 +22,12 @@ pub fn network(args: &mut Arguments<'_>, index: usize, text: &[u8]) -> Result<Ne
     Ok(Network::Cidr(masked, bits))
 }
 
-/// An address, or an address with `/prefix`; none for anything else. Bits beyond the prefix do not count.
+/// Parses an address, or an address with `/prefix`. Bits beyond the prefix are ignored. Returns `None` for other texts.
 pub fn parse_network(text: &[u8]) -> Option<Network> {
     parse_cidr(text).map(|(ip, bits)| Network::Cidr(mask(ip, bits), bits))
 }
 
-/// An address with the number of bits that count; the address as written.
+/// Parses an address and returns it unmasked with the number of significant bits.
 pub(super) fn parse_cidr(text: &[u8]) -> Option<(IpAddr, u8)> {
     let text = std::str::from_utf8(text).ok()?;
     let (address, prefix) =
@@ -45,13 +45,13 @@ pub(super) fn parse_cidr(text: &[u8]) -> Option<(IpAddr, u8)> {
     (bits <= all).then_some((ip, bits))
 }
 
-/// `255.255.0.0` as 16, if the ones are in front.
+/// Returns the prefix length of a netmask: 16 for `255.255.0.0`; `None` if the set bits are not contiguous.
 fn netmask_bits(netmask: std::net::Ipv4Addr) -> Option<u8> {
     let ones = u32::from(netmask).leading_ones();
     (u32::from(netmask).count_ones() == ones).then_some(ones as u8)
 }
 
-/// The address with the bits cleared that do not count.
+/// Clears the bits after the first `bits` of the address.
 pub(super) fn mask(ip: IpAddr, bits: u8) -> IpAddr {
     match ip {
         IpAddr::V4(v4) => {

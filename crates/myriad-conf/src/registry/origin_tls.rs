@@ -113,7 +113,7 @@ fn command(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-/// An empty name takes an inherited file back.
+/// Returns `None` for an empty name, which removes an inherited file.
 fn named(text: Text) -> Option<Text> {
     Some(text).filter(|text| !text.is_empty())
 }

@@ -1,11 +1,11 @@
-//! The families of directives that the language itself has.
+//! Directive families of the language itself.
 
 use super::{
     acme, blocks, client, content, control, family::Family, http2, http3, log, origin, origin_tls, process,
     rewrite, server, tls, tuning, upstream, zone,
 };
 
-/// The families whose rows are directives as they stand.
+/// Families of directives with fixed names.
 pub(super) const FAMILIES: [Family; 14] = [
     Family::new("process", process::ROWS),
     Family::new("control", control::ROWS),
@@ -23,7 +23,7 @@ pub(super) const FAMILIES: [Family; 14] = [
     Family::new("tuning", tuning::ROWS),
 ];
 
-/// The families whose rows stand once for each protocol of origins.
+/// Families whose directives exist once per origin protocol.
 pub(super) const OF_ORIGINS: [Family; 4] = [
     Family::of_origins("origin", origin::ROWS),
     Family::of_origins("origin_tls", origin_tls::ROWS),

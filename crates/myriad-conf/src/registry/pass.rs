@@ -1,4 +1,4 @@
-//! The rows that protocols of origins have in a form of their own, but read alike: `*_pass`, `*_param`.
+//! Rows that protocols define separately, but with a common parser: `*_pass`, `*_param`.
 
 use super::{Arguments, Contexts, Directive, Done, FamilyRow, ONE, Set, between};
 use crate::{
@@ -6,15 +6,15 @@ use crate::{
     text::Text,
 };
 
-/// Where nginx lets `*_pass` stand; `proxy_pass` may stand in `limit_except` too.
+/// Contexts of `*_pass` in nginx; `proxy_pass` is also allowed in `limit_except`.
 const WHERE: Contexts = Contexts::LOCATION.or(Contexts::LOCATION_IF);
 
-/// The row of `*_pass`, which makes an origin the handler of a location.
+/// Creates the row of `*_pass`, which sets an origin as the handler of a location.
 pub const fn pass(doc: &'static str) -> Directive {
     pass_in(WHERE, doc)
 }
 
-/// The row of a `*_pass` that may stand in `limit_except` too.
+/// Creates the row of a `*_pass` that is also allowed in `limit_except`.
 pub const fn pass_with_methods(doc: &'static str) -> Directive {
     pass_in(WHERE.or(Contexts::LIMIT_EXCEPT), doc)
 }
@@ -23,7 +23,7 @@ const fn pass_in(contexts: Contexts, doc: &'static str) -> Directive {
     Directive::new("pass", contexts, ONE, Set::Settings(set_pass), doc)
 }
 
-/// The row of `*_param`, for protocols that tell a CGI environment.
+/// Row of `*_param`, for protocols with a CGI environment.
 pub const PARAM: FamilyRow = FamilyRow::new(
     Directive::new("param", Contexts::HSL, between(2, 3), Set::Origin(param), "A parameter for the server.")
         .repeats(),
@@ -46,7 +46,7 @@ fn set_pass(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
             return Err(args.error(0, format!("no host in \"{}\"", args.directive.name)));
         }
     }
-    // The location that the directive stands in fills the prefix in: it is not known here.
+    // The prefix is not known here; the location that contains the directive sets it.
     settings.handler = Some(Handler::Origin { protocol, target, prefix: Text::default() });
     Ok(())
 }

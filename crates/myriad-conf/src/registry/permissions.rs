@@ -1,12 +1,13 @@
-//! Permissions of files that the server makes: `dav_access`, `*_store_access`.
+//! Permissions of files that the server creates: `dav_access`, `*_store_access`.
 
 use super::Arguments;
 use crate::diagnostic::Diagnostic;
 
-/// `user:rw group:rw all:r` as the bits of a file's mode. The server's own user may read and write, unless it is said what it may.
+/// Converts `user:rw group:rw all:r` to the bits of a file mode. The user of the server may read and write, unless
+/// `user` is set.
 ///
 /// # Errors
-/// An argument is of another form.
+/// Returns an error if an argument has another form.
 pub fn permissions(args: &mut Arguments<'_>) -> Result<u32, Diagnostic> {
     let mut access = 0;
     let mut user = 0o600;
@@ -34,7 +35,7 @@ pub fn permissions(args: &mut Arguments<'_>) -> Result<u32, Diagnostic> {
     Ok(access | user)
 }
 
-/// Permissions of a folder for files of that mode: who may read one may also look for names in it.
+/// Returns the mode of a folder for files with `mode`: each user that may read a file may also search the folder.
 pub const fn folder_permissions(mode: u32) -> u32 {
     mode | (mode & 0o444) >> 2
 }

@@ -127,7 +127,7 @@ pub(super) static ROWS: &[Directive] = &[
     ),
 ];
 
-/// Loadable modules of nginx and of others whose directives are built in.
+/// Loadable modules of nginx and third parties whose directives are built in.
 const BUILT_IN: [&str; 4] = [
     "ngx_http_brotli_filter_module",
     "ngx_http_brotli_static_module",
@@ -135,7 +135,8 @@ const BUILT_IN: [&str; 4] = [
     "ngx_http_zstd_static_module",
 ];
 
-/// A distribution's configuration loads more than a site uses: what is missing is refused where it is used.
+/// Distributions load more modules than a site uses, so unknown modules are accepted here. Their directives are
+/// rejected where they are used.
 fn load_module(_: &mut MainConf, args: &mut Arguments<'_>) -> Done {
     let path = String::from_utf8_lossy(args.bytes(0));
     let file = path.rsplit('/').next().unwrap_or_default();

@@ -49,11 +49,11 @@ fn set_variable(args: &mut Arguments<'_>) -> Step {
     Ok(RewriteStep::Set { variable: args.variable(0)?, value: args.text(1)? })
 }
 
-/// A step that gives the variable of the first argument what a function makes of the arguments from `first` on; 0 is the
-/// variable's own value.
+/// Creates a step that sets the variable of the first argument to the result of a function. The function receives the
+/// arguments from index `first` on; index 0 is the value of the variable itself.
 ///
 /// # Errors
-/// The first argument is no variable.
+/// Returns an error if the first argument is not a variable.
 pub fn call(
     args: &mut Arguments<'_>,
     first: usize,

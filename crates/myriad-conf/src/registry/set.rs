@@ -1,9 +1,9 @@
-//! The macro for rows whose one argument goes to one field.
+//! Macro for rows with one argument that sets one field.
 
-/// `set!(Settings.flag => client.tcp_nodelay)`: the one argument, read by that method of [`Arguments`], goes to that field.
-/// `set!(Feature<Autoindex>.flag => on)`: the field is one of a feature's settings.
-/// `set!(Own<Environment>.text => index)`: the field is one of a protocol's own settings, or of those that a feature keeps for each
-/// protocol.
+/// `set!(Settings.flag => client.tcp_nodelay)`: assigns the argument, parsed by that method of [`Arguments`], to the
+/// field. `set!(Feature<Autoindex>.flag => on)`: the field belongs to the settings of a feature.
+/// `set!(Own<Environment>.text => index)`: the field belongs to the settings of a protocol, or to those that a feature
+/// stores per protocol.
 #[macro_export]
 macro_rules! set {
     (Feature<$feature:ty>.$read:ident => $($field:ident).+) => {

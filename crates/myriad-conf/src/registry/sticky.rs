@@ -5,10 +5,10 @@ use crate::diagnostic::Diagnostic;
 use crate::model::{Sticky, StickyCookie, StickyExpiry, StickyLearn, UpstreamConf};
 use crate::text::Text;
 
-/// Smallest zone of sessions, as nginx's: 8 pages.
+/// Minimum size of a session zone, as in nginx: 8 pages.
 const SMALLEST_ZONE: u64 = 32 << 10;
 
-/// The setter of the row.
+/// Setter of the row.
 pub(super) fn sticky(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
     upstream.sticky = Some(match args.bytes(0) {
         b"cookie" => Sticky::Cookie(Box::new(cookie(args)?)),
@@ -111,7 +111,7 @@ fn learn(args: &Arguments<'_>) -> Result<StickyLearn, Diagnostic> {
     Ok(StickyLearn { create, lookup, zone, zone_size, timeout, at_head })
 }
 
-/// The variable behind `create=` or `lookup=`.
+/// Parses the variable after `create=` or `lookup=`.
 fn variable(args: &Arguments<'_>, index: usize, parameter: &str) -> Result<Text, Diagnostic> {
     let mut text = args.text(index)?;
     text.value.drain(..=parameter.len());
@@ -123,7 +123,7 @@ fn variable(args: &Arguments<'_>, index: usize, parameter: &str) -> Result<Text,
     Ok(text)
 }
 
-/// The name and the size behind `zone=`.
+/// Parses the name and the size after `zone=`.
 fn session_zone(args: &Arguments<'_>, index: usize) -> Result<(String, u64), Diagnostic> {
     let word = String::from_utf8_lossy(args.bytes(index)).into_owned();
     let (name, _) = word["zone=".len()..].split_once(':').unwrap_or_default();
@@ -139,12 +139,12 @@ fn session_zone(args: &Arguments<'_>, index: usize) -> Result<(String, u64), Dia
     Ok((name.to_owned(), size))
 }
 
-/// RFC 9110 section 5.6.2.
+/// Returns whether a byte may occur in a token (RFC 9110 section 5.6.2).
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-/// RFC 6265 section 4.1.1: what the value of an attribute may hold.
+/// Returns whether a byte may occur in the value of a cookie attribute (RFC 6265 section 4.1.1).
 fn is_in_attribute(byte: u8) -> bool {
     byte >= b' ' && byte != 0x7f && byte != b';'
 }

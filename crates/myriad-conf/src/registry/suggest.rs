@@ -1,6 +1,7 @@
-//! The nearest name to one that is not known.
+//! Search for the name most similar to an unknown name.
 
-/// The nearest of the candidates, if it is near enough to be what was meant: a third of its letters may differ, three at most.
+/// Returns the most similar candidate if it is probably the intended name: at most a third of the letters and at most
+/// three letters may differ.
 pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let limit = (name.chars().count() / 3).clamp(1, 3);
     candidates
@@ -12,7 +13,8 @@ pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// Edit distance: insert, delete, replace, swap neighbours. Long names are not compared.
+/// Returns the edit distance, counting insertions, deletions, replacements and swaps of adjacent letters. Long names
+/// are cut to 64 letters.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(64).collect(), b.chars().take(64).collect());
     let mut before: Vec<usize> = Vec::new();

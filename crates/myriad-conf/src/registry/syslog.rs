@@ -1,4 +1,4 @@
-//! Reading `syslog:server=ADDRESS,facility=…,severity=…,tag=…,nohostname`.
+//! Parser of `syslog:server=ADDRESS,facility=…,severity=…,tag=…,nohostname`.
 
 use super::Arguments;
 use crate::diagnostic::Diagnostic;
@@ -13,7 +13,7 @@ const SEVERITIES: [&str; 8] = ["emerg", "alert", "crit", "error", "warn", "notic
 const LONGEST_TAG: usize = 32;
 const PORT: u16 = 514;
 
-/// The syslog server that an argument names; none where it names something else.
+/// Parses the syslog server of an argument; `None` if the argument does not start with `syslog:`.
 pub(super) fn read(args: &Arguments<'_>, index: usize) -> Result<Option<SyslogConf>, Diagnostic> {
     let Some(rest) = args.bytes(index).strip_prefix(b"syslog:") else { return Ok(None) };
     let Ok(rest) = std::str::from_utf8(rest) else { return Err(args.invalid(index, "text in UTF-8")) };
@@ -59,7 +59,7 @@ fn server_of(args: &Arguments<'_>, index: usize, address: &str) -> Result<Syslog
         return if path.is_empty() { Err(invalid()) } else { Ok(SyslogServer::Unix(path.to_owned())) };
     }
     let (host, port) = match address.rsplit_once(':') {
-        // Colons within brackets belong to the address.
+        // Colons within brackets are part of the address.
         Some((host, port)) if !port.ends_with(']') => (host, port.parse().map_err(|_| invalid())?),
         _ => (address, PORT),
     };

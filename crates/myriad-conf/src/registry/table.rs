@@ -1,4 +1,4 @@
-//! The registry: the rows of every family, found by name.
+//! Registry: the rows of all families, indexed by name.
 
 use std::{
     borrow::Cow,
@@ -23,22 +23,22 @@ use crate::{
     source::Loader,
 };
 
-/// Every directive that a configuration may hold. Made once, and handed to whoever reads configurations.
+/// All directives that a configuration may contain. Created once and passed to all code that reads configurations.
 pub struct Registry {
     directives: Vec<Directive>,
     by_name: HashMap<Cow<'static, str>, Vec<usize>>,
-    /// Defaults that are texts, as directives, by the index of their rows.
+    /// Defaults parsed as directives, with the indexes of their rows.
     defaults: Vec<(usize, Node)>,
     protocols: Vec<ProtocolLanguage>,
     block_examinations: Vec<ExamineBlock>,
     location_examinations: Vec<ExamineLocation>,
     http_examinations: Vec<ExamineHttp>,
-    /// What `http` begins with; made when it is first asked for.
+    /// Initial settings of `http`, created on first use.
     pub(crate) outermost: OnceLock<Settings>,
 }
 
 impl Registry {
-    /// The directives of the language itself, and those that features and protocols of origins bring.
+    /// Creates a registry with the directives of the language, of features and of origin protocols.
     pub fn new(
         features: impl IntoIterator<Item = Family>,
         protocols: impl IntoIterator<Item = ProtocolLanguage>,
@@ -78,74 +78,75 @@ impl Registry {
         }
     }
 
-    /// The directives of the language itself, without any origins.
+    /// Returns the directives of the language itself, without any origins.
     pub fn language() -> &'static Self {
         static LANGUAGE: LazyLock<Registry> = LazyLock::new(|| Registry::new([], []));
         &LANGUAGE
     }
 
-    /// Reads a configuration and everything it includes; where a machine lacks a file of the protocols, its built-in text.
-    /// `path` is the file as it can be opened, and its folder is what relative includes are looked up in; `globals` are the
-    /// directives of `-g`, or nothing. Never fails: what is wrong is in [`Parsed::errors`].
+    /// Parses a configuration and all files that it includes. A missing file of a protocol is replaced by its built-in
+    /// text. Relative includes are resolved against the folder of `path`. `globals` contains the directives of `-g`, or
+    /// is empty. Never fails: errors are in [`Parsed::errors`].
     pub fn parse(&self, loader: &dyn Loader, path: &Path, globals: &[u8]) -> Parsed {
         let files: Vec<BuiltinFile> =
             self.protocols.iter().flat_map(|language| language.files).copied().collect();
         parse(loader, path, globals, &files)
     }
 
-    /// The protocols of origins, in the order in which they were given.
+    /// Iterates over the origin protocols, in the order of registration.
     pub fn protocols(&self) -> impl Iterator<Item = Protocol> {
         self.protocols.iter().map(|language| language.protocol)
     }
 
-    /// What a protocol brings to the language.
+    /// Returns the language extensions of a protocol.
     pub(crate) fn language_of(&self, protocol: Protocol) -> Option<&ProtocolLanguage> {
         self.protocols.iter().find(|language| language.protocol == protocol)
     }
 
-    /// Every directive that is more than a refused name, by family, then in the order of its rows.
+    /// Returns all directives with a row, by family and in the order of its rows.
     pub fn directives(&self) -> &[Directive] {
         &self.directives
     }
 
-    /// The defaults that are texts, each with its row, as directives that stand nowhere.
+    /// Iterates over the defaults parsed as directives, each with its row.
     pub(crate) fn defaults(&self) -> impl Iterator<Item = (&Directive, &Node)> {
         self.defaults.iter().map(|(index, node)| (&self.directives[*index], node))
     }
 
-    /// What looks each location and each `if` over.
+    /// Iterates over the checks of each location and each `if`.
     pub(crate) fn block_examinations(&self) -> impl Iterator<Item = ExamineBlock> {
         self.block_examinations.iter().copied()
     }
 
-    /// What looks each location over.
+    /// Iterates over the checks of each location.
     pub(crate) fn location_examinations(&self) -> impl Iterator<Item = ExamineLocation> {
         self.location_examinations.iter().copied()
     }
 
-    /// What looks the whole configuration over.
+    /// Iterates over the checks of the whole configuration.
     pub(crate) fn http_examinations(&self) -> impl Iterator<Item = ExamineHttp> {
         self.http_examinations.iter().copied()
     }
 
-    /// The rows of a name: most have one, those that mean different things in different contexts several.
+    /// Returns the rows of a name. Most names have one row; names with different meanings in different contexts have
+    /// several.
     pub(crate) fn rows_named(&self, name: &str) -> impl Iterator<Item = &Directive> + Clone {
         let rows = self.by_name.get(name).map_or(&[][..], Vec::as_slice);
         rows.iter().map(|index| &self.directives[*index])
     }
 
-    /// Whether a word is the name of a directive, be it one that is refused.
+    /// Returns whether a word is the name of a directive, including rejected directives.
     pub(crate) fn knows(&self, name: &str) -> bool {
         self.by_name.contains_key(name) || known(name).is_some()
     }
 
-    /// The nearest directive, implemented ones first.
+    /// Returns the most similar directive, preferring implemented directives.
     pub(crate) fn nearest_directive(&self, name: &str) -> Option<&str> {
         nearest(name, self.directives.iter().map(|directive| &*directive.name))
             .or_else(|| nearest(name, known::all().map(|directive| directive.name)))
     }
 
-    /// The whole registry, for docs: every directive, then every name that is known and refused.
+    /// Returns the whole registry for the docs: all directives, then all known names that are rejected.
     pub fn rows(&self) -> Vec<Row> {
         let implemented = self.directives.iter().map(|directive| Row {
             name: directive.name.clone().into_owned(),
@@ -163,7 +164,7 @@ impl Registry {
             status: Status::Refused(directive.reason),
             doc: "",
         });
-        // The parser itself puts other files in its place.
+        // `include` is processed by the parser.
         let include = Row {
             name: "include".to_owned(),
             family: "process",
@@ -176,19 +177,19 @@ impl Registry {
     }
 }
 
-/// One line of the table in the docs.
+/// Row of the directive table in the docs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The directive's name.
+    /// Name of the directive.
     pub name: String,
-    /// The family, or nginx's module for names that are only refused.
+    /// Family, or nginx's module for names that are only rejected.
     pub family: &'static str,
-    /// The contexts where it may stand, as nginx's manual says them; empty for names that are only refused.
+    /// Allowed contexts in the notation of nginx's manual; empty for names that are only rejected.
     pub contexts: String,
-    /// What holds where it is not written.
+    /// Default value.
     pub default: DefaultValue,
-    /// How it fares here.
+    /// Support status.
     pub status: Status,
-    /// What it does; empty for names that are only refused.
+    /// Description; empty for names that are only rejected.
     pub doc: &'static str,
 }

@@ -1,25 +1,25 @@
-//! `ssl_*`, by rustls.
+//! `ssl_*`, implemented with rustls.
 
 use super::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, TWO, at_least, between, set};
 use crate::diagnostic::Diagnostic;
 use crate::settings::{AskOcsp, CertificateCache, OcspCache, SessionCache, Settings, VerifyClient};
 
 const HS: Contexts = Contexts::HTTP_SERVER;
-/// Servers of HTTP and of streams.
+/// Servers of HTTP and `stream`.
 const ANY: Contexts = HS.or(Contexts::STREAM_LEVELS);
-/// Sessions in a megabyte, as nginx counts them.
+/// Sessions per megabyte, as in nginx.
 const SESSIONS_PER_MEGABYTE: u64 = 4000;
-/// What an answer about a client's certificate takes, bytes: a key of some 80, the rest is the map's.
+/// Memory per cached OCSP response about a client's certificate, in bytes: a key of about 80, the rest is map overhead.
 const OCSP_ANSWER: u64 = 256;
-/// The least that a zone may have, as in nginx with pages of 4 KB.
+/// Minimum size of a zone, as in nginx with pages of 4 KB.
 const SMALLEST_OCSP_CACHE: u64 = 32 << 10;
-/// What `builtin` keeps where no number is given, as OpenSSL does.
+/// Default number of sessions of `builtin`, as in OpenSSL.
 const BUILTIN_SESSIONS: u32 = 20_480;
 const STAPLING: &str = "answers are asked for at the start and ahead of their end, not by the first handshake, and hold over a reload";
 
 pub(super) static ROWS: &[Directive] = &[
     Directive::new("ssl", HS, FLAG, Set::Settings(on), "Whether every `listen` of a server speaks TLS.")
-        // No text that is read: whoever writes the directive is warned.
+        // Not a parsed default: writing the directive causes a warning.
         .computed("off")
         .differs("nginx has had it until 1.25; it is taken with a warning, as there"),
     Directive::new(
@@ -251,7 +251,7 @@ fn on(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-/// What names no file, no variable and no text is refused with the reason.
+/// Returns the argument, or an error for values that start with `engine:` or `store:`.
 fn file(args: &Arguments<'_>) -> Result<crate::text::Text, Diagnostic> {
     let text = args.text(0)?;
     for scheme in ["engine:", "store:"] {
@@ -281,7 +281,8 @@ fn protocols(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-/// Whether TLS 1.2 and TLS 1.3 are named, here or `before` by a directive of this level.
+/// Returns whether TLS 1.2 and TLS 1.3 are enabled by this directive, or by an earlier directive of this level
+/// (`before`).
 pub(super) fn versions(args: &mut Arguments<'_>, before: (bool, bool)) -> Result<(bool, bool), Diagnostic> {
     let words = [("SSLv2", 0), ("SSLv3", 0), ("TLSv1", 0), ("TLSv1.1", 0), ("TLSv1.2", 2), ("TLSv1.3", 3)];
     let (mut tls12, mut tls13) = if args.first { (false, false) } else { before };
@@ -298,7 +299,7 @@ pub(super) fn versions(args: &mut Arguments<'_>, before: (bool, bool)) -> Result
     if tls12 || tls13 { Ok((tls12, tls13)) } else { Err(args.invalid(0, "TLSv1.2, TLSv1.3 or both")) }
 }
 
-/// `off`, or `max=N` with `inactive=` and `valid=`.
+/// Parses `off`, or `max=N` with `inactive=` and `valid=`.
 pub(super) fn cache_of_certificates(args: &Arguments<'_>) -> Result<Option<CertificateCache>, Diagnostic> {
     const MUST_BE: &str = "off, or max=number [inactive=time] [valid=time]";
     if args.len() == 1 && args.bytes(0) == b"off" {
@@ -406,7 +407,7 @@ fn session_cache(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
             }
             _ => return Err(args.invalid(index, "off, none, builtin[:sessions] or shared:name:size")),
         };
-        // Where both are written the shared one serves: it is the one that all workers of nginx see.
+        // If both are set, the shared cache is used: it is shared by all workers of nginx.
         if sessions > 0 {
             cache = SessionCache::Kept { name: name.to_owned(), sessions };
         }

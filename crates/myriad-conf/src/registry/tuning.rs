@@ -1,4 +1,4 @@
-//! Words that tune nginx's own machinery: accepted, and without effect here.
+//! Directives that tune nginx's implementation: accepted, but without effect.
 
 use super::{Arity, Contexts, Directive, FLAG, FamilyRow, ONE, Set, TWO, at_least, between};
 
@@ -60,7 +60,7 @@ pub(super) static ROWS: &[Directive] = &[
     row("zstd_buffers", HSL, TWO, BUFFERS),
 ];
 
-/// Those of origins.
+/// Origin directives without effect.
 pub(super) static ORIGIN: &[FamilyRow] = &[
     FamilyRow::new(row("temp_path", HSL, between(1, 4), TEMP)),
     FamilyRow::new(row("send_lowat", HSL, ONE, "has an effect on other systems only")),

@@ -13,7 +13,7 @@ use crate::{
 };
 
 const UPSTREAM: Contexts = Contexts::UPSTREAM;
-/// Groups for HTTP and for streams.
+/// Groups of `http` and `stream`.
 const EITHER: Contexts = UPSTREAM.or(Contexts::STREAM_UPSTREAM);
 
 pub(super) static ROWS: &[Directive] = &[
@@ -211,7 +211,7 @@ fn server(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-/// The name of a service: what stands before the name of the server in DNS.
+/// Parses the name of a service: the part before the server name in DNS.
 fn service(args: &Arguments<'_>, index: usize) -> Result<String, Diagnostic> {
     let service = String::from_utf8_lossy(&args.bytes(index)[8..]).into_owned();
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
@@ -221,7 +221,8 @@ fn service(args: &Arguments<'_>, index: usize) -> Result<String, Diagnostic> {
     Ok(service)
 }
 
-/// A service is looked up by a name, and says the ports itself.
+/// Checks that a server with `service=` has `resolve` and is a host name without a port, because the service records
+/// contain the ports.
 fn check_service(server: &UpstreamServer, args: &Arguments<'_>) -> Done {
     let word = String::from_utf8_lossy(args.bytes(0));
     if !server.resolve {
@@ -238,11 +239,11 @@ fn check_service(server: &UpstreamServer, args: &Arguments<'_>) -> Done {
     Ok(())
 }
 
-/// What visitors call a server by: it stands in a cookie, so that it has no spaces and nothing that would end one.
+/// Parses the route name of a server. It is part of a cookie, so it must not contain spaces or cookie delimiters.
 fn route(args: &Arguments<'_>, index: usize) -> Result<String, Diagnostic> {
     let route = String::from_utf8_lossy(&args.bytes(index)[6..]).into_owned();
     let is_plain = |byte: u8| byte.is_ascii_graphic() && !b";,\"\\".contains(&byte);
-    // As in nginx no longer than what stands for a server without one, the digits of a MD5.
+    // The maximum length is that of the default route, the hexadecimal digits of an MD5 hash, as in nginx.
     if route.is_empty() || route.len() > 32 || !route.bytes().all(is_plain) {
         return Err(args.invalid(
             index,
@@ -252,7 +253,7 @@ fn route(args: &Arguments<'_>, index: usize) -> Result<String, Diagnostic> {
     Ok(route)
 }
 
-/// A server of a group for streams: no protocol gives it a port.
+/// Parses a server of a `stream` group, which has no default port.
 fn stream_server(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
     let word = String::from_utf8_lossy(args.bytes(0));
     let lacks_port = !word.starts_with("unix:") && split_port(&word).is_some_and(|(_, port)| port.is_none());
@@ -278,7 +279,7 @@ fn unknown_parameter(args: &Arguments<'_>, index: usize) -> Diagnostic {
     )
 }
 
-/// `address[:port]` or `unix:PATH`; port 80 where none is written.
+/// Parses `address[:port]` or `unix:PATH`; the default port is 80.
 pub(super) fn address(args: &Arguments<'_>, index: usize) -> Result<UpstreamAddress, Diagnostic> {
     let word = args.bytes(index);
     if let Some(path) = word.strip_prefix(b"unix:").filter(|path| !path.is_empty()) {
@@ -304,7 +305,7 @@ pub(super) fn address(args: &Arguments<'_>, index: usize) -> Result<UpstreamAddr
     }
 }
 
-/// The last method counts, as in nginx.
+/// Sets the balancing method. The last method applies, as in nginx.
 fn balance(upstream: &mut UpstreamConf, args: &mut Arguments<'_>, method: Balance) -> Done {
     if !args.first {
         args.warnings.push(Diagnostic::warning(args.node.span, "load balancing method redefined"));
@@ -341,9 +342,9 @@ fn hash(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-/// The moments that HTTP knows, by their names.
+/// Names of the moments in HTTP.
 const OF_HTTP: &[(&str, Moment)] = &[("header", Moment::First), ("last_byte", Moment::Last)];
-/// Those that connections know.
+/// Names of the moments in `stream` connections.
 const OF_STREAM: &[(&str, Moment)] =
     &[("connect", Moment::Connect), ("first_byte", Moment::First), ("last_byte", Moment::Last)];
 

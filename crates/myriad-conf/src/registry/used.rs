@@ -1,21 +1,21 @@
-//! Names that a directive uses and another one defines.
+//! Names that a directive uses and another directive defines.
 
 use crate::{model::HttpConf, text::Text};
 
-/// A name that must be defined somewhere; checked when everything has been read.
+/// Name that must be defined elsewhere; checked after the whole configuration has been read.
 pub struct Use {
-    /// The name. A text with variables is none: its setter leaves it out.
+    /// Name. Setters do not add names with variables.
     pub name: Text,
-    /// The names that there are of its kind.
+    /// Kind of the name.
     pub of: &'static Names,
 }
 
-/// Names of one kind, defined in `http`.
+/// Kind of names that are defined in `http`.
 pub struct Names {
-    /// What an error calls such a name: `log format`.
+    /// Kind in the form used by errors: `log format`.
     pub kind: &'static str,
-    /// Those that are defined.
+    /// Returns the defined names.
     pub defined: fn(&HttpConf) -> Vec<&str>,
-    /// A directive that would define the name, for whoever has to write it.
+    /// Returns an example of a directive that defines the name, used as advice.
     pub example: fn(&str) -> String,
 }

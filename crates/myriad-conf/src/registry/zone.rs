@@ -1,4 +1,4 @@
-//! `*_cache_path`: the zones of caches.
+//! `*_cache_path`: cache zones.
 
 use super::{Arguments, Contexts, Directive, Done, FamilyRow, Names, Set, Use, at_least};
 use crate::{
@@ -20,14 +20,15 @@ pub(super) static OF_ORIGINS: &[FamilyRow] = &[
     ),
 ];
 
-/// Zones, as directives name them.
+/// Cache zones, as referenced by directives.
 static ZONES: Names = Names {
     kind: "cache zone",
     defined: |http| http.cache_zones.iter().map(|zone| zone.name.as_str()).collect(),
     example: |name| format!("fastcgi_cache_path PATH keys_zone={name}:10m;"),
 };
 
-/// Notes that a cache zone of that name must be defined. What variables come to is known at run time alone.
+/// Records that a cache zone with this name must be defined. Names with variables are only known at run time and are
+/// not recorded.
 pub fn use_cache_zone(args: &mut Arguments<'_>, zone: &Text) {
     if !zone.has_variables() {
         args.uses.push(Use { name: zone.clone(), of: &ZONES });
@@ -102,7 +103,8 @@ fn option(zone: &mut CacheZoneConf, args: &Arguments<'_>, index: usize) -> Done 
             }
         }
         b"fetch_queue" => zone.fetch_queue = args.small(index, skip)?,
-        // NGINX Plus: what a purge with `*` covers is gone at once here, and is swept without being told how.
+        // Parameter of NGINX Plus, without effect: a purge with `*` applies immediately here, and purged files are
+        // always removed.
         b"purger" if !matches!(&word[skip..], b"on" | b"off") => {
             return Err(args.invalid(index, "purger=on or purger=off"));
         }
@@ -136,7 +138,7 @@ fn keys_zone(zone: &mut CacheZoneConf, args: &Arguments<'_>, index: usize, text:
     let text = std::str::from_utf8(text).map_err(|_| invalid())?;
     let (name, size) = text.split_once(':').ok_or_else(invalid)?;
     zone.keys_zone_size = parse_size(size.as_bytes()).map_err(|_| invalid())?;
-    // nginx's least: two pages of memory.
+    // Minimum of nginx: two pages of memory.
     if name.is_empty() || zone.keys_zone_size < 8192 {
         return Err(invalid().help("the name is not empty and the size at least 8k"));
     }

@@ -1,4 +1,4 @@
-//! `acme_issuer` blocks, and what `acme_certificate` refers to.
+//! `acme_issuer` blocks, and the names that `acme_certificate` refers to.
 
 use std::net::IpAddr;
 
@@ -12,7 +12,7 @@ use crate::{
     text::Text,
 };
 
-/// The variables that stand for what an `acme_certificate` brings.
+/// Variables that refer to the certificate and the key of an `acme_certificate`.
 pub(crate) const VARIABLES: [&[u8]; 2] = [b"$acme_certificate", b"$acme_certificate_key"];
 
 impl Builder<'_> {
@@ -20,7 +20,7 @@ impl Builder<'_> {
         let name = String::from_utf8_lossy(&node.args[0].text).into_owned();
         let mut issuer = base::acme_issuer(self.registry, name.clone(), node.span);
         let errors = self.findings.len();
-        // It becomes part of a path.
+        // The name becomes part of a path.
         if name.is_empty() || name.contains(['/', '\0']) || name.starts_with('.') {
             let message = format!("invalid issuer name \"{name}\"");
             self.findings.push(Diagnostic::error(node.args[0].span, message));
@@ -64,8 +64,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Refuses `$acme_certificate` written in a server without `acme_certificate`. If the variable is inherited from `http`, the server
-    /// has no certificate, as in nginx; a warning is added if it listens with TLS.
+    /// Rejects `$acme_certificate` in a server without `acme_certificate`. If the variable is inherited from `http`,
+    /// the server has no certificate, as in nginx; a warning is added if it listens with TLS.
     fn check_no_acme(&mut self, server: &ServerConf, inherited: &[Span]) {
         let tls = &server.settings.tls;
         let help = "write acme_certificate ISSUER; in the server";
@@ -101,7 +101,7 @@ impl Builder<'_> {
         });
     }
 
-    /// Finds out what a certificate is for: what is written, else the server's names.
+    /// Determines the identifiers of a certificate: the written identifiers, or else the names of the server.
     fn identify(&mut self, certificate: &mut AcmeCertificateConf, server: &ServerConf) {
         let errors = self.findings.len();
         let mut found = Vec::new();
@@ -171,8 +171,8 @@ fn is_variable(text: &Text) -> bool {
     VARIABLES.contains(&text.bytes())
 }
 
-/// What a name stands for: with a dot before it the name itself and `www.` before it, as nginx's module has it. None where
-/// no certificate can be for it.
+/// Returns the identifiers of a name. A name with a leading dot means the name itself and the name with the prefix
+/// `www.`, as in nginx's module. Returns `None` if no certificate can be issued for the name.
 fn identifiers(name: &str) -> Option<Vec<AcmeIdentifier>> {
     if let Ok(address) = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>() {
         return Some(vec![AcmeIdentifier::Ip(address)]);

@@ -1,5 +1,5 @@
-//! The outermost level: what holds where nothing is written. The defaults of the rows are read as if they stood there, each by the
-//! setter of its row, so that none can differ from its documentation.
+//! Outermost level: the defaults of all directives. Each default is parsed as if it were written in the configuration
+//! and applied by the setter of its directive, so that it cannot differ from its documentation.
 
 use crate::{
     model::{AcmeIssuerConf, HttpConf, MainConf, ServerConf, UpstreamConf},
@@ -9,7 +9,7 @@ use crate::{
     text::Text,
 };
 
-/// The settings of a configuration that says nothing: what `http` begins with.
+/// Returns the settings of an empty configuration: the initial settings of `http`.
 pub fn defaults(registry: &Registry) -> &Settings {
     registry.outermost.get_or_init(|| {
         let mut settings = Settings::blank(registry.protocols());
@@ -18,7 +18,7 @@ pub fn defaults(registry: &Registry) -> &Settings {
     })
 }
 
-/// Lays a plain directive over the settings of its level.
+/// Applies a plain directive to the settings of its level.
 pub(super) fn lay(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     match args.directive.set {
         Set::Settings(set) => set(settings, args),
@@ -37,7 +37,7 @@ pub(super) fn main_conf(registry: &Registry) -> MainConf {
 }
 
 impl HttpConf {
-    /// An `http` block that says nothing.
+    /// Creates an empty `http` block.
     pub fn bare(registry: &Registry) -> Self {
         let mut http = Self {
             settings: defaults(registry).clone(),
@@ -60,7 +60,7 @@ impl HttpConf {
     }
 }
 
-/// A `server` within those settings.
+/// Creates a `server` with the settings of its surrounding block.
 pub(super) fn server(registry: &Registry, around: &Settings, span: Span) -> ServerConf {
     let mut server = ServerConf {
         listens: Vec::new(),
@@ -80,7 +80,7 @@ pub(super) fn server(registry: &Registry, around: &Settings, span: Span) -> Serv
 }
 
 impl UpstreamConf {
-    /// A group whose block says nothing.
+    /// Creates a group with an empty block.
     pub fn bare(registry: &Registry, name: String, span: Span) -> Self {
         let mut upstream = Self {
             name,
@@ -121,7 +121,7 @@ fn lay_defaults(registry: &Registry, mut lay: impl FnMut(&mut Arguments<'_>) -> 
         let (mut uses, mut warnings) = (Vec::new(), Vec::new());
         let mut args = Arguments { node, directive, first: true, uses: &mut uses, warnings: &mut warnings };
         let done = lay(&mut args);
-        // Limits and what protects visitors stand on these texts: a start without one of them would be worse than none.
+        // Limits and protections depend on these defaults. Aborting is safer than running without one of them.
         assert!(done.is_ok() && warnings.is_empty(), "the default of \"{}\" is none", directive.name);
     }
 }

@@ -1,4 +1,4 @@
-//! The state of a resolution, which its steps share.
+//! Shared state of the resolution steps.
 
 use crate::{
     diagnostic::Diagnostic,
@@ -6,7 +6,7 @@ use crate::{
     registry::{Registry, Use},
 };
 
-/// Resolves one configuration: its syntax tree, the directives that there are, what was found in it, which names it uses.
+/// State for resolving a configuration: its syntax tree, the registry, the findings so far, and the names in use.
 pub(super) struct Builder<'p> {
     pub(super) parsed: &'p Parsed,
     pub(super) registry: &'p Registry,
@@ -15,7 +15,7 @@ pub(super) struct Builder<'p> {
 }
 
 impl Builder<'_> {
-    /// Keeps the value, or the error.
+    /// Returns the value, or records the error.
     pub(super) fn note<T>(&mut self, result: Result<T, Diagnostic>) -> Option<T> {
         result.map_err(|diagnostic| self.findings.push(diagnostic)).ok()
     }

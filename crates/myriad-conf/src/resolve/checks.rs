@@ -1,4 +1,4 @@
-//! What only the whole configuration shows: names that nothing defines, duplicates, traps.
+//! Checks that need the whole configuration: undefined names, duplicates, common pitfalls.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl Builder<'_> {
-    /// Names that directives use must be defined somewhere.
+    /// Checks that every name used by a directive is defined.
     pub(super) fn check_uses(&mut self, http: &HttpConf, block: &str) {
         for Use { name: used, of } in std::mem::take(&mut self.uses) {
             let (name, defined) = (used.lossy(), (of.defined)(http));
@@ -29,7 +29,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Refuses a path in the URL of `*_pass` where no prefix is left to be replaced by it.
+    /// Rejects a path in the URL of `*_pass` in blocks without a location prefix that it could replace.
     pub(super) fn check_pass_uri(&mut self, settings: &Settings, around: &Settings) {
         let Some(Handler::Origin { protocol, target, .. }) = &settings.handler else { return };
         if protocol.is_url() && around.handler != settings.handler && has_uri(target) {
@@ -42,7 +42,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Exact, prefix and named locations of one level are unique.
+    /// Checks that exact, prefix and named locations of a level are unique.
     pub(super) fn check_locations(&mut self, locations: &[LocationConf]) {
         let mut seen: HashMap<(u8, &[u8]), Span> = HashMap::new();
         for location in locations {
@@ -60,7 +60,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Addresses and names across servers.
+    /// Checks addresses and names across servers.
     pub(super) fn check_servers(&mut self, http: &HttpConf) {
         let mut defaults: HashMap<Endpoint<'_>, Span> = HashMap::new();
         let mut options: HashMap<Endpoint<'_>, &ListenConf> = HashMap::new();
@@ -120,7 +120,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Each certificate has its key.
+    /// Checks that each certificate has a key.
     fn check_keys(&mut self, server: &ServerConf) {
         let tls = &server.settings.tls;
         if let Some(certificate) = tls.certificates.get(tls.keys.len()) {
@@ -130,7 +130,8 @@ impl Builder<'_> {
         }
     }
 
-    /// The servers of an address of TLS, the default one first: what it shows they show too that have nothing of their own.
+    /// Checks the servers of a TLS address, default server first. Servers without a certificate use that of the default
+    /// server.
     fn check_certificates(&mut self, servers: &[(&ServerConf, &ListenConf)]) {
         for (server, listen) in servers.iter().filter(|(_, listen)| listen.quic) {
             if !server.settings.tls.tls13 {
@@ -142,7 +143,7 @@ impl Builder<'_> {
         for (server, listen) in servers {
             let tls = &server.settings.tls;
             if !tls.certificates.is_empty() {
-                // The default server speaks for those that follow; one that rejects handshakes speaks for nobody.
+                // Servers without a certificate use that of the default server, unless it rejects handshakes.
                 return;
             }
             if !tls.reject_handshake {
@@ -176,7 +177,7 @@ impl Builder<'_> {
     }
 }
 
-/// Whether a fixed `http://` or `https://` target goes on after the address.
+/// Returns whether a target with a scheme and without variables has a path or query after the address.
 fn has_uri(target: &Text) -> bool {
     let begin = target.value.windows(3).position(|window| window == b"://");
     let Some(rest) = begin.map(|at| &target.value[at + 3..]).filter(|_| !target.has_variables()) else {
@@ -200,7 +201,7 @@ fn has_socket_options(listen: &ListenConf) -> bool {
         || listen.so_keepalive.is_some()
 }
 
-/// An address and how it is spoken to: TCP and UDP ports are two, even of one number.
+/// Address and transport of a socket. TCP and UDP sockets with the same address and port are different endpoints.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Endpoint<'a> {
     address: &'a ListenAddress,

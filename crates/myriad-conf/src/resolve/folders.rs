@@ -1,4 +1,4 @@
-//! Cache zones against each other: folders that two would share.
+//! Checks that cache zones do not share folders.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -10,8 +10,8 @@ use crate::{
 use std::os::unix::ffi::OsStrExt;
 
 impl Builder<'_> {
-    /// Two zones in one folder would take each other's files for their own: they would serve, count and remove them. A folder
-    /// within another zone's is left alone by that zone, unless it has a name that the zone gives its own.
+    /// Rejects two zones in one folder: each would serve, count and remove the files of the other. A zone ignores
+    /// another zone's folder inside its folder, unless the folder name matches names that the zone uses.
     pub(super) fn check_zones(&mut self, http: &HttpConf) {
         let folders: Vec<(PathBuf, &CacheZoneConf)> =
             http.cache_zones.iter().map(|zone| (folder(zone), zone)).collect();
@@ -53,8 +53,8 @@ impl Builder<'_> {
 const BESIDE: &str = "give each zone a folder of its own";
 const OTHER_NAME: &str = "put it beside the other, or give it a name there that has more than the letters a to f and digits, and no dot first";
 
-/// Whether a folder lies in that of a zone, under a name that the zone gives files and folders of its own: hexadecimal digits,
-/// or a dot first. A zone never opens what has another name.
+/// Returns whether `inner` is inside the folder of a zone, below a name that the zone may use for its files and
+/// folders: hexadecimal digits, or a leading dot. A zone never opens other names.
 fn is_mixed(inner: &Path, zone: &Path) -> bool {
     let Ok(within) = inner.strip_prefix(zone) else { return false };
     let Some(Component::Normal(name)) = within.components().next() else { return false };
@@ -62,8 +62,8 @@ fn is_mixed(inner: &Path, zone: &Path) -> bool {
     name.starts_with(b".") || name.iter().all(u8::is_ascii_hexdigit)
 }
 
-/// The folder of a zone without the signs that change nothing: `./`, a slash at the end, `x/..`. Relative ones start from
-/// one prefix, so they are compared as they are.
+/// Returns the normalized folder of a zone, without `./`, trailing slashes and `x/..`. Relative paths share one prefix,
+/// so they are compared without resolving.
 fn folder(zone: &CacheZoneConf) -> PathBuf {
     let mut path = PathBuf::new();
     for part in Path::new(std::ffi::OsStr::from_bytes(zone.path.bytes())).components() {

@@ -1,10 +1,10 @@
-//! Hints: what works, is often meant otherwise, and costs a site's owner an evening to find.
+//! Hints for configurations that work, but often differ from the intention and are hard to debug.
 
 use super::Builder;
 use crate::{model::LocationConf, settings::Handler};
 
 impl Builder<'_> {
-    /// What the protocol of a location's origin advises; each advice is given once.
+    /// Adds the hints of the origin protocol of a location. Each hint is given once.
     pub(super) fn hint_at_origin(&mut self, location: &LocationConf) {
         let Some(Handler::Origin { protocol, target, .. }) = &location.settings.handler else { return };
         let Some(language) = self.registry.language_of(*protocol) else { return };

@@ -86,7 +86,7 @@ impl Builder<'_> {
         server
     }
 
-    /// A group; `http` is the block that it stands in.
+    /// Resolves a group. `http` is the block that contains it.
     pub(super) fn upstream(
         &mut self,
         node: &Node,
@@ -127,7 +127,7 @@ impl Builder<'_> {
         Some(upstream)
     }
 
-    /// As in NGINX Plus: a file has all servers or none, and only a group with a zone has one.
+    /// Checks `state`. As in NGINX Plus, it excludes `server` directives and requires a zone.
     fn check_state(&mut self, upstream: &UpstreamConf, node: &Node) {
         if upstream.state.is_none() {
             return;
@@ -144,7 +144,7 @@ impl Builder<'_> {
         }
     }
 
-    /// As in nginx: a zone has the sessions of one group.
+    /// Checks that each zone of `sticky learn` belongs to one group, as in nginx.
     fn check_sessions(&mut self, upstream: &UpstreamConf, http: &HttpConf) {
         let zone = |upstream: &UpstreamConf| match &upstream.sticky {
             Some(Sticky::Learn(learn)) => Some(learn.zone.clone()),
@@ -159,7 +159,8 @@ impl Builder<'_> {
         }
     }
 
-    /// As in NGINX Plus: what a key or chance decides knows no share that grows.
+    /// Rejects `slow_start` with balancing methods based on a key or on chance, as in NGINX Plus: they have no share
+    /// that can grow.
     fn check_slow_start(&mut self, upstream: &UpstreamConf) {
         let knows_shares = matches!(
             upstream.balance,

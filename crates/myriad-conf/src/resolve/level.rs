@@ -1,4 +1,4 @@
-//! One level of the configuration: what may stand on it and what did already.
+//! Level of the configuration: checks of each directive against the context and the directives before it.
 
 use std::collections::HashMap;
 
@@ -11,10 +11,10 @@ use crate::{
     span::Span,
 };
 
-/// A level being read.
+/// Level being read.
 pub(super) struct OpenLevel<'r> {
     pub(super) context: Contexts,
-    /// Directives, or groups of them, by where each stands first.
+    /// Position of the first occurrence of each directive or group of directives.
     seen: HashMap<&'r str, Span>,
 }
 
@@ -25,13 +25,15 @@ impl OpenLevel<'_> {
 }
 
 impl<'p> Builder<'p> {
-    /// Looks a directive up and checks context, arity and repetition; `None` after an error or without effect.
+    /// Looks up a directive and checks its context, arity and repetition. Returns `None` after an error or if the
+    /// directive has no effect.
     pub(super) fn accept<'a>(
         &'a mut self,
         node: &'a Node,
         level: &mut OpenLevel<'p>,
     ) -> Option<Arguments<'a>> {
-        // A file of another language has no name that a search would be worth for.
+        // Above the limit the file is probably written in another language, and a search for similar names is wasted
+        // work.
         let suggests = self.findings.len() < MAX_FINDINGS;
         let registry = self.registry;
         let directive = match find(registry, node, level.context, suggests) {
@@ -65,7 +67,8 @@ impl<'p> Builder<'p> {
 }
 
 impl Builder<'_> {
-    /// A directive that takes any number of words takes the next line too where a `;` is missing.
+    /// Warns about a directive with any number of arguments that has taken the next line as arguments because of a
+    /// missing `;`.
     fn swallowed_line(&mut self, node: &Node) {
         let begins_line = |span: Span| {
             let before =
@@ -85,7 +88,7 @@ impl Builder<'_> {
     }
 }
 
-/// The row that holds here; boxed errors, since they are rare and large.
+/// Returns the registry row that applies in this context. Errors are boxed, because they are rare and large.
 fn find<'r>(
     registry: &'r Registry,
     node: &Node,
@@ -113,7 +116,7 @@ fn find<'r>(
     Err(Box::new(diagnostic))
 }
 
-/// The error about a directive that is known and not supported. The directives of one module share the cause.
+/// Returns the error for a known but unsupported directive. Directives of the same module share the cause.
 fn refusal(name: &str, span: Span, known: KnownDirective) -> Diagnostic {
     let KnownDirective { module, reason, .. } = known;
     if reason == NOT_YET {
@@ -168,7 +171,7 @@ fn check_arity(registry: &Registry, node: &Node, directive: &Directive) -> Resul
     Err(Box::new(if count > max { missing_semicolon(registry, node, diagnostic) } else { diagnostic }))
 }
 
-/// Says where a `;` may be missing: before an argument that is the name of a directive.
+/// Adds advice about a missing `;` before an argument that is the name of a directive.
 fn missing_semicolon(registry: &Registry, node: &Node, diagnostic: Diagnostic) -> Diagnostic {
     match node.args.iter().find(|word| is_directive(registry, word)) {
         Some(word) => {

@@ -14,13 +14,13 @@ use crate::{
     text::Text,
 };
 
-/// A rewrite step in its place; an `if` waits until the settings around it are known.
+/// Rewrite step at its position. An `if` is resolved later, when the settings around it are complete.
 pub(super) enum Pending<'n> {
     Step(RewriteStep),
     If(&'n Node),
 }
 
-/// What a plain directive was: settings, or a step.
+/// Kind of a plain directive: settings or a rewrite step.
 pub(super) enum Laid {
     Settings,
     Step(RewriteStep),
@@ -28,7 +28,7 @@ pub(super) enum Laid {
     LimitExcept,
 }
 
-/// Lays one directive of a server, location or `if`.
+/// Applies a directive of a server, location or `if`.
 pub(super) fn lay_or_step(settings: &mut Settings, args: &mut Arguments<'_>) -> Result<Laid, Diagnostic> {
     match args.directive.set {
         Set::Rewrite(read) => read(args).map(Laid::Step),
@@ -203,17 +203,18 @@ impl Builder<'_> {
     }
 }
 
-/// What a level within begins with. `try_files` is not inherited, in nginx, even by an `if`.
+/// Returns the initial settings of an inner level. As in nginx, `try_files` is not inherited, not even by an `if`.
 fn without_try_files(around: &Settings) -> Settings {
     let mut settings = around.within();
-    // A group that is written to is the level's own: most have nothing to forget, and go on sharing that of the level around.
+    // Writing to a shared group copies it. Most levels have no `try_files` and continue to share the group of the outer
+    // level.
     if settings.content.try_files.is_some() {
         settings.content.try_files = None;
     }
     settings
 }
 
-/// The methods that nginx knows here.
+/// Methods that nginx accepts here.
 const METHODS: [&str; 15] = [
     "GET",
     "HEAD",
@@ -232,7 +233,7 @@ const METHODS: [&str; 15] = [
     "TRACE",
 ];
 
-/// `[= | ~ | ~* | ^~] pattern`, with the modifier apart or glued to the pattern.
+/// Parses `[= | ~ | ~* | ^~] pattern`. The modifier is a separate word or the start of the pattern.
 fn read_matcher(node: &Node) -> Result<(Matcher, Text), Diagnostic> {
     let matcher = |modifier: &[u8]| match modifier {
         b"=" => Some(Matcher::Exact),

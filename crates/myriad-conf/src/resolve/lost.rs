@@ -1,4 +1,5 @@
-//! What errors took with them: names that a refused directive would have defined, blocks that a brace has shifted.
+//! Information lost through errors: names that a rejected directive would have defined, and blocks that are shifted by
+//! a wrong brace.
 
 use std::collections::HashSet;
 
@@ -8,23 +9,24 @@ use crate::{
     span::{FileId, Span},
 };
 
-/// What is not known of a configuration that has errors, so that nothing is said which only follows from one of them.
+/// Parts of a configuration that are unknown because of errors. Used to suppress errors that only follow from other
+/// errors.
 #[derive(Debug, Default)]
 pub(super) struct Lost {
-    /// Words of the directives that were refused, in lower case, without `$` and signs.
+    /// Words of the rejected directives, in lower case, split at `$` and other signs.
     names: HashSet<Vec<u8>>,
-    /// Text was not understood at all: any name may have stood there.
+    /// Set if text could not be parsed: it may have defined any name.
     is_anything: bool,
     unbalanced: Vec<FileId>,
-    /// Directives that may hold words of the next one, or were not read as they were meant; sorted.
+    /// Directives that may contain words of the next directive, or that were not read as intended; sorted.
     unfinished: Vec<Span>,
 }
 
 impl Lost {
-    /// Of what the errors say. Those of the parser come with the others.
+    /// Collects the lost information from the findings, which include those of the parser.
     pub(super) fn by(parsed: &Parsed, findings: &[Diagnostic]) -> Self {
         let errors = findings.iter().filter(|finding| finding.severity == Severity::Error);
-        // What nothing defines has itself defined nothing.
+        // A directive rejected because of an undefined name is not counted as a lost definition.
         let at = errors.filter(|error| error.doubt.is_none()).map(|error| error.span);
         let mut at: Vec<Span> = at.chain(parsed.unfinished.iter().copied()).collect();
         at.sort_unstable();
@@ -41,9 +43,9 @@ impl Lost {
         lost
     }
 
-    /// Whether an error may follow from one that took something away.
+    /// Returns whether a finding may be a consequence of another error.
     pub(super) fn explains(&self, finding: &Diagnostic) -> bool {
-        // Of the last one that begins no later.
+        // Finds the last directive that starts at or before the finding.
         let before = self
             .unfinished
             .partition_point(|span| (span.file, span.start) <= (finding.span.file, finding.span.start));
@@ -60,8 +62,8 @@ impl Lost {
         }
     }
 
-    /// Gathers the words of directives that hold an error, and of all that stands in their blocks where the error is their
-    /// own. Returns whether there was one.
+    /// Collects the words of directives that contain an error. If the error is in the directive itself, the words of
+    /// its whole block are collected too. Returns whether a directive contains an error.
     fn of_nodes(&mut self, nodes: &[Node], errors: &[Span]) -> bool {
         let mut any = false;
         for node in nodes {
@@ -95,7 +97,7 @@ impl Lost {
     }
 }
 
-/// Whether an error begins within a span; they are sorted.
+/// Returns whether an error starts within a span. `errors` is sorted.
 fn holds(span: Span, errors: &[Span]) -> bool {
     let from = errors.partition_point(|error| (error.file, error.start) < (span.file, span.start));
     errors.get(from).is_some_and(|error| error.file == span.file && error.start <= span.end)

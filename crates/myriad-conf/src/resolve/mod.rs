@@ -1,7 +1,7 @@
-//! Syntax tree to [`Model`].
+//! Resolves a syntax tree into a [`Model`].
 //!
-//! Each block is walked twice: first its plain directives, laid over a copy of what the level around it says, then its
-//! inner blocks, which start from the outcome. So it does not matter whether a directive stands before or after a block.
+//! Each block is processed twice: first its plain directives, applied to a copy of the settings of the outer level,
+//! then its inner blocks, which start from the result. The order of directives and blocks does not matter.
 
 pub(crate) mod acme;
 mod base;
@@ -29,15 +29,15 @@ use lost::Lost;
 pub use survey::Survey;
 use survey::{MAX_FINDINGS, bound};
 
-/// Checks a configuration against the directives that there are and resolves it; every error of every file comes back at once.
+/// Checks a configuration against the registry and resolves it. Reports the errors of all files together.
 ///
 /// # Errors
-/// Everything that was found, where there is an error among it.
+/// Returns all findings if one of them is an error.
 pub fn build(parsed: &Parsed, registry: &Registry) -> Result<Model, Vec<Diagnostic>> {
     survey(parsed, registry).into_model()
 }
 
-/// As [`build`], for a caller that goes on with what could be understood.
+/// Resolves a configuration like [`build`], but returns the valid parts even if errors were found.
 pub fn survey(parsed: &Parsed, registry: &Registry) -> Survey {
     let mut builder = Builder { parsed, registry, findings: parsed.errors.clone(), uses: Vec::new() };
     let (main, mut http, stream) = builder.main(&parsed.nodes);
@@ -55,7 +55,7 @@ pub fn survey(parsed: &Parsed, registry: &Registry) -> Survey {
     }
     let mut findings = builder.findings;
     let lost = Lost::by(parsed, &findings);
-    // Those of the parser come first, and follow from nothing.
+    // Parser errors come first and are never consequences of other errors.
     let own = findings.split_off(parsed.errors.len());
     findings.extend(own.into_iter().filter(|finding| !lost.explains(finding)));
     findings.sort_by_key(|finding| finding.span);

@@ -1,4 +1,4 @@
-//! What was found in a configuration, and how much of it is told.
+//! Findings of a resolution, and limits on the number of reported findings.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -10,31 +10,31 @@ use crate::{
     span::Span,
 };
 
-/// Most findings that are kept; the rest is noise.
+/// Maximum number of stored findings.
 pub(super) const MAX_FINDINGS: usize = 200;
-/// Most errors that are told at once; of more it is told how many there are.
+/// Maximum number of reported errors. The number of further errors is reported as a count.
 const MAX_TOLD: usize = 50;
 
-/// A configuration as far as it was understood: with errors, for those who look for more of them.
+/// Result of resolving a configuration that may contain errors, so that later stages can find more of them.
 #[derive(Debug)]
 pub struct Survey {
-    /// The model without what was wrong. Fit to run where [`Survey::is_sound`].
+    /// Model without the invalid parts. It may only be run if [`Survey::is_sound`] returns true.
     pub model: Model,
-    /// Everything that was found, by its place.
+    /// All findings, sorted by position.
     pub findings: Vec<Diagnostic>,
     pub(super) lost: Lost,
-    /// Errors beyond those that are kept.
+    /// Number of errors beyond the stored findings.
     pub(super) uncounted: usize,
 }
 
 impl Survey {
-    /// Whether there is no error.
+    /// Returns whether the configuration has no errors.
     pub fn is_sound(&self) -> bool {
         !has_errors(&self.findings)
     }
 
-    /// Adds what a later stage found in the model. An error that one of those before it explains is left out, as is one that
-    /// is there already: many levels inherit one directive.
+    /// Adds the findings of a later stage. Skips errors that follow from earlier errors, and duplicates, because many
+    /// levels inherit the same directive.
     pub fn add(&mut self, found: impl IntoIterator<Item = Diagnostic>) {
         let of = |finding: &Diagnostic| (finding.span, finding.message.clone());
         let mut known: HashSet<(Span, String)> = self.findings.iter().map(of).collect();
@@ -45,10 +45,10 @@ impl Survey {
         self.uncounted += bound(&mut self.findings, MAX_FINDINGS);
     }
 
-    /// The model, its warnings and hints with it.
+    /// Returns the model with its warnings and hints.
     ///
     /// # Errors
-    /// Everything that was found, where there is an error among it.
+    /// Returns all findings if one of them is an error.
     pub fn into_model(self) -> Result<Model, Vec<Diagnostic>> {
         let Self { model, findings, uncounted, .. } = self;
         let mut findings = gathered(findings);
@@ -64,14 +64,14 @@ impl Survey {
     }
 }
 
-/// Merges findings of one cause into the first of them, which lists the places of the others.
+/// Merges findings with the same cause into the first of them, which lists the positions of the others.
 fn gathered(findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let mut first: HashMap<(u8, String), usize> = HashMap::new();
     let mut gathered: Vec<Diagnostic> = Vec::with_capacity(findings.len());
     for finding in findings {
         let key = match finding.repeats.as_ref().and_then(|repeats| repeats.cause) {
             Some(cause) => cause.to_owned(),
-            // The related places differ where the message does not.
+            // Findings with equal messages may have different related positions, so these are not merged.
             None if !finding.related.is_empty() || finding.span == Span::default() => {
                 gathered.push(finding);
                 continue;
@@ -95,13 +95,13 @@ fn has_errors(findings: &[Diagnostic]) -> bool {
     findings.iter().any(|finding| finding.severity == Severity::Error)
 }
 
-/// Leaves so many findings at most. Returns how many errors are gone.
+/// Reduces the findings to at most `most`. Returns the number of removed errors.
 pub(super) fn bound(findings: &mut Vec<Diagnostic>, most: usize) -> usize {
     if has_errors(findings) {
-        // A hint is for who has a configuration that works.
+        // Hints are only useful for a valid configuration.
         findings.retain(|finding| finding.severity != Severity::Hint);
         if findings.len() > most {
-            // Warnings, however many, hide no error.
+            // Warnings must not displace errors.
             findings.retain(|finding| finding.severity == Severity::Error);
         }
     }

@@ -1,61 +1,61 @@
-//! Reading from and writing to the client: limits, time-outs, keep-alive.
+//! Reading from and writing to the client: limits, timeouts, keep-alive.
 
 use crate::text::Text;
 
-/// A count and a size, as in `large_client_header_buffers 4 8k`.
+/// Number and size of buffers, such as `large_client_header_buffers 4 8k`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LargeBuffers {
-    /// How many.
+    /// Number of buffers.
     pub count: u32,
-    /// Bytes of each.
+    /// Size of each buffer, in bytes.
     pub size: u64,
 }
 
 /// `lingering_close`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Lingering {
-    /// Never wait for more from the client.
+    /// Never wait for more data from the client.
     #[default]
     Off,
-    /// Where more may be on its way.
+    /// Wait if more data may be in transit.
     On,
-    /// On every close.
+    /// Wait on every close.
     Always,
 }
 
 /// `client_body_in_file_only`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BodyInFile {
-    /// In memory while it fits.
+    /// In memory if the body fits.
     #[default]
     Off,
-    /// Always in a file, removed afterwards.
+    /// Always in a file, which is removed afterwards.
     Clean,
-    /// Always in a file, which stays.
+    /// Always in a file, which is not removed.
     On,
 }
 
 /// `client_min_rate RATE grace=TIME`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MinRate {
-    /// Bytes a second, at least 1.
+    /// Bytes per second, at least 1.
     pub rate: u64,
-    /// `grace=`: how long the client was waited for when it is judged, milliseconds.
+    /// `grace=`: time spent waiting for the client before the rate is checked, in milliseconds.
     pub grace: u64,
-    /// `pressure`: only while a worker has more than three quarters of its connections.
+    /// `pressure`: only applies while a worker uses more than three quarters of its connections.
     pub under_pressure: bool,
 }
 
-/// A folder of temporary files, as in `client_body_temp_path PATH 1 2`.
+/// Folder of temporary files, such as `client_body_temp_path PATH 1 2`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TempPath {
-    /// The folder, relative to the prefix.
+    /// Path relative to the prefix.
     pub path: Text,
-    /// Lengths of the names of the folders in it: up to three, each of one to three digits.
+    /// Lengths of the subfolder names: up to three numbers, each of one to three digits.
     pub levels: Vec<u8>,
 }
 
-/// How a connection is read and written. Times in ms, sizes in bytes.
+/// Settings for reading from and writing to a connection. Times are in ms, sizes in bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientSettings {
     /// `client_header_timeout`.
@@ -64,7 +64,7 @@ pub struct ClientSettings {
     pub header_buffer_size: u64,
     /// `large_client_header_buffers`.
     pub large_header_buffers: LargeBuffers,
-    /// `max_headers`: at most so many fields in a request.
+    /// `max_headers`: maximum number of header fields in a request.
     pub max_headers: u32,
     /// `client_max_body_size`; 0 means no limit.
     pub max_body_size: u64,
@@ -74,7 +74,8 @@ pub struct ClientSettings {
     pub body_buffer_size: u64,
     /// `client_body_in_file_only`.
     pub body_in_file_only: BodyInFile,
-    /// `client_body_temp_max_size`: bytes that bodies in files may take, over all requests; 0 for no bound. Myriad's own.
+    /// `client_body_temp_max_size`: maximum total size of request bodies in files, in bytes; 0 for no limit. Specific
+    /// to Myriad.
     pub body_temp_max_size: u64,
     /// `client_body_temp_path`.
     pub body_temp_path: TempPath,
@@ -82,9 +83,9 @@ pub struct ClientSettings {
     pub body_in_single_buffer: bool,
     /// `send_timeout`, between two writes.
     pub send_timeout: u64,
-    /// `client_min_rate`; none for as slow as it likes.
+    /// `client_min_rate`; `None` for no minimum.
     pub min_rate: Option<MinRate>,
-    /// `keepalive_timeout`; 0 closes after each answer.
+    /// `keepalive_timeout`; 0 closes the connection after each response.
     pub keepalive_timeout: u64,
     /// Second argument of `keepalive_timeout`, in seconds, for the `Keep-Alive` field.
     pub keepalive_header_s: Option<u64>,
@@ -92,7 +93,7 @@ pub struct ClientSettings {
     pub keepalive_min_timeout: u64,
     /// `keepalive_requests` on one connection.
     pub keepalive_requests: u64,
-    /// `keepalive_time`: a connection older than this is closed after its answer.
+    /// `keepalive_time`: a connection older than this is closed after its current response.
     pub keepalive_time: u64,
     /// `keepalive_disable msie6`.
     pub keepalive_disable_msie6: bool,

@@ -1,4 +1,4 @@
-//! Files, types, error pages: what nginx's core, index and try_files modules know of a location.
+//! Files, types, error pages: settings of nginx's core, index and `try_files` modules.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -6,22 +6,22 @@ use myriad_policy::IfModifiedSince;
 
 use crate::{span::Span, text::Text};
 
-/// `types`: file name extension (lower case, no dot) to media type.
+/// `types`: file name extension (lower case, without dot) to media type.
 pub type Types = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// The last argument of `try_files`. `T` is what an URI is: the text, or what it was compiled to.
+/// Last argument of `try_files`. `T` is the type of the URI: text, or its compiled form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TryFilesEnd<T = Text> {
     /// `=404`.
     Code(u16),
-    /// `@name`: a named location; the text bears the `@`.
+    /// `@name`: a named location; the text includes the `@`.
     Named(Text),
-    /// An URI to redirect to internally.
+    /// URI for an internal redirect.
     Uri(T),
 }
 
 impl<T> TryFilesEnd<T> {
-    /// The same of a text that is made into something else.
+    /// Converts the URI with `compile`.
     pub fn map<U>(&self, compile: impl FnOnce(&T) -> U) -> TryFilesEnd<U> {
         match self {
             Self::Code(code) => TryFilesEnd::Code(*code),
@@ -34,85 +34,86 @@ impl<T> TryFilesEnd<T> {
 /// `try_files`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TryFiles {
-    /// The names to try; a trailing `/` asks for a directory, a leading `@` for a named location.
+    /// Names to try. A trailing `/` means a directory, a leading `@` a named location.
     pub candidates: Vec<Text>,
-    /// What happens when none is there.
+    /// Action if no candidate exists.
     pub end: TryFilesEnd,
-    /// Where it was written.
+    /// Position of the directive.
     pub span: Span,
 }
 
-/// The status that an [`ErrorPage`] sends.
+/// Status that an [`ErrorPage`] sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorPageCode {
-    /// The error's own.
+    /// The status of the error.
     Keep,
-    /// `=`: whatever the page's location answers.
+    /// `=`: the status of the response from the page's location.
     FromPage,
     /// `=200`.
     Fixed(u16),
 }
 
-/// One `error_page`.
+/// `error_page` directive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorPage {
-    /// The statuses it answers, 300 to 599.
+    /// Statuses that the page applies to, 300 to 599.
     pub codes: Vec<u16>,
-    /// The status that is sent.
+    /// Status that is sent.
     pub answer: ErrorPageCode,
-    /// An URI, an URL or a named location (`@name`); may hold variables.
+    /// URI, URL or named location (`@name`); may contain variables.
     pub target: Text,
 }
 
 /// `server_tokens`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ServerTokens {
-    /// The version is shown.
+    /// The version is sent.
     #[default]
     On,
-    /// The name only.
+    /// Only the name is sent.
     Off,
-    /// The version and the build's name.
+    /// The version and the name of the build are sent.
     Build,
 }
 
-/// How files become answers.
+/// Settings for serving files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ContentSettings {
     /// `subrequest_output_buffer_size`, bytes.
     pub subrequest_output_buffer_size: u64,
     /// `root`, or the target of `alias`; relative to the prefix.
     pub root: Text,
-    /// Whether [`Self::root`] is an `alias`: it replaces the location's prefix instead of standing before the URI.
+    /// True if [`Self::root`] is an `alias`: it replaces the prefix of the location instead of being prepended to the
+    /// URI.
     pub alias: bool,
-    /// Bytes of the prefix that the `alias` replaces: the pattern of the location that wrote it. `None` where there is
-    /// no `alias`, or a regex location wrote it: then [`Self::root`] is the whole path.
+    /// Length in bytes of the prefix that `alias` replaces: the pattern of the location that contains the directive.
+    /// `None` without `alias`, or if the directive is in a regex location: then [`Self::root`] is the whole path.
     pub alias_prefix_len: Option<usize>,
     /// `index`: names to try in a directory.
     pub index: Vec<Text>,
-    /// `try_files`; never inherited, as in nginx.
+    /// `try_files`; not inherited, as in nginx.
     pub try_files: Option<TryFiles>,
     /// `error_page`, in source order.
     pub error_pages: Vec<ErrorPage>,
     /// `recursive_error_pages`.
     pub recursive_error_pages: bool,
-    /// `types`, shared between the levels that inherit them.
+    /// `types`, shared between levels that inherit them.
     pub types: Arc<Types>,
     /// `default_type`.
     pub default_type: Text,
-    /// `internal`: only internal redirects reach it.
+    /// `internal`: the location is only reachable by internal redirects.
     pub internal: bool,
     /// `sendfile`.
     pub sendfile: bool,
     /// `sendfile_max_chunk`, bytes; 0 means no limit.
     pub sendfile_max_chunk: u64,
-    /// `output_buffers`: how many and of how many bytes.
+    /// `output_buffers`: number and size.
     pub output_buffers: super::LargeBuffers,
-    /// `limit_rate`, bytes per second, may hold variables; `0` means no limit.
+    /// `limit_rate`, in bytes per second, may contain variables; `0` means no limit.
     pub limit_rate: Text,
-    /// `limit_rate_after`, bytes, may hold variables.
+    /// `limit_rate_after`, in bytes, may contain variables.
     pub limit_rate_after: Text,
-    /// `max_ranges`; `None` means no limit, 0 turns ranges off.
+    /// `max_ranges`; `None` means no limit, 0 disables ranges.
     pub max_ranges: Option<u64>,
     /// `etag`.
     pub etag: bool,

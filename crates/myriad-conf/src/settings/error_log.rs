@@ -1,33 +1,33 @@
-//! `error_log`: where, and how much.
+//! `error_log`: target and level.
 
 use super::SyslogConf;
 use crate::text::Text;
 
-/// How much a line of the error log matters, the most severe first: the levels of `error_log`. Their numbers are the severities
-/// of syslog (RFC 3164 section 4.1.1).
+/// Severity of a line in the error log, most severe first: the levels of `error_log`. The values are the severities of
+/// syslog (RFC 3164 section 4.1.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// `emerg`: the server cannot run.
     #[default]
     Emerg,
-    /// `alert`: something that must never happen did.
+    /// `alert`: an event that must never happen.
     Alert,
     /// `crit`: a resource of the whole server failed.
     Crit,
     /// `error`: one request failed; nginx's default threshold.
     Error,
-    /// `warn`: suspicious but served.
+    /// `warn`: suspicious, but served.
     Warn,
-    /// `notice`: life of the processes.
+    /// `notice`: start, reload and shutdown of processes.
     Notice,
-    /// `info`: ordinary events, such as a client that hung up.
+    /// `info`: ordinary events, such as a client that closed its connection.
     Info,
-    /// `debug` and its parts (`debug_http`, …): for whoever debugs the server.
+    /// `debug` and its parts (`debug_http`, …): for debugging the server.
     Debug,
 }
 
 impl Level {
-    /// The word between brackets, as nginx writes it.
+    /// Returns the word between brackets in a log line, as in nginx.
     pub fn name(self) -> &'static str {
         match self {
             Self::Emerg => "emerg",
@@ -42,17 +42,18 @@ impl Level {
     }
 }
 
-/// One `error_log`.
+/// `error_log` directive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorLog {
-    /// A path relative to the prefix, or `stderr`; what is written where [`Self::syslog`] says more.
+    /// Path relative to the prefix, or `stderr`. If [`Self::syslog`] is set, this is the written argument.
     pub target: Text,
-    /// The server that `syslog:…` names.
+    /// Server named by `syslog:…`.
     pub syslog: Option<SyslogConf>,
     /// Messages at this level or more severe are written.
     pub level: Level,
-    /// `format=json`: each line is an object.
+    /// `format=json`: each line is a JSON object.
     pub is_json: bool,
-    /// `repeat=all`: the same message is written as often as it comes, not counted after the first ten of ten seconds.
+    /// `repeat=all`: all repetitions of a message are written. By default, repetitions after the first ten within ten
+    /// seconds are only counted.
     pub repeats_all: bool,
 }

@@ -1,4 +1,4 @@
-//! Content handlers of features, which this crate does not know by name.
+//! Content handlers of features. This crate does not depend on the features.
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -6,31 +6,31 @@ use std::sync::Arc;
 
 use crate::text::Text;
 
-/// What a handler's directive says, for whoever makes the handler of it.
+/// Parameters of a handler directive, from which the feature creates the handler.
 pub trait HandlerPlan: Any + Debug + Send + Sync {}
 
-/// What makes the content of a location, given by a feature.
+/// Content handler of a location, provided by a feature.
 #[derive(Clone, Debug)]
 pub struct FeatureHandler {
     plan: Arc<dyn HandlerPlan>,
-    /// The prefix that the location matches by; empty where there is none.
+    /// Prefix that the location matches; empty if it has none.
     pub prefix: Text,
 }
 
 impl FeatureHandler {
-    /// A handler; the location that its directive stands in fills the prefix in.
+    /// Creates a handler. The location that contains the directive sets the prefix.
     pub fn new(plan: impl HandlerPlan) -> Self {
         Self { plan: Arc::new(plan), prefix: Text::default() }
     }
 
-    /// What the directive says, where it is of that type.
+    /// Returns the parameters of the directive, or `None` if they have another type.
     pub fn plan<T: HandlerPlan>(&self) -> Option<&T> {
         (&*self.plan as &dyn Any).downcast_ref()
     }
 }
 
 impl PartialEq for FeatureHandler {
-    /// Whether both are one directive's, inherited.
+    /// Returns whether both were inherited from the same directive.
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.plan, &other.plan) && self.prefix == other.prefix
     }

@@ -1,4 +1,4 @@
-//! Settings of features, which this crate does not know by name: found by their type.
+//! Settings of features, looked up by type. This crate does not depend on the features.
 
 use std::any::{Any, TypeId};
 use std::fmt::Debug;
@@ -6,19 +6,19 @@ use std::sync::Arc;
 
 use super::Shared;
 
-/// What a feature's directives say on a level. [`feature_settings!`](crate::feature_settings) implements it.
+/// Settings of a feature on a level. Implemented by [`feature_settings!`](crate::feature_settings).
 pub trait FeatureSettings: Any + Clone + Debug + Default + PartialEq + Send + Sync {
-    /// What holds where none of the feature's directives is written.
+    /// Returns the defaults, used if none of the feature's directives is set.
     fn unwritten() -> &'static Self;
 
-    /// What a level within one that has these settings begins with: they themselves, as most directives are inherited, or, as
-    /// in `Some`, something else.
+    /// Returns the initial settings of an inner level: `None` to inherit these settings, which is right for most
+    /// directives, or different settings.
     fn within(&self) -> Option<Self> {
         None
     }
 }
 
-/// `feature_settings!(Autoindex)`: the type holds a feature's settings. What is not written is its [`Default`].
+/// `feature_settings!(Autoindex)` makes a type the settings of a feature. [`Default`] provides the defaults.
 #[macro_export]
 macro_rules! feature_settings {
     ($settings:ty) => {
@@ -39,7 +39,7 @@ macro_rules! feature_settings {
     };
 }
 
-/// [`FeatureSettings`] of any type.
+/// Object-safe form of [`FeatureSettings`].
 trait Stored: Any + Debug + Send + Sync {
     fn within(&self) -> Option<Arc<dyn Stored>>;
 
@@ -56,7 +56,7 @@ impl<T: FeatureSettings> Stored for T {
     }
 }
 
-/// The settings of the features that are written on a level or around it. A copy shares them until one of the two is changed.
+/// Settings of the features used on a level or its outer levels. A copy shares them until one of the two is changed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Features(Shared<Vec<(TypeId, Arc<dyn Stored>)>>);
 
@@ -83,7 +83,7 @@ impl Features {
             .expect("settings that nobody shares, under the id of their type")
     }
 
-    /// What a level within begins with: the same list, unless one of the features begins with something else.
+    /// Returns the initial settings of an inner level: the same list, unless a feature starts with different settings.
     pub(super) fn within(&self) -> Self {
         let mut within = self.clone();
         for (index, (_, settings)) in self.0.iter().enumerate() {
@@ -95,7 +95,7 @@ impl Features {
     }
 }
 
-/// Whether the same types hold the same.
+/// Returns whether both contain the same types with equal settings.
 impl PartialEq for Features {
     fn eq(&self, other: &Self) -> bool {
         self.0.len() == other.0.len()

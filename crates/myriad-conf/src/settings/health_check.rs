@@ -3,44 +3,45 @@
 use crate::span::Span;
 use crate::text::Text;
 
-/// How the servers of a group are asked how they are. Times in milliseconds.
+/// Parameters of health checks of a group. Times are in milliseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HealthCheck {
-    /// `interval=`: the pause between two checks of a server.
+    /// `interval=`: pause between two checks of a server.
     pub interval: u64,
-    /// `jitter=`: what chance adds to it at most.
+    /// `jitter=`: maximum random addition to the pause.
     pub jitter: u64,
-    /// `fails=`: failures in a row that make a server unhealthy.
+    /// `fails=`: consecutive failures that make a server unhealthy.
     pub fails: u32,
-    /// `passes=`: passed checks in a row that make it healthy.
+    /// `passes=`: consecutive successes that make a server healthy.
     pub passes: u32,
-    /// `uri=`: what is asked for, in `http`.
+    /// `uri=`: requested URI, in `http`.
     pub uri: Text,
-    /// `match=`: what an answer is to be like; none for what is usual.
+    /// `match=`: name of the conditions for a response; `None` for the default conditions.
     pub matching: Option<Text>,
-    /// `mandatory`: a server has to pass before it gets requests.
+    /// `mandatory`: a server must pass a check before it receives requests.
     pub mandatory: bool,
-    /// `persistent`: not behind a reload, if it was healthy.
+    /// `persistent`: `mandatory` does not apply after a reload if the server was healthy before.
     pub persistent: bool,
-    /// `port=`: another port than that of requests.
+    /// `port=`: port of the checks, if different from that of requests.
     pub port: Option<u16>,
-    /// `keepalive_time=`: for how long one connection serves, in `http`; 0 for one check alone.
+    /// `keepalive_time=`: time for which a connection is reused, in `http`; 0 for a new connection per check.
     pub keepalive_time: u64,
-    /// `type=grpc`: a call of gRPC's own protocol in place of a URI, in `http`.
+    /// `type=grpc`: a call of gRPC's health checking protocol instead of a URI, in `http`.
     pub grpc: Option<GrpcHealth>,
-    /// `udp`: datagrams, in `stream`.
+    /// `udp`: checks use datagrams, in `stream`.
     pub udp: bool,
-    /// The words as they are written.
+    /// Arguments as written.
     pub words: String,
-    /// Where it stands.
+    /// Position of the directive.
     pub span: Span,
 }
 
-/// How a server of gRPC is asked how it is.
+/// Parameters of gRPC health checks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GrpcHealth {
-    /// `grpc_service=`: the service that is asked for; empty for the whole server.
+    /// `grpc_service=`: name of the checked service; empty for the whole server.
     pub service: Text,
-    /// `grpc_status=`: a status of gRPC that is well too, such as 12 of a server that does not know the protocol; 0 for none.
+    /// `grpc_status=`: additional gRPC status that counts as healthy, such as 12 of a server without the health
+    /// checking protocol; 0 for none.
     pub status: u32,
 }

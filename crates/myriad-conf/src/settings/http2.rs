@@ -1,6 +1,6 @@
 //! `http2*`.
 
-/// How HTTP/2 is spoken. Sizes in bytes.
+/// HTTP/2 settings. Sizes are in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Http2Settings {
     /// `http2`.

@@ -1,20 +1,20 @@
-//! `http3*`, `quic_*`: how a server speaks HTTP/3.
+//! `http3*`, `quic_*`: HTTP/3 settings of a server.
 
 use crate::text::Text;
 
 /// `http3*` and `quic_*` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Http3Settings {
-    /// `http3`: whether it is spoken where a `listen` says `quic`.
+    /// `http3`: true if HTTP/3 is enabled on each `listen` with `quic`.
     pub enabled: bool,
-    /// `http3_max_concurrent_streams`: requests of one connection at once, at least 1.
+    /// `http3_max_concurrent_streams`: maximum number of concurrent requests per connection, at least 1.
     pub max_concurrent_streams: u32,
-    /// `http3_stream_buffer_size`: bytes of a request's body that are taken before somebody reads it.
+    /// `http3_stream_buffer_size`: maximum number of request body bytes that are buffered before they are read.
     pub stream_buffer_size: u64,
-    /// `quic_retry`: whether a client must first show that it can be reached at its address.
+    /// `quic_retry`: true if a client must validate its address first.
     pub retry: bool,
-    /// `quic_gso`: whether the kernel cuts what is sent into datagrams.
+    /// `quic_gso`: true if the kernel splits sent data into datagrams.
     pub gso: bool,
-    /// `quic_host_key`: the file with the secret that resets and connection IDs are made with.
+    /// `quic_host_key`: file with the secret for stateless resets and connection IDs.
     pub host_key: Option<Text>,
 }

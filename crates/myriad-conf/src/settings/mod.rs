@@ -1,8 +1,9 @@
-//! Settings that hold per `http`, `server`, `location` or `if`, resolved: defaults filled in, inheritance done.
+//! Settings per `http`, `server`, `location` or `if`, with defaults and inheritance applied.
 //!
-//! Sizes are bytes, times milliseconds, rates bytes per second. Each level starts as a copy of the level around it and
-//! its own directives are laid over; lists such as `add_header` start anew at a level that names one. The outermost level is
-//! [`crate::defaults`]: what `Default` gives is blank, and stands for nothing that a configuration means.
+//! Sizes are in bytes, times in milliseconds, rates in bytes per second. Each level starts as a copy of the outer
+//! level, and its directives are applied to the copy. Lists such as `add_header` are cleared by the first directive of
+//! a level. The outermost level is [`crate::defaults`]; values from `Default` are blank and not part of any
+//! configuration.
 
 mod client;
 mod content;
@@ -52,27 +53,27 @@ use std::sync::Arc;
 use crate::text::Text;
 use features::Features;
 
-/// What makes the content of a location when nothing earlier has answered; without one, static files do.
+/// Content handler of a location, used if no earlier step has responded. Without a handler, static files are served.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Handler {
-    /// One that a feature brings.
+    /// Handler of a feature.
     Feature(FeatureHandler),
-    /// `fastcgi_pass`, `proxy_pass` and their like; the details are in [`Settings::origin`] of that protocol.
+    /// `fastcgi_pass`, `proxy_pass` and similar directives. The details are in [`Settings::origin`] of the protocol.
     Origin {
-        /// The protocol that the origin speaks.
+        /// Protocol of the origin.
         protocol: Protocol,
-        /// The directive's argument: an address, a group's name, an URL; may hold variables.
+        /// Argument of the directive: an address, a group name or an URL; may contain variables.
         target: Text,
-        /// The prefix that the location matches by, which the path of an URL takes the place of; empty where there is
-        /// none, as in regex and named locations.
+        /// Prefix that the location matches, replaced by the path of an URL. Empty if the location has no prefix, such
+        /// as regex and named locations.
         prefix: Text,
     },
 }
 
-/// Everything that a request needs to know of the level that serves it.
+/// All settings of the level that serves a request.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// What makes the content; not inherited by nested locations, only by `if` and `limit_except`, as in nginx.
+    /// Content handler; not inherited by nested locations, only by `if` and `limit_except`, as in nginx.
     pub handler: Option<Handler>,
     /// Reading from and writing to the client.
     pub client: Shared<ClientSettings>,
@@ -80,7 +81,7 @@ pub struct Settings {
     pub content: Shared<ContentSettings>,
     /// Access log, error log.
     pub log: Shared<LogSettings>,
-    /// What is said of origins, by [`Protocol`]; shared among levels that say the same.
+    /// Origin settings by [`Protocol`], shared between levels with equal settings.
     origins: Shared<Vec<Arc<OriginSettings>>>,
     /// `ssl_*`.
     pub tls: Shared<TlsSettings>,
@@ -92,36 +93,37 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Settings that no directive was laid over, not even the defaults.
+    /// Creates settings before any directive is applied, including the defaults.
     pub(crate) fn blank(protocols: impl Iterator<Item = Protocol>) -> Self {
         let origins: Vec<_> = protocols.map(|protocol| Arc::new(OriginSettings::new(protocol))).collect();
         Self { origins: origins.into(), ..Self::default() }
     }
 
-    /// The settings of origins that speak the protocol.
+    /// Returns the settings of origins with the given protocol.
     ///
     /// # Panics
-    /// Where the registry that the settings were read by does not have the protocol.
+    /// Panics if the registry used to read the settings does not contain the protocol.
     pub fn origin(&self, protocol: Protocol) -> &OriginSettings {
         &self.origins[self.index(protocol)]
     }
 
-    /// The settings of origins whose words for TLS `stream` shares; none where no such protocol is there.
+    /// Returns the settings of origins whose TLS directives are shared with `stream`; `None` if no such protocol is
+    /// registered.
     pub fn stream_origin(&self) -> Option<&OriginSettings> {
         self.origins.iter().map(|origin| &**origin).find(|origin| origin.protocol.serves_streams())
     }
 
-    /// The settings of a feature: what is written here or around, else what holds where nothing is written.
+    /// Returns the settings of a feature: those of this level or an outer level, otherwise the defaults.
     pub fn feature<T: FeatureSettings>(&self) -> &T {
         self.features.get()
     }
 
-    /// The same, to be changed for this level and those within.
+    /// Returns the settings of a feature for modification. Changes apply to this level and its inner levels.
     pub fn feature_mut<T: FeatureSettings>(&mut self) -> &mut T {
         self.features.get_mut()
     }
 
-    /// What a level within this one begins with.
+    /// Returns the initial settings of an inner level.
     pub(crate) fn within(&self) -> Self {
         let mut settings = self.clone();
         settings.features = self.features.within();

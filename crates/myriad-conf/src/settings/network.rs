@@ -1,20 +1,20 @@
-//! Addresses that a directive speaks of.
+//! Client addresses in directives.
 
 use std::net::IpAddr;
 
-/// Addresses that a rule covers.
+/// Set of client addresses covered by a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {
     /// `all`.
     All,
     /// `unix:`: every client on a unix socket.
     Unix,
-    /// An address and the number of leading bits that count; the other bits of the address are zero.
+    /// Address and number of significant leading bits. The other bits of the address are zero.
     Cidr(IpAddr, u8),
 }
 
 impl Network {
-    /// Whether the rule covers a client; `None` is a client on a unix socket. An IPv4 client on an IPv6 socket
+    /// Returns whether the rule covers a client. `None` is a client on a unix socket. An IPv4 client on an IPv6 socket
     /// (`::ffff:a.b.c.d`) counts as IPv4.
     pub fn contains(&self, client: Option<IpAddr>) -> bool {
         match (*self, client.map(|ip| ip.to_canonical())) {

@@ -1,18 +1,18 @@
-//! When another server of a group is asked.
+//! Conditions for retrying a request on another server of a group.
 
-/// `*_next_upstream`, `_tries`, `_timeout`: when the next server of a group is asked.
+/// `*_next_upstream`, `_tries`, `_timeout`: conditions for retrying a request on the next server of a group.
 ///
-/// Connecting is always safe to repeat; a request that was sent is repeated where its method is idempotent, or
-/// `non_idempotent` is set, and its body is in memory.
+/// Connecting is always safe to repeat. A request that was sent is only retried if its method is idempotent or
+/// `non_idempotent` is set, and if its body is in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NextUpstream {
-    /// `error`: no connection, or one that failed.
+    /// `error`: no connection, or a connection that failed.
     pub error: bool,
     /// `timeout`: a step took too long.
     pub timeout: bool,
-    /// `denied`: never happens, since no directive denies an address.
+    /// `denied`: never occurs, because no directive denies an address.
     pub denied: bool,
-    /// `invalid_header`: the head of the answer was broken, empty or too large.
+    /// `invalid_header`: the response head was invalid, empty or too large.
     pub invalid_header: bool,
     /// `http_500`.
     pub http_500: bool,
@@ -22,22 +22,22 @@ pub struct NextUpstream {
     pub http_503: bool,
     /// `http_504` (HTTP only).
     pub http_504: bool,
-    /// `http_403`; no failure of the server.
+    /// `http_403`; not counted as a failure of the server.
     pub http_403: bool,
-    /// `http_404`; no failure of the server.
+    /// `http_404`; not counted as a failure of the server.
     pub http_404: bool,
     /// `http_429`.
     pub http_429: bool,
-    /// `non_idempotent`: also for POST, LOCK, PATCH.
+    /// `non_idempotent`: also retry POST, LOCK and PATCH.
     pub non_idempotent: bool,
-    /// `*_next_upstream_tries`: most tries; 0 for one of each server.
+    /// `*_next_upstream_tries`: maximum number of tries; 0 for one try per server.
     pub tries: u32,
-    /// `*_next_upstream_timeout`: no new try after so many milliseconds; 0 for no bound.
+    /// `*_next_upstream_timeout`: time after which no new try is started, in milliseconds; 0 for no limit.
     pub timeout_ms: u64,
 }
 
 impl NextUpstream {
-    /// `off`: no other server is ever asked.
+    /// `off`: requests are never retried on another server.
     pub const OFF: Self = Self {
         error: false,
         timeout: false,
@@ -55,7 +55,7 @@ impl NextUpstream {
         timeout_ms: 0,
     };
 
-    /// Whether an answer with this status is reason to ask another server.
+    /// Returns whether a response with this status causes a retry on another server.
     pub fn on_status(&self, status: u16) -> bool {
         match status {
             500 => self.http_500,

@@ -1,10 +1,11 @@
-//! `ssl_conf_command`: what OpenSSL's own settings say that directives say, too. They are obeyed last, wherever they are written.
+//! `ssl_conf_command`: OpenSSL commands that correspond to directives. They are applied after the directives,
+//! independent of their order in the file.
 
 use super::{OriginTlsSettings, TlsSettings};
 use crate::diagnostic::Diagnostic;
 use crate::text::Text;
 
-/// Options of OpenSSL that change nothing here: rustls does so anyway, has no such thing, or never would.
+/// OpenSSL options without effect: rustls always behaves this way, does not have the feature, or does not support it.
 const WITHOUT_EFFECT: [&str; 21] = [
     "AllowNoDHEKEX",
     "AntiReplay",
@@ -31,7 +32,7 @@ const WITHOUT_EFFECT: [&str; 21] = [
 
 type Version = u8;
 
-/// What of a server's or an origin's settings an option may change.
+/// Settings of a server or an origin that options may change.
 #[derive(Debug, Default)]
 struct Options {
     session_ticket: Option<bool>,
@@ -41,7 +42,7 @@ struct Options {
 }
 
 impl Options {
-    /// Takes a list of words in, each with `-` before it where it is switched off.
+    /// Applies a list of option names. A leading `-` switches an option off.
     fn take(&mut self, list: &Text) -> Result<(), Diagnostic> {
         for (word, on) in words(&list.lossy()) {
             match word {
@@ -61,7 +62,7 @@ impl Options {
     }
 }
 
-/// The words of a list, and whether each is switched on.
+/// Splits a list into words, each with true if it is switched on.
 fn words(list: &str) -> impl Iterator<Item = (&str, bool)> {
     let words = list.split(',').map(str::trim).filter(|word| !word.is_empty());
     words.map(|word| match word.strip_prefix('-') {
@@ -70,7 +71,7 @@ fn words(list: &str) -> impl Iterator<Item = (&str, bool)> {
     })
 }
 
-/// A version of the protocol as its minor number, TLS 1.3 being 4.
+/// Parses a protocol version into a number: 0 for SSLv3, 3 for TLS 1.2, 4 for TLS 1.3.
 fn version(word: &str, value: &Text) -> Result<Version, Diagnostic> {
     Ok(match word {
         "SSLv3" => 0,
@@ -85,7 +86,7 @@ fn version(word: &str, value: &Text) -> Result<Version, Diagnostic> {
     })
 }
 
-/// Obeys a command about versions; false of any other.
+/// Applies a command about versions. Returns false for other commands.
 fn versions(name: &str, value: &Text, (tls12, tls13): (&mut bool, &mut bool)) -> Result<bool, Diagnostic> {
     let text = value.lossy();
     match name {
@@ -115,13 +116,14 @@ fn versions(name: &str, value: &Text, (tls12, tls13): (&mut bool, &mut bool)) ->
 }
 
 impl TlsSettings {
-    /// Obeys the commands that say what directives say; those about suites and groups are left.
+    /// Applies the commands that correspond to directives. Commands about cipher suites and groups remain in
+    /// `commands`.
     pub(crate) fn obey(&mut self) -> Result<(), Diagnostic> {
         let mut options = Options::default();
         for (name, value) in std::mem::take(&mut self.commands) {
             match name.lossy().to_ascii_lowercase().as_str() {
                 "options" => options.take(&value)?,
-                // One of the same kind of key as another counts instead of it.
+                // A certificate replaces another with the same kind of key.
                 "certificate" => self.certificates.push(value),
                 "privatekey" => self.keys.push(value),
                 other if versions(other, &value, (&mut self.tls12, &mut self.tls13))? => {}
@@ -131,7 +133,8 @@ impl TlsSettings {
         self.session_tickets = options.session_ticket.unwrap_or(self.session_tickets);
         self.prefer_server_ciphers = options.server_preference.or(self.prefer_server_ciphers);
         if options.prioritize_chacha {
-            // Who puts ChaCha20 first has no AES in hardware; of the others' suites any will do.
+            // `PrioritizeChaCha` is meant for clients without AES hardware, which list ChaCha20 first. With the
+            // client's order, these get ChaCha20; for other clients any suite is acceptable.
             self.prefer_server_ciphers = Some(false);
         }
         self.certificate_compression =
@@ -141,10 +144,11 @@ impl TlsSettings {
 }
 
 impl OriginTlsSettings {
-    /// Obeys the commands that say what directives say; those about suites and groups are left.
+    /// Applies the commands that correspond to directives. Commands about cipher suites and groups remain in
+    /// `commands`.
     ///
     /// # Errors
-    /// An option or version that nobody knows, or none left that is spoken.
+    /// Returns an error for an unknown option or version, or if no supported version remains.
     pub fn obey(&mut self) -> Result<(), Diagnostic> {
         let mut options = Options::default();
         for (name, value) in std::mem::take(&mut self.commands) {

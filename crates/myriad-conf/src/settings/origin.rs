@@ -1,4 +1,5 @@
-//! The settings of origins that every protocol has: `fastcgi_*` and `proxy_*` say them alike, and so does each other prefix.
+//! Origin settings that all protocols share. The directives of each prefix (`fastcgi_*`, `proxy_*`, …) set the same
+//! fields.
 
 use super::features::{FeatureSettings, Features};
 use super::next_upstream::NextUpstream;
@@ -7,29 +8,29 @@ use super::origin_parts::{
 };
 use super::{OriginTlsSettings, Protocol};
 
-/// How an origin is asked and its answer taken.
+/// Settings for requests to and responses from origins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OriginSettings {
-    /// The protocol that the origins speak.
+    /// Protocol of the origins.
     pub protocol: Protocol,
-    /// What is sent of a request.
+    /// Parts of a request that are sent.
     pub request: OriginRequestSettings,
-    /// How the origin is connected to and waited for.
+    /// Connection settings and timeouts.
     pub connection: OriginConnectionSettings,
     /// `*_next_upstream*`.
     pub next_upstream: NextUpstream,
-    /// What of an answer is obeyed, and what goes to the client.
+    /// Response fields that are obeyed, and fields that are sent to the client.
     pub answer: OriginAnswerSettings,
-    /// How much of it is read ahead of the client.
+    /// Amount of response data that is read ahead of the client.
     pub buffering: OriginBufferingSettings,
     /// `*_ssl_*`.
     pub tls: OriginTlsSettings,
-    /// What features keep for each protocol, and what the protocol alone has.
+    /// Settings that features store per protocol, and settings specific to the protocol.
     own: Features,
 }
 
 impl OriginSettings {
-    /// Settings that no directive was laid over, not even the defaults.
+    /// Creates settings before any directive is applied, including the defaults.
     pub(crate) fn new(protocol: Protocol) -> Self {
         Self {
             protocol,
@@ -43,13 +44,13 @@ impl OriginSettings {
         }
     }
 
-    /// Settings that a feature keeps for each protocol, or that the protocol alone has: what is written here or around, else what
-    /// holds where nothing is written.
+    /// Returns settings that a feature stores per protocol or that are specific to the protocol: those of this level or
+    /// an outer level, otherwise the defaults.
     pub fn own<T: FeatureSettings>(&self) -> &T {
         self.own.get()
     }
 
-    /// The same, to be changed for this level and those within.
+    /// Returns these settings for modification. Changes apply to this level and its inner levels.
     pub fn own_mut<T: FeatureSettings>(&mut self) -> &mut T {
         self.own.get_mut()
     }

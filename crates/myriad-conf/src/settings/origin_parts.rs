@@ -1,25 +1,24 @@
-//! The settings of origins, a part for each step: what is sent, how it is sent, what of the answer is obeyed and passed on, how
-//! much of it is read ahead.
+//! Parts of the origin settings, one for each step: request, connection, response, buffering.
 
 use myriad_policy::IgnoreHeaders;
 
 use crate::text::Text;
 
-/// One `fastcgi_param` (or its like) or `proxy_set_header`.
+/// `fastcgi_param` (or similar) or `proxy_set_header` directive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// The parameter's or field's name.
+    /// Name of the parameter or field.
     pub name: Text,
-    /// The value; an empty header is not sent.
+    /// Value; an empty header field is not sent.
     pub value: Text,
     /// `fastcgi_param … if_not_empty`.
     pub if_not_empty: bool,
 }
 
-/// What an origin is sent of a request.
+/// Parts of a request that are sent to an origin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OriginRequestSettings {
-    /// `fastcgi_param` and its like, or `proxy_set_header`.
+    /// `fastcgi_param` and similar, or `proxy_set_header`.
     pub parameters: Vec<Parameter>,
     /// `*_pass_request_headers`.
     pub pass_fields: bool,
@@ -29,7 +28,7 @@ pub struct OriginRequestSettings {
     pub buffering: bool,
 }
 
-/// How an origin is connected to and waited for. Times in ms.
+/// Connection settings and timeouts. Times are in ms.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OriginConnectionSettings {
     /// `*_connect_timeout`.
@@ -38,15 +37,15 @@ pub struct OriginConnectionSettings {
     pub send_timeout: u64,
     /// `*_read_timeout`, between two reads.
     pub read_timeout: u64,
-    /// `*_bind`, may hold variables; `None` for `off`.
+    /// `*_bind`, may contain variables; `None` for `off`.
     pub bind: Option<Text>,
     /// `*_socket_keepalive`.
     pub keepalive: bool,
-    /// `*_ignore_client_abort`: an answer is read to its end without a client.
+    /// `*_ignore_client_abort`: a response is read completely even after the client has disconnected.
     pub to_the_end: bool,
 }
 
-/// `*_ignore_headers`: `X-Accel-*` fields that are passed on but not obeyed, but for what they say of caching.
+/// `*_ignore_headers`: `X-Accel-*` fields that are forwarded, but not obeyed. Fields about caching are not included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AcceleratorHeaders {
     /// `X-Accel-Redirect`.
@@ -59,16 +58,16 @@ pub struct AcceleratorHeaders {
     pub charset: bool,
 }
 
-/// What of an answer is obeyed, and what goes to the client.
+/// Response fields that are obeyed, and fields that are sent to the client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OriginAnswerSettings {
     /// `*_hide_header`.
     pub hide: Vec<Text>,
     /// `*_pass_header`.
     pub pass: Vec<Text>,
-    /// `*_ignore_headers`, as far as it concerns caching.
+    /// `*_ignore_headers`, fields about caching.
     pub ignore: IgnoreHeaders,
-    /// The rest of `*_ignore_headers`.
+    /// `*_ignore_headers`, other fields.
     pub ignore_accel: AcceleratorHeaders,
     /// `*_intercept_errors`.
     pub intercept_errors: bool,
@@ -76,30 +75,30 @@ pub struct OriginAnswerSettings {
     pub force_ranges: bool,
 }
 
-/// A count and a size, as in `fastcgi_buffers 8 4k`.
+/// Number and size of buffers, such as `fastcgi_buffers 8 4k`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Buffers {
-    /// How many.
+    /// Number of buffers.
     pub count: u32,
-    /// Bytes of each.
+    /// Size of each buffer, in bytes.
     pub size: u64,
 }
 
-/// How much of an answer is read ahead of the client. Sizes in bytes.
+/// Amount of response data that is read ahead of the client. Sizes are in bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OriginBufferingSettings {
     /// `*_buffering`.
     pub on: bool,
-    /// `*_buffer_size`: room for the head.
+    /// `*_buffer_size`: buffer for the response head.
     pub head_size: u64,
     /// `*_buffers`.
     pub buffers: Buffers,
-    /// `*_busy_buffers_size`; `None` where not written.
+    /// `*_busy_buffers_size`; `None` if not set.
     pub busy_size: Option<u64>,
-    /// `*_max_temp_file_size`; 0 keeps answers off the disk.
+    /// `*_max_temp_file_size`; 0 disables temporary files.
     pub max_file_size: u64,
-    /// `*_temp_file_write_size`; `None` where not written.
+    /// `*_temp_file_write_size`; `None` if not set.
     pub file_write_size: Option<u64>,
-    /// `*_limit_rate`, bytes per second, may hold variables; `0` means no limit.
+    /// `*_limit_rate`, in bytes per second, may contain variables; `0` means no limit.
     pub limit_rate: Text,
 }

@@ -1,31 +1,31 @@
-//! A protocol of origins as the language knows it: what its directives begin with and what they may name. Which protocols there
-//! are is not said here: each is brought to the registry by whoever speaks it.
+//! Properties of an origin protocol: the prefix of its directives and the form of its targets. The protocols themselves
+//! are defined by the crates that implement them and added to the registry.
 
 use std::fmt;
 
-/// A protocol that origins speak. Two are the same where their directives have the same prefix.
+/// Origin protocol. Two protocols are equal if their directives have the same prefix.
 #[derive(Clone, Copy)]
 pub struct Protocol(&'static ProtocolFacts);
 
-/// What tells protocols apart.
+/// Properties of a protocol.
 #[derive(Debug)]
 pub struct ProtocolFacts {
-    /// The prefix of the directives, its underscore included.
+    /// Prefix of the directives, including the underscore.
     pub prefix: &'static str,
-    /// What a target may begin with.
+    /// Schemes that a target may start with.
     pub schemes: &'static [Scheme],
-    /// Whether a target is an URL, which begins with one of the schemes and may hold a path.
+    /// True if a target is an URL, which starts with one of the schemes and may contain a path.
     pub is_url: bool,
-    /// Whether the origin is told a CGI environment (RFC 3875), rather than fields.
+    /// True if the origin receives a CGI environment (RFC 3875) instead of header fields.
     pub has_environment: bool,
-    /// What a page is kept under where no `*_cache_key` is written.
+    /// Cache key used if `*_cache_key` is not set.
     pub key: DefaultKey,
-    /// The rows of all protocols that this one has no use for, by the first words of their names behind the prefix.
+    /// Directives of all protocols that this protocol does not have, by the start of their names after the prefix.
     pub lacks: &'static [&'static str],
 }
 
 impl ProtocolFacts {
-    /// A protocol that tells a CGI environment to an address, without TLS.
+    /// Protocol that passes a CGI environment to an address, without TLS.
     pub const ENVIRONMENT: Self = Self {
         prefix: "",
         schemes: &[],
@@ -36,19 +36,19 @@ impl ProtocolFacts {
     };
 }
 
-/// The key of pages of a protocol, where none is written.
+/// Default cache key of a protocol.
 #[derive(Clone, Copy, Debug)]
 pub struct DefaultKey {
-    /// What the key is made of, with its variables.
+    /// Key with its variables.
     pub text: &'static str,
-    /// The same as nginx documents it, in Markdown.
+    /// Key as documented by nginx, in Markdown.
     pub documented: &'static str,
-    /// Whether nginx has none, so that every URI would be one page, and warns.
+    /// True if nginx has no default key, so that all URIs would share one entry, and a warning is given.
     pub warned: bool,
 }
 
 impl DefaultKey {
-    /// All that tells pages apart, for protocols without a key of their own.
+    /// Key with all parts that distinguish pages, for protocols without a specific key.
     pub const FULL: Self = Self {
         text: "$scheme$request_method$host$request_uri",
         documented: "`$scheme$request_method$host$request_uri`, with a warning; nginx has none",
@@ -56,44 +56,45 @@ impl DefaultKey {
     };
 }
 
-/// What a target may begin with.
+/// Scheme that a target may start with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scheme {
-    /// The text, `://` included.
+    /// Text of the scheme, including `://`.
     pub text: &'static str,
-    /// The port where none is written; `None` where one must be.
+    /// Default port; `None` if the target must contain a port.
     pub port: Option<u16>,
-    /// Whether it stands for TLS.
+    /// True if the scheme means TLS.
     pub secure: bool,
 }
 
 impl Protocol {
-    /// The protocol of these facts.
+    /// Creates a protocol with these properties.
     pub const fn new(facts: &'static ProtocolFacts) -> Self {
         Self(facts)
     }
 
-    /// The prefix of the names of its directives, its underscore included.
+    /// Returns the prefix of the directive names, including the underscore.
     pub fn prefix(self) -> &'static str {
         self.0.prefix
     }
 
-    /// Whether a target is an URL.
+    /// Returns whether a target is an URL.
     pub fn is_url(self) -> bool {
         self.0.is_url
     }
 
-    /// Whether `stream` shares its words for TLS with peers (`proxy_ssl_*`): they are those of origins of URLs.
+    /// Returns whether `stream` shares the TLS directives (`proxy_ssl_*`) of this protocol. This applies to protocols
+    /// with URLs, TLS and no CGI environment.
     pub fn serves_streams(self) -> bool {
         self.is_url() && self.may_be_secure() && !self.has_environment()
     }
 
-    /// Whether the origin is told a CGI environment (`*_param`), rather than fields.
+    /// Returns whether the origin receives a CGI environment (`*_param`) instead of header fields.
     pub fn has_environment(self) -> bool {
         self.0.has_environment
     }
 
-    /// Whether it has a row of that name, without the prefix, which all protocols have.
+    /// Returns whether the protocol has the common directive with this name (without the prefix).
     pub(crate) fn has(self, name: &str) -> bool {
         let begins = |words: &&str| {
             name.strip_prefix(words).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
@@ -101,22 +102,23 @@ impl Protocol {
         !self.0.lacks.iter().any(begins)
     }
 
-    /// Whether it can be spoken by TLS (`*_ssl_*`).
+    /// Returns whether the protocol supports TLS (`*_ssl_*`).
     pub fn may_be_secure(self) -> bool {
         self.0.schemes.iter().any(|scheme| scheme.secure)
     }
 
-    /// What a page is kept under where no `*_cache_key` is written.
+    /// Returns the cache key used if `*_cache_key` is not set.
     pub fn default_key(self) -> DefaultKey {
         self.0.key
     }
 
-    /// What a target may begin with.
+    /// Returns the schemes that a target may start with.
     pub(crate) fn schemes(self) -> &'static [Scheme] {
         self.0.schemes
     }
 
-    /// A target taken apart: its scheme, in any case, and what follows it. `None` for an URL that begins with none.
+    /// Splits a target into its scheme (case-insensitive) and the rest. Returns `None` for an URL without a valid
+    /// scheme.
     pub fn split(self, target: &str) -> Option<(Option<Scheme>, &str)> {
         let begins = |scheme: &&Scheme| {
             target.get(..scheme.text.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(scheme.text))

@@ -1,10 +1,10 @@
-//! Settings that levels share until one of them says something else.
+//! Copy-on-write settings, shared between levels.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-/// A group of settings. A copy is shared until one of the two is changed, so that a location costs what it says itself: of fifty
-/// thousand most say nothing of most groups.
+/// Copy-on-write group of settings. A copy is shared until one of the two is changed, so that a location only uses
+/// memory for the groups that it changes. With fifty thousand locations, most change few groups.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shared<T>(Arc<T>);
 

@@ -1,25 +1,25 @@
 //! `syslog:server=…` as a target of `access_log` and `error_log`.
 
-/// The server that keeps the messages, and how they are marked.
+/// Syslog server that receives the messages, and their attributes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyslogConf {
     /// `server=`.
     pub server: SyslogServer,
-    /// `facility=`, by its number in RFC 3164 section 4.1.1; `local7` unless written.
+    /// `facility=`, as a number of RFC 3164 section 4.1.1; default `local7`.
     pub facility: u8,
-    /// `severity=` of access-log lines, by its number; `info` unless written. Error-log lines have that of their level.
+    /// `severity=` of access log lines, as a number; default `info`. Error log lines have the severity of their level.
     pub severity: u8,
-    /// `tag=`: letters, digits and `_`, at most 32; `nginx` unless written, so that what sorts messages goes on working.
+    /// `tag=`: letters, digits and `_`, at most 32; default `nginx`, so that existing filters continue to work.
     pub tag: String,
-    /// Whether the machine's name is sent; not with `nohostname`.
+    /// True if the machine's name is sent; false with `nohostname`.
     pub hostname: bool,
 }
 
-/// The address where a syslog server listens.
+/// Address of a syslog server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SyslogServer {
     /// `unix:PATH`.
     Unix(String),
-    /// A name or an address, and a UDP port: 514 unless written.
+    /// Name or address, and UDP port (default 514).
     Udp(String, u16),
 }

@@ -54,7 +54,7 @@ fn geo_holds_networks_or_ranges() {
     );
     let geo = &http.geos[0];
     assert_eq!((geo.source.as_ref(), geo.variable.bytes(), geo.entries.len()), (None, b"a".as_slice(), 4));
-    // Entries stand in source order; taking one back is one of them.
+    // Entries are stored in source order, including deletions.
     assert_eq!(geo.entries[0].last.to_string(), "10.255.255.255");
     assert_eq!(geo.entries[1].last.to_string(), "10.1.2.3");
     assert_eq!(geo.entries[2].last.to_string(), "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff");

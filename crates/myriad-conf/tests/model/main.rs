@@ -1,4 +1,4 @@
-//! What a configuration means: inheritance and every typed part of the model.
+//! Tests of the model: inheritance and every typed part.
 
 mod blocks;
 mod inheritance;
@@ -25,7 +25,7 @@ fn model(text: &str) -> Model {
     })
 }
 
-/// The first error of a configuration that must be refused.
+/// Returns the first error of a configuration that must be rejected.
 #[track_caller]
 fn refusal(text: &str) -> String {
     let parsed =

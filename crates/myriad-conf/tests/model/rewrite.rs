@@ -162,7 +162,7 @@ fn try_files_ends_with_a_code_a_name_or_an_uri() {
     assert!(
         matches!(tried("$uri /i.php?$args").end, TryFilesEnd::Uri(uri) if uri.bytes() == b"/i.php?$args")
     );
-    // As nginx takes it: a file called `=`, then the URI `404`.
+    // As in nginx: a file named `=`, then the URI `404`.
     let spaced = tried("$uri = 404");
     assert_eq!(texts(&spaced.candidates), ["$uri", "="]);
     assert!(matches!(spaced.end, TryFilesEnd::Uri(uri) if uri.bytes() == b"404"));

@@ -1,4 +1,4 @@
-//! The directives.
+//! Directive table.
 
 use myriad_conf::registry::{Contexts, Directive, FLAG, ONE, Set};
 use myriad_conf::set;

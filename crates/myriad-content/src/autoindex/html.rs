@@ -1,4 +1,4 @@
-//! A folder as a page, laid out as nginx's.
+//! Directory listing as an HTML page, with nginx's layout.
 
 use std::io::Write;
 
@@ -10,19 +10,19 @@ use crate::folder::{Item, ItemKind};
 
 use super::settings::AutoindexSettings;
 
-/// Characters of a name that are shown.
+/// Maximum number of characters of a name.
 const WIDTH: usize = 50;
-/// Characters that are shown of a longer one, before `..>`.
+/// Number of characters of a longer name, before `..>`.
 const SHORTENED: usize = WIDTH - 3;
 
-/// How the page is laid out.
+/// Layout of the page.
 pub(super) struct Look {
-    /// The page is in UTF-8: its characters are counted, not its bytes.
+    /// Set if the page is in UTF-8: characters are counted instead of bytes.
     pub(super) utf8: bool,
     pub(super) rules: AutoindexSettings,
 }
 
-/// The page of a folder.
+/// Returns the page of a directory.
 pub(super) fn page(uri: &[u8], items: &[Item], look: &Look) -> Vec<u8> {
     let mut out = Vec::with_capacity(256 + items.len() * 160);
     out.extend_from_slice(b"<html>\r\n<head><title>Index of ");
@@ -64,7 +64,7 @@ fn line(item: &Item, look: &Look, out: &mut Vec<u8>) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// As much of a name as is shown, and how many columns that takes.
+/// Returns the displayed part of a name, and its width in columns.
 fn shown(name: &[u8], utf8: bool) -> (&[u8], usize) {
     let text = if utf8 { std::str::from_utf8(name).ok() } else { None };
     let Some(text) = text else {
@@ -79,7 +79,7 @@ fn shown(name: &[u8], utf8: bool) -> (&[u8], usize) {
     (&name[..end], SHORTENED)
 }
 
-/// ` 28-Sep-1970 12:00 `.
+/// Appends ` 28-Sep-1970 12:00 `.
 fn date(seconds: u64, local: bool, out: &mut Vec<u8>) {
     let offset = if local { local_time::offset_minutes(seconds) } else { 0 };
     // `28/Sep/1970:12:00:00 +0000`
@@ -89,7 +89,7 @@ fn date(seconds: u64, local: bool, out: &mut Vec<u8>) {
     }
 }
 
-/// A size in seven columns: bytes up to 9999, else K, M or G.
+/// Formats a size in seven columns: bytes up to 9999, else K, M or G.
 fn rounded(size: u64) -> String {
     let scales = [(1 << 30, 1 << 30, 'G'), (1 << 20, 1 << 20, 'M'), (10_000, 1 << 10, 'K')];
     match scales.into_iter().find(|(least, _, _)| size >= *least) {

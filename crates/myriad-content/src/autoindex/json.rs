@@ -1,4 +1,4 @@
-//! A folder as a JSON array, or as a call with one.
+//! Directory listing as a JSON array, or as a function call with it.
 
 use std::io::Write;
 
@@ -8,11 +8,11 @@ use myriad_log::write_escaped;
 
 use crate::folder::{Item, ItemKind};
 
-/// The array; in a call of `callback` where there is one.
+/// Returns the array, wrapped in a call of `callback` if given.
 pub(super) fn array(items: &[Item], callback: Option<&[u8]>) -> Vec<u8> {
     let mut out = Vec::with_capacity(64 + items.len() * 120);
     if let Some(callback) = callback {
-        // What is executed must not begin with bytes that the client has chosen.
+        // A script must not start with bytes that the client has chosen.
         out.extend_from_slice(b"/* callback */\r\n");
         out.extend_from_slice(callback);
         out.push(b'(');

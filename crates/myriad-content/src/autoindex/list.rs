@@ -1,4 +1,4 @@
-//! A folder that is read, and what its list is sent as.
+//! Reading of a directory and creation of its listing.
 
 use std::path::{Path, PathBuf};
 
@@ -19,10 +19,10 @@ use myriad_exchange::exchange::{Exchange, Pending, Waiting};
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 use myriad_output::{self};
 
-/// Most bytes of the name of a JSONP function.
+/// Maximum length of the name of a JSONP function, in bytes.
 const LONGEST_CALLBACK: usize = 128;
 
-/// Lists folders where `autoindex` is on.
+/// Enables directory listings if `autoindex` is on.
 pub(super) fn compile(_: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
     let rules = *settings.feature::<AutoindexSettings>();
     if rules.on {
@@ -54,7 +54,7 @@ impl Pending for List {
     }
 }
 
-/// Lists a folder.
+/// Lists a directory.
 async fn list(exchange: &mut Exchange, rules: AutoindexSettings, folder: PathBuf) -> Step {
     let mut callback = None;
     if rules.format == AutoindexFormat::Jsonp {
@@ -74,7 +74,7 @@ async fn list(exchange: &mut Exchange, rules: AutoindexSettings, folder: PathBuf
     }
 }
 
-/// Folders first, each kind by name.
+/// Sorts by name, directories first.
 fn sort(items: &mut [Item]) {
     items.sort_unstable_by(|a, b| {
         let is_file = |item: &Item| item.kind != ItemKind::Directory;
@@ -106,7 +106,7 @@ fn answer(
     answer
 }
 
-/// The argument `callback`; an error where it is no name that could do no harm in a script.
+/// Returns the argument `callback`; an error if it is not a harmless name in a script.
 fn callback_of(args: &[u8]) -> Result<Option<&[u8]>, ()> {
     let Some(name) = uri::arg(args, b"callback").filter(|name| !name.is_empty()) else { return Ok(None) };
     let plain = name.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.'));

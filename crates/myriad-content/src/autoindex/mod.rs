@@ -1,4 +1,4 @@
-//! `autoindex`: what is in a folder that has no index (nginx's autoindex module).
+//! `autoindex`: listing of a directory without an index file (nginx's autoindex module).
 
 mod directives;
 mod html;
@@ -11,5 +11,5 @@ mod xml;
 
 use myriad_exchange::feature::Feature;
 
-/// The feature, for the list of them.
+/// Feature entry for the list of features.
 pub const FEATURE: Feature = Feature::new("autoindex", directives::ROWS).compiled_by(list::compile);

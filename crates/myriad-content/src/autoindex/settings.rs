@@ -1,16 +1,16 @@
-//! What the directives say.
+//! Settings of the directives.
 
 /// `autoindex_format`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum AutoindexFormat {
-    /// A page.
+    /// HTML page.
     #[default]
     Html,
-    /// A document.
+    /// XML document.
     Xml,
-    /// An array.
+    /// JSON array.
     Json,
-    /// A call with an array, of the function that the argument `callback` names.
+    /// Call of the function in the argument `callback` with a JSON array.
     Jsonp,
 }
 

@@ -5,7 +5,7 @@ use super::settings::AutoindexSettings;
 use super::{json, xml};
 use myriad_serve::testing::{Reached, TestFolder, TestSite, ask};
 
-/// The list of a folder with these files, in a format; the target is behind the folder's slash.
+/// Returns the listing of a directory with these files, in a format. The target is appended to the directory's slash.
 fn listed(name: &str, files: &[&str], format: &str, target: &str) -> Reached {
     let folder = TestFolder::new(&format!("autoindex-{name}"));
     let shown = folder.0.join("a<b>&");
@@ -45,7 +45,8 @@ fn link_leads_into_the_folder_and_to_no_other_place() {
         let link = page.split("<a href=\"").nth(2).expect("the second link");
         link.split('"').next().expect("an address").to_owned()
     };
-    // As it stands the first is a scheme, the second a query, the third a fragment, the fourth a host to some browsers.
+    // Unescaped, the first is a scheme, the second a query, the third a fragment, and the fourth a host in some
+    // browsers.
     assert_eq!(href("javascript:alert(1)"), "javascript%3Aalert%281%29");
     assert_eq!(href("?a"), "%3Fa");
     assert_eq!(href("#a"), "%23a");
@@ -86,7 +87,7 @@ fn function_that_is_called_is_a_name_or_the_request_is_refused() {
     for callback in ["alert(1)", "a;b", "a%28b", "a%0ab", "<script>", "a b", "a,b", "a'", "\u{e4}"] {
         assert_eq!(status(&format!("?callback={callback}")), 400, "{callback}");
     }
-    // The first one counts, so it is the one that is judged.
+    // The first value is used, and therefore checked.
     assert_eq!(status("?callback=alert(1)&callback=a"), 400);
     assert!(listed("first", &[], "jsonp", "?callback=a&callback=b").text.contains("\na("));
     assert_eq!(listed("none", &[], "json", "?callback=alert(1)").status, 200, "nothing is called");

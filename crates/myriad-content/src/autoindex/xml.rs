@@ -1,4 +1,4 @@
-//! A folder as an XML document.
+//! Directory listing as an XML document.
 
 use std::io::Write;
 
@@ -7,7 +7,7 @@ use myriad_http::uri::{Escape, escape};
 
 use crate::folder::{Item, ItemKind};
 
-/// The document.
+/// Returns the document.
 pub(super) fn document(items: &[Item]) -> Vec<u8> {
     let mut out = b"<?xml version=\"1.0\"?>\r\n<list>\r\n".to_vec();
     for item in items {

@@ -1,4 +1,4 @@
-//! What all methods have: work that blocks, the answer after it, the field `Depth`.
+//! Common parts of all methods: blocking work, its response, and `Depth`.
 
 use bytes::Bytes;
 use myriad_exchange::answers::redirect;
@@ -9,7 +9,8 @@ use myriad_net::ResponseBody;
 
 use super::failure::{Done, Failure};
 
-/// Does what blocks on the pool of blocking work, then answers. What was known of the paths is forgotten, whatever came of it.
+/// Runs blocking work on the blocking thread pool, then answers. Cached data about the changed paths is discarded in
+/// any case.
 pub(super) fn wait(changed: Vec<Vec<u8>>, work: impl FnOnce() -> Done + Send + 'static) -> Step {
     Step::wait(async move |exchange| {
         let done = blocking(work).await;
@@ -17,13 +18,13 @@ pub(super) fn wait(changed: Vec<Vec<u8>>, work: impl FnOnce() -> Done + Send + '
     })
 }
 
-/// Runs what blocks on the pool of blocking work.
+/// Runs blocking work on the blocking thread pool.
 pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Done<T> + Send + 'static) -> Done<T> {
     let done = tokio::task::spawn_blocking(work).await;
     done.unwrap_or_else(|_| Err(Failure::new(500, "changing a file was abandoned")))
 }
 
-/// The answer, after which nothing is believed of the paths that was known before.
+/// Returns the response, and discards cached data about the changed paths.
 pub(super) fn answered(exchange: &mut Exchange, changed: Vec<Vec<u8>>, done: Done) -> Step {
     for path in changed {
         exchange.request.site.worker.files.forget_below(&path);
@@ -34,7 +35,7 @@ pub(super) fn answered(exchange: &mut Exchange, changed: Vec<Vec<u8>>, done: Don
     }
 }
 
-/// 201 names what was made, but after COPY and MOVE, whose client has named it.
+/// A 201 contains the URL of the new resource, except after COPY and MOVE, whose client has specified it.
 fn answer(exchange: &Exchange, status: u16) -> Answer {
     let request = &exchange.request;
     if status == 204 {
@@ -49,7 +50,7 @@ fn answer(exchange: &Exchange, status: u16) -> Answer {
     answer
 }
 
-/// The field `Depth` (RFC 4918 section 10.2).
+/// Field `Depth` (RFC 4918 section 10.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Depth {
     Zero,
@@ -57,7 +58,7 @@ pub(super) enum Depth {
     Infinity,
 }
 
-/// What `Depth` says; `usual` without it.
+/// Parses `Depth`; `usual` is the default.
 pub(super) fn depth(request: &Request, usual: Depth) -> Done<Depth> {
     match request.received.head.known(Known::Depth) {
         None => Ok(usual),

@@ -1,4 +1,4 @@
-//! The body of a request.
+//! Request bodies.
 
 use std::future::poll_fn;
 
@@ -9,7 +9,7 @@ use myriad_net::RequestBody;
 
 use super::failure::{Done, Failure};
 
-/// The body, which another place may have read already.
+/// Returns the body, which another place may have buffered already.
 pub(super) fn body(exchange: &mut Exchange) -> BoxBody {
     let upload = &mut exchange.request.upload;
     upload.body.send_continue();
@@ -20,10 +20,10 @@ pub(super) fn body(exchange: &mut Exchange) -> BoxBody {
     }
 }
 
-/// Most bytes of a body of XML.
+/// Maximum length of an XML body, in bytes.
 const MOST_XML: usize = 64 << 10;
 
-/// A body that is read whole: 64 KB at most.
+/// Reads a complete body, at most 64 KB.
 pub(super) async fn small_body(exchange: &mut Exchange) -> Done<Vec<u8>> {
     let mut body = body(exchange);
     let mut whole = Vec::new();

@@ -18,7 +18,7 @@ use super::settings::{Access, DavSettings};
 use super::target::{Place, Target};
 use super::tree::{self, Extent};
 
-/// What is to be done.
+/// Requested operation.
 struct Order {
     source: Target,
     destination: Target,
@@ -66,7 +66,7 @@ fn extent(request: &Request, moves: bool) -> Done<Extent> {
     }
 }
 
-/// The field `Overwrite` (RFC 4918 section 10.6).
+/// Parses `Overwrite` (RFC 4918 section 10.6).
 fn overwrites(request: &Request) -> Done<bool> {
     match request.received.head.known(Known::Overwrite) {
         None | Some(b"T" | b"t") => Ok(true),
@@ -79,7 +79,7 @@ fn overwrites(request: &Request) -> Done<bool> {
 }
 
 impl Order {
-    /// Refuses what would copy something into itself, or would replace what it is in.
+    /// Rejects an operation whose source and destination contain each other, or that would replace or move the root.
     fn check(&self) -> Done<()> {
         let (source, destination) = (&self.source, &self.destination);
         let inside = |one: &Target, other: &Target| {
@@ -131,7 +131,7 @@ impl Order {
         Ok(if folder { 201 } else { 204 })
     }
 
-    /// As in nginx a file that moves has its folder made.
+    /// Returns the destination. As in nginx, missing parent directories are created if a file is moved.
     fn place_of_destination(&self, folder: bool) -> Done<Place<'_>> {
         if self.moves && !folder {
             self.destination.place_made(self.access)
@@ -161,7 +161,7 @@ impl Order {
     }
 }
 
-/// Renames; `false` where the other folder is on another file system, so that it must be copied.
+/// Renames; returns false if the destination is on another file system, which requires a copy.
 fn renamed(from: &Place<'_>, to: &Place<'_>) -> io::Result<bool> {
     match renameat(&from.folder, as_path(from.name), &to.folder, as_path(to.name)) {
         Ok(()) => Ok(true),
@@ -170,7 +170,8 @@ fn renamed(from: &Place<'_>, to: &Place<'_>) -> io::Result<bool> {
     }
 }
 
-/// Copies a file with its permissions and its time; what is there keeps its place until the copy is whole.
+/// Copies a file with its permissions and its modification time. An existing file is replaced after the copy is
+/// complete.
 fn copied(source: &mut File, to: &Place<'_>) -> io::Result<()> {
     let found = rustix::fs::fstat(&*source)?;
     let mut draft = Draft::begin(&to.folder)?;

@@ -1,4 +1,4 @@
-//! DELETE: removes a file, or a folder with all that is in it (RFC 4918 section 9.6).
+//! DELETE: removes a file, or a directory with its contents (RFC 4918 section 9.6).
 
 use myriad_exchange::exchange::{Exchange, Step};
 use myriad_files::as_path;
@@ -25,7 +25,7 @@ pub(super) fn begin(exchange: &mut Exchange, rules: &DavSettings, zone: Option<L
     if target.is_root {
         return Failure::new(403, "the root cannot be deleted").answer(&mut exchange.request);
     }
-    // What `Depth` is by itself depends on what is there.
+    // The default of `Depth` depends on the kind of the resource.
     let depths = answer::depth(request, Depth::Infinity).and_then(|of_folder| {
         let of_file = answer::depth(request, Depth::Zero)?;
         Ok((of_folder, of_file))
@@ -38,7 +38,8 @@ pub(super) fn begin(exchange: &mut Exchange, rules: &DavSettings, zone: Option<L
     })
 }
 
-/// How deep a URI is that is not as deep as it must be, counted as nginx does: slashes with something behind them.
+/// Returns the depth of a URI that is below the minimum. As in nginx, it is the number of slashes that are followed by
+/// other characters.
 fn too_shallow(uri: &[u8], least: u64) -> Option<u64> {
     if least == 0 {
         return None;
@@ -78,7 +79,7 @@ pub(super) fn is_folder(found: &Stat) -> bool {
     FileType::from_raw_mode(found.st_mode).is_dir()
 }
 
-/// Removes what is there: a folder with all that is in it, a link as itself.
+/// Removes a directory with its contents, or a file. A link itself is removed.
 pub(super) fn remove(place: &Place<'_>, is_folder: bool, path: &[u8]) -> Done<()> {
     let removed = if is_folder {
         tree::remove(&place.folder, place.name)

@@ -1,4 +1,4 @@
-//! Where a copy goes: the field `Destination` (RFC 4918 section 10.3).
+//! Destination of a copy: the field `Destination` (RFC 4918 section 10.3).
 
 use myriad_exchange::exchange::Request;
 use myriad_exchange::runtime::Rooting;
@@ -7,7 +7,7 @@ use myriad_http::uri::{normalize_path, parse_host, split_target, unescape};
 
 use super::failure::{Done, Failure};
 
-/// The URI that the request names, decoded: a path, or a URL of the same host and scheme.
+/// Returns the decoded URI: a path, or the path of a URL with the same host and scheme.
 pub(super) fn destination(request: &Request) -> Done<Vec<u8>> {
     let head = &request.received.head;
     let Some(value) = head.known(Known::Destination) else {
@@ -49,7 +49,8 @@ pub(super) fn destination(request: &Request) -> Done<Vec<u8>> {
     Ok(uri)
 }
 
-/// An alias stands for the prefix of its location alone.
+/// Checks that a destination is below the location prefix if `alias` is used, since the alias only replaces this
+/// prefix.
 fn within_alias(request: &Request, uri: &[u8], shown: &str) -> Done<()> {
     let Rooting::Alias(prefix) = request.place().files.rooting else { return Ok(()) };
     if uri.len() >= prefix && uri.get(..prefix) == request.route.uri.get(..prefix) {

@@ -1,4 +1,4 @@
-//! The directives.
+//! Directive table.
 
 use myriad_conf::registry::{
     Arguments, Contexts, Directive, Done, FLAG, ONE, Set, at_least, between, permissions,

@@ -1,4 +1,4 @@
-//! Why a file was not changed.
+//! Errors of file operations.
 
 use std::io;
 
@@ -9,14 +9,14 @@ use rustix::io::Errno;
 
 use crate::files::method_not_allowed;
 
-/// Why a file was not changed: a status, and what the error log is told.
+/// Error of a file operation: a status and a message for the error log.
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) status: u16,
     text: String,
 }
 
-/// What a method came to, or why it came to nothing.
+/// Result of a method.
 pub(super) type Done<T = u16> = Result<T, Failure>;
 
 impl Failure {
@@ -24,7 +24,7 @@ impl Failure {
         Self { status, text: text.into() }
     }
 
-    /// A refusal of the system, with the status for what is not there.
+    /// Converts a system error; `absent` is the status for a missing file.
     pub(super) fn of(error: &io::Error, absent: u16, what: &str, path: &[u8]) -> Self {
         let shown = SystemError::of(error);
         let path = String::from_utf8_lossy(path);
@@ -39,7 +39,8 @@ impl Failure {
     }
 }
 
-/// nginx's statuses; those of a full disk and of links that are refused are RFC 4918's and `disable_symlinks`'.
+/// Returns nginx's status for an error. Those of a full disk and of rejected links are defined by RFC 4918 and
+/// `disable_symlinks`.
 fn status(error: Option<Errno>, absent: u16) -> u16 {
     match error {
         Some(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG) => absent,

@@ -1,4 +1,4 @@
-//! Which requests are taken, and what is wrong with them before anything is touched.
+//! Dispatch and validation of requests before any file is changed.
 
 use myriad_conf::settings::Settings;
 use myriad_exchange::exchange::{Exchange, MethodHandler, Request, Step};
@@ -12,15 +12,15 @@ use super::settings::DavSettings;
 use super::target::Target;
 use super::{copy, delete, mkcol, put};
 
-/// What a place takes.
+/// Handler of a place.
 struct DavHandler {
     rules: DavSettings,
     ext: ExtSettings,
-    /// The zone of the locks, where there is one.
+    /// Zone of the locks, if any.
     zone: Option<LockZone>,
 }
 
-/// Takes the methods that `dav_methods` and `dav_ext_methods` name, where they name one.
+/// Enables the methods of `dav_methods` and `dav_ext_methods`, if any.
 pub(super) fn compile(compile: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
     let (rules, ext) = (*settings.feature::<DavSettings>(), settings.feature::<ExtSettings>().clone());
     if rules.methods.union(ext.methods).is_empty() {
@@ -77,7 +77,7 @@ impl MethodHandler for DavHandler {
 }
 
 impl DavHandler {
-    /// Refuses a change of what somebody else has locked.
+    /// Rejects a change of resources that other clients have locked.
     fn is_unlocked(&self, exchange: &mut Exchange, method: Method) -> Done<()> {
         if self.zone.is_none() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! MKCOL: makes a folder (RFC 4918 section 9.3).
+//! MKCOL: creates a directory (RFC 4918 section 9.3).
 
 use myriad_exchange::exchange::{Exchange, Step};
 use myriad_files::as_path;

@@ -1,16 +1,16 @@
 //! `dav_methods`: clients write, copy, move and delete files (nginx's dav module, RFC 4918).
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `handler` | which requests are taken, and what is wrong with them before anything is touched |
-//! | `answer` | work that blocks, the answer after it, `Depth` |
-//! | `body` | the body of a request |
-//! | `target` | a path as a name in an open folder |
+//! | `handler` | dispatch and validation of requests before any file is changed |
+//! | `answer` | blocking work, its response, `Depth` |
+//! | `body` | request bodies |
+//! | `target` | a path as a name in an open directory |
 //! | `destination` | the field `Destination` |
-//! | `put`, `delete`, `mkcol`, `copy` | what the methods do |
-//! | `tree` | folders with all that is in them, copied and removed |
+//! | `put`, `delete`, `mkcol`, `copy` | the methods |
+//! | `tree` | copying and removing of directories with their contents |
 //! | `ext` | properties and locks (`dav_ext_methods`) |
-//! | `failure` | errors of the system as statuses |
+//! | `failure` | system errors as statuses |
 
 mod answer;
 mod body;
@@ -31,7 +31,7 @@ mod tree;
 
 use myriad_exchange::feature::Feature;
 
-/// The features, for the list of them.
+/// Feature entry for the list of features.
 pub const FEATURE: Feature = Feature::new("dav", directives::ROWS).compiled_by(handler::compile);
-/// Its further methods: their rows alone, for one handler takes all.
+/// Feature entry of the extended methods: directive table only, since one handler serves all methods.
 pub const EXT: Feature = Feature::new("dav_ext", ext::ROWS);

@@ -1,4 +1,4 @@
-//! PUT: a request's body becomes a file (RFC 9110 section 9.3.4).
+//! PUT: stores a request body as a file (RFC 9110 section 9.3.4).
 
 use std::future::poll_fn;
 use std::io::Write;
@@ -18,7 +18,7 @@ use super::failure::{Done, Failure};
 use super::settings::DavSettings;
 use super::target::{Place, Target};
 
-/// Least bytes that are written at a time, but for the last.
+/// Minimum size of a write, except the last, in bytes.
 const LEAST_WRITE: usize = 64 << 10;
 
 pub(super) fn begin(exchange: &mut Exchange, rules: &DavSettings, zone: Option<LockZone>) -> Step {
@@ -77,10 +77,10 @@ async fn written(
             break;
         }
     }
-    // Somebody may have locked it while the body came.
+    // Another client may have locked it while the body was received.
     ext::allowed(&exchange.request, zone.as_ref(), &[(&target.path, Change::Alone)])?;
     blocking(move || {
-        // What is there is looked at again: another request may have made it while the body came.
+        // Checked again: another request may have created it while the body was received.
         let place = target.place(409)?;
         let status = status(&place, &target.path)?;
         draft.place(place.name, rules.access.0, modified).map_err(|error| failed(&error))?;
@@ -98,7 +98,7 @@ fn begun(place: &Place<'_>, path: &[u8]) -> Done<Draft> {
     Draft::begin(&place.folder).map_err(|error| Failure::of(&error, 409, "open()", path))
 }
 
-/// 201 for a new file, 204 for one that takes another's place; a folder keeps its place.
+/// Returns 201 for a new file, 204 for a replaced one. A directory is not replaced.
 fn status(place: &Place<'_>, path: &[u8]) -> Done {
     match place.look()? {
         None => Ok(201),

@@ -1,9 +1,9 @@
-//! What the directives say.
+//! Settings of the directives.
 
 use myriad_conf::registry::folder_permissions;
 use myriad_http::MethodSet;
 
-/// `dav_*` and what belongs to them.
+/// `dav_*` and related directives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct DavSettings {
     /// `dav_methods`.
@@ -23,7 +23,7 @@ myriad_conf::feature_settings!(DavSettings);
 pub(super) struct Access(pub u32);
 
 impl Access {
-    /// Permissions of new folders.
+    /// Returns the permissions of new directories.
     pub(super) fn of_folder(self) -> u32 {
         folder_permissions(self.0)
     }

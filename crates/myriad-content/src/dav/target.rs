@@ -1,4 +1,4 @@
-//! A path as a name in an open folder.
+//! Path as a name in an open directory.
 
 use std::os::fd::OwnedFd;
 
@@ -12,29 +12,29 @@ use rustix::io::Errno;
 use super::failure::{Done, Failure};
 use super::settings::Access;
 
-/// Maximum number of folders made for one file.
+/// Maximum number of directories created for one file.
 const MAX_FOLDERS: usize = 32;
 
-/// A path that a request names, and how it may be reached.
+/// Path of a request, and the rules for following links on it.
 #[derive(Clone, Debug)]
 pub(super) struct Target {
-    /// Without slashes at its end and without two in a row.
+    /// Path without trailing and repeated slashes.
     pub(super) path: Vec<u8>,
     walk: Walk,
-    /// Whether the URI ends in a slash.
+    /// Set if the URI has a trailing slash.
     pub(super) is_collection: bool,
-    /// Whether it is the root, which is the configuration's and not the client's.
+    /// Set if the path is the root, which is configured and cannot be changed by clients.
     pub(super) is_root: bool,
 }
 
-/// A name in an open folder.
+/// Name in an open directory.
 pub(super) struct Place<'a> {
     pub(super) folder: OwnedFd,
     pub(super) name: &'a [u8],
 }
 
 impl Target {
-    /// What `uri` names in the place of the request.
+    /// Returns the target of `uri` at the place of the request.
     pub(super) fn of(exchange: &mut Exchange, uri: &[u8]) -> Done<Self> {
         let Exchange { request, frame } = exchange;
         let (mut path, mut root) = (Vec::new(), Vec::new());
@@ -44,7 +44,7 @@ impl Target {
         let path = plain(&path);
         let is_root = request.place().files.rooting != Rooting::Whole && path == plain(&root);
         let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-        // No file has such a name; `.` and `..` would be the folder itself, or the one around it.
+        // No file has such a name; `.` and `..` are directories themselves.
         if path.contains(&0) || matches!(name, b"" | b"." | b"..") {
             return Err(Failure::new(404, format!("\"{}\" names no file", String::from_utf8_lossy(uri))));
         }
@@ -56,7 +56,7 @@ impl Target {
         split(&self.path)
     }
 
-    /// Opens the folder. Blocks, like all that is done to files here.
+    /// Opens the directory. Blocks, like all file operations of this module.
     pub(super) fn place(&self, absent: u16) -> Done<Place<'_>> {
         let (folder, name) = self.split();
         match self.walk.folder(folder) {
@@ -65,7 +65,7 @@ impl Target {
         }
     }
 
-    /// As [`Target::place`]; folders that are missing are made.
+    /// Like [`Target::place`], but creates missing directories.
     pub(super) fn place_made(&self, access: Access) -> Done<Place<'_>> {
         let (folder, name) = self.split();
         match self.walk.made_folder(folder, access.of_folder(), MAX_FOLDERS) {
@@ -74,14 +74,14 @@ impl Target {
         }
     }
 
-    /// Whether links on the way are followed as the system does.
+    /// Returns whether links on the path are followed without restrictions.
     pub(super) fn follows_links(&self) -> bool {
         self.walk == Walk::Free
     }
 }
 
 impl Place<'_> {
-    /// What is there, a link as itself; none where nothing is.
+    /// Returns the status of the entry, without following a link; `None` if it does not exist.
     pub(super) fn look(&self) -> Done<Option<Stat>> {
         match statat(&self.folder, as_path(self.name), AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => Ok(Some(found)),
@@ -91,7 +91,7 @@ impl Place<'_> {
     }
 }
 
-/// A path without slashes at its end and without two in a row.
+/// Returns a path without trailing and repeated slashes.
 fn plain(path: &[u8]) -> Vec<u8> {
     let mut out: Vec<u8> = Vec::with_capacity(path.len());
     for byte in path {

@@ -6,7 +6,7 @@ use myriad_serve::testing::{Reached, TestFolder, TestSite, ask, go, go_meanwhile
 
 const ALL: &str = "dav_methods PUT DELETE MKCOL COPY MOVE;";
 
-/// A site of that folder, whose root is its `html`.
+/// Returns a site whose root is the directory `html` of that folder.
 fn site(folder: &TestFolder, rules: &str) -> TestSite {
     std::fs::create_dir_all(folder.0.join("html")).expect("a root");
     TestSite::in_folder(&folder.0, "root html; absolute_redirect off;", &format!("{ALL} {rules}"))
@@ -216,7 +216,7 @@ fn folder_is_made_where_there_is_none() {
 
 const EXT: &str = "dav_ext_methods PROPFIND OPTIONS LOCK UNLOCK; dav_ext_lock zone=";
 
-/// A site with locks in a zone of its own: zones are of the process.
+/// Returns a site with a separate lock zone, since zones belong to the process.
 fn locking(folder: &TestFolder, zone: &str) -> TestSite {
     std::fs::create_dir_all(folder.0.join("html/dir")).expect("a root");
     let http = format!("root html; dav_ext_lock_zone zone={zone}:1m timeout=5m;");
@@ -237,7 +237,7 @@ fn sent(
 
 const LOCK: &str = "<lockinfo xmlns='DAV:'><lockscope><exclusive/></lockscope><locktype><write/></locktype><owner>me</owner></lockinfo>";
 
-/// The token of an answer to LOCK.
+/// Returns the token in a response to LOCK.
 fn token(answer: &Reached) -> String {
     let (_, rest) = answer.text.split_once("<D:locktoken><D:href>").expect("a token");
     rest.split_once('<').expect("its end").0.to_owned()

@@ -1,4 +1,4 @@
-//! Folders with all that is in them. Every step is made from an open folder and follows no link.
+//! Directories with their contents. Each step starts at an open directory and follows no links.
 
 use std::fs::File;
 use std::io;
@@ -11,26 +11,26 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-/// Most folders within each other: each that is open takes a descriptor.
+/// Maximum nesting of directories: each open directory uses a descriptor.
 const DEEPEST: usize = 128;
 
-/// How much of a folder is copied (`Depth`).
+/// Extent of a directory copy (`Depth`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Extent {
-    /// The folder, without what is in it.
+    /// The directory without its contents.
     FolderAlone,
-    /// All that is in it.
+    /// The directory with its contents.
     All,
 }
 
-/// When something was changed last.
+/// Returns the modification time.
 pub(super) fn modified(found: &Stat) -> Timespec {
     Timespec { tv_sec: found.st_mtime, tv_nsec: found.st_mtime_nsec as _ }
 }
 
-/// Opens a regular file to read it; a link only where links are followed.
+/// Opens a regular file for reading; a link only if links are followed.
 pub(super) fn open_file(folder: &OwnedFd, name: &[u8], follow: bool) -> io::Result<File> {
-    // A pipe would be waited for.
+    // Opening a pipe would block otherwise.
     let mut flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     flags.set(OFlags::NOFOLLOW, !follow);
     let file = openat(folder, as_path(name), flags, Mode::empty())?;
@@ -40,7 +40,7 @@ pub(super) fn open_file(folder: &OwnedFd, name: &[u8], follow: bool) -> io::Resu
     Ok(File::from(file))
 }
 
-/// Removes a folder and all that is in it; links go as themselves.
+/// Removes a directory with its contents; links themselves are removed.
 pub(super) fn remove(folder: &OwnedFd, name: &[u8]) -> io::Result<()> {
     remove_within(folder, name, DEEPEST)
 }
@@ -58,13 +58,13 @@ fn remove_within(around: &OwnedFd, name: &[u8], depth: usize) -> io::Result<()> 
     Ok(unlinkat(around, as_path(name), AtFlags::REMOVEDIR)?)
 }
 
-/// Copies a folder to a name where nothing is. As in nginx neither links nor devices are copied.
+/// Copies a directory to an unused name. As in nginx, neither links nor devices are copied.
 pub(super) fn copy(from: (&OwnedFd, &[u8]), to: (&OwnedFd, &[u8]), extent: Extent) -> io::Result<()> {
     let depth = if extent == Extent::All { DEEPEST } else { 0 };
     copy_within(from, to, (depth, extent), None)
 }
 
-/// Copies a level; `whole` is the copy itself, which is passed over where it lies in what is copied.
+/// Copies a level. `whole` identifies the copy itself, which is skipped if it is inside the source.
 fn copy_within(
     from: (&OwnedFd, &[u8]),
     to: (&OwnedFd, &[u8]),
@@ -115,7 +115,7 @@ fn open_folder(around: &OwnedFd, name: &[u8], depth: usize) -> io::Result<OwnedF
     Ok(openat(around, as_path(name), flags, Mode::empty())?)
 }
 
-/// The names in a folder. They are read before anything is changed, since a change may have some read twice.
+/// Returns the names in a directory. They are read before any change, since a change may cause names to be read twice.
 fn names(folder: &OwnedFd) -> io::Result<Vec<Vec<u8>>> {
     let mut names = Vec::new();
     for entry in Dir::read_from(folder)? {

@@ -1,4 +1,4 @@
-//! An answer that is made as it is sent: lines, waits, answers to subrequests.
+//! Response that is generated while it is sent: lines, delays, responses to subrequests.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -14,30 +14,29 @@ use myriad_log::Level;
 
 use super::command::{Command, Failed, count, duration_ms, line, value};
 
-/// Bytes of repeated texts that are made at a time.
+/// Number of bytes of repeated text that are generated at a time.
 const PIECE: usize = 16 << 10;
 
 /// ```text
-/// Next --echo_sleep--> Wait --.
-///  ^  --echo_duplicate--> Repeat --.
-///  |  --echo_location--> Asked     |
-///  '-------------------------------'
+/// Next --echo_sleep--> Wait --> Next
+/// Next --echo_duplicate--> Repeat --> Next
+/// Next --echo_location--> Wait --> Answered --> Next
 /// ```
 enum State {
-    /// The next command.
+    /// Execute the next command.
     Next,
-    /// A text that is sent so many times more.
+    /// Text that is sent for the remaining number of times.
     Repeat(Bytes, u64),
-    /// A wait, or an answer that is asked for; it comes to a body.
+    /// Delay or subrequest, which may yield a body.
     Wait(Pin<Box<dyn Future<Output = Option<BoxBody>>>>),
-    /// An answer to a subrequest.
+    /// Response to a subrequest.
     Answered(BoxBody),
     Over,
 }
 
-/// Commands that are run as the answer is pulled.
+/// Commands that are executed while the response is read.
 pub(super) struct EchoBody {
-    /// A copy that lives as long as the body.
+    /// Copy with the lifetime of the body.
     exchange: Box<Exchange>,
     commands: Arc<[Command]>,
     next: usize,
@@ -49,7 +48,7 @@ impl EchoBody {
         Self { exchange, commands, next: 0, state: State::Next }
     }
 
-    /// Runs the next command. What is made at once is returned.
+    /// Executes the next command. Output that is available at once is returned.
     fn run(&mut self) -> Result<Option<Vec<u8>>, Failed> {
         let commands = Arc::clone(&self.commands);
         let Some(command) = commands.get(self.next) else {
@@ -80,7 +79,7 @@ impl EchoBody {
                 let (uri, args) = (value(exchange, uri)?, value(exchange, args)?);
                 self.ask(&uri, &args)?;
             }
-            // No such command stands among others: it leads away before anything is sent.
+            // Not reachable: such a command redirects before anything is sent.
             Command::Exec(..) => return Err(Failed),
         }
         Ok(None)
@@ -100,7 +99,7 @@ impl EchoBody {
     }
 }
 
-/// A piece of a text that is repeated, and how often it is in it.
+/// Returns a piece of repeated text, and the number of repetitions in it.
 fn piece(text: &Bytes, left: u64) -> (Bytes, u64) {
     let fitting = (PIECE / text.len().max(1)).max(1) as u64;
     let times = fitting.min(left);

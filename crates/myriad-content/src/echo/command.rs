@@ -1,4 +1,4 @@
-//! A directive that makes content, compiled.
+//! Compiled content directives.
 
 use myriad_conf::Text;
 use myriad_exchange::exchange::Exchange;
@@ -8,12 +8,12 @@ use myriad_script::Template;
 
 use super::settings::CommandConf;
 
-/// The longest wait, milliseconds.
+/// Maximum delay in milliseconds.
 const LONGEST_MS: u64 = 600_000;
 
-/// A [`CommandConf`] whose texts are compiled.
+/// [`CommandConf`] with compiled texts.
 pub(super) enum Command {
-    /// Words with blanks between them; whether the end of the line follows.
+    /// Words separated by blanks; the flag is set if a line feed follows.
     Line(Vec<Template>, bool),
     Duplicate(Template, Template),
     Sleep(Template),
@@ -22,7 +22,7 @@ pub(super) enum Command {
     Exec(Template, Template),
 }
 
-/// A command has no meaning for this request, which the error log has been told.
+/// Error of a command that is invalid for this request; it has been logged.
 pub(super) struct Failed;
 
 impl Command {
@@ -39,7 +39,7 @@ impl Command {
     }
 }
 
-/// The value of a text for this request.
+/// Evaluates a text for this request.
 pub(super) fn value(exchange: &mut Exchange, text: &Template) -> Result<Vec<u8>, Failed> {
     let mut value = Vec::new();
     let Exchange { request, frame } = exchange;
@@ -52,7 +52,7 @@ pub(super) fn value(exchange: &mut Exchange, text: &Template) -> Result<Vec<u8>,
     }
 }
 
-/// Appends words with blanks between them.
+/// Appends words separated by blanks.
 pub(super) fn line(
     exchange: &mut Exchange,
     words: &[Template],
@@ -71,7 +71,7 @@ pub(super) fn line(
     Ok(())
 }
 
-/// A wait, milliseconds.
+/// Evaluates a delay in milliseconds.
 pub(super) fn duration_ms(exchange: &mut Exchange, seconds: &Template) -> Result<u64, Failed> {
     let text = value(exchange, seconds)?;
     read_seconds(&text).map(|ms| ms.min(LONGEST_MS)).ok_or_else(|| {
@@ -81,7 +81,7 @@ pub(super) fn duration_ms(exchange: &mut Exchange, seconds: &Template) -> Result
     })
 }
 
-/// How often a text is repeated. Digits may have `_` between them.
+/// Evaluates a number of repetitions. Digits may be separated by `_`.
 pub(super) fn count(exchange: &mut Exchange, count: &Template) -> Result<u64, Failed> {
     let text = value(exchange, count)?;
     read_count(&text).ok_or_else(|| {
@@ -91,7 +91,7 @@ pub(super) fn count(exchange: &mut Exchange, count: &Template) -> Result<u64, Fa
     })
 }
 
-/// Seconds with three digits behind the point at most, as milliseconds.
+/// Parses seconds with at most three decimals, and returns milliseconds.
 pub(super) fn read_seconds(text: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(text).ok()?;
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));

@@ -1,4 +1,4 @@
-//! The directives.
+//! Directive table.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, ONE, Set, at_least, between, exactly};
 use myriad_conf::settings::Settings;
@@ -79,7 +79,7 @@ pub(super) static ROWS: &[Directive] = &[
         .default("200"),
 ];
 
-/// Adds a command, and makes the commands so far the content of the level.
+/// Adds a command, and sets the commands so far as the content of the level.
 fn push(settings: &mut Settings, args: &Arguments<'_>, command: CommandConf) -> Done {
     let echo = settings.feature_mut::<EchoSettings>();
     if matches!(command, CommandConf::Exec { .. }) && echo.commands.iter().any(CommandConf::answers) {
@@ -91,7 +91,7 @@ fn push(settings: &mut Settings, args: &Arguments<'_>, command: CommandConf) -> 
     Ok(())
 }
 
-/// The words of a line behind its options, and whether its end follows.
+/// Parses the words of a line after its options, and returns whether a line feed follows.
 fn words(args: &Arguments<'_>) -> Result<(Vec<Text>, bool), Diagnostic> {
     let mut newline = true;
     let mut first = 0;
@@ -134,7 +134,7 @@ fn location(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     push(settings, args, CommandConf::Location { uri, args: args_of })
 }
 
-/// A URI, and its arguments.
+/// Parses a URI and its arguments.
 fn target(args: &Arguments<'_>) -> Result<(Text, Text), Diagnostic> {
     let given = if args.len() > 1 { args.text(1)? } else { Text::default() };
     Ok((args.text(0)?, given))

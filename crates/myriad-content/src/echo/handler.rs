@@ -1,4 +1,4 @@
-//! What the directives make of a request.
+//! Request handler of the directives.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,7 +52,7 @@ impl Handler for Echo {
 }
 
 impl Echo {
-    /// The whole answer, where all of it is lines.
+    /// Returns the complete response if it only consists of lines.
     fn text(&self, exchange: &mut Exchange) -> Option<Result<Vec<u8>, Failed>> {
         if !self.commands.iter().all(|command| matches!(command, Command::Line(..))) {
             return None;
@@ -69,7 +69,7 @@ impl Echo {
     }
 }
 
-/// Waits as long as is written, and goes where `echo_exec` says. Nothing of an answer stands before that.
+/// Executes delays, and redirects with `echo_exec`. No output precedes this command.
 async fn lead(exchange: &mut Exchange, commands: &[Command]) -> Step {
     for command in commands {
         match command {

@@ -1,4 +1,4 @@
-//! `echo*`: texts, waits, subrequests and redirects of the configuration, one after another (the module echo).
+//! `echo*`: configured texts, delays, subrequests and redirects in sequence (the echo module).
 
 mod body;
 mod command;
@@ -11,5 +11,5 @@ mod variables;
 
 use myriad_exchange::feature::Feature;
 
-/// The feature, for the list of them.
+/// Feature entry for the list of features.
 pub const FEATURE: Feature = Feature::new("echo", directives::ROWS).with_variables(variables::VARIABLES);

@@ -1,36 +1,36 @@
-//! What the directives say.
+//! Settings of the directives.
 
 use myriad_conf::Text;
 
-/// A directive that makes content, in the order in which they are written.
+/// Content directive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CommandConf {
-    /// `echo`: texts with blanks between them, and the end of the line behind them.
+    /// `echo`: texts separated by blanks, and a line feed.
     Line { words: Vec<Text>, newline: bool },
-    /// `echo_duplicate`: a text so many times.
+    /// `echo_duplicate`: a repeated text.
     Duplicate { count: Text, text: Text },
-    /// `echo_sleep`, `echo_blocking_sleep`: seconds.
+    /// `echo_sleep`, `echo_blocking_sleep`: a number of seconds.
     Sleep(Text),
     /// `echo_reset_timer`.
     ResetTimer,
-    /// `echo_location`: a URI of this server, and its arguments.
+    /// `echo_location`: a URI of this server and its arguments.
     Location { uri: Text, args: Text },
     /// `echo_exec`: a URI of this server and its arguments, or a named location.
     Exec { uri: Text, args: Text },
 }
 
 impl CommandConf {
-    /// Whether the answer begins with it.
+    /// Returns whether the command produces output.
     pub(super) fn answers(&self) -> bool {
         matches!(self, Self::Line { .. } | Self::Duplicate { .. } | Self::Location { .. })
     }
 }
 
-/// `echo*` of a level. Its content is that of the level alone; its status holds within.
+/// `echo*` of a level. Nested levels inherit the status, but not the content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct EchoSettings {
     pub commands: Vec<CommandConf>,
-    /// `echo_status`; none for 200.
+    /// `echo_status`; `None` for 200.
     pub status: Option<u16>,
 }
 

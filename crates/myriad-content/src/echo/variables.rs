@@ -1,4 +1,4 @@
-//! Variables of the module echo.
+//! Variables of the echo module.
 
 use myriad_conf::registry::Status::Differs;
 use myriad_exchange::exchange::Request;
@@ -11,7 +11,8 @@ pub(super) const VARIABLES: &[Row] = &[
     Row::new("echo", "echo_cacheable_request_uri", &[Uri], Ready(|request| Some(&request.route.uri))),
     Row::new("echo", "echo_request_method", &[RequestLine], Ready(method)),
     Row::new("echo", "echo_timer_elapsed", &[Moment], Made(elapsed)),
-    // All fields together are as good as the moment: no request takes the short way by them.
+    // The value depends on all fields, so it is treated as time-dependent: requests that read it do not use the
+    // shortcut.
     Row::new("echo", "echo_client_request_headers", &[Moment], Made(head))
         .fares(Differs("in a subrequest it shows the fields that the subrequest is asked with")),
 ];
@@ -20,14 +21,14 @@ fn method(request: &Request) -> Option<&[u8]> {
     Some(request.received.head.method_bytes()).filter(|method| !method.is_empty())
 }
 
-/// Seconds since the request began, or since `echo_reset_timer`.
+/// Writes the seconds since the start of the request, or since `echo_reset_timer`.
 fn elapsed(request: &Request, out: &mut Vec<u8>) -> bool {
     let ms = myriad_net::clock::now_ms().saturating_sub(request.received.at_ms);
     out.extend_from_slice(format!("{}.{:03}", ms / 1000, ms % 1000).as_bytes());
     true
 }
 
-/// The request line and the fields, a line each.
+/// Writes the request line and the fields, one per line.
 fn head(request: &Request, out: &mut Vec<u8>) -> bool {
     let head = &request.received.head;
     out.extend_from_slice(head.request_line());

@@ -1,4 +1,4 @@
-//! The directive, and what it answers.
+//! Directive table and request handler.
 
 use bytes::Bytes;
 use myriad_conf::registry::{Contexts, Directive, Set, exactly};
@@ -9,7 +9,7 @@ use myriad_exchange::exchange::{Answer, Exchange, GET_HEAD, Handler, Step};
 use myriad_exchange::feature::{PlannedHandler, planned};
 use myriad_exchange::runtime::SettingsCompiler;
 
-/// When nginx says that the picture was made.
+/// Modification time of the image in nginx.
 const MODIFIED: &[u8] = b"Mon, 28 Sep 1970 06:00:00 GMT";
 
 pub(super) static ROWS: &[Directive] = &[Directive::new(

@@ -1,4 +1,4 @@
-//! `empty_gif`: a transparent picture of one pixel (nginx's empty gif module).
+//! `empty_gif`: a transparent image of one pixel (nginx's empty_gif module).
 
 mod handler;
 mod image;
@@ -7,5 +7,5 @@ mod tests;
 
 use myriad_exchange::feature::Feature;
 
-/// The feature, for the list of them.
+/// Feature entry for the list of features.
 pub const FEATURE: Feature = Feature::new("empty_gif", handler::ROWS);

@@ -1,4 +1,4 @@
-//! The directives.
+//! Directive table.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, at_least, between};
 use myriad_conf::settings::Settings;
@@ -9,7 +9,7 @@ use super::settings::{FancyindexSettings, Insert};
 
 const HSL: Contexts = Contexts::HSL;
 
-/// How a file that is inserted is read, where the module does otherwise.
+/// Difference to the module in reading inserted files.
 const READ_EACH_TIME: &str = "a `local` file is read for each list, so that a change is seen without a reload; a text that cannot be had, or is longer than \
      1 MB, leaves the page its own";
 
@@ -159,7 +159,7 @@ fn default_sort(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-/// Most bytes of a format: each file of a folder has a date in it.
+/// Maximum length of a time format, in bytes: each file of a directory has a date.
 const LONGEST_FORMAT: usize = 256;
 
 fn time_format(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
@@ -172,7 +172,7 @@ fn time_format(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-/// A path, and how it is had; an empty one is none.
+/// Parses a path and its source; an empty path means none.
 fn insert(args: &Arguments<'_>) -> Result<Insert, Diagnostic> {
     let path = args.text(0)?;
     let local = args.len() > 1 && args.choice(1, &[("subrequest", false), ("local", true)])?;

@@ -1,4 +1,4 @@
-//! What stands before and behind a list: a file, or the answer to a subrequest.
+//! Header and footer of a listing: a file, or the response to a subrequest.
 
 use std::future::poll_fn;
 use std::path::PathBuf;
@@ -10,10 +10,10 @@ use myriad_log::Level;
 
 use super::settings::Insert;
 
-/// Most bytes of a file or an answer that are taken. What is longer is left out, and the page has its own head or foot.
+/// Maximum size of a file or a response, in bytes. Longer texts are omitted, and the default header or footer is used.
 const MOST: usize = 1 << 20;
 
-/// The text that is written to stand there. None where the page's own does, and where it cannot be had, which the error log is told.
+/// Returns the configured text. `None` for the default text, and if the text cannot be read, which is logged.
 pub(super) async fn text(exchange: &mut Exchange, insert: &Insert) -> Option<Vec<u8>> {
     let (shown, got) = match insert {
         Insert::Own => return None,

@@ -1,4 +1,4 @@
-//! A folder that is read, and the page that it becomes.
+//! Reading of a directory and creation of its page.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,13 +17,13 @@ use super::settings::{FancyindexSettings, Insert};
 use super::{insert, page};
 use crate::folder::{Selection, read};
 
-/// What a place says.
+/// Rules of a place.
 struct Rules {
     written: FancyindexSettings,
     ignore: Vec<Regex>,
 }
 
-/// Lists folders where `fancyindex` is on.
+/// Enables directory listings if `fancyindex` is on.
 pub(super) fn compile(compile: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
     let written = settings.feature::<FancyindexSettings>();
     if !written.on {
@@ -96,7 +96,7 @@ async fn list(exchange: &mut Exchange, rules: Arc<Rules>, folder: PathBuf) -> St
 }
 
 impl Rules {
-    /// Whether a name is left out; one that a regex cannot be asked about is.
+    /// Returns whether a name is omitted, also if matching a regular expression fails.
     fn ignores(&self, name: &[u8]) -> bool {
         self.ignore.iter().any(|regex| regex.is_match(name).unwrap_or(true))
     }

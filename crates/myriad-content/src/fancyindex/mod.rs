@@ -1,4 +1,4 @@
-//! `fancyindex`: what is in a folder that has no index, as a table that can be sorted (the module fancyindex).
+//! `fancyindex`: listing of a directory without an index file as a sortable table (the fancyindex module).
 
 mod directives;
 mod insert;
@@ -11,5 +11,5 @@ mod tests;
 
 use myriad_exchange::feature::Feature;
 
-/// The feature, for the list of them.
+/// Feature entry for the list of features.
 pub const FEATURE: Feature = Feature::new("fancyindex", directives::ROWS).compiled_by(list::compile);

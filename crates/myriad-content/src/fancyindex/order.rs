@@ -1,10 +1,10 @@
-//! The order of a list: what is written, and what a visitor asks for (`?C=S&O=D`).
+//! Order of a listing: configured, and requested by the client (`?C=S&O=D`).
 
 use std::cmp::Ordering;
 
 use crate::folder::{Item, ItemKind};
 
-/// What a list is sorted by.
+/// Sort key of a listing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum By {
     #[default]
@@ -13,7 +13,7 @@ pub(super) enum By {
     Date,
 }
 
-/// An order.
+/// Sort order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Order {
     pub by: By,
@@ -25,7 +25,7 @@ impl Order {
         Self { by, descending }
     }
 
-    /// The order that arguments ask for; none where they ask for none.
+    /// Returns the order in the arguments, if any.
     pub(super) fn asked(args: &[u8]) -> Option<Self> {
         let (by, descending) = match args {
             [b'C', b'=', by] => (by, false),
@@ -40,7 +40,7 @@ impl Order {
         Some(Self { by, descending })
     }
 
-    /// The arguments that ask for the order, as an attribute has them.
+    /// Returns the arguments of the order, escaped for an attribute.
     pub(super) fn arguments(self) -> &'static str {
         match (self.by, self.descending) {
             (By::Name, false) => "?C=N&amp;O=A",
@@ -52,7 +52,7 @@ impl Order {
         }
     }
 
-    /// Sorts a list; what is equal stands in the order of its names.
+    /// Sorts a listing; equal entries are ordered by name.
     pub(super) fn sort(self, items: &mut [Item], case_sensitive: bool, directories_first: bool) {
         let by_name = |one: &Item, two: &Item| {
             let folded = |item: &Item| item.name.to_ascii_lowercase();

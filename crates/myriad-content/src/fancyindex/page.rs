@@ -1,4 +1,4 @@
-//! A folder as a page with a table.
+//! Directory listing as a page with a table.
 
 use std::io::Write;
 
@@ -10,8 +10,7 @@ use super::order::{By, Order};
 use super::settings::FancyindexSettings;
 use crate::folder::{Item, ItemKind};
 
-/// How the page looks where no `fancyindex_css_href` says more. Names that do not fit beside the other columns end in
-/// dots.
+/// Default style of the page without `fancyindex_css_href`. Names that do not fit are truncated with an ellipsis.
 const STYLE: &str = "\
 body { margin: 1.5em; background: #fff; color: #222; font-family: system-ui, \"DejaVu Sans\", Verdana, sans-serif; }
 h1 { font-size: 1.4em; font-weight: 600; overflow-wrap: anywhere; }
@@ -26,7 +25,7 @@ a:hover { color: #e33; text-decoration: underline; }
 @media (max-width: 34em) { #list th:last-child, #list .date { display: none; } }
 ";
 
-/// Units of rounded sizes, the largest first.
+/// Units of rounded sizes, in descending order.
 const UNITS: [(&str, u64); 6] = [
     ("EiB", 1 << 60),
     ("PiB", 1 << 50),
@@ -36,7 +35,7 @@ const UNITS: [(&str, u64); 6] = [
     ("KiB", 1 << 10),
 ];
 
-/// The page up to the folder's path, which is within its heading.
+/// Appends the page up to the directory path, which is inside its heading.
 pub(super) fn head(uri: &[u8], css: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(
         b"<!DOCTYPE html>\n<html>\n<head>\n<meta charset=\"utf-8\">\n\
@@ -54,12 +53,12 @@ pub(super) fn head(uri: &[u8], css: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(b"</title>\n</head>\n<body>\n<h1>Index of ");
 }
 
-/// The end of the page.
+/// Appends the last part of the page.
 pub(super) fn foot(out: &mut Vec<u8>) {
     out.extend_from_slice(b"</body>\n</html>\n");
 }
 
-/// The path and the table.
+/// Appends the path and the table.
 pub(super) fn table(
     uri: &[u8],
     items: &[Item],
@@ -81,7 +80,7 @@ pub(super) fn table(
         out.extend_from_slice(cell.as_bytes());
     }
     out.extend_from_slice(b"</tr>\n</thead>\n<tbody>\n");
-    // Folders keep the order that was asked for.
+    // Links to directories contain the requested order.
     let kept = if order == rules.order { "" } else { order.arguments() };
     if uri.len() > 1 && !rules.hide_parent {
         let row = format!(
@@ -129,7 +128,7 @@ fn date(modified_s: u64, rules: &FancyindexSettings, out: &mut Vec<u8>) {
     escape(&text, Escape::Html, out);
 }
 
-/// A size in the largest unit that it fills, with one digit behind the point.
+/// Formats a size in the largest possible unit, with one decimal.
 fn rounded(size: u64) -> String {
     let Some((name, unit)) = UNITS.into_iter().find(|(_, unit)| size >= *unit) else {
         return format!("{size} B");

@@ -1,18 +1,18 @@
-//! What the directives say.
+//! Settings of the directives.
 
 use myriad_conf::{Span, Text};
 
 use super::order::Order;
 
-/// What stands before or behind a list.
+/// Header or footer of a listing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Insert {
-    /// That of the page itself.
+    /// Default text.
     #[default]
     Own,
-    /// What a URI of this server comes to; one without a leading slash is below the folder.
+    /// Response of a URI of this server; without a leading slash it is relative to the directory.
     Subrequest(Text),
-    /// A file; a relative path is below the server's prefix.
+    /// File; a relative path is below the server's prefix.
     Local(Text),
 }
 
@@ -39,7 +39,7 @@ pub(super) struct FancyindexSettings {
     pub header: Insert,
     /// `fancyindex_footer`.
     pub footer: Insert,
-    /// `fancyindex_ignore`: regexes, case disregarded.
+    /// `fancyindex_ignore`: regular expressions, case-insensitive.
     pub ignore: Vec<Text>,
     /// `fancyindex_hide_symlinks`.
     pub hide_links: bool,
@@ -49,7 +49,7 @@ pub(super) struct FancyindexSettings {
     pub show_hidden: bool,
     /// `fancyindex_show_path`.
     pub show_path: bool,
-    /// Where that is written.
+    /// Position of that directive.
     pub show_path_at: Span,
 }
 

@@ -1,6 +1,6 @@
 use myriad_serve::testing::{Reached, TestFolder, TestSite, ask};
 
-/// The list of a folder with these files, by these directives; the target is behind the folder's slash.
+/// Returns the listing of a directory with these files and directives. The target is appended to the directory's slash.
 fn listed(name: &str, files: &[&str], rules: &str, target: &str) -> Reached {
     let folder = TestFolder::new(&format!("fancyindex-{name}"));
     let shown = folder.0.join("a<b>&");
@@ -12,7 +12,7 @@ fn listed(name: &str, files: &[&str], rules: &str, target: &str) -> Reached {
     ask(&site, &format!("GET /a%3Cb%3E%26/{target}"), &[])
 }
 
-/// The names of a list, in its order.
+/// Returns the names of a listing in their order.
 fn names(page: &Reached) -> Vec<&str> {
     page.text.split("title=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect()
 }

@@ -1,4 +1,4 @@
-//! The settings made into how files are looked for.
+//! Compilation of the file settings.
 
 use myriad_conf::Text;
 use myriad_conf::settings::Settings;
@@ -9,12 +9,12 @@ use myriad_script::Template;
 use super::settings::{OpenFileSettings, PrecompressedSettings, StaticMode, SymlinkSettings};
 use myriad_exchange::runtime::{SettingsCompiler, Symlinks};
 
-/// How long file tests are believed where no `open_file_cache` is written.
+/// Validity of file tests without `open_file_cache`, in milliseconds.
 const FILE_TESTS_VALID_MS: u64 = 1000;
-/// How long after its last change a file is asked about each time, where no `open_file_cache` is written.
+/// Time after its last change during which a file is tested each time without `open_file_cache`, in milliseconds.
 const SETTLING_MS: u64 = 2000;
 
-/// How long what is known of files is believed (`open_file_cache`).
+/// Returns the validity of cached file data (`open_file_cache`).
 pub fn validity(settings: &Settings) -> Validity {
     let open = settings.feature::<OpenFileSettings>();
     let both = |ms| Validity { found_ms: ms, missing_ms: ms, settling_ms: 0 };
@@ -29,8 +29,8 @@ pub fn validity(settings: &Settings) -> Validity {
     }
 }
 
-/// How symbolic links are followed; none where each is (`disable_symlinks off`). `root` is that of the level: `from=$document_root`
-/// without variables in the root lets requests take the short way, and costs them no evaluation.
+/// Compiles the rules for symbolic links; `None` if all are followed (`disable_symlinks off`). `root` is that of the
+/// level: with `from=$document_root` and a root without variables, requests can use the shortcut and evaluate nothing.
 pub fn symlinks(
     settings: &Settings,
     root: &Template,
@@ -44,12 +44,12 @@ pub fn symlinks(
     })
 }
 
-/// The leading part of paths whose links are not checked, where links are; may hold variables.
+/// Returns the leading part of paths whose links are not checked, if links are checked. It may contain variables.
 pub fn trusted_part(settings: &Settings) -> Option<&Text> {
     settings.feature::<SymlinkSettings>().0.as_ref().map(|symlinks| &symlinks.from)
 }
 
-/// The codings in which files may lie ready, the best first; the flag says `always`.
+/// Returns the codings of precompressed files, in order of preference; the flag is `always`.
 pub fn precompressed(settings: &Settings) -> impl Iterator<Item = (Coding, bool)> {
     let PrecompressedSettings { gzip, brotli, zstd } = *settings.feature();
     let modes = [(Coding::Brotli, brotli), (Coding::Zstd, zstd), (Coding::Gzip, gzip)];

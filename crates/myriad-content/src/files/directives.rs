@@ -1,4 +1,4 @@
-//! The directives.
+//! Directive table.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, between, exactly};
 use myriad_conf::settings::Settings;
@@ -10,7 +10,7 @@ use super::settings::{
 
 const HSL: Contexts = Contexts::HSL;
 
-/// How films are sent where nginx would cut them.
+/// Handling of videos that nginx would cut.
 const WHOLE: &str = "whole films and ranges of them are sent, with a warning: `start` and `end` in the arguments, which players asked \
                      for before they asked for ranges, are not obeyed";
 

@@ -1,5 +1,4 @@
-//! Content that this server has itself: files. How they are looked for: `open_file_cache*`, `disable_symlinks`, `gzip_static` and its
-//! like.
+//! Files, and their lookup: `open_file_cache*`, `disable_symlinks`, `gzip_static` and similar directives.
 
 mod compile;
 mod directives;
@@ -14,11 +13,11 @@ use myriad_exchange::feature::Feature;
 pub use static_file::FileHandler;
 pub(crate) use static_file::method_not_allowed;
 
-/// The feature, for the list of them.
+/// Feature entry for the list of features.
 pub const FEATURE: Feature = Feature::new("content", directives::ROWS);
-/// `gzip_static`, for the list of features.
+/// Feature entry of `gzip_static`.
 pub const GZIP_STATIC: Feature = Feature::new("encoding", directives::GZIP_STATIC);
-/// `brotli_static`, for the list of features.
+/// Feature entry of `brotli_static`.
 pub const BROTLI_STATIC: Feature = Feature::new("encoding", directives::BROTLI_STATIC);
-/// `zstd_static`, for the list of features.
+/// Feature entry of `zstd_static`.
 pub const ZSTD_STATIC: Feature = Feature::new("encoding", directives::ZSTD_STATIC);

@@ -1,4 +1,4 @@
-//! Files that were compressed beforehand: `gzip_static`, `brotli_static`, `zstd_static`.
+//! Precompressed files: `gzip_static`, `brotli_static`, `zstd_static`.
 
 use std::sync::Arc;
 
@@ -10,17 +10,17 @@ use myriad_exchange::exchange::Request;
 use myriad_exchange::exchange::paths::look;
 use myriad_page::ProxiedFacts;
 
-/// What is there in packed form.
+/// Result of the lookup.
 #[derive(Default)]
 pub(super) struct Packed {
-    /// The best that is there and that the client takes.
+    /// Best existing file that the client accepts.
     pub file: Option<(Arc<Entry>, Coding)>,
-    /// Another client could get another file.
+    /// Set if other clients may receive another file.
     pub varies: bool,
 }
 
-/// Looks for `FILE.br`, `FILE.zst` and `FILE.gz`; `path` names the one that was found. The file itself need not be
-/// there, as in nginx.
+/// Looks for `FILE.br`, `FILE.zst` and `FILE.gz`; `path` becomes the path of the file found. The uncompressed file need
+/// not exist, as in nginx.
 pub(super) fn find(request: &Request, frame: &mut Frame, path: &mut Vec<u8>) -> Packed {
     let place = request.place();
     let mut packed = Packed::default();
@@ -37,7 +37,7 @@ pub(super) fn find(request: &Request, frame: &mut Frame, path: &mut Vec<u8>) -> 
     let bare = path.len();
     for (coding, always) in &place.files.precompressed {
         let taken = *always || accepted.contains(*coding);
-        // What this client does not take is of interest only where `Vary` is to be said.
+        // A coding that this client does not accept only matters for `Vary`.
         if !taken && !place.offer.vary {
             continue;
         }

@@ -1,23 +1,23 @@
-//! What the directives say.
+//! Settings of the directives.
 
 use myriad_conf::Text;
 
 /// `open_file_cache`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct OpenFileCache {
-    /// At most so many entries.
+    /// Maximum number of entries.
     pub max: u64,
-    /// Dropped after so long without use, ms.
+    /// Time without use after which an entry is removed, in milliseconds.
     pub inactive: u64,
 }
 
 /// `open_file_cache*`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct OpenFileSettings {
-    /// `open_file_cache`: `None` where not written; `Some(None)` for `off`.
+    /// `open_file_cache`: `None` if not configured; `Some(None)` for `off`.
     #[expect(clippy::option_option, reason = "not written, off and on are three things")]
     pub cache: Option<Option<OpenFileCache>>,
-    /// `open_file_cache_valid`, ms.
+    /// `open_file_cache_valid`, in milliseconds.
     pub valid: u64,
     /// `open_file_cache_min_uses`.
     pub min_uses: u64,
@@ -28,29 +28,29 @@ pub(super) struct OpenFileSettings {
 /// `disable_symlinks on|if_not_owner [from=PART]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DisableSymlinks {
-    /// `if_not_owner`: only links whose owner is not that of what they lead to.
+    /// Set with `if_not_owner`: only links whose owner differs from that of their target are rejected.
     pub foreign_only: bool,
-    /// `from=`: the leading part of paths that is not checked, may hold variables; empty for none.
+    /// `from=`: leading part of paths that is not checked; may contain variables; empty for none.
     pub from: Text,
 }
 
-/// `disable_symlinks` of a level; none for `off`.
+/// `disable_symlinks` of a level; `None` for `off`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SymlinkSettings(pub Option<DisableSymlinks>);
 
 /// `gzip_static`, `brotli_static`, `zstd_static`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum StaticMode {
-    /// Files ending in `.gz`, `.br`, `.zst` are not looked for.
+    /// Files with the suffixes `.gz`, `.br`, `.zst` are not searched.
     #[default]
     Off,
-    /// They are sent to clients that accept the encoding.
+    /// They are sent to clients that accept the coding.
     On,
     /// They are sent to every client.
     Always,
 }
 
-/// Which files that were compressed beforehand are looked for.
+/// Kinds of precompressed files that are searched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct PrecompressedSettings {
     /// `gzip_static`.

@@ -22,9 +22,9 @@ use myriad_exchange::exchange::{Exchange, Handler, Pending, Request, Waiting, sc
 use myriad_exchange::exchange::{FolderHandler, GET_HEAD, MethodHandler, Step};
 use myriad_page::ProxiedFacts;
 
-/// Files under the root: what a place has that names no other handler.
+/// Handler of files under the root, the default of a place without another handler.
 pub struct FileHandler {
-    /// Takes what is asked by other methods than GET, HEAD and POST.
+    /// Handler of methods other than GET, HEAD and POST.
     pub other_methods: &'static dyn MethodHandler,
 }
 
@@ -42,12 +42,12 @@ impl Handler for FileHandler {
     }
 }
 
-/// Serves the file that the URI names, the index of a directory, or a redirect to it.
+/// Serves the file of the URI, the index of a directory, or a redirect to it.
 fn begin(exchange: &mut Exchange, other_methods: &dyn MethodHandler) -> Step {
     let request = &exchange.request;
     let reads = matches!(request.received.head.method(), Method::Get | Method::Head) || request.route.as_get;
     let posts = request.received.head.method() == Method::Post;
-    // What `try_files` has found may have another form: it is empty where that is the root itself.
+    // The result of `try_files` may have another form: it is empty for the root itself.
     let begins = match request.route.uri.first() {
         Some(first) => *first == b'/' || request.route.form.behind_alias,
         None => true,
@@ -63,7 +63,7 @@ fn begin(exchange: &mut Exchange, other_methods: &dyn MethodHandler) -> Step {
     }
     let request = &exchange.request;
     let is_taken = !reads && !posts && other_methods.takes(request);
-    // A form may be posted to a folder: its index is a script as often as not, whose pages may be purged too.
+    // A form may be posted to a directory: its index may be a script, whose pages may be purged too.
     if request.route.uri.ends_with(b"/") && (reads || posts || is_taken) {
         return index(exchange);
     }
@@ -74,7 +74,7 @@ fn begin(exchange: &mut Exchange, other_methods: &dyn MethodHandler) -> Step {
         return method_not_allowed(&mut exchange.request);
     }
     match find(exchange) {
-        // Nothing can be posted to a file; that it is not there comes first, as in nginx.
+        // POST is not supported for files; a missing file takes precedence, as in nginx.
         Ok((found, _)) if !reads && found.entry.file().is_some() => method_not_allowed(&mut exchange.request),
         Ok((found, None)) => {
             if found.entry.file().is_some() {
@@ -90,20 +90,20 @@ fn begin(exchange: &mut Exchange, other_methods: &dyn MethodHandler) -> Step {
     }
 }
 
-/// Answers 405 with the methods of files and those of the place's own handler (`dav_methods`).
+/// Answers 405 with the methods of files and those of the place's handler (`dav_methods`).
 pub(crate) fn method_not_allowed(request: &mut Request) -> Step {
     let own = request.place().features.get::<Box<dyn MethodHandler>>().map(|handler| handler.methods());
     Step::method_not_allowed(request, GET_HEAD.union(own.unwrap_or_default()))
 }
 
-/// What the place's own handler of other methods makes of the request (`dav_methods`), where it takes it.
+/// Runs the place's handler of other methods (`dav_methods`), if it supports the request.
 fn written(exchange: &mut Exchange) -> Option<Step> {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let writes = site.runtime.place(exchange.request.route.place).features.get::<Box<dyn MethodHandler>>()?;
     writes.takes(&exchange.request).then(|| writes.begin(exchange))
 }
 
-/// Serves the file that the URI names, where it is in memory; the place is the one that the rules came to earlier.
+/// Serves the file of the URI if it is in memory. The place is the result of rules evaluated for an earlier request.
 fn shortcut(exchange: &mut Exchange) -> Option<Step> {
     match find(exchange) {
         Ok((found, None)) if found.entry.file().is_some() => Some(serve(exchange, &found)),
@@ -111,7 +111,7 @@ fn shortcut(exchange: &mut Exchange) -> Option<Step> {
     }
 }
 
-/// What is at the path that the URI names; with the path, where it still has to be loaded.
+/// Returns the entry of the URI's path, and the path if the file has to be loaded.
 fn find(exchange: &mut Exchange) -> Result<(Found, Option<PathBuf>), myriad_script::EvalError> {
     scratch::with_buffer(|file| {
         let Exchange { request, frame } = exchange;
@@ -127,15 +127,15 @@ fn find(exchange: &mut Exchange) -> Result<(Found, Option<PathBuf>), myriad_scri
     })
 }
 
-/// A path and the coding of what is there: identity, but for a file that was compressed beforehand.
+/// Entry and its coding: identity, except for a precompressed file.
 struct Found {
     entry: Arc<Entry>,
     coding: Coding,
-    /// Another client could get another file.
+    /// Set if other clients may receive another file.
     varies: bool,
 }
 
-/// A file to be read.
+/// File to load.
 struct Load {
     found: Found,
     path: PathBuf,
@@ -154,7 +154,8 @@ impl Pending for Load {
     }
 }
 
-/// Reads a file on the pool of blocking work, then serves it. One that was replaced meanwhile is looked at once more.
+/// Reads a file on the blocking thread pool, then serves it. A file that was replaced meanwhile is looked up once
+/// again.
 async fn load(exchange: &mut Exchange, mut found: Found, path: PathBuf) -> Step {
     let mut loaded = read(exchange, &found, &path).await;
     if loaded.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::Other) {
@@ -170,7 +171,7 @@ async fn load(exchange: &mut Exchange, mut found: Found, path: PathBuf) -> Step 
     not_opened(&exchange.request, path.as_os_str().as_encoded_bytes(), SystemError::of(&error))
 }
 
-/// Opens the file, and reads it where it is small. Where the process has no descriptor left, others give way first.
+/// Opens the file, and reads it if it is small. If the process has no descriptors left, others are released first.
 async fn read(exchange: &Exchange, found: &Found, path: &std::path::Path) -> std::io::Result<()> {
     let make_descriptors = || exchange.request.site.worker.make_descriptors();
     with_descriptor(async || read_once(found, path).await, make_descriptors).await
@@ -187,7 +188,7 @@ async fn read_once(found: &Found, path: &std::path::Path) -> std::io::Result<()>
     loaded.unwrap_or_else(|_| Err(std::io::Error::other("reading was abandoned")))
 }
 
-/// A directory: a file that is drawn (`random_index`), or the first of `index` that is there.
+/// Serves a directory: a random file (`random_index`), or the first existing file of `index`.
 fn index(exchange: &mut Exchange) -> Step {
     if random_index::is_on(&exchange.request) {
         let mut folder = Vec::new();
@@ -205,14 +206,14 @@ fn first_index(exchange: &mut Exchange) -> Step {
     if let Some(step) = find_index(exchange, look) {
         return step;
     }
-    // Nobody is told that there is none without a second look.
+    // Absence is verified by a second lookup.
     let again = believes_no_absence(&exchange.request).then(|| find_index(exchange, look_for_certain));
     again.flatten().unwrap_or_else(|| directory_without_index(exchange))
 }
 
 type Look = fn(&Request, &mut Frame, &[u8]) -> Arc<Entry>;
 
-/// Leads to the first index of the folder that is there.
+/// Redirects to the first existing index of the directory.
 fn find_index(exchange: &mut Exchange, look: Look) -> Option<Step> {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let place = site.runtime.place(exchange.request.route.place);
@@ -232,7 +233,7 @@ fn find_index(exchange: &mut Exchange, look: Look) -> Option<Step> {
             of_uri(request, &request.route.uri, frame, file).ok()?;
             file.extend_from_slice(&target);
             let entry = look(request, frame, file);
-            // As in nginx, a folder of that name will do: the client is led to it.
+            // As in nginx, a directory of that name is accepted: the client is redirected to it.
             (entry.file().is_some() || entry.is_directory()).then_some(())
         });
         if found.is_some() {
@@ -269,7 +270,7 @@ fn directory_without_index(exchange: &mut Exchange) -> Step {
     })
 }
 
-/// What answers for folders, where the request reads.
+/// Returns the handler of directories for read requests.
 fn folders(request: &Request) -> Option<&dyn FolderHandler> {
     let reads = matches!(request.received.head.method(), Method::Get | Method::Head) || request.route.as_get;
     request.place().features.get::<Box<dyn FolderHandler>>().map(|folders| &**folders).filter(|_| reads)
@@ -292,7 +293,7 @@ fn serve(exchange: &mut Exchange, found: &Found) -> Step {
     }
 }
 
-/// Tells the error log why a file cannot be sent; the status follows from the reason.
+/// Logs the error of a file, and returns its status.
 fn not_opened(request: &Request, file: &[u8], error: SystemError) -> Step {
     if request.place().logs.not_found || !error.is_absence() {
         let level = if error.status() == 500 { LogLevel::Crit } else { LogLevel::Error };
@@ -307,7 +308,7 @@ fn answer(exchange: &mut Exchange, found: &Found, file: &FileEntry) -> Step {
     let entry = &found.entry;
     let media_type = media_type_of(request, &request.route.uri);
     let facts = ProxiedFacts { has_last_modified: true, has_etag: true, ..ProxiedFacts::default() };
-    // What filters change on its way is compressed after them.
+    // Filtered responses are compressed after the filters.
     let filtered = request.place().filters.change(&media_type);
     let status = request.errors.forced_status.unwrap_or(200);
     let is_plain = !myriad_output::is_compressed(status);
@@ -329,7 +330,7 @@ fn answer(exchange: &mut Exchange, found: &Found, file: &FileEntry) -> Step {
         }
         None => match file.descriptor() {
             Some(descriptor) => {
-                // Too long to be kept in every encoding: compressed as it is sent.
+                // Too large to be cached in every encoding: compressed while it is sent.
                 answer.compressible = !whole;
                 answer.body =
                     ResponseBody::File { file: Arc::clone(descriptor), offset: 0, length: file.length };
@@ -340,7 +341,7 @@ fn answer(exchange: &mut Exchange, found: &Found, file: &FileEntry) -> Step {
     Step::Answer(answer)
 }
 
-/// A file that was compressed beforehand, as it is.
+/// Serves a precompressed file unchanged.
 fn coded(exchange: &mut Exchange, found: &Found, file: &FileEntry) -> Step {
     let request = &exchange.request;
     let mut answer = Answer::new(200, ResponseBody::None);
@@ -359,7 +360,7 @@ fn coded(exchange: &mut Exchange, found: &Found, file: &FileEntry) -> Step {
     Step::Answer(answer)
 }
 
-/// The best encoding at hand; a better one that is allowed is made in the background, once.
+/// Returns the best available encoding. A better permitted encoding is created once in the background.
 fn encoded(
     request: &Request,
     entry: &Arc<Entry>,
@@ -385,7 +386,7 @@ fn encoded(
     }
     match encodings.best(available) {
         Some(coding) if coding != Coding::Identity => file.encoded(coding).map(|(_, bytes)| (coding, bytes)),
-        // Nothing yet: gzip at its fast level costs less than sending identity to a phone.
+        // If none is available, gzip at its fast level costs less than sending identity to a phone.
         _ if encodings.takes(Coding::Gzip) && contents.len() <= INLINE => {
             make(entry, Coding::Gzip, Level::Fast);
             file.encoded(Coding::Gzip).map(|(_, bytes)| (Coding::Gzip, bytes))
@@ -394,7 +395,7 @@ fn encoded(
     }
 }
 
-/// Most bytes that are compressed on the worker's own time.
+/// Maximum size of contents that are compressed on the worker thread, in bytes.
 const INLINE: usize = 256 << 10;
 
 fn make(entry: &Entry, coding: Coding, level: Level) {

@@ -1,7 +1,7 @@
 use myriad_serve::testing::{Reached, ask};
 use myriad_serve::testing::{TestFolder, TestSite};
 
-/// A site whose root is a folder with the file `page.txt`, a folder `with` an index and one `without`.
+/// Returns a site whose root contains the file `page.txt`, a directory `with` an index and a directory `without`.
 fn site(name: &str, rules: &str) -> (TestFolder, TestSite) {
     let folder = TestFolder::new(name);
     for child in ["with", "without"] {
@@ -96,7 +96,7 @@ mod said {
     use super::super::settings::{OpenFileSettings, PrecompressedSettings, StaticMode};
     use super::super::{BROTLI_STATIC, FEATURE, GZIP_STATIC, ZSTD_STATIC};
 
-    /// What a server with these directives says.
+    /// Returns the settings of a server with these directives.
     fn settings<T: FeatureSettings>(inside: &str) -> T {
         let features = [FEATURE, GZIP_STATIC, BROTLI_STATIC, ZSTD_STATIC];
         let registry = Registry::new(features.map(|feature| feature.family), []);

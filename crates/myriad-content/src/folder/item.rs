@@ -1,6 +1,6 @@
-//! A line of a list.
+//! Entry of a listing.
 
-/// What one name in a folder stands for.
+/// Entry of a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Item {
     pub kind: ItemKind,
@@ -13,7 +13,7 @@ pub(crate) struct Item {
 pub(crate) enum ItemKind {
     Directory,
     File,
-    /// A socket, a device.
+    /// Socket, device or similar.
     Other,
 }
 

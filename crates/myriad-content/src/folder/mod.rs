@@ -1,4 +1,4 @@
-//! What is in a folder, for the features that list it: `autoindex`, `fancyindex`.
+//! Reading of directories for the features that list them: `autoindex`, `fancyindex`.
 
 mod item;
 mod read;

@@ -1,4 +1,4 @@
-//! A folder that is read on the pool of blocking work.
+//! Reading of a directory on the blocking thread pool.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -13,16 +13,16 @@ use rustix::io::Errno;
 
 use super::item::{Item, ItemKind};
 
-/// What of a folder is wanted.
+/// Selection of entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Selection {
-    /// Names that begin with a dot, too.
+    /// Set if names with a leading dot are included.
     pub(crate) hidden: bool,
-    /// Symbolic links, too; they are shown as what they lead to.
+    /// Set if symbolic links are included; they are listed as their targets.
     pub(crate) links: bool,
 }
 
-/// Entries of a folder, in no order. If it cannot be read the reason is logged and the error returned.
+/// Reads the entries of a directory, unsorted. On failure the reason is logged and the error returned.
 pub(crate) async fn read(
     exchange: &mut Exchange,
     folder: PathBuf,
@@ -56,8 +56,9 @@ fn items(folder: &Path, walk: Walk, selection: Selection) -> io::Result<Vec<Item
     Ok(items)
 }
 
-/// An entry, as what its link leads to; `None` for what is left out: a link that is not selected, what may not be looked at, what was
-/// removed meanwhile. A link that leads nowhere, or that may not be followed, is shown as itself.
+/// Returns an entry, as the target of a link. `None` for omitted entries: links that are not selected, entries without
+/// permission, and entries removed meanwhile. A link whose target is missing or may not be followed is listed as a
+/// link.
 fn item(folder: &OwnedFd, name: &[u8], walk: Walk, selection: Selection) -> io::Result<Option<Item>> {
     let stat = |flags| match statat(folder, as_path(name), flags) {
         Ok(found) => Ok(Some(found)),
@@ -125,7 +126,7 @@ mod tests {
         for name in ["own", "foreign"] {
             symlink("sub", folder.join(name)).unwrap();
         }
-        // Only root gives files away.
+        // Only root can change the owner of files.
         let is_root = lchown(folder.join("foreign"), Some(54_321), None).is_ok();
         let kind = |rule: Option<LinkRule>, name: &str| {
             let walk = rule.map_or(Walk::Free, |rule| Walk::Checked(rule, 0));

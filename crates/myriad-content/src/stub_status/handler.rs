@@ -1,4 +1,4 @@
-//! The directive, and what it answers.
+//! Directive table and request handler.
 
 use bytes::Bytes;
 use myriad_conf::registry::{Contexts, Directive, Set, between};
@@ -13,7 +13,7 @@ use myriad_exchange::runtime::SettingsCompiler;
 pub(super) static ROWS: &[Directive] = &[Directive::new(
     "stub_status",
     Contexts::SERVER.or(Contexts::LOCATION),
-    // What older versions of nginx wanted after the word does not count.
+    // An argument, as required by older versions of nginx, is ignored.
     between(0, 1),
     Set::Settings(|settings, _| {
         settings.handler = Some(planned(StubStatus));
@@ -39,7 +39,7 @@ impl Handler for StubStatus {
     }
 }
 
-/// Tells what all workers have under way.
+/// Returns the connections of all workers.
 fn begin(exchange: &mut Exchange) -> Step {
     if !GET_HEAD.contains(exchange.request.received.head.method()) {
         return Step::method_not_allowed(&mut exchange.request, GET_HEAD);

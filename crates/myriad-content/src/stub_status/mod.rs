@@ -1,11 +1,11 @@
-//! `stub_status`: a few counts, in nginx's words.
+//! `stub_status`: basic counters in nginx's format.
 
 mod handler;
 mod variables;
 
 use myriad_exchange::feature::Feature;
 
-/// The feature, for the list of them.
+/// Feature entry for the list of features.
 pub const FEATURE: Feature = Feature::new("stub_status", handler::ROWS).with_variables(variables::VARIABLES);
 
 #[cfg(test)]

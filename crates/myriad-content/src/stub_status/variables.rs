@@ -1,11 +1,11 @@
-//! `$connections_*`: what all workers have under way.
+//! `$connections_*`: connections of all workers.
 
 use myriad_exchange::exchange::variables::Row;
 use myriad_exchange::exchange::variables::write::show;
 use myriad_exchange::runtime::Reads::Moment;
 use myriad_exchange::runtime::Value::Made;
 
-/// Counts of connections, as the page shows them.
+/// Numbers of connections, as on the page.
 pub(super) const VARIABLES: &[Row] = &[
     Row::new(
         "stub_status",

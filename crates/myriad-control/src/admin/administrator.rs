@@ -1,4 +1,4 @@
-//! The zones and groups of a site in the hands of administrators.
+//! Access of administrators to the zones and groups of a site.
 
 use std::sync::Arc;
 
@@ -11,31 +11,31 @@ use myriad_exchange::sight::Sight;
 use myriad_page::PageZone;
 use myriad_upstream::GroupControl;
 
-/// Batches of slots that a request over HTTP looks at.
+/// Number of slot batches that a request over HTTP scans.
 const HTTP_BATCHES: u64 = 2000;
 
-/// The zones and groups of a site, as administrators reach them. Made for each request, so that a reload is noticed.
+/// Access to the zones and groups of a site. It is created for each request, so that reloads take effect.
 pub struct Administrator {
-    /// In the order of their names.
+    /// Zones, ordered by name.
     pub(crate) zones: Vec<Arc<PageZone>>,
-    /// Batches that one list looks at before it says where the next goes on.
+    /// Maximum number of batches that a list scans before it returns a continuation position.
     pub(super) patience: u64,
     pub(super) log: ErrorLog,
-    /// Whether values of arguments are hidden.
+    /// Set if values of arguments are hidden.
     pub(super) hides_values: bool,
-    /// Groups of origins with the block that each stands in, in the order of their names.
+    /// Groups of origins with their configuration block, ordered by name.
     pub(crate) groups: Vec<(&'static str, GroupControl)>,
-    /// The memory of the process.
+    /// Memory of the process.
     pub(crate) memory: Memory,
-    /// What is seen of the running server; none where nobody looks.
+    /// Observations of the running server; `None` if not recorded.
     sight: Option<Arc<Sight>>,
 }
 
-/// Takes a line of the answer; false where nobody wants more.
+/// Receives a line of the response; returns false if no further lines are wanted.
 pub(crate) type Tell<'a> = dyn FnMut(Reply) -> bool + 'a;
 
 impl Administrator {
-    /// Who may see and change the zones of a runtime.
+    /// Creates the access to a runtime.
     pub fn new(runtime: &Runtime) -> Self {
         let mut zones: Vec<_> = runtime.zones.values().cloned().collect();
         zones.sort_by(|one, other| one.zone.name().cmp(other.zone.name()));
@@ -54,29 +54,30 @@ impl Administrator {
         }
     }
 
-    /// The same for requests over HTTP, whose answers have an end: a list says where the next one goes on.
+    /// Creates the access for requests over HTTP, whose responses are limited: a list returns a continuation position.
     pub fn of_batches(runtime: &Runtime) -> Self {
         Self { patience: HTTP_BATCHES, ..Self::new(runtime) }
     }
 
-    /// The same with the values of arguments hidden unless the reader has shown a secret: keys that reset a password stand in URLs.
+    /// Hides the values of arguments unless the client has sent a valid secret: URLs may contain keys that reset a
+    /// password.
     #[must_use]
     pub(crate) fn hiding_values_unless(self, proven: bool) -> Self {
         Self { hides_values: !proven, ..self }
     }
 
-    /// The same who can tell what is seen of the running server.
+    /// Adds the observations of the running server.
     #[must_use]
     pub fn seeing(self, sight: &Arc<Sight>) -> Self {
         Self { sight: Some(Arc::clone(sight)), ..self }
     }
 
-    /// What is seen of the running server.
+    /// Returns the observations of the running server.
     pub(crate) fn sight(&self) -> Result<&Sight, String> {
         self.sight.as_deref().ok_or_else(|| "nobody looks at this server".to_owned())
     }
 
-    /// The zone of that name, or all of them.
+    /// Returns the zone of that name, or all zones.
     pub(crate) fn named(&self, name: Option<&str>) -> Result<Vec<&Arc<PageZone>>, String> {
         let Some(name) = name else { return Ok(self.zones.iter().collect()) };
         let zone = self.zones.iter().find(|zone| zone.zone.name() == name);
@@ -89,5 +90,5 @@ impl Administrator {
     }
 }
 
-/// How an answer ends: all told, or why not.
+/// Result of a response: complete, or an error.
 pub(crate) type End = Result<Ended, String>;

@@ -1,12 +1,12 @@
-//! The answer to what an administrator asks, line by line.
+//! Responses to administrator requests, line by line.
 
 use myriad_admin::{Ended, Reply, Request};
 
 use super::administrator::{Administrator, Tell};
 
 impl Administrator {
-    /// Answers a request: `tell` is given each line of the answer. The last is [`Reply::End`] or [`Reply::Error`],
-    /// unless `tell` wants no more before.
+    /// Answers a request: `tell` receives each line of the response. The last line is [`Reply::End`] or
+    /// [`Reply::Error`], unless `tell` returns false before.
     pub fn answer(&self, request: &Request, tell: &mut Tell<'_>) {
         if self.hides_values {
             self.answer_to(request, &mut |mut reply| {

@@ -1,4 +1,4 @@
-//! A stored page as what is told of it.
+//! Reports about stored pages.
 
 use myriad_admin::{EncodingReport, EsiReport, PageReport, PartReport, Tier, shown};
 use myriad_encode::Coding;
@@ -8,10 +8,10 @@ use myriad_store::{ALTERNATIVES, DiskPage, Selection};
 
 use myriad_page::{Page, PageMeta, PageView, PageZone, STRONG_GZIP, slot};
 
-/// A page wherever it was found.
+/// Page found in memory or on disk.
 pub(crate) enum Found {
     Memory(Page),
-    /// On disk alone.
+    /// On disk only.
     Disk(Box<DiskPage<PageMeta>>),
 }
 
@@ -23,7 +23,7 @@ impl Found {
         }
     }
 
-    /// Bytes of the body in identity.
+    /// Returns the size of the body in identity coding, in bytes.
     pub(crate) fn body_bytes(&self) -> u64 {
         match self {
             Self::Memory(page) => page.body_len(),
@@ -38,14 +38,14 @@ impl Found {
         }
     }
 
-    /// What it was fetched for, with the port where that is not the scheme's own.
+    /// Returns the URL that the page was fetched for, with a non-default port.
     pub(super) fn url(&self) -> Vec<u8> {
         let marks = &self.meta().marks();
         let port = marks.port().map(|port| format!(":{port}")).unwrap_or_default();
         [marks.subject().scheme, b"://", marks.host(), port.as_bytes(), marks.target()].concat()
     }
 
-    /// The same without the port.
+    /// Returns the URL without the port.
     pub(super) fn url_of_any_port(&self) -> Vec<u8> {
         let marks = &self.meta().marks();
         [marks.subject().scheme, b"://", marks.host(), marks.target()].concat()
@@ -67,7 +67,7 @@ impl Found {
     }
 }
 
-/// Shows the times of a report by the system clock; a page counts them by that of the process. 0 is no time.
+/// Converts the times of a report from the process clock to the system clock. 0 means no time.
 fn in_system_time(mut report: PageReport) -> PageReport {
     let times = [
         &mut report.now_ms,
@@ -88,7 +88,7 @@ fn of_memory(page: &Page, zone: &PageZone, report: PageReport) -> PageReport {
         let alternative = page.alternative(index)?;
         Some(encoding(index, alternative.bytes.len(), alternative.meta))
     });
-    // A soft purge has ended its freshness before its time.
+    // A soft purge has made the page stale before its time.
     let softly = page.fresh_until() < page.meta().lifetime().fresh_until || zone.zone.is_made_stale(page);
     PageReport {
         variant: page.selection().map(variant),
@@ -138,7 +138,7 @@ fn of_meta(meta: PageView<'_>, report: PageReport) -> PageReport {
     }
 }
 
-/// What was cut out of a page of `length` bytes, and why not more.
+/// Describes the ESI fragments of a page of `length` bytes, and the reason why there are no more.
 fn esi(meta: PageView<'_>, length: u64) -> Option<EsiReport> {
     let cut = Cut::decode(meta.cut(), length)?;
     let part = |Hole { at, inline, include }: &Hole| PartReport {
@@ -159,7 +159,7 @@ fn encoding(index: u8, length: usize, level: u8) -> EncodingReport {
     EncodingReport { coding: coding_of(index).as_str().to_owned(), bytes: length as u64, level }
 }
 
-/// The coding of a place for other codings.
+/// Returns the coding of an index of encodings.
 pub(crate) fn coding_of(index: u8) -> Coding {
     match index {
         STRONG_GZIP => Coding::Gzip,
@@ -170,7 +170,7 @@ pub(crate) fn coding_of(index: u8) -> Coding {
     }
 }
 
-/// By name and then by level, since their places in the store mean nothing to people.
+/// Sorts encodings by name and level, since their indices in the store have no meaning for readers.
 fn in_order(mut encodings: Vec<EncodingReport>) -> Vec<EncodingReport> {
     encodings.sort_by(|one, other| (&other.coding, one.level).cmp(&(&one.coding, other.level)));
     encodings

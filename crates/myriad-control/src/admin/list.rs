@@ -1,4 +1,4 @@
-//! What is stored: all of it, a batch at a time.
+//! Listing of stored pages in batches.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use super::administrator::{Administrator, End, Tell};
 use super::describe::Found;
 use myriad_page::PageZone;
 
-/// Where a list goes on: `ZONE:m:SHARD:SLOT:SKIPPED` or `ZONE:d:SLOT:SKIPPED` as text.
+/// Continuation position of a list: `ZONE:m:SHARD:SLOT:SKIPPED` or `ZONE:d:SLOT:SKIPPED` as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Position {
     zone: usize,
     at: At,
-    /// Pages of the batch that were told before.
+    /// Pages of the batch that were returned before.
     skip: usize,
 }
 
@@ -59,11 +59,11 @@ impl Administrator {
     }
 }
 
-/// Which pages are meant.
+/// Selection of pages.
 struct Filter {
     host: Option<String>,
     pattern: Option<Pattern>,
-    /// Whether the pattern is about URLs and keys without values: otherwise it could be used to guess them.
+    /// Set if the pattern is matched against URLs and keys without values: otherwise it could be used to guess them.
     hides_values: bool,
 }
 
@@ -94,7 +94,7 @@ impl Filter {
 impl Position {
     const FIRST: Self = Self { zone: 0, at: At::Memory(Cursor { shard: 0, slot: 0 }), skip: 0 };
 
-    /// The pages here, and the place behind them.
+    /// Returns the pages at this position, and the next position.
     fn batch(self, zone: &PageZone) -> (Vec<Found>, Self) {
         let go_on = |at| Self { at, skip: 0, ..self };
         match self.at {

@@ -1,4 +1,4 @@
-//! The memory of the process.
+//! Memory of the process.
 
 use std::sync::Arc;
 
@@ -8,19 +8,19 @@ use myriad_exchange::pressure::Pressure;
 use myriad_exchange::runtime::Runtime;
 use myriad_page::{Counter, PageZone};
 
-/// Where the figures of memory are found.
+/// Sources of the memory figures.
 pub(crate) struct Memory {
     pressure: Arc<Pressure>,
     workers: Arc<[Arc<Counters>]>,
 }
 
 impl Memory {
-    /// That of the process of a runtime.
+    /// Returns the sources for the process of a runtime.
     pub(crate) fn of(runtime: &Runtime) -> Self {
         Self { pressure: Arc::clone(&runtime.pressure), workers: Arc::clone(&runtime.traffic.workers) }
     }
 
-    /// The figures of this moment, with those zones among the parts.
+    /// Returns the current figures, with these zones as parts.
     pub(crate) fn report<'a>(&self, zones: impl Iterator<Item = &'a Arc<PageZone>>) -> ProcessMemoryReport {
         let sums = self.pressure.sums(self.pressure.resident());
         let part =
@@ -48,7 +48,7 @@ impl Memory {
         }
     }
 
-    /// What a tick tells of it.
+    /// Returns the figures for a tick.
     pub(crate) fn tick(&self) -> MemoryTick {
         let sums = self.pressure.sums(self.pressure.resident());
         let stage = sums.stage.as_str().to_owned();

@@ -1,7 +1,7 @@
-//! What administrators see of the running site and change in it, whichever way they ask.
+//! Inspection and administration of the running site, for all interfaces.
 //!
-//! Everything here may wait for a disk and takes as long as there are pages: it runs on threads of those who ask, never
-//! on a worker's, and holds no lock for longer than a look-up would.
+//! All functions may wait for a disk and take time proportional to the number of pages. They run on threads of the
+//! interface, never on a worker's, and do not acquire a lock for longer than a lookup.
 
 mod administrator;
 mod answer;

@@ -1,4 +1,4 @@
-//! Purges as administrators ask for them.
+//! Purges by administrators.
 
 use std::future::Future;
 use std::pin::pin;
@@ -15,12 +15,12 @@ use super::administrator::{Administrator, End, Tell};
 use crate::purge::{self, Outcome};
 use myriad_page::{PageZone, PurgedBy};
 
-/// How long `wait` waits for the pages of a pattern: a fetch from before the purge may keep it from ending.
+/// Maximum time that `wait` waits for the pages of a pattern: a fetch from before the purge may delay its completion.
 const PATIENCE: Duration = Duration::from_mins(4);
-/// Between two looks at whether it has ended.
+/// Interval of checks for completion.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// One purge, and what it is called where its end is told.
+/// Single purge, with its name for the report of its completion.
 struct Order {
     kind: &'static str,
     what: String,
@@ -28,7 +28,7 @@ struct Order {
 }
 
 impl Administrator {
-    /// Makes the purges one after the other. Nothing is purged where one of them makes no sense.
+    /// Executes the purges one after the other. If one of them is invalid, none is executed.
     pub(super) fn purge(&self, request: &PurgeRequest, tell: &mut Tell<'_>) -> End {
         let zones = self.named(request.zone.as_deref())?;
         for order in orders(request)? {
@@ -65,7 +65,7 @@ impl Administrator {
             Outcome::AtLeast(count) => (Some(count as u64), true),
             Outcome::Accepted => (None, false),
         };
-        // What a pattern covers is told where it is counted.
+        // The count of a pattern is reported where it is determined.
         if let Some(count) = purged.filter(|_| command.what.is_exact()) {
             let plural = if count == 1 { "" } else { "s" };
             let mut what = command.what.to_string();
@@ -76,7 +76,7 @@ impl Administrator {
         Ok(PurgeReport { kind: kind.to_owned(), what, purged, at_least })
     }
 
-    /// Waits until all pages were asked about a purge, and says how many it covered.
+    /// Waits until all pages were checked against a purge, and returns the number of covered pages.
     fn wait_for(&self, zone: &PageZone, number: u64) -> Option<usize> {
         let until = Instant::now() + PATIENCE;
         loop {
@@ -92,7 +92,7 @@ impl Administrator {
     }
 }
 
-/// What is asked for, each by itself, so that each has its count.
+/// Returns the requested purges separately, so that each has a count.
 fn orders(request: &PurgeRequest) -> Result<Vec<Order>, String> {
     let mut orders = Vec::with_capacity(request.len());
     let mut add = |kind, what: &str, covered| {
@@ -111,7 +111,7 @@ fn orders(request: &PurgeRequest) -> Result<Vec<Order>, String> {
         add("tag", tag, What::Tags(tags));
     }
     for pattern in &request.wildcards {
-        // Which host is meant is for who administers to say: without one, all of them.
+        // Administrators may purge any host: without a host, the pattern applies to all.
         let covered = What::wildcard(pattern.as_bytes(), b"*");
         add("wildcard", pattern, covered.map_err(|why| format!("wildcard: {why}"))?);
     }
@@ -135,7 +135,7 @@ fn orders(request: &PurgeRequest) -> Result<Vec<Order>, String> {
     Ok(orders)
 }
 
-/// Wakes a thread that sleeps until a future is done.
+/// Wakes a thread that waits for a future.
 struct Sleeper(Thread);
 
 impl Wake for Sleeper {
@@ -144,7 +144,7 @@ impl Wake for Sleeper {
     }
 }
 
-/// Waits for a purge on this thread, which serves nobody else.
+/// Runs a future on this thread, which has no other work.
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
     let waker = Waker::from(Arc::new(Sleeper(thread::current())));
     let mut cx = Context::from_waker(&waker);

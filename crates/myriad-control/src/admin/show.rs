@@ -1,4 +1,4 @@
-//! One page, by its URL or its key.
+//! Lookup of a page by its URL or its key.
 
 use myriad_admin::{Ended, PageRequest, Reply, from_shown};
 use myriad_policy::{Subject, What};
@@ -28,19 +28,19 @@ impl Administrator {
     }
 }
 
-/// All variants of a key.
+/// Returns all variants of a key.
 fn under_key(zone: &PageZone, key: &[u8]) -> Vec<Found> {
     let key = KeyRef::new(key);
     let in_memory = zone.zone.peek(key).into_iter().map(Found::Memory);
     in_memory.chain(zone.zone.peek_disk(key).into_iter().map(|page| Found::Disk(Box::new(page)))).collect()
 }
 
-/// All that was fetched for a URL, found by its label in memory and on disk.
+/// Returns all pages fetched for a URL, found by its label in memory and on disk.
 pub(crate) fn of_url(zone: &PageZone, url: &Subject<'_>) -> Vec<Found> {
     let label = url.wanted_label();
     let in_memory = zone.zone.labelled(label).into_iter().map(Found::Memory);
     let on_disk = zone.zone.labelled_on_disk(label).into_iter().map(|page| Found::Disk(Box::new(page)));
-    // The label of a path is that of its queries too, which are other pages.
+    // The label of a path is shared by all its queries, which are other pages.
     in_memory
         .chain(on_disk)
         .filter(|found| found.meta().marks().subject().address() == url.address())

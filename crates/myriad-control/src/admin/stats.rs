@@ -1,4 +1,4 @@
-//! The figures of zones.
+//! Statistics of zones.
 
 use myriad_admin::{
     DiskReport, Ended, MemoryReport, Reply, RequestCounts, RunningPurgeReport, StatsRequest, ZoneReport,
@@ -20,7 +20,7 @@ impl Administrator {
     }
 }
 
-/// The figures of a zone.
+/// Returns the statistics of a zone.
 pub(crate) fn report(zone: &PageZone) -> ZoneReport {
     let stats = zone.zone.stats();
     let running = zone.zone.purges_by_rule().into_iter();
@@ -51,7 +51,7 @@ pub(crate) fn report(zone: &PageZone) -> ZoneReport {
     }
 }
 
-/// Requests by cache status.
+/// Returns requests by cache status.
 pub(crate) fn request_counts(of: impl Fn(CacheStatus) -> u64) -> RequestCounts {
     RequestCounts {
         hit: of(CacheStatus::Hit),

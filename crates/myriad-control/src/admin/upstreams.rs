@@ -1,4 +1,4 @@
-//! How the servers of groups are doing, and orders to them.
+//! Status of the servers of groups, and commands to change it.
 
 use myriad_admin::{Ended, PeerReport, Reply, UpstreamChange, UpstreamsRequest, WantedState, shown};
 use myriad_log::Level;
@@ -22,7 +22,7 @@ impl Administrator {
         Ok(Ended::default())
     }
 
-    /// Gives an order to servers, which the error log tells; nothing is changed where no server is named so.
+    /// Changes the state of servers and logs it; if no server has that name, nothing is changed.
     pub(super) fn change_upstream(&self, request: &UpstreamChange, tell: &mut Tell<'_>) -> End {
         let server = request.server.as_deref();
         let groups = self.groups_named(&request.group)?;
@@ -42,14 +42,14 @@ impl Administrator {
                     peer.address
                 );
                 self.log.write(Level::Notice, None, line);
-                // It is done for all, whether or not somebody reads what is told.
+                // All servers are changed, even if the output is no longer read.
                 tell(Reply::Peer(Box::new(report(block, group, peer))));
             }
         }
         Ok(Ended::default())
     }
 
-    /// The groups of that name: one, or one of each block.
+    /// Returns the groups of that name, at most one per block.
     fn groups_named(&self, name: &str) -> Result<Vec<&(&'static str, GroupControl)>, String> {
         let found: Vec<_> = self.groups.iter().filter(|(_, group)| group.name() == name).collect();
         if found.is_empty() {
@@ -66,7 +66,7 @@ fn no_server(groups: &[&(&'static str, GroupControl)], server: &str) -> String {
     format!("the upstream has no server \"{}\"; it has {there}", shown(server.as_bytes()))
 }
 
-/// Names for a message, twenty at most.
+/// Lists names for a message, at most twenty.
 fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
     const MOST: usize = 20;
     let mut names: Vec<String> = names.map(|name| format!("\"{name}\"")).collect();
@@ -80,7 +80,7 @@ fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
     }
 }
 
-/// How a server of a group is doing.
+/// Returns the status of a server of a group.
 pub(crate) fn report(block: &str, group: &GroupControl, peer: PeerSnapshot) -> PeerReport {
     PeerReport {
         block: block.to_owned(),

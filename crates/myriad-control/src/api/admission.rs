@@ -1,4 +1,4 @@
-//! Who may ask, and how many at once: what `api` has in common with all that shows administrators something over HTTP.
+//! Access control and concurrency limit of `api` and other administrative pages over HTTP.
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
@@ -10,19 +10,20 @@ use super::scope::Scope;
 use crate::purge::own_host;
 use myriad_exchange::exchange::{Answer, Request, Step};
 
-/// Requests that all workers together look into the site for at once; more are told to come again.
+/// Maximum number of concurrent requests of all workers that inspect the site; further requests are rejected with a
+/// retry message.
 const MOST_AT_ONCE: usize = 4;
 
-/// What was found out of who asks.
+/// Access rights of a client.
 pub(crate) struct Admitted {
-    /// Whether the configuration says who may come in.
+    /// Set if the configuration restricts access by address or password.
     pub ruled: bool,
-    /// Whether whoever asks has shown a secret: that of the directive, or a password.
+    /// Set if the client has sent a secret: that of the directive, or a password.
     pub proven: bool,
 }
 
-/// Lets in whom [`who_may`] lets in, if the request bears the secret; `directive` is named in the error log. Else the answer is given that
-/// the client gets.
+/// Admits clients that [`who_may`] admits and that send the secret. `directive` is named in the error log. The error is
+/// the response for the client.
 #[expect(clippy::result_large_err, reason = "nothing fails: a step is the other way on")]
 pub(crate) fn admit(request: &Request, directive: &str, scope: &Scope) -> Result<Admitted, Step> {
     let admitted = who_may(request, directive)?;
@@ -39,11 +40,12 @@ pub(crate) fn admit(request: &Request, directive: &str, scope: &Scope) -> Result
     Ok(Admitted { proven: admitted.proven || scope.secret.is_some(), ..admitted })
 }
 
-/// Lets in whom `allow`, `deny` or a password let in, else loopback alone, if the request names a host of the server's own. For what
-/// holds nothing that the secret is for.
+/// Admits clients by `allow`, `deny` or a password. Without such rules only loopback and the server's addresses are
+/// admitted, for requests without a proxy. Without a password, the request must name a host of the server. Used for
+/// pages that the secret does not protect.
 #[expect(clippy::result_large_err, reason = "nothing fails: a step is the other way on")]
 pub(crate) fn who_may(request: &Request, directive: &str) -> Result<Admitted, Step> {
-    // Who is asked for an address or a name where that is written has been asked.
+    // Configured rules for addresses and passwords have been evaluated before.
     let gate = request.place().entry.gate.as_ref();
     let knows_who = gate.is_some_and(|gate| gate.identifies());
     let ruled = knows_who || gate.is_some_and(|gate| gate.rules_addresses());
@@ -51,16 +53,16 @@ pub(crate) fn who_may(request: &Request, directive: &str) -> Result<Admitted, St
         request.log(Level::Error, format_args!("{directive} forbidden: {why}"));
         return Err(Step::Error(403));
     }
-    // A browser sends no password to a page that has its name lead here.
+    // A browser sends no password to a foreign name that resolves to this server.
     if !knows_who && !own_host::is_known(request) {
         return Err(unknown_host(request, directive).answer());
     }
-    // Nobody is asked for a password at a subrequest, as `mirror` and `post_action` make them.
+    // Subrequests, such as those of `mirror` and `post_action`, are not authenticated.
     let proven = !request.is_subrequest() && gate.is_some_and(|gate| gate.identifies_all());
     Ok(Admitted { ruled, proven })
 }
 
-/// What `-t --explain` is told.
+/// Describes the request for `-t --explain`.
 pub(crate) fn explained(request: &Request, directive: &'static str, text: &str) -> Step {
     if let Some(sink) = &request.received.sink {
         sink.note(directive, text.to_owned(), String::new(), None);
@@ -68,16 +70,16 @@ pub(crate) fn explained(request: &Request, directive: &'static str, text: &str) 
     Step::Answer(Answer::new(200, ResponseBody::None))
 }
 
-/// One of those who are looking, counted until it is dropped.
+/// Guard of an inspection in progress; dropping it decrements the count.
 pub(crate) struct Turn;
 
 static LOOKING: AtomicUsize = AtomicUsize::new(0);
 
 impl Turn {
-    /// A turn, if there is one.
+    /// Returns a guard; `None` if the limit is reached.
     pub(crate) fn take() -> Option<Self> {
         let turn = Self;
-        // The turn that is one too many gives itself back as it is dropped.
+        // A guard above the limit is dropped at once.
         (LOOKING.fetch_add(1, SeqCst) < MOST_AT_ONCE).then_some(turn)
     }
 }

@@ -1,4 +1,4 @@
-//! Answers of the API.
+//! Responses of the API.
 
 use bytes::Bytes;
 use myriad_admin::Reply;
@@ -11,13 +11,13 @@ use myriad_exchange::exchange::Answer;
 use myriad_exchange::exchange::Request;
 use myriad_exchange::exchange::Step;
 
-/// All that was told, as one object: `{"pages":[…],"next":"…"}`.
+/// Returns all replies as an object: `{"pages":[…],"next":"…"}`.
 pub(crate) fn told(name: &str, replies: Vec<Reply>) -> Step {
     let (mut items, mut next) = (Vec::new(), None);
     for reply in replies {
         match reply {
             Reply::End(end) => next = end.next,
-            // What was done before it is told as well: a purge that was made is not undone.
+            // Previous results are included: an executed purge is not undone.
             Reply::Error(why) => return failed(&why, name, &items),
             item => items.push(item.json()),
         }
@@ -26,7 +26,7 @@ pub(crate) fn told(name: &str, replies: Vec<Reply>) -> Step {
     json(200, format!("{{\"{name}\":[{}]{next}}}\n", items.join(",")))
 }
 
-/// The one thing that was told, as it is.
+/// Returns the single reply.
 pub(crate) fn one(replies: Vec<Reply>) -> Step {
     match replies.into_iter().next() {
         Some(Reply::Error(why)) => Refusal::new(400, &why).answer(),
@@ -35,12 +35,12 @@ pub(crate) fn one(replies: Vec<Reply>) -> Step {
     }
 }
 
-/// A report of an inspection.
+/// Returns a report of an inspection.
 pub(crate) fn inspected(report: &InspectReport) -> Step {
     json(200, serde_json::to_string(report).unwrap_or_default() + "\n")
 }
 
-/// What reasons mean, by their words.
+/// Returns the meanings of reasons, by keyword.
 pub(crate) fn reasons() -> Step {
     let each = REASONS.iter().map(|(word, text)| {
         let [word, text] = [word, text].map(|text| Reply::Error((*text).to_owned()).json());
@@ -57,31 +57,31 @@ fn failed(why: &str, name: &str, items: &[String]) -> Step {
     json(500, format!("{{\"error\":{why},\"{name}\":[{}]}}\n", items.join(",")))
 }
 
-/// Why a request is not answered.
+/// Rejection of a request.
 pub(crate) struct Refusal {
     status: u16,
     why: String,
-    /// The methods that would be.
+    /// Permitted methods.
     allowed: Option<&'static str>,
 }
 
 impl Refusal {
-    /// A status, and why it is given.
+    /// Creates a rejection with a status and a reason.
     pub(crate) fn new(status: u16, why: &str) -> Self {
         Self { status, why: why.to_owned(), allowed: None }
     }
 
-    /// The method is none of these.
+    /// Creates a rejection of the method.
     pub(crate) fn method(allowed: &'static str) -> Self {
         Self { allowed: Some(allowed), ..Self::new(405, &format!("use {allowed}")) }
     }
 
-    /// Its status, and why.
+    /// Returns the status and the reason.
     pub(crate) fn reason(&self) -> (u16, &str) {
         (self.status, &self.why)
     }
 
-    /// The answer that says so.
+    /// Returns the response.
     pub(crate) fn answer(self) -> Step {
         let why = Reply::Error(self.why).json();
         let mut step = json(self.status, format!("{{\"error\":{why}}}\n"));
@@ -92,7 +92,7 @@ impl Refusal {
     }
 }
 
-/// The host that a request names is none of the server's.
+/// Rejects a request whose host is not a name of the server.
 pub(crate) fn unknown_host(request: &Request, directive: &str) -> Refusal {
     request.log(
         Level::Error,
@@ -104,11 +104,11 @@ pub(crate) fn unknown_host(request: &Request, directive: &str) -> Refusal {
     Refusal::new(403, "the host is neither a loopback one nor one of the server's names")
 }
 
-/// An answer of a status with a JSON text; none where there is nothing to say.
+/// Returns a response with a status and a JSON text; no body if the text is empty.
 pub(super) fn json(status: u16, text: String) -> Step {
     let mut answer = Answer::new(status, ResponseBody::Full(Bytes::from(text)));
     answer.media_type = Some(b"application/json"[..].into());
-    // It is of this moment, and no script of another site's business.
+    // The response is only valid now, and scripts of other sites cannot use it.
     answer.field(b"Cache-Control", b"no-store");
     answer.field(b"X-Content-Type-Options", b"nosniff");
     Step::Answer(answer)

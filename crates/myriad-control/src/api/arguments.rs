@@ -2,11 +2,11 @@
 
 use myriad_http::uri;
 
-/// What followed the `?`, decoded; each name once.
+/// Decoded query arguments; each name occurs once.
 pub(crate) struct Arguments(Vec<(String, String)>);
 
 impl Arguments {
-    /// Reads arguments that may only have these names; the error is for whoever sent them.
+    /// Parses arguments; only these names are permitted. The error is for the client.
     pub(crate) fn parse(text: &[u8], names: &[&str]) -> Result<Self, String> {
         let mut arguments: Vec<(String, String)> = Vec::new();
         for pair in text.split(|byte| *byte == b'&').filter(|pair| !pair.is_empty()) {
@@ -26,20 +26,20 @@ impl Arguments {
         Ok(Self(arguments))
     }
 
-    /// Takes a number out.
+    /// Removes and parses a number.
     pub(crate) fn number(&mut self, name: &str) -> Result<Option<u64>, String> {
         let number = self.take(name).map(|text| text.parse::<u64>());
         number.transpose().map_err(|_| format!("\"{name}\" is no number"))
     }
 
-    /// Takes a value out.
+    /// Removes a value.
     pub(crate) fn take(&mut self, name: &str) -> Option<String> {
         let at = self.0.iter().position(|(known, _)| known == name)?;
         Some(self.0.swap_remove(at).1)
     }
 }
 
-/// `+` is a blank, as forms and most programs write it.
+/// Decodes a value. `+` is a blank, as in forms and most programs.
 fn decoded(text: &[u8]) -> Option<String> {
     let text: Vec<u8> = text.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
     let mut out = Vec::with_capacity(text.len());

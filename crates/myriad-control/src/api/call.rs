@@ -1,23 +1,23 @@
-//! What may be asked of the API.
+//! Calls of the API.
 
 use super::plus::Asked as Plus;
 use myriad_admin::Request as Asked;
 use myriad_exchange::exchange::Question;
 
-/// What a request asks for, once it was found that it may.
+/// Call of an admitted request.
 pub(crate) enum Call {
-    /// To be answered as it is.
+    /// Request without further input.
     Known(Asked),
-    /// The events, as they happen.
+    /// Live events.
     Live,
-    /// The way of a request, and what is stored for it.
+    /// Routing of a request, and the pages stored for it.
     Inspect(Question, String),
-    /// What reasons mean.
+    /// Meanings of reasons.
     Reasons,
-    /// A purge, whose body is to be read.
+    /// Purge with a request body.
     Purge,
-    /// A change of servers of a group, whose body is to be read.
+    /// Change of servers of a group, with a request body.
     ChangeUpstream,
-    /// What NGINX Plus's API would be asked.
+    /// Call of NGINX Plus's API.
     Plus(Plus),
 }

@@ -1,4 +1,4 @@
-//! The directive.
+//! Directive table.
 
 use myriad_conf::model::LocationConf;
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, between, use_cache_zone};
@@ -21,7 +21,7 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
 )
 .differs("the paths of NGINX Plus but for `stream/zone_sync`, and no zones of `keyval`; beside them Myriad's own: `cache`, `cache/pages`, `cache/page`, `purge`, `upstreams`, and what is seen: `live`, `memory`, `tops`, `history`, `purges`, `tags`, `inspect`, `reasons`; `zone=NAME` and `secret_sha256=HASH` bound it")];
 
-/// `api [write=on|off] [zone=NAME] [secret_sha256=HASH]`.
+/// Parses `api [write=on|off] [zone=NAME] [secret_sha256=HASH]`.
 fn api(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     let (mut api, mut written) = (Api::default(), None);
     for index in 0..args.len() {
@@ -63,11 +63,11 @@ fn api(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-/// Tells of a location where `write=on` lets nobody change anything, as nothing asks for a secret.
+/// Reports a location whose `write=on` has no effect because no secret or password is configured.
 pub(super) fn examine(location: &LocationConf, findings: &mut Vec<Diagnostic>) {
     let Some(span) = location.settings.feature::<ApiSettings>().without_secret else { return };
     let is_said = findings.iter().any(|finding| finding.span == span);
-    // `limit_except GET { auth_basic ... }` asks whoever would change something.
+    // `limit_except GET { auth_basic ... }` authenticates clients that change data.
     let limited = location.limit_except.as_ref().is_some_and(|limit| identifies(&limit.settings));
     if !is_said && !limited && !identifies(&location.settings) {
         let message = "\"api write=on\" without a secret answers, and refuses every change";
@@ -76,14 +76,14 @@ pub(super) fn examine(location: &LocationConf, findings: &mut Vec<Diagnostic>) {
     }
 }
 
-/// What only the whole location shows of an `api`.
+/// Settings of an `api` that are checked for the complete location.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct ApiSettings {
-    /// Where `write=on` stands without `secret_sha256=`.
+    /// Position of `write=on` without `secret_sha256=`.
     without_secret: Option<Span>,
 }
 
-// A location within has no `api` by this one.
+// A nested location does not inherit the `api`.
 myriad_conf::feature_settings!(ApiSettings, |_| Some(ApiSettings::default()));
 
 #[derive(Debug, Default)]

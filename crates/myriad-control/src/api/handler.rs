@@ -1,4 +1,4 @@
-//! A request of the API: what it asks for, whether it may, and its answer.
+//! Request handler of the API: parsing, access control and response.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -27,7 +27,7 @@ use crate::sight;
 use myriad_exchange::exchange::Step;
 use myriad_exchange::exchange::{Exchange, Handler, Request};
 
-/// Myriad's own paths: what is not among them is not answered. The document of OpenAPI describes each.
+/// Paths of Myriad's API, each described in the OpenAPI document. Other paths are rejected.
 const PATHS: [&str; 13] = [
     "cache",
     "cache/pages",
@@ -43,23 +43,23 @@ const PATHS: [&str; 13] = [
     "tops",
     "upstreams",
 ];
-/// What is told of a change where the location asks for no secret.
+/// Error for a change if the location requires no secret.
 const NO_SECRET: &str = "changes need a secret: write secret_sha256=HASH behind \"api write=on\", where HASH is what \
      \"printf %s SECRET | sha256sum\" prints, or ask for a password in the location (auth_basic, auth_request)";
-/// Pages of one answer, unless `limit` says less, and at most.
+/// Default and maximum of `limit`, in pages.
 const PAGES: (u64, u64) = (100, 1000);
 
-/// The description of all that the API answers, by OpenAPI 3.0.
+/// Description of the complete API in OpenAPI 3.0.
 const OPENAPI: &str = include_str!("openapi.json");
 
 /// `api`.
 #[derive(Clone, Debug)]
 pub(crate) struct ApiHandler {
-    /// Whether it may change anything.
+    /// Set if changes are permitted.
     pub(crate) write: bool,
-    /// Whom it answers, and of what.
+    /// Secret and zone of the API.
     pub(crate) scope: Scope,
-    /// What its paths stand behind.
+    /// Prefix of its paths.
     pub(crate) prefix: Box<[u8]>,
 }
 
@@ -69,7 +69,7 @@ impl Handler for ApiHandler {
     }
 }
 
-/// Finds out what is asked for, and whether it may be.
+/// Parses a request and checks access.
 fn begin(exchange: &mut Exchange, rules: &ApiHandler) -> Step {
     let request = &exchange.request;
     if request.received.sink.is_some() {
@@ -105,13 +105,13 @@ fn wait_for(call: Call, rules: &ApiHandler, admitted: &Admitted) -> Step {
     Step::wait(async move |exchange| wait(exchange, call, scope, proven).await)
 }
 
-/// The path behind that of the location.
+/// Returns the path after that of the location.
 fn path_of<'a>(request: &'a Request, rules: &ApiHandler) -> &'a [u8] {
     let path = request.route.uri.strip_prefix(&*rules.prefix).unwrap_or(&request.route.uri);
     path.strip_prefix(b"/").unwrap_or(path)
 }
 
-/// The versions of NGINX Plus's API, which its programs look for first.
+/// Returns the versions of NGINX Plus's API, which its clients request first.
 fn versions(request: &Request, rules: &ApiHandler) -> Step {
     if !matches!(request.received.head.method(), Method::Get | Method::Head) {
         return Refusal::method("GET, HEAD").answer();
@@ -122,7 +122,7 @@ fn versions(request: &Request, rules: &ApiHandler) -> Step {
     }
 }
 
-/// What NGINX Plus's API would be asked, if that may be.
+/// Parses a call of NGINX Plus's API and checks access.
 fn plus_call(
     request: &Request,
     rules: &ApiHandler,
@@ -209,7 +209,7 @@ fn call(request: &Request, rules: &ApiHandler, admitted: &Admitted) -> Result<Ca
     }
 }
 
-/// The events, for who may see all zones.
+/// Returns the live events, for clients with access to all zones.
 fn live(request: &Request, rules: &ApiHandler, admitted: &Admitted) -> Step {
     if let Some(zone) = &rules.scope.zone {
         return Refusal::new(403, &format!("this api is for the zone \"{zone}\" alone")).answer();
@@ -220,7 +220,8 @@ fn live(request: &Request, rules: &ApiHandler, admitted: &Admitted) -> Step {
     }
 }
 
-/// A page of another site may send a form, but not JSON, unless it asks first by `OPTIONS`: which is not answered.
+/// Checks access of a change. JSON is required, since a page of another site may send a form, but JSON only after a
+/// preflight `OPTIONS`, which is not answered.
 fn may_write(request: &Request, rules: &ApiHandler, admitted: &Admitted) -> Result<(), Refusal> {
     if !rules.write {
         return Err(Refusal::new(403, "this api is for reading: \"api write=on;\" lets it change something"));
@@ -229,12 +230,12 @@ fn may_write(request: &Request, rules: &ApiHandler, admitted: &Admitted) -> Resu
     is_json(request)
 }
 
-/// Whether whoever asks may change something: only with a secret or a password, so that an address that others share gives nobody
-/// the right; where no rule of the location says who, from loopback; never by a name that is not this server's, and never for a page
-/// of another site.
+/// Checks whether a client may change data. It requires a secret or a password, so that a shared address does not grant
+/// access. Without access rules in the location only loopback is permitted. The host must be a name of this server, and
+/// the request must not originate from a page of another site.
 fn may_change(request: &Request, admitted: &Admitted) -> Result<(), Refusal> {
     let peer = request.received.connection.peer.ip().map(|ip| ip.to_canonical());
-    // Before a container every visitor may have an address of the container's own.
+    // With containers, all clients may have an address of the container network.
     if !admitted.ruled && peer.is_some_and(|peer| !peer.is_loopback()) {
         request.log(
             Level::Error,
@@ -288,7 +289,7 @@ fn pages(arguments: &mut Arguments) -> Result<Asked, String> {
     Ok(Asked::Pages(request))
 }
 
-/// Looks into the zones, on a thread that no visitor waits for. Values of arguments are hidden unless the client is `proven`.
+/// Executes a call on a separate thread. Values of arguments are hidden unless the client is `proven`.
 async fn wait(exchange: &mut Exchange, call: Call, scope: Scope, proven: bool) -> Step {
     let mut asked = match call {
         Call::Plus(asked) => return ask_plus(exchange, asked).await,
@@ -375,7 +376,7 @@ async fn change_upstream(exchange: &mut Exchange) -> Result<Asked, Refusal> {
     Ok(Asked::ChangeUpstream(change))
 }
 
-/// The body of a request, which has a bound.
+/// Reads the body of a request, whose length is limited.
 async fn body(exchange: &mut Exchange) -> Result<Vec<u8>, Refusal> {
     exchange.request.upload.body.send_continue();
     let mut body = std::mem::replace(&mut exchange.request.upload.body, RequestBody::empty());

@@ -1,4 +1,4 @@
-//! The way of a request through the configuration that runs, and what is stored for it.
+//! Routing of a request through the current configuration, and the pages stored for it.
 
 use std::sync::Arc;
 
@@ -14,9 +14,9 @@ use super::call::Call;
 use super::scope::Scope;
 use crate::admin::Administrator;
 
-/// Methods that may be asked about: nothing of them has an effect.
+/// Methods that may be inspected; the inspection has no side effects.
 const METHODS: [&str; 5] = ["GET", "HEAD", "POST", "PUT", "DELETE"];
-/// Arguments that stand for fields of the request.
+/// Arguments that set header fields of the request.
 const FIELDS: [(&str, &str); 4] = [
     ("cookie", "Cookie"),
     ("accept_encoding", "Accept-Encoding"),
@@ -24,7 +24,7 @@ const FIELDS: [(&str, &str); 4] = [
     ("user_agent", "User-Agent"),
 ];
 
-/// What the arguments ask about.
+/// Parses the arguments.
 pub(super) fn asked(arguments: &[u8]) -> Result<Call, String> {
     let names: Vec<&str> = ["url", "method"].into_iter().chain(FIELDS.map(|(name, _)| name)).collect();
     let mut arguments = Arguments::parse(arguments, &names)?;
@@ -44,14 +44,14 @@ pub(super) fn asked(arguments: &[u8]) -> Result<Call, String> {
     let host = question.host.iter().map(String::as_str);
     let texts =
         host.chain([&*question.target]).chain(question.fields.iter().map(|(_, value)| value.as_str()));
-    // What would break a request line or a field is no part of one.
+    // Characters that are invalid in a request line or a field are rejected.
     if texts.into_iter().any(|text| text.bytes().any(|byte| byte < b' ' || byte == 0x7f)) {
         return Err("a control character is no part of a URL or a field".to_owned());
     }
     Ok(Call::Inspect(question, url))
 }
 
-/// Answers on a thread that no visitor waits for. Values of arguments of stored pages are hidden unless the client is `proven`.
+/// Inspects on a separate thread. Values of arguments of stored pages are hidden unless the client is `proven`.
 pub(super) async fn inspect(
     exchange: &mut Exchange,
     question: Question,
@@ -91,7 +91,7 @@ pub(super) async fn inspect(
     }
 }
 
-/// The URL as pages are found by it: that of a path is on the server that was found.
+/// Returns the URL that pages are found by; a path is completed by the server found.
 fn stored_as(url: &str, question: &Question, report: &InspectReport) -> String {
     match (&question.host, &report.server) {
         (None, Some(server)) => format!("http://{server}{}", question.target),

@@ -1,19 +1,20 @@
-//! `api`: what administrators see and change, over HTTP and as JSON.
+//! `api`: inspection and administration over HTTP, in JSON.
 //!
 //! ```text
-//! GET  …/cache                      the figures of all zones; ?zone=
-//! GET  …/cache/pages                what is stored; ?zone= host= match= limit= after=
+//! GET  …/cache                      statistics of all zones; ?zone=
+//! GET  …/cache/pages                stored pages; ?zone= host= match= limit= after=
 //! GET  …/cache/page?page=URL|KEY    one page, every variant
-//! GET  …/upstreams                  how the servers of groups are doing; ?group= server=
+//! GET  …/memory                     memory of the process
+//! GET  …/upstreams                  status of the servers of groups; ?group= server=
 //! POST …/upstreams                  {"group":…,"server":…,"state":"up"|"drain"|"down"}
 //! …    …/9/…                        the paths of NGINX Plus's API, see `plus`
-//! GET  …/live                       what happens, each second: events
-//! GET  …/tops                       pages by what they cost; ?by= limit=
-//! GET  …/history                    figures of the past; ?range= step=
-//! GET  …/purges                     the last purges; ?zone= limit=
-//! GET  …/tags                       the tags of stored pages; ?zone= match= page= limit=
-//! GET  …/inspect?url=URL            the way of a request; ?method= cookie= ...
-//! GET  …/reasons                    what reasons mean
+//! GET  …/live                       events, each second
+//! GET  …/tops                       pages ranked by cost; ?by= limit=
+//! GET  …/history                    history of figures; ?range= step=
+//! GET  …/purges                     last purges; ?zone= limit=
+//! GET  …/tags                       tags of stored pages; ?zone= match= page= limit=
+//! GET  …/inspect?url=URL            routing of a request; ?method= cookie= ...
+//! GET  …/reasons                    meanings of reasons
 //! POST …/purge                      {"urls":[…],"tags":[…],"wildcards":[…],"regexes":[…],"hosts":[…],"all":…,"soft":…,"invalidate":…,"zone":…}
 //! ```
 
@@ -33,6 +34,6 @@ pub(crate) use handler::ApiHandler;
 use myriad_exchange::feature::Feature;
 pub(crate) use scope::Scope;
 
-/// The feature, for the list of them.
+/// Feature entry for the list of features.
 pub const FEATURE: Feature =
     Feature::new("control", directives::ROWS).examining_locations(directives::examine);

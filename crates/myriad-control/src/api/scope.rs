@@ -1,21 +1,21 @@
-//! Whom an `api` answers, and how far they reach: `secret_sha256=`, `zone=`.
+//! Secret and zone of an `api`: `secret_sha256=`, `zone=`.
 
 use myriad_admin::Request as Asked;
 use myriad_exchange::exchange::Request;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-/// Bounds of an `api`. The configuration holds a hash, so that who reads it learns no secret.
+/// Access limits of an `api`. The configuration contains a hash, so that its readers do not learn the secret.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Scope {
-    /// SHA-256 of the secret that every request must bear.
+    /// SHA-256 of the secret that every request must send.
     pub(crate) secret: Option<[u8; 32]>,
-    /// Zone that all requests are about; none for all zones, and the groups of servers.
+    /// Zone that all requests are limited to; `None` for all zones and the groups of servers.
     pub(crate) zone: Option<String>,
 }
 
 impl Scope {
-    /// Reads a hash of 64 hexadecimal digits.
+    /// Parses a hash of 64 hexadecimal digits.
     pub(crate) fn hash(text: &[u8]) -> Option<[u8; 32]> {
         let mut hash = [0; 32];
         if text.len() != 2 * hash.len() {
@@ -28,18 +28,18 @@ impl Scope {
         Some(hash)
     }
 
-    /// Whether a request bears the secret, as `Authorization: Bearer SECRET`; true where none is asked for.
+    /// Returns whether a request contains the secret, as `Authorization: Bearer SECRET`; true if none is required.
     pub(super) fn admits(&self, request: &Request) -> bool {
         let Some(hash) = self.secret else { return true };
         let mut fields = request.received.head.fields().get_all(b"authorization");
         let (Some(field), None) = (fields.next(), fields.next()) else { return false };
         let Some((scheme, secret)) = field.split_at_checked(b"Bearer ".len()) else { return false };
-        // The time that the comparison of hashes takes says nothing of the secret, whatever its length.
+        // The comparison of hashes takes constant time and reveals nothing about the secret or its length.
         scheme.eq_ignore_ascii_case(b"Bearer ")
             && bool::from(Sha256::digest(secret.trim_ascii())[..].ct_eq(&hash))
     }
 
-    /// Keeps a request to the zone; the error is for whoever asks for more.
+    /// Limits a request to the zone; the error is for the client.
     pub(super) fn bind(&self, asked: &mut Asked) -> Result<(), String> {
         let Some(own) = &self.zone else { return Ok(()) };
         let zone = match asked {

@@ -1,4 +1,4 @@
-//! The directive.
+//! Directive table.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, between};
 use myriad_conf::settings::Settings;
@@ -18,7 +18,7 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
 )
 .differs("Myriad's own; `secret_sha256=HASH` asks for a secret before it shows figures")];
 
-/// `dashboard [secret_sha256=HASH]`.
+/// Parses `dashboard [secret_sha256=HASH]`.
 fn dashboard(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     let mut dashboard = Dashboard::default();
     if !args.is_empty() {

@@ -1,4 +1,4 @@
-//! A request of the dashboard: the page, or the API below it.
+//! Request handler of the dashboard: the page, or the API below it.
 
 use myriad_http::uri;
 use myriad_http::{Known, Method};
@@ -8,7 +8,7 @@ use super::page;
 use crate::api::{ApiHandler, Refusal, who_may};
 use myriad_exchange::exchange::{Answer, Exchange, Handler, Request, Step};
 
-/// `dashboard`: the API that the page reads, which changes nothing.
+/// `dashboard`: read-only API for the page.
 #[derive(Debug)]
 pub(super) struct DashboardHandler(pub(super) ApiHandler);
 
@@ -26,7 +26,7 @@ impl Handler for DashboardHandler {
             sink.note("dashboard", "the page of figures is shown".to_owned(), String::new(), None);
             return Step::Answer(Answer::new(200, ResponseBody::None));
         }
-        // The page itself holds no figure: a secret is asked for by what it reads.
+        // The page itself contains no figures: the secret is only required by the API.
         if let Err(refused) = who_may(request, "dashboard") {
             return refused;
         }
@@ -38,7 +38,7 @@ fn accepted(request: &Request) -> &[u8] {
     request.received.head.known(Known::AcceptEncoding).unwrap_or_default()
 }
 
-/// Leads to the same path with a slash behind it: what the page reads is named relative to that.
+/// Redirects to the same path with a trailing slash, because the page uses relative URLs.
 fn to_folder(uri: &[u8]) -> Step {
     let from = uri.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
     let mut target = b"./".to_vec();

@@ -1,11 +1,11 @@
-//! `dashboard`: a page that shows what the server does, and below it the API that the page reads.
+//! `dashboard`: page with the state of the server, and below it the API that the page reads.
 //!
 //! ```text
-//! GET …/          the page, one file with its style and script (its source: dashboard/ of the repository)
-//! GET …/PATH      what `api` answers at PATH; nothing is changed here
+//! GET …/          the page, one file with its style and script (source: dashboard/ of the repository)
+//! GET …/PATH      the response of `api` at PATH; read-only
 //! ```
 //!
-//! The page sends purges to `api/purge` below it, where a location of `api write=on` may stand.
+//! The page sends purges to `api/purge` below it, which may be a location with `api write=on`.
 
 mod directives;
 mod handler;
@@ -13,5 +13,5 @@ mod page;
 
 use myriad_exchange::feature::Feature;
 
-/// The feature, for the list of them.
+/// Feature entry for the list of features.
 pub const FEATURE: Feature = Feature::new("dashboard", directives::ROWS);

@@ -1,4 +1,4 @@
-//! The page: one file that the repository's `dashboard/` makes, kept in gzip for whoever takes that.
+//! The page: a single file built from the repository's `dashboard/`, also cached in gzip.
 
 use std::sync::LazyLock;
 
@@ -14,12 +14,12 @@ use myriad_exchange::exchange::{Answer, Step};
 
 const PAGE: &str = include_str!("../../../../dashboard/built/dashboard.html");
 
-/// The page in gzip, a quarter of its length. It is made when the page is first asked for, in some 5 ms.
+/// Page in gzip, a quarter of its length. It is compressed at the first request, in about 5 ms.
 static SMALL: LazyLock<Option<Bytes>> =
     LazyLock::new(|| compress(Coding::Gzip, Level::Strong, PAGE.as_bytes()).ok().map(Bytes::from));
 
-/// What a browser may do for the page: run its script and use its style, known by their hashes, and ask this server. Nobody may show it
-/// in a frame, and no text becomes markup (Trusted Types).
+/// Content security policy of the page: its script and style, identified by their hashes, and requests to this server.
+/// It cannot be shown in a frame, and text cannot become markup (Trusted Types).
 static POLICY: LazyLock<String> = LazyLock::new(|| {
     let hash = |begin: &str, end: &str| {
         let text =
@@ -34,7 +34,7 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// The page as a client takes it whose `Accept-Encoding` is this.
+/// Returns the page in a coding that `Accept-Encoding` permits.
 pub(super) fn answer(accepted: &[u8]) -> Step {
     let wanted = AcceptEncoding::parse(accepted)
         .best(Coding::Gzip.bit() | Coding::Identity.bit(), &[Coding::Gzip, Coding::Identity]);
@@ -69,7 +69,7 @@ mod tests {
         assert_eq!((PAGE.matches("<script").count(), PAGE.matches("<style").count()), (1, 1));
         let licence = PAGE.split_once("-->").map_or("", |(licence, _)| licence);
         for word in ["http://", "https://", "//#", "@import"] {
-            // The picture beside the name has the namespace of SVG, and examples name example.org.
+            // The logo contains the SVG namespace, and examples contain example.org.
             let named = PAGE[licence.len()..].split(word).skip(1).filter(|rest| {
                 !["www.w3.org/2000/svg", "example.org/"].iter().any(|known| rest.starts_with(known))
             });

@@ -1,4 +1,4 @@
-//! The row.
+//! Directive table.
 
 use myriad_conf::registry::{Contexts, Directive, Set, exactly};
 

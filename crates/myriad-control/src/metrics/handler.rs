@@ -1,4 +1,4 @@
-//! Who may ask, in which form, and the answer.
+//! Access control, content negotiation, and the response.
 
 use std::sync::Arc;
 
@@ -35,8 +35,8 @@ impl Handler for Metrics {
     }
 }
 
-/// The form that a client wants: OpenMetrics where it names that. What else it may rank above it does not count, as every client that
-/// names it can read it.
+/// Returns the format for a client: OpenMetrics if `Accept` names it. Weights are ignored, as every client that names
+/// it can parse it.
 fn form(accept: &[u8]) -> Form {
     let named = |range: &[u8]| {
         let mut parts = range.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
@@ -60,9 +60,9 @@ fn form(accept: &[u8]) -> Form {
     if accept.split(|byte| *byte == b',').any(named) { Form::OpenMetrics } else { Form::Prometheus }
 }
 
-/// Reads and writes on a thread that no visitor waits for: with thousands of servers it takes some milliseconds.
+/// Collects and formats the page on a separate thread: with thousands of servers this takes some milliseconds.
 async fn wait(runtime: &Arc<Runtime>, form: Form) -> Step {
-    // Few at once: each holds its page.
+    // The number of concurrent requests is limited, since each buffers its page.
     let Some(turn) = Turn::take() else { return Step::Error(503) };
     let runtime = Arc::clone(runtime);
     let written = tokio::task::spawn_blocking(move || {
@@ -77,7 +77,7 @@ async fn wait(runtime: &Arc<Runtime>, form: Form) -> Step {
     Step::Answer(answer)
 }
 
-/// The page of a site.
+/// Returns the page of a site.
 pub(super) fn text(runtime: &Runtime, form: Form) -> String {
     let now = TrafficSnapshot::read(runtime);
     let mut page = Page::new(form);

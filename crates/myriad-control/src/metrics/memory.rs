@@ -1,13 +1,13 @@
-//! The metrics of the memory of the process.
+//! Metrics of the memory of the process.
 
 use super::text::Page;
 use crate::admin::Memory;
 use myriad_exchange::runtime::Runtime;
 
-/// The stages after the first, each of which has begun so often.
+/// Stages after the first, whose starts are counted.
 const STAGES: [&str; 3] = ["shrinking", "closing", "refusing"];
 
-/// Writes them.
+/// Writes the metrics.
 pub(super) fn write(runtime: &Runtime, page: &mut Page) {
     let report = Memory::of(runtime).report(runtime.zones.values());
     page.gauge("memory_resident_bytes", "Memory of the worker process").line(&[], report.resident_bytes);

@@ -1,10 +1,10 @@
-//! `metrics`: all counts, as Prometheus and what reads its form wants them.
+//! `metrics`: all counts, in the format of Prometheus and compatible readers.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `directives`, `handler` | the directive; who may ask, in which form, and the answer |
-//! | `text` | the two forms: OpenMetrics 1.0, and Prometheus's text 0.0.4 |
-//! | `site`, `zones`, `origins` | the metrics: of all requests; of servers, locations and cache zones; of origins |
+//! | `directives`, `handler` | directive table; access control, content negotiation, and the response |
+//! | `text` | both formats: OpenMetrics 1.0, and Prometheus text 0.0.4 |
+//! | `site`, `zones`, `origins` | metrics of all requests; of servers, locations and cache zones; of origins |
 
 mod directives;
 mod handler;
@@ -18,5 +18,5 @@ mod zones;
 
 use myriad_exchange::feature::Feature;
 
-/// The feature, for the list of them.
+/// Feature entry for the list of features.
 pub const FEATURE: Feature = Feature::new("control", directives::ROWS);

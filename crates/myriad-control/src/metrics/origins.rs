@@ -1,4 +1,4 @@
-//! The metrics of origins.
+//! Metrics of origins.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::text::Page;
 use myriad_exchange::traffic::{QUEUE_ENDS, TrafficSnapshot};
 use myriad_upstream::{PeerSnapshot, PeerStatus};
 
-/// A server of a group; several may have the name and address of one another, and count together.
+/// Server of a group; servers with equal name and address are counted together.
 struct Peer<'a> {
     labels: [(&'static str, String); 3],
     of: Vec<&'a PeerSnapshot>,
@@ -18,7 +18,7 @@ impl Peer<'_> {
     }
 }
 
-/// Writes them.
+/// Writes the metrics.
 pub(super) fn write(now: &TrafficSnapshot, page: &mut Page) {
     let peers = peers(now);
     let mut family = page.gauge("upstream_up", "Whether a server of a group is asked: 1 where it is up");
@@ -43,7 +43,7 @@ pub(super) fn write(now: &TrafficSnapshot, page: &mut Page) {
     queues(now, page);
 }
 
-/// Queues before origins.
+/// Writes the queues of origins.
 fn queues(now: &TrafficSnapshot, page: &mut Page) {
     let mut family = page.gauge("origin_queue_waiting", "Requests that wait for their turn before an origin");
     for queue in &now.queues {
@@ -67,7 +67,7 @@ fn queues(now: &TrafficSnapshot, page: &mut Page) {
     }
 }
 
-/// What pools of PHP say of themselves.
+/// Writes the status that PHP pools report.
 fn pools(peers: &[Peer<'_>], page: &mut Page) {
     let pools: Vec<_> = peers.iter().filter_map(|peer| Some((peer, peer.of.first()?.pool?))).collect();
     let mut family = page.gauge("php_children", "Children of a pool of PHP, by what they do");

@@ -1,9 +1,9 @@
-//! The metrics of all requests, connections and handshakes.
+//! Metrics of all requests, connections and handshakes.
 
 use super::text::Page;
 use myriad_exchange::traffic::{CACHE_NAMES, TrafficSnapshot, VERSION_NAMES};
 
-/// Writes them.
+/// Writes the metrics.
 pub(super) fn write(now: &TrafficSnapshot, page: &mut Page) {
     process(now, page);
     connections(now, page);

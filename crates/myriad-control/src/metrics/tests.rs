@@ -29,7 +29,7 @@ fn page(site: &TestSite, form: Form) -> String {
     super::handler::text(&exchange.request.site.runtime, form)
 }
 
-/// The values of a page by their series, read strictly.
+/// Parses the values of a page by series, strictly.
 fn read(text: &str, form: Form) -> HashMap<String, f64> {
     let (mut values, mut family, mut kinds) = (HashMap::new(), String::new(), HashSet::new());
     for line in text.lines() {

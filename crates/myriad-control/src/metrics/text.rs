@@ -1,22 +1,23 @@
-//! The two forms of a page of metrics.
+//! Both formats of a metrics page.
 //!
-//! They differ in few things: what the head of a counter's family calls it, and that OpenMetrics has an end. The lines of a family stand
-//! together, each label's value is escaped, and a series stands once: who writes vouches for that.
+//! They only differ in the name in the head of a counter's family, and in the final line of OpenMetrics. The lines of a
+//! family are consecutive, label values are escaped, and each series occurs once, for which the caller is responsible.
 
 use std::fmt::{Display, Write};
 
 use myriad_exchange::traffic::Times;
 
-/// Bounds of histograms, microseconds, each a number of two digits, which [`Times::within`] knows exactly.
+/// Bounds of histograms in microseconds, each a number of two significant digits, which [`Times::within`] represents
+/// exactly.
 const BOUNDS_US: [u64; 18] = [
     50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000,
     2_500_000, 5_000_000, 10_000_000, 30_000_000,
 ];
 
-/// A form.
+/// Format of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// Prometheus's text, version 0.0.4.
+    /// Prometheus text format, version 0.0.4.
     Prometheus,
     /// OpenMetrics, version 1.0.0.
     OpenMetrics,
@@ -31,19 +32,19 @@ impl Form {
     }
 }
 
-/// A page being written.
+/// Page being written.
 pub(super) struct Page {
     text: String,
     form: Form,
 }
 
-/// A family of metrics: its lines follow one another.
+/// Family of metrics with consecutive lines.
 pub(super) struct Family<'a> {
     page: &'a mut Page,
     name: &'static str,
 }
 
-/// A label: its name, and its value as it is.
+/// Label: its name and unescaped value.
 pub(super) type Label<'a> = (&'static str, &'a str);
 
 impl Page {
@@ -51,7 +52,7 @@ impl Page {
         Self { text: String::with_capacity(64 * 1024), form }
     }
 
-    /// Begins a family of counters. Its name ends with `_total`.
+    /// Starts a family of counters, whose name has the suffix `_total`.
     pub(super) fn counter(&mut self, name: &'static str, help: &str) -> Family<'_> {
         debug_assert!(name.ends_with("_total"), "{name}");
         let family = match self.form {
@@ -62,13 +63,13 @@ impl Page {
         Family { page: self, name }
     }
 
-    /// Begins a family of figures that go up and down.
+    /// Starts a family of gauges.
     pub(super) fn gauge(&mut self, name: &'static str, help: &str) -> Family<'_> {
         self.head(name, "gauge", help);
         Family { page: self, name }
     }
 
-    /// Begins a family of histograms, in seconds.
+    /// Starts a family of histograms, in seconds.
     pub(super) fn histogram(&mut self, name: &'static str, help: &str) -> Family<'_> {
         self.head(name, "histogram", help);
         Family { page: self, name }
@@ -79,11 +80,11 @@ impl Page {
     }
 
     fn push(&mut self, text: std::fmt::Arguments<'_>) {
-        // Writing to a text does not fail.
+        // Writing to a string does not fail.
         let _ = self.text.write_fmt(text);
     }
 
-    /// The page.
+    /// Returns the page.
     pub(super) fn end(mut self) -> String {
         if self.form == Form::OpenMetrics {
             self.text.push_str("# EOF\n");
@@ -93,18 +94,18 @@ impl Page {
 }
 
 impl Family<'_> {
-    /// A line of the family.
+    /// Writes a line of the family.
     pub(super) fn line(&mut self, labels: &[Label<'_>], value: impl Display) -> &mut Self {
         self.series("", labels, None, value);
         self
     }
 
-    /// A line with a duration, which was counted in microseconds.
+    /// Writes a line with a duration in microseconds.
     pub(super) fn seconds(&mut self, labels: &[Label<'_>], us: u64) -> &mut Self {
         self.line(labels, Seconds(us))
     }
 
-    /// The lines of a histogram.
+    /// Writes the lines of a histogram.
     pub(super) fn times(&mut self, labels: &[Label<'_>], times: &Times) {
         for bound in BOUNDS_US {
             self.series("_bucket", labels, Some(&Seconds(bound)), times.within(bound));
@@ -128,7 +129,7 @@ impl Family<'_> {
             escape(value, text);
             text.push('"');
         }
-        // Writing to a text does not fail.
+        // Writing to a string does not fail.
         if let Some(bound) = bound {
             let _ = write!(text, "{before}le=\"{bound}\"");
             before = ',';
@@ -140,7 +141,7 @@ impl Family<'_> {
     }
 }
 
-/// Microseconds, written as seconds with a fraction, as a number of OpenMetrics is.
+/// Microseconds, formatted as fractional seconds, as an OpenMetrics number.
 struct Seconds(u64);
 
 impl Display for Seconds {
@@ -152,7 +153,7 @@ impl Display for Seconds {
     }
 }
 
-/// Appends the value of a label; a configuration may have chosen any text.
+/// Appends an escaped label value, which may be any text of the configuration.
 fn escape(value: &str, out: &mut String) {
     for letter in value.chars() {
         match letter {

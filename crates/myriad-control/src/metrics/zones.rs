@@ -1,13 +1,13 @@
-//! The metrics of servers, locations and cache zones.
+//! Metrics of servers, locations and cache zones.
 
 use super::text::Page;
 use myriad_exchange::runtime::Runtime;
 use myriad_exchange::traffic::{CACHE_NAMES, CacheZoneCount, TrafficSnapshot, ZoneSums};
 
-/// The first digits of statuses.
+/// Status classes.
 const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
-/// Writes them.
+/// Writes the metrics.
 pub(super) fn write(now: &TrafficSnapshot, runtime: &Runtime, page: &mut Page) {
     let mut family = page.gauge("server_requests_processing", "Requests under way, by server zone");
     for zone in &now.servers {
@@ -19,7 +19,7 @@ pub(super) fn write(now: &TrafficSnapshot, runtime: &Runtime, page: &mut Page) {
     cache_sizes(runtime, page);
 }
 
-/// The names of the metrics of one kind of zone.
+/// Names of the metrics of a kind of zone.
 struct Names {
     label: &'static str,
     requests: &'static str,

@@ -1,4 +1,4 @@
-//! Who may purge.
+//! Access control of purges.
 
 use std::cell::Cell;
 use std::fmt;
@@ -11,16 +11,16 @@ use myriad_exchange::exchange::Step;
 use myriad_exchange::exchange::{Request, Stranger};
 use myriad_exchange::runtime::Network;
 
-/// Lines about purges that were refused that a worker writes in one second.
+/// Maximum number of log lines per second and worker about rejected purges.
 const MOST_LINES: u32 = 5;
 
-/// Why a request may not purge.
+/// Reason why a request may not purge.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Forbidden {
     Stranger(Stranger),
-    /// A browser asks, for a page of another site.
+    /// A browser sends the request for a page of another site.
     ForeignPage,
-    /// It is a GET, as any page can have a browser make, and names a host that the server does not know.
+    /// The request is a GET, which any page can make a browser send, and names a host that is not a name of the server.
     UnknownHost,
 }
 
@@ -36,34 +36,35 @@ impl fmt::Display for Forbidden {
     }
 }
 
-/// What a request is about to purge.
+/// Scope of a purge request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// One URL of the host that it names. A foreign name that is made to lead here has no pages.
+    /// Single URL of the requested host. A foreign name that resolves to this server has no pages here.
     OwnUrl,
     Any,
 }
 
-/// Whether the request may purge, by `from` where it is written.
+/// Returns whether the request may purge, according to `from` if configured.
 pub(crate) fn may(request: &Request, from: Option<&[Network]>, reach: Reach) -> Result<(), Forbidden> {
     request.may_administer(from).map_err(Forbidden::Stranger)?;
     is_own(request, from.is_some())?;
     if from.is_some() || !matches!(request.received.head.method(), Method::Get | Method::Head) {
         return Ok(());
     }
-    // `Referer` may be all that a browser says of the page that has it send a GET.
+    // Some browsers only send `Referer` with a GET caused by another page.
     if foreign_page::is_led_from_elsewhere(request) {
         return Err(Forbidden::ForeignPage);
     }
     if reach == Reach::Any && !own_host::is_known(request) { Err(Forbidden::UnknownHost) } else { Ok(()) }
 }
 
-/// Whether the request may purge once its address has been judged; `behind_proxy` where it may be a proxy's.
+/// Checks a request whose address has already been accepted. `behind_proxy` is set if the address may be that of a
+/// proxy.
 pub(crate) fn is_own(request: &Request, behind_proxy: bool) -> Result<(), Forbidden> {
     if foreign_page::is_asking(request, behind_proxy) { Err(Forbidden::ForeignPage) } else { Ok(()) }
 }
 
-/// Answers with 403. The error log gets five lines a second at most, since anybody can be refused.
+/// Answers with 403. Log lines are limited to five per second, since any client can cause them.
 pub(crate) fn refuse(request: &Request, why: Forbidden) -> Step {
     thread_local! {
         static REFUSALS: Refusals = const { Refusals { second: Cell::new(0), count: Cell::new(0) } };
@@ -78,17 +79,17 @@ pub(crate) fn refuse(request: &Request, why: Forbidden) -> Step {
     Step::Error(403)
 }
 
-/// Counts refusals, second by second.
+/// Counter of rejections per second.
 struct Refusals {
     second: Cell<u64>,
     count: Cell<u32>,
 }
 
-/// What is written of a refusal.
+/// Log line of a rejection.
 #[derive(Debug, PartialEq, Eq)]
 enum Line {
     Plain,
-    /// That so many before it were not told.
+    /// Line with the number of previous rejections that were not logged.
     After(u32),
     None,
 }

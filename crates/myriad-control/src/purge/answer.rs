@@ -1,4 +1,4 @@
-//! What is answered to a purge: each of the servers that plugins were written for has its own words.
+//! Responses to purges, in the formats of the servers that plugins support.
 
 use bytes::Bytes;
 use myriad_http::Known;
@@ -11,32 +11,32 @@ use myriad_exchange::exchange::Answer;
 use myriad_exchange::exchange::Request;
 use myriad_exchange::exchange::Step;
 
-/// The form of an answer: each of the servers that plugins were written for has its own.
+/// Format of a response; each of the servers that plugins support has a different one.
 #[derive(Clone, Copy)]
 pub(crate) enum Form {
-    /// The purge module's, for a location with a key, or a URL: 404 where nothing was there.
+    /// Purge module, for a location with a key or a URL: 404 if no page was found.
     Location,
-    /// The purge module's, for a method: 412 where nothing was there.
+    /// Purge module, for a method: 412 if no page was found.
     Method,
-    /// Those of plugins for Varnish: 404 where nothing was there.
+    /// Plugins for Varnish: 404 if no page was found.
     Plugin,
-    /// Those of NGINX Plus: 204, and 404 where nothing was there.
+    /// NGINX Plus: 204, or 404 if no page was found.
     Plus,
 }
 
 impl Form {
-    /// The form for a request that purges by its method.
+    /// Returns the format for a request that purges by its method.
     pub(crate) fn of_method(request: &Request) -> Form {
         if request.received.head.fields().has(Known::XPurgeMethod) { Form::Plugin } else { Form::Method }
     }
 }
 
-/// The answer to a purge that was made, of what `key` says.
+/// Returns the response to an executed purge of `key`.
 pub(crate) fn made(form: Form, style: PurgeStyle, (kind, key): (&str, &[u8]), outcome: Outcome) -> Step {
     let result = match outcome {
         Outcome::Done(0) if matches!(kind, "url" | "key") => return Step::Error(missing(form)),
         Outcome::Done(count) => format!("{kind}; count={count}"),
-        // More may turn up among the files of a former process; they are covered.
+        // Further pages may be found in the files of a previous process; the purge covers them too.
         Outcome::AtLeast(count) => format!("{kind}; count={count}; recovering"),
         Outcome::Accepted => format!("{kind}; accepted"),
     };
@@ -56,12 +56,12 @@ fn missing(form: Form) -> u16 {
     }
 }
 
-/// A purge that cannot be: 400 and why.
+/// Returns a 400 with the reason why a purge is invalid.
 pub(crate) fn invalid(why: &str) -> Step {
     Step::Answer(text(400, &format!("{why}\n")))
 }
 
-/// The answer to a purge that was not made.
+/// Returns the response to a purge that is only explained.
 pub(crate) fn explained() -> Step {
     Step::Answer(Answer::new(200, ResponseBody::None))
 }
@@ -72,7 +72,7 @@ fn text(status: u16, text: &str) -> Answer {
     answer
 }
 
-/// The page that says what was purged (`cache_purge_response_type`).
+/// Returns a page that describes the purge (`cache_purge_response_type`).
 fn page(style: PurgeStyle, key: &[u8]) -> Answer {
     let mut page = Vec::new();
     let media_type: &[u8] = match style {

@@ -1,4 +1,4 @@
-//! What the directives come to for a place: which requests purge what it caches.
+//! Compilation of the purge directives of a place.
 
 use myriad_conf::settings::Settings;
 use myriad_script::Predicates;
@@ -6,7 +6,7 @@ use myriad_script::Predicates;
 use super::settings::{PurgeCondition, PurgeSettings};
 use myriad_exchange::runtime::{PurgeRules, PurgeWhen, SettingsCompiler};
 
-/// The rules of a place; none where no request purges.
+/// Returns the rules of a place; `None` if no request purges.
 pub fn rules(compile: &mut dyn SettingsCompiler, settings: &Settings) -> Option<Box<PurgeRules>> {
     let purge = settings.feature::<PurgeSettings>();
     let when = match &purge.when {

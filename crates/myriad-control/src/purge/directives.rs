@@ -1,4 +1,4 @@
-//! `*_cache_purge`: the purge module's forms, and that of NGINX Plus; and how purges are answered.
+//! `*_cache_purge`: the syntax of the purge module and of NGINX Plus; and the format of responses.
 
 use myriad_conf::registry::{
     Arguments, Contexts, Directive, Done, FamilyRow, ONE, Set, at_least, network, use_cache_zone,
@@ -21,7 +21,7 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
 .default("html")
 .differs("the purge module's; what names what was purged has that module's names, not its very bytes")];
 
-/// Those that every protocol of origins has.
+/// Directives of each origin protocol.
 pub(super) static OF_ORIGINS: &[FamilyRow] = &[
     FamilyRow::new(
         Directive::new(
@@ -40,8 +40,9 @@ pub(super) static OF_ORIGINS: &[FamilyRow] = &[
     ),
 ];
 
-/// `ZONE KEY`, `ZONE url TARGET`: the whole location purges. `off`, `on`, a method, each with `purge_all` and `from`: requests
-/// with it purge. Else texts, one of which is true for requests that purge (NGINX Plus).
+/// Parses `*_cache_purge`. `ZONE KEY`, `ZONE url TARGET`: the whole location purges. `off`, `on` or a method, each with
+/// `purge_all` and `from`: requests with that method purge. Otherwise conditions: a request purges if one of them is
+/// true (NGINX Plus).
 fn cache_purge(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     let first = args.bytes(0).to_vec();
     if first == b"off" && args.len() == 1 {
@@ -79,7 +80,7 @@ fn response_type(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-/// The methods of requests that purge; none where the first argument is no method. `on` is also for `BAN`, which some
+/// Returns the methods of purge requests; `None` if the first argument is not a method. `on` includes `BAN`, which some
 /// plugins send.
 fn methods(args: &Arguments<'_>, first: &[u8]) -> Option<Vec<String>> {
     if first == b"on" {
@@ -90,7 +91,7 @@ fn methods(args: &Arguments<'_>, first: &[u8]) -> Option<Vec<String>> {
     is_method.then(|| vec![String::from_utf8_lossy(first).into_owned()])
 }
 
-/// What follows `from`: addresses and networks, or `all`.
+/// Parses `from` with its addresses and networks, or `all`.
 fn from(args: &mut Arguments<'_>, at: usize) -> Result<Option<Vec<Network>>, Diagnostic> {
     if args.len() == at {
         return Ok(None);

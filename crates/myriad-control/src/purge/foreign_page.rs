@@ -1,4 +1,4 @@
-//! Requests that a browser makes for a page of another site, with the address of whoever sits before it.
+//! Detection of requests that a browser sends for a page of another site, with the IP address of its user.
 
 use std::borrow::Cow;
 
@@ -9,10 +9,10 @@ use crate::purge::own_host;
 use myriad_exchange::exchange::Request;
 use myriad_http::uri::behind_scheme;
 
-/// Whether a browser sends the request for a page that is not of this server: it says so itself (Fetch Metadata, RFC 6454), or
-/// the page's name is none of the server's, as where somebody has theirs lead to this machine (DNS rebinding). Programs, such
-/// as an application that purges, say neither. `behind_proxy`: the request may have come over TLS and another port to a proxy
-/// that is trusted, so that of an origin the host alone is compared.
+/// Returns whether a browser sends the request for a page that is not of this server: either its fields show it (Fetch
+/// Metadata, RFC 6454), or the page's name is not a name of the server, as with a foreign name that resolves to this
+/// machine (DNS rebinding). Programs, such as an application that purges, send no such fields. `behind_proxy` is set if
+/// the client may have used TLS and another port with a trusted proxy, so that only the host of an origin is compared.
 pub fn is_asking(request: &Request, behind_proxy: bool) -> bool {
     let fields = request.received.head.fields();
     let is_foreign =
@@ -33,17 +33,17 @@ pub fn is_asking(request: &Request, behind_proxy: bool) -> bool {
     !origins.all(is_own) || !own_host::is_known(request)
 }
 
-/// Whether the request says that it was made on a page of another host (`Referer`). Browsers that say nothing of a page's
-/// site say that much, unless the page forbids it.
+/// Returns whether the request was caused by a page of another host (`Referer`). Browsers without Fetch Metadata send
+/// this field, unless the page disables it.
 pub fn is_led_from_elsewhere(request: &Request) -> bool {
     let mut pages = request.received.head.fields().get_all(b"referer");
     pages.any(|page| host_of(page).is_none_or(|host| *host != *request.route.host))
 }
 
-/// The host of an `http` or `https` URL, without user and port, as hosts of requests are written.
+/// Returns the host of an `http` or `https` URL without user and port, normalized as in requests.
 fn host_of(url: &[u8]) -> Option<Cow<'_, [u8]>> {
     let rest = behind_scheme(url)?;
-    // A browser takes `\` for `/`.
+    // Browsers treat `\` as `/`.
     let end = rest.iter().position(|byte| matches!(byte, b'/' | b'\\' | b'?' | b'#')).unwrap_or(rest.len());
     let authority = &rest[..end];
     let host = &authority[authority.iter().rposition(|byte| *byte == b'@').map_or(0, |at| at + 1)..];

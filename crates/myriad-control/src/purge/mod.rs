@@ -1,4 +1,4 @@
-//! Purges: by requests, by what origins answer, by administrators.
+//! Purges by requests, by responses of origins, and by administrators.
 
 mod access;
 mod answer;
@@ -22,7 +22,7 @@ pub use compile::rules;
 pub use run::{Outcome, Refused};
 pub use run::{check, invalidate, invalidate_in, run, run_all, run_in, shorten, tend};
 
-/// The feature, for the list of them.
+/// Feature entry for the list of features.
 pub const FEATURE: Feature = Feature::new("cache", directives::ROWS)
     .and_of_origins(directives::OF_ORIGINS)
     .compiled_by(style::keep_style);

@@ -1,5 +1,6 @@
-//! Whether the host of a request is one that only this server has. The name of a foreign page may be made to lead to this machine
-//! (DNS rebinding): then the browser of its visitor asks by that name, from loopback, and takes the server for the page's own.
+//! Check of the requested host against the names of this server. A foreign name may resolve to this machine (DNS
+//! rebinding): a browser then sends requests with that name, from loopback, and treats this server as the origin of the
+//! page.
 
 use std::net::IpAddr;
 
@@ -7,13 +8,14 @@ use myriad_script::Frame;
 
 use myriad_exchange::exchange::Request;
 
-/// Whether the request names loopback, the address that it came to, or the server. A request without `Host` is of no browser, and passes.
+/// Returns whether the request names loopback, its local address, or the server. A request without `Host` is not from a
+/// browser and is accepted.
 pub fn is_known(request: &Request) -> bool {
     let host = request.route.host.as_slice();
     if host.is_empty() || host == b"localhost" || is_one_of_the_server(request, host) {
         return true;
     }
-    // An address cannot be made to lead elsewhere, as a name can.
+    // An address cannot be redirected elsewhere, unlike a name.
     let own = request.received.connection.local().map(|local| local.ip().to_canonical());
     address(host).is_some_and(|ip| ip.is_loopback() || own == Some(ip))
 }

@@ -1,4 +1,4 @@
-//! What a location purges that does nothing else: `*_cache_purge ZONE KEY`, `ZONE url TARGET`.
+//! Locations that only purge: `*_cache_purge ZONE KEY`, `ZONE url TARGET`.
 
 use std::sync::Arc;
 
@@ -10,20 +10,20 @@ use myriad_exchange::feature::PlannedHandler;
 use myriad_exchange::runtime::SettingsCompiler;
 use myriad_page::PageZone;
 
-/// What the directive says.
+/// Settings of the directive.
 #[derive(Debug)]
 pub(super) struct PurgeLocation {
-    /// The zone's name.
+    /// Name of the zone.
     pub zone: Text,
-    /// The key, or path and query; may hold variables.
+    /// Key, or path and query; may contain variables.
     pub text: Text,
-    /// `ZONE url TARGET`: the text is a path and query.
+    /// Set with `ZONE url TARGET`: the text is a path and query.
     pub by_url: bool,
 }
 
 impl PlannedHandler for PurgeLocation {
     fn make(&self, compile: &mut dyn SettingsCompiler, _: &[u8]) -> Option<Box<dyn Handler>> {
-        // A zone that nothing defines has been reported.
+        // An undefined zone has been reported.
         let zone = compile.cache_zone(&self.zone.lossy())?;
         let template = compile.apart_template(&self.text);
         let by = if self.by_url { PurgeBy::Url(template) } else { PurgeBy::Key(template) };
@@ -31,18 +31,18 @@ impl PlannedHandler for PurgeLocation {
     }
 }
 
-/// What a place purges.
+/// Purge rules of a location.
 pub(super) struct PurgePlace {
-    /// The zone.
+    /// Zone.
     pub zone: Arc<PageZone>,
-    /// Which page.
+    /// Page to purge.
     pub by: PurgeBy,
 }
 
-/// What a location purges.
+/// Selection of pages that a location purges.
 pub(super) enum PurgeBy {
-    /// What is stored under the key, or keys that begin so where it ends in `*`.
+    /// Pages with this key, or with this prefix if it has a trailing `*`.
     Key(Template),
-    /// What was fetched for the path and query, on the host that the request names.
+    /// Pages fetched for this path and query, of the requested host.
     Url(Template),
 }

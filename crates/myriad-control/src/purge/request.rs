@@ -1,4 +1,4 @@
-//! Purges: by location (`*_cache_purge ZONE KEY`), and by requests of a cached place or its server that ask for one.
+//! Purges by a location (`*_cache_purge ZONE KEY`), and by purge requests to a cached place or its server.
 
 use std::sync::Arc;
 
@@ -21,17 +21,17 @@ use myriad_exchange::runtime::{CachePlace, PurgeRules, PurgeWhen};
 use myriad_page::key;
 use myriad_page::{PageZone, PurgedBy};
 
-/// A purge that a request may make, and that is not made yet.
+/// Purge that is permitted and not yet executed.
 pub struct Order {
     zones: Vec<Arc<PageZone>>,
     commands: Vec<Command>,
     keys: Vec<Vec<u8>>,
     form: Form,
-    /// What the answer says was purged; nothing says what the commands say.
+    /// Description in the response; if empty, that of the commands.
     shown: Vec<u8>,
 }
 
-/// Whether a request is one that purges.
+/// Returns whether a request is a purge request.
 pub fn asks(request: &Request, frame: &mut Frame, rules: &PurgeRules) -> Result<bool, EvalError> {
     match &rules.when {
         PurgeWhen::Methods(methods) => Ok(is_one(request, methods)),
@@ -39,12 +39,12 @@ pub fn asks(request: &Request, frame: &mut Frame, rules: &PurgeRules) -> Result<
     }
 }
 
-/// Whether the method of the request is one of these.
+/// Returns whether the method of the request is in the list.
 fn is_one(request: &Request, methods: &[Box<[u8]>]) -> bool {
     methods.iter().any(|method| request.received.head.method_bytes() == &**method)
 }
 
-/// Whether a request purges in some place of its server.
+/// Returns whether the method purges at some place of the request's server.
 fn is_purge(request: &Request) -> bool {
     request
         .site
@@ -55,21 +55,21 @@ fn is_purge(request: &Request) -> bool {
         .any(|purge| is_one(request, &purge.methods))
 }
 
-/// What a request wants purged, or why it cannot be said.
+/// Requested purge; the error explains why it is invalid.
 pub type Wanted = Result<Command, &'static str>;
 
 fn wanted_by(request: &Request) -> Wanted {
     wanted(request.sent_uri().unwrap_or(b"/"), &request.route.host, request.received.head.fields())
 }
 
-/// What a request wants purged that is more than one URL, so that no location is asked for: rules that forbid what begins
-/// with a dot would take `PURGE /.*` for such.
+/// Returns the requested purge if it is more than a single URL. It is then not routed to a location: rules against
+/// paths that start with a dot would reject `PURGE /.*`.
 pub fn of_many(request: &Request) -> Option<Wanted> {
     let is_url = |wanted: &Wanted| matches!(wanted, Ok(Command { what: What::Url { .. }, .. }));
     is_purge(request).then(|| wanted_by(request)).filter(|wanted| !is_url(wanted))
 }
 
-/// Purges of URLs whose place caches nothing itself, a file's for instance: another place may have fetched what they purge.
+/// Handler of URL purges whose place has no cache, e.g. for a file: another place may have fetched the page.
 pub struct ServerPurges;
 
 impl MethodHandler for ServerPurges {
@@ -83,7 +83,7 @@ impl MethodHandler for ServerPurges {
     }
 }
 
-/// Purges in all zones of the server that the request may purge in.
+/// Purges all zones of the server that the request has access to.
 pub fn in_server(exchange: &mut Exchange, wanted: Wanted) -> Step {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let request = &exchange.request;
@@ -110,7 +110,7 @@ pub fn in_server(exchange: &mut Exchange, wanted: Wanted) -> Step {
     }
 }
 
-/// Answers a request of a cached place that asks for a purge.
+/// Answers a purge request to a cached place.
 pub fn page(exchange: &mut Exchange, cache: &CachePlace, rules: &PurgeRules) -> Result<Step, EvalError> {
     if let Err(why) = access::may(&exchange.request, rules.from.as_deref(), Reach::Any) {
         return Ok(access::refuse(&exchange.request, why));
@@ -131,7 +131,7 @@ pub fn page(exchange: &mut Exchange, cache: &CachePlace, rules: &PurgeRules) -> 
         Ok(command) => command,
         Err(why) => return Ok(answer::invalid(why)),
     };
-    // What a GET of it would be answered with goes too, though it was fetched for another URL with the same key.
+    // The page for a GET of this URL is purged too, even if it was fetched for another URL with the same key.
     exchange.request.route.as_get = true;
     let (mut keys, mut commands) = (Vec::new(), Vec::new());
     match &command.what {
@@ -144,7 +144,7 @@ pub fn page(exchange: &mut Exchange, cache: &CachePlace, rules: &PurgeRules) -> 
     Ok(order(exchange, Order { zones, commands, keys, form, shown }))
 }
 
-/// The purge of all keys that begin so, for a key that ends in `*`.
+/// Returns the purge by key prefix for a key with a trailing `*`.
 fn beginning(key: &[u8], soft: bool) -> Option<Command> {
     let prefix = key.strip_suffix(b"*").filter(|prefix| !prefix.is_empty())?;
     Some(Command { what: What::KeyPrefix(prefix.into()), soft })
@@ -156,11 +156,11 @@ impl Handler for PurgePlace {
     }
 }
 
-/// Purges the key, or the URL, that a location names, and says whether a page was there. All variants and encodings go, and
-/// what is being fetched at this moment is not stored.
+/// Purges the key or URL of a location, and reports whether a page was found. All variants and encodings are purged,
+/// and pages being fetched at this moment are not stored.
 fn begin(exchange: &mut Exchange, rules: &PurgePlace) -> Step {
     let request = &exchange.request;
-    // `allow` and `deny` have been asked where they are written.
+    // `allow` and `deny` have been evaluated before.
     let ruled = request.place().entry.gate.as_ref().is_some_and(|gate| gate.rules_addresses());
     let reach = if matches!(rules.by, PurgeBy::Url(_)) { Reach::OwnUrl } else { Reach::Any };
     let may = if ruled { access::is_own(request, false) } else { access::may(request, None, reach) };
@@ -180,13 +180,13 @@ fn begin(exchange: &mut Exchange, rules: &PurgePlace) -> Step {
 
 fn named(exchange: &mut Exchange, rules: &PurgePlace) -> Result<Step, EvalError> {
     let Exchange { request, frame } = exchange;
-    // The page of HEAD is that of GET.
+    // HEAD and GET have the same page.
     request.route.as_get |= request.received.head.method() == Method::Head;
     let mut text = Vec::new();
     let (PurgeBy::Key(template) | PurgeBy::Url(template)) = &rules.by;
     template.eval(request, frame, &mut text)?;
     let command = match &rules.by {
-        // A link to it, which a stranger may have the application follow, is good for one URL only.
+        // A GET is limited to a single URL, since it may be a link that an attacker makes the application follow.
         PurgeBy::Url(_) if matches!(request.received.head.method(), Method::Get | Method::Head) => {
             Command::hard(What::Url {
                 host: request.route.host.as_slice().into(),
@@ -212,7 +212,7 @@ fn named(exchange: &mut Exchange, rules: &PurgePlace) -> Result<Step, EvalError>
     ))
 }
 
-/// The keys of a page that is purged by its key: visitors who name a port of their own have pages of their own.
+/// Returns the keys of a page that is purged by its key: requests with an explicit port have separate pages.
 fn both_keys(request: &Request, key: Vec<u8>) -> Vec<Box<[u8]>> {
     let mut apart = key.clone();
     page_key::tell_hosts_apart(request, &mut apart);
@@ -223,7 +223,7 @@ fn both_keys(request: &Request, key: Vec<u8>) -> Vec<Box<[u8]>> {
     keys
 }
 
-/// A purge that is only explained changes nothing.
+/// Executes a purge, or only explains it, which changes nothing.
 fn order(exchange: &mut Exchange, ordered: Order) -> Step {
     let Some(sink) = &exchange.request.received.sink else {
         return Step::wait(async move |exchange| wait(exchange, ordered).await);
@@ -236,7 +236,7 @@ fn order(exchange: &mut Exchange, ordered: Order) -> Step {
     answer::explained()
 }
 
-/// Makes the purge in all its zones, and then the answer.
+/// Executes the purge in all its zones and returns the response.
 async fn wait(exchange: &mut Exchange, ordered: Order) -> Step {
     let mut outcome = Outcome::Done(0);
     let Order { zones, commands, keys, form, mut shown } = ordered;
@@ -254,8 +254,8 @@ async fn wait(exchange: &mut Exchange, ordered: Order) -> Step {
     answer::made(form, style_of(&exchange.request), (kind, &shown), outcome)
 }
 
-/// Makes the purges that an origin's answer asks for (`X-LiteSpeed-Purge`), where requests to its place may purge. They hold
-/// before anybody sees the answer.
+/// Executes the purges that an origin's response requests (`X-LiteSpeed-Purge`), if its place accepts purge requests.
+/// They are effective before the response is sent.
 pub async fn by_origin(exchange: &Exchange, cache: Option<&CachePlace>, head: &ResponseHead) {
     let request = &exchange.request;
     let Some(cache) = cache.filter(|cache| cache.purge.is_some()) else { return };

@@ -1,4 +1,4 @@
-//! Runs a purge over zones: for requests, for the control socket, for what an application asks for in its answers.
+//! Execution of purges in zones: for requests, the control socket, and responses of origins.
 
 use std::fmt;
 use std::io;
@@ -13,28 +13,28 @@ use myriad_net::clock::{now_ms, wall_ms};
 use myriad_page::key::of_other_codings;
 use myriad_page::{PageZone, PurgeNote, PurgedBy, covering};
 
-/// Longest name of a purge in the log, in bytes.
+/// Maximum length of the name of a purge in the log, in bytes.
 const LONGEST_NAME: usize = 500;
 
-/// Pages of a zone that are asked in one go whether a purge covers them, how many such goes there are each second, and how
-/// long a worker is at it at most.
+/// Pages per batch that are checked against pattern purges, maximum number of batches per call, and maximum time of a
+/// call.
 const TEND_BATCH: usize = 1024;
 const TEND_BATCHES: usize = 64;
 const TEND_TIME: Duration = Duration::from_millis(10);
 
-/// What a purge came to.
+/// Result of a purge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is done: that many pages are gone, or stale.
+    /// Complete: this many pages were removed or made stale.
     Done(usize),
-    /// It is done, and covered so many pages and perhaps more: files of a former process are still being found.
+    /// Complete, with at least this many pages: the files of a previous process are still being scanned.
     AtLeast(usize),
-    /// It holds from now on; its pages are counted in the background, and the count is logged.
+    /// In effect; its pages are counted in the background, and the count is logged.
     Accepted,
 }
 
 impl Outcome {
-    /// What came of both, where a purge went to several zones.
+    /// Combines the results of several zones.
     #[must_use]
     pub fn and(self, other: Outcome) -> Outcome {
         match (self, other) {
@@ -45,16 +45,16 @@ impl Outcome {
     }
 }
 
-/// Why a purge was not made.
+/// Error of a purge.
 #[derive(Debug)]
 pub enum Refused {
-    /// Its pattern is no regex: why.
+    /// The pattern is invalid, with the reason.
     Pattern(String),
-    /// There is no zone of that name.
+    /// No zone has this name.
     NoZone(String),
-    /// As many purges as are kept at once wait for all pages to be asked.
+    /// The maximum number of purges is waiting until all pages are checked.
     TooMany,
-    /// It holds, but could not be written down: a restart would forget it.
+    /// The purge is in effect, but could not be logged: it is lost at a restart.
     Unlogged(io::Error),
 }
 
@@ -83,8 +83,8 @@ impl From<PurgeError> for Refused {
     }
 }
 
-/// Purges in all `zones`; `keys` are purged beside what the command covers, where it covers pages that labels find. It holds
-/// from when this returns on, and after a crash.
+/// Purges in all `zones`. `keys` are purged in addition to the command if it selects pages by labels. The purge is
+/// effective when this returns, and after a crash.
 pub async fn run(
     zones: &[Arc<PageZone>],
     command: &Command,
@@ -98,7 +98,7 @@ pub async fn run(
     Ok(outcome)
 }
 
-/// Makes the purges that an answer of an origin asks for. Those that name what they cover are one together.
+/// Executes the purges that a response of an origin requests. Exact purges are combined into one.
 pub async fn run_all(zone: &PageZone, commands: &[Command]) -> Result<(), Refused> {
     for soft in [false, true] {
         let of_kind = || commands.iter().filter(|command| command.soft == soft);
@@ -120,21 +120,21 @@ pub async fn run_all(zone: &PageZone, commands: &[Command]) -> Result<(), Refuse
     Ok(())
 }
 
-/// A purge of one zone that holds.
+/// Purge that is in effect in a zone.
 #[derive(Clone, Copy, Debug)]
 pub struct Made {
-    /// What it came to.
+    /// Result.
     pub outcome: Outcome,
-    /// Its place in the zone's sequence ([`myriad_page::PurgeEnds`]).
+    /// Sequence number in the zone ([`myriad_page::PurgeEnds`]).
     pub number: u64,
 }
 
-/// Whether a purge would be made: its pattern is sound.
+/// Checks that the pattern of a purge is valid.
 pub fn check(what: &What) -> Result<(), String> {
     if what.is_exact() || *what == What::All { Ok(()) } else { covering(what).map(drop) }
 }
 
-/// Purges in one zone, as [`run`] does.
+/// Purges in one zone, like [`run`].
 pub async fn run_in(
     zone: &PageZone,
     command: &Command,
@@ -144,12 +144,12 @@ pub async fn run_in(
     run_from(zone, command, keys, stale_from(), by).await
 }
 
-/// Has the pages that a command covers fetched before they are shown again; they may stand in for a fetch that fails.
+/// Requires validation of the covered pages before they are used again; they may be used if the fetch fails.
 pub async fn invalidate_in(zone: &PageZone, what: &What, by: PurgedBy) -> Result<Made, Refused> {
     run_from(zone, &Command { what: what.clone(), soft: true }, &[], 0, by).await
 }
 
-/// Purges in one zone; pages of a soft purge are stale from that time on, or must be fetched at once where it is 0.
+/// Purges in one zone. Pages of a soft purge are stale from that time on, or must be fetched at once if it is 0.
 async fn run_from(
     zone: &PageZone,
     command: &Command,
@@ -193,7 +193,7 @@ fn made(purged: &Purged) -> Made {
     Made { outcome, number: purged.number }
 }
 
-/// Notes a purge in the log of its zone.
+/// Records a purge in the log of its zone.
 fn note(zone: &PageZone, (kind, what): (&'static str, String), soft: bool, by: PurgedBy, made: Made) {
     let (pages, at_least) = match made.outcome {
         Outcome::Done(count) => (Some(count as u64), false),
@@ -204,12 +204,13 @@ fn note(zone: &PageZone, (kind, what): (&'static str, String), soft: bool, by: P
     zone.purges.note(PurgeNote { at_ms: wall_ms(), kind, what, soft, by, number, pages, at_least });
 }
 
-/// Has the pages of URLs fetched before they are shown again; they may stand in for a fetch that fails (RFC 9111 section 4.4).
+/// Requires validation of the pages of URLs before they are used again; they may be used if the fetch fails (RFC 9111
+/// section 4.4).
 pub async fn invalidate(zone: &PageZone, urls: &[What]) -> Result<(), Refused> {
     let addresses: Vec<u64> = urls.iter().flat_map(What::addresses).collect();
     let covered = Covered::Exact { keys: &[], addresses: &addresses, labels: &[] };
     let made = made(&zone.zone.purge(covered, Purge::Soft).await?);
-    // Any visitor may cause this: what has covered nothing fills no log.
+    // Any client may cause this: a purge without effect is not logged.
     if made.outcome != Outcome::Done(0) {
         let what = urls.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         note(zone, ("url", what), true, PurgedBy::Request, made);
@@ -217,8 +218,8 @@ pub async fn invalidate(zone: &PageZone, urls: &[What]) -> Result<(), Refused> {
     Ok(())
 }
 
-/// The time from which the pages of a soft purge are stale, milliseconds of the process clock. A second ago: a busy worker
-/// judges pages by the time at which it received a request.
+/// Returns the time from which the pages of a soft purge are stale, in milliseconds of the process clock. It is one
+/// second ago, because a busy worker evaluates pages by the time at which it received a request.
 fn stale_from() -> u64 {
     now_ms().saturating_sub(1000)
 }
@@ -227,10 +228,10 @@ fn kind(soft: bool) -> Purge {
     if soft { Purge::Soft } else { Purge::Hard }
 }
 
-/// Looks a little further for what purges cover, and tells of those that are over.
+/// Continues to check pages against pattern purges, and logs completed purges.
 pub fn tend(zone: &PageZone, log: &ErrorLog) {
     let began = Instant::now();
-    // A pattern may take its time over each page: what else this thread has to do comes in between.
+    // A pattern may take long for each page, so that the time per call is limited for other work of this thread.
     for _ in 0..TEND_BATCHES {
         if zone.zone.live_purges() == 0 || began.elapsed() >= TEND_TIME {
             return;
@@ -246,7 +247,7 @@ pub fn tend(zone: &PageZone, log: &ErrorLog) {
     }
 }
 
-/// Cuts the name of a purge to what a line of a log bears.
+/// Shortens the name of a purge for the log.
 pub fn shorten(name: &mut String) {
     if name.len() > LONGEST_NAME {
         let end = (0..=LONGEST_NAME).rev().find(|at| name.is_char_boundary(*at)).unwrap_or(0);

@@ -1,46 +1,46 @@
-//! What the directives of purges say.
+//! Settings of the purge directives.
 
 use myriad_conf::Text;
 use myriad_conf::feature_settings;
 use myriad_conf::settings::Network;
 
-/// How the answer to a purge says what it was of: `cache_purge_response_type`.
+/// Format of the response to a purge: `cache_purge_response_type`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum PurgeStyle {
-    /// A page.
+    /// HTML page.
     #[default]
     Html,
-    /// An object.
+    /// JSON object.
     Json,
-    /// A document.
+    /// XML document.
     Xml,
-    /// A line.
+    /// Line of text.
     Text,
 }
 
 feature_settings!(PurgeStyle);
 
-/// `*_cache_purge` where it names no zone: which requests of a place purge what is stored, and who may send them.
+/// `*_cache_purge` without a zone: conditions of purge requests at a place, and permitted clients.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct PurgeSettings {
-    /// Which requests purge.
+    /// Condition of purge requests.
     pub when: PurgeCondition,
-    /// `purge_all`: they purge the whole zone.
+    /// Set with `purge_all`: the whole zone is purged.
     pub everything: bool,
-    /// `from`: who may. None: loopback and the server's own addresses, by requests that nobody passed on.
+    /// `from`: permitted networks. `None`: loopback and the server's addresses, for requests without a proxy.
     pub from: Option<Vec<Network>>,
 }
 
 feature_settings!(PurgeSettings);
 
-/// What makes a request one that purges.
+/// Condition that makes a request a purge request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum PurgeCondition {
-    /// Nothing.
+    /// Never.
     #[default]
     Off,
-    /// Its method, one of these.
+    /// One of these methods.
     Methods(Vec<String>),
-    /// One of the texts, when it is neither empty nor `0`.
+    /// One of the texts is neither empty nor `0`.
     Texts(Vec<Text>),
 }

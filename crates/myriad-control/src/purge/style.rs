@@ -6,7 +6,7 @@ use super::settings::PurgeStyle;
 use myriad_exchange::exchange::Request;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
-/// Keeps how answers to purges say what they were of, where that is not a page.
+/// Stores the response format of a place if it is not the default.
 pub(super) fn keep_style(_: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
     let style = *settings.feature::<PurgeStyle>();
     if style != PurgeStyle::default() {
@@ -14,7 +14,7 @@ pub(super) fn keep_style(_: &mut dyn SettingsCompiler, settings: &Settings, feat
     }
 }
 
-/// How answers to purges say what they were of.
+/// Returns the response format of a place.
 pub(crate) fn style_of(request: &Request) -> PurgeStyle {
     request.place().features.get().copied().unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! For unit tests: pages in a zone that no origin gave.
+//! Helpers for unit tests: pages in a zone without an origin.
 
 use std::sync::Arc;
 
@@ -11,16 +11,16 @@ use myriad_store::{ALTERNATIVES, Admission, Completion, KeyRef};
 
 use myriad_serve::testing::TestSite;
 
-/// The zone `z` that [`ZONE`] defines.
+/// Returns the zone `z` that [`ZONE`] defines.
 pub fn zone_of(site: &TestSite) -> Arc<PageZone> {
     let exchange = site.exchange("/", &[]);
     Arc::clone(&exchange.request.site.runtime.zones["z"])
 }
 
-/// Defines a zone without a disk tier.
+/// Definition of a zone without a disk tier.
 pub const ZONE: &str = "proxy_cache_path /nowhere/cache keys_zone=z:1m;";
 
-/// Stores a page of eight bytes under a key; it was fetched for this URL, has these tags and is fresh for a minute.
+/// Stores a page of eight bytes under a key, fetched for this URL, with these tags, and fresh for a minute.
 pub fn store(zone: &PageZone, key: &str, (host, target): (&str, &str), tags: &str) {
     let now = now_ms();
     let (tags, tag) = (Tags::parse(tags.as_bytes()), Some(EntityTag::made(7)));
@@ -33,16 +33,16 @@ pub fn store(zone: &PageZone, key: &str, (host, target): (&str, &str), tags: &st
     assert!(is_stored(zone, key), "{key}");
 }
 
-/// Whether a page is stored under a key, and no purge covers it.
+/// Returns whether a page is stored under a key and not purged.
 pub fn is_stored(zone: &PageZone, key: &str) -> bool {
-    // What a purge covers by a pattern is gone once all pages were asked.
+    // Pattern purges remove pages when all pages have been checked.
     while zone.zone.live_purges() > 0 {
         zone.zone.tend_purges(100);
     }
     !zone.zone.peek(KeyRef::new(key.as_bytes())).is_empty()
 }
 
-/// Whether a page is stored under a key that a soft purge has made stale.
+/// Returns whether a page stored under a key was made stale by a soft purge.
 pub fn is_stale(zone: &PageZone, key: &str) -> bool {
     let pages = zone.zone.peek(KeyRef::new(key.as_bytes()));
     pages.iter().any(|page| !page.is_fresh(now_ms()) || zone.zone.is_made_stale(page))

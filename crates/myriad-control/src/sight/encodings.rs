@@ -1,4 +1,4 @@
-//! The codings of a zone's pages, counted in rounds: a zone of a million pages is not looked through at once.
+//! Codings of a zone's pages, counted incrementally: a zone of a million pages cannot be scanned at once.
 
 use std::collections::HashMap;
 
@@ -9,17 +9,17 @@ use myriad_store::{ALTERNATIVES, Cursor};
 
 use crate::admin::coding_of;
 
-/// Batches of 64 pages that one step of a round looks at: some milliseconds.
+/// Batches of 64 pages that a step scans, which takes some milliseconds.
 const BATCHES: usize = 64;
-/// From the end of a round to the beginning of the next, milliseconds.
+/// Pause after a complete scan, in milliseconds.
 const PAUSE_MS: u64 = 5_000;
-/// In the order in which they are told.
+/// Codings in their order of output.
 const CODINGS: [Coding; 4] = [Coding::Identity, Coding::Gzip, Coding::Brotli, Coding::Zstd];
 
-/// Pages and bytes of each of the codings.
+/// Pages and bytes of each coding.
 type Totals = [(u64, u64); CODINGS.len()];
 
-/// The rounds of all zones, by their names.
+/// Scans of all zones, by zone name.
 #[derive(Debug, Default)]
 pub(super) struct Rounds(HashMap<String, Round>);
 
@@ -31,7 +31,7 @@ struct Round {
 }
 
 impl Rounds {
-    /// Goes on with the round of a zone; what the last whole one came to, and when it ended.
+    /// Continues the scan of a zone. Returns the result of the last complete scan and its time.
     pub(super) fn step(&mut self, zone: &PageZone, now_ms: u64) -> (Vec<EncodingTotal>, Option<u64>) {
         let round = self.0.entry(zone.zone.name().to_owned()).or_default();
         round.step(zone, now_ms);
@@ -49,7 +49,7 @@ impl Rounds {
         (told.collect(), Some(ended_ms))
     }
 
-    /// Forgets zones that are no more.
+    /// Removes zones that no longer exist.
     pub(super) fn keep(&mut self, is_there: impl Fn(&str) -> bool) {
         self.0.retain(|name, _| is_there(name));
     }

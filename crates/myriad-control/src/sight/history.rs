@@ -1,4 +1,4 @@
-//! Figures of the past.
+//! History of figures.
 
 use myriad_admin::sight::{HistoryReport, HistoryRequest, HistorySeries};
 use myriad_admin::{Ended, Reply};
@@ -9,7 +9,7 @@ use super::look::KINDS;
 use super::tops::ms;
 use crate::admin::{Administrator, End, Tell};
 
-/// Seconds back from now, unless `range` says otherwise, and at most.
+/// Default and maximum of `range`, in seconds.
 const RANGE_S: (u64, u64) = (3600, 14 * 86_400);
 
 impl Administrator {
@@ -36,7 +36,7 @@ impl Administrator {
     }
 }
 
-/// The ring of a step, or the finest that is kept for so long.
+/// Returns the ring of a step, or the finest ring with that range.
 fn ring(range_s: u64, step_s: Option<u64>) -> Result<usize, String> {
     let found = match step_s {
         Some(step_s) => LENGTHS.iter().position(|(length, _)| *length == step_s * 1000),
@@ -67,7 +67,7 @@ fn push(series: &mut HistorySeries, figures: Option<&Figures>) {
     count(&mut series.origin_active, |figures| figures.load[0]);
     count(&mut series.listen_queue, |figures| figures.load[1]);
     count(&mut series.waiting, |figures| figures.load[2]);
-    // Nothing takes no time: 0 stands for a step without such requests.
+    // 0 means that the step has no such requests.
     let time = |list: &mut Vec<Option<f64>>, of: fn(&Figures) -> u64| {
         list.push(figures.map(of).filter(|us| *us > 0).map(ms));
     };

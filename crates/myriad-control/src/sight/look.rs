@@ -1,4 +1,4 @@
-//! All counts at one moment, and what happened between two.
+//! Snapshot of all counts, and differences of snapshots.
 
 use crate::admin::request_counts;
 use myriad_admin::sight::{Counts, FirstByte, Percentiles};
@@ -7,20 +7,20 @@ use myriad_exchange::runtime::Runtime;
 use myriad_exchange::traffic::{CacheSums, Times, TrafficSnapshot};
 use myriad_policy::CacheStatus;
 
-/// Kinds of requests: by cache status in the order of its discriminants, then those that have none.
+/// Number of kinds of requests: by cache status in the order of its discriminants, then those without a status.
 pub(super) const KINDS: usize = CacheStatus::ALL.len() + 1;
 
-/// All counts since the worker process began.
+/// All counts since the start of the worker process.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Look {
     pub at_ms: u64,
     pub total: Snapshot,
     pub workers: Vec<Snapshot>,
-    /// Answers by the first digit of their status, 1 to 5.
+    /// Responses by the first digit of their status, 1 to 5.
     pub classes: [u64; 5],
     /// Requests by kind.
     pub kinds: [u64; KINDS],
-    /// Times to the first byte of what a cache gave, of what an origin was asked for, and of what had nothing to do with a cache.
+    /// Times to the first byte of cache hits, of origin fetches, and of requests without a cache.
     pub first_byte: [Times; 3],
 }
 
@@ -40,7 +40,7 @@ impl Look {
         Self { at_ms: traffic.at_ms, total, workers: traffic.workers, classes, kinds, first_byte }
     }
 
-    /// How long first bytes took.
+    /// Returns the percentiles of the times to the first byte.
     pub(super) fn percentiles(&self) -> FirstByte {
         let [hit, miss, other] = &self.first_byte;
         FirstByte {
@@ -51,12 +51,12 @@ impl Look {
         }
     }
 
-    /// The times of all requests.
+    /// Returns the times of all requests.
     pub(super) fn all(&self) -> Times {
         self.first_byte.iter().fold(Times::default(), Times::plus)
     }
 
-    /// The counts as they are told.
+    /// Returns the counts in the format of events.
     pub(super) fn counts(&self) -> Counts {
         let [status_1xx, status_2xx, status_3xx, status_4xx, status_5xx] = self.classes;
         Counts {
@@ -74,7 +74,7 @@ impl Look {
         }
     }
 
-    /// What happened since an earlier look.
+    /// Returns the difference to an earlier snapshot.
     pub(super) fn since(&self, earlier: &Self) -> Self {
         let minus = |now: u64, before: u64| now.saturating_sub(before);
         let total = Snapshot {
@@ -95,7 +95,7 @@ impl Look {
     }
 }
 
-/// The times by what the cache did.
+/// Returns the times by cache handling.
 fn first_byte(by_cache: &[CacheSums; KINDS]) -> [Times; 3] {
     let mut times: [Times; 3] = Default::default();
     for (kind, sums) in by_cache.iter().enumerate() {
@@ -109,7 +109,7 @@ fn first_byte(by_cache: &[CacheSums; KINDS]) -> [Times; 3] {
     times
 }
 
-/// Durations in milliseconds; none where nothing was counted.
+/// Returns percentiles in milliseconds; `None` without counts.
 fn percentiles(times: &Times) -> Option<Percentiles> {
     let count = times.count();
     let of = |part| times.quantile(part).unwrap_or_default() as f64 / 1000.0;

@@ -1,14 +1,14 @@
-//! What is seen of the running server: live events, ranked pages, history, purges, tags.
+//! Monitoring of the running server: live events, ranked pages, history, purges, tags.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `look` | all counts at one moment, and what happened between two |
-//! | `observer` | what the observer's thread does: ticks while somebody reads, steps of the history |
-//! | `recorder` | the steps under way |
-//! | `encodings` | the codings of a zone's pages, counted in rounds |
-//! | `stream` | the events as `text/event-stream` |
-//! | `watch` | the events over the control socket |
-//! | `tops`, `history`, `purges`, `tags`, `senders` | answers to single requests |
+//! | `look` | snapshots of all counts, and their differences |
+//! | `observer` | work of the observer's thread: ticks for readers, steps of the history |
+//! | `recorder` | current steps of the history |
+//! | `encodings` | codings of a zone's pages, counted incrementally |
+//! | `stream` | events as `text/event-stream` |
+//! | `watch` | events over the control socket |
+//! | `tops`, `history`, `purges`, `tags`, `senders` | responses to single requests |
 
 mod encodings;
 mod history;

@@ -1,4 +1,4 @@
-//! What the observer's thread does.
+//! Work of the observer's thread.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -19,29 +19,29 @@ use super::purges::event;
 use super::recorder::{Gauges, Recorder};
 use crate::admin::{Administrator, zone_report};
 
-/// Most servers of groups that a tick tells.
+/// Maximum number of group servers in a tick.
 const MOST_ORIGINS: usize = 200;
-/// From the last tick to one that tells nothing of purges before it, milliseconds.
+/// Interval since the last tick, in milliseconds, above which a tick omits previous purges.
 const FORGOTTEN_MS: u64 = 3_000;
-/// Purges that a slow reader may be behind.
+/// Number of purges that are retained for slow readers.
 const LAST_PURGES: usize = 100;
 
-/// What has been seen so far. It belongs to one thread, which no visitor waits for.
+/// State of the observations. It belongs to a separate thread that no request waits for.
 pub struct Observer {
     sight: Arc<Sight>,
-    /// The counts at the last tick.
+    /// Counts at the last tick.
     last: Look,
     recorder: Recorder,
     rounds: Rounds,
-    /// How many purges of each zone's log were told, by its name.
+    /// Number of purges already sent of each zone's log, by zone name.
     told: HashMap<String, u64>,
-    /// The last of them, each with its number among all.
+    /// Last purges, each with its sequence number.
     purges: VecDeque<(u64, Bytes)>,
     numbered: u64,
 }
 
 impl Observer {
-    /// Counts from now on.
+    /// Creates an observer that counts from now on.
     pub fn new(sight: Arc<Sight>, runtime: &Runtime) -> Self {
         let last = Look::of(runtime);
         let recorder = Recorder::new(&last);
@@ -59,14 +59,14 @@ impl Observer {
         observer
     }
 
-    /// Makes a tick and tells it to all readers.
+    /// Creates a tick and sends it to all readers.
     pub fn tick(&mut self, runtime: &Runtime) {
         let look = Look::of(runtime);
         let administrator = Administrator::new(runtime);
         let tick = self.made(runtime, &administrator, &look);
         self.take_purges(runtime);
         if tick.interval_ms > FORGOTTEN_MS {
-            // Nobody has read for a while: what was purged meanwhile tells `purges`.
+            // No reader was connected for a while: purges of this time are available from `purges`.
             self.purges.clear();
         }
         let json = Bytes::from(serde_json::to_vec(&tick).unwrap_or_default());
@@ -74,7 +74,7 @@ impl Observer {
         self.sight.live.tell(sight::Tick { at_ms: tick.at_ms, json }, self.purges.iter().cloned().collect());
     }
 
-    /// Ends the step of the history that is over, or writes what there is of it so far; the bytes for the file.
+    /// Completes or updates the current steps of the history. Returns the bytes to write to the file.
     pub fn record(&mut self, runtime: &Runtime) -> Vec<Written> {
         let look = Look::of(runtime);
         self.recorder.gauge(&gauges(runtime, &look));
@@ -141,7 +141,7 @@ impl Observer {
         }
     }
 
-    /// Takes the purges that are new out of the zones' logs.
+    /// Reads new purges from the zones' logs.
     fn take_purges(&mut self, runtime: &Runtime) {
         self.told.retain(|name, _| runtime.zones.keys().any(|zone| **zone == **name));
         let mut news = Vec::new();

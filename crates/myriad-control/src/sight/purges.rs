@@ -1,4 +1,4 @@
-//! The last purges of the zones.
+//! Last purges of the zones.
 
 use myriad_admin::sight::{PurgeEvent, PurgesRequest};
 use myriad_admin::{Ended, Reply};
@@ -6,7 +6,7 @@ use myriad_page::PurgeNote;
 
 use crate::admin::{Administrator, End, Tell};
 
-/// Purges of one answer, unless `limit` says otherwise, and at most.
+/// Default and maximum of `limit`, in purges.
 const PURGES: (u64, u64) = (100, 1000);
 
 impl Administrator {
@@ -17,7 +17,7 @@ impl Administrator {
             let (_, notes) = zone.purges.after(0);
             events.extend(notes.into_iter().map(|note| event(zone.zone.name(), note)));
         }
-        // Stable: of one moment, those of a zone stay in their order.
+        // The sort is stable: purges of a zone with equal times remain in order.
         events.reverse();
         events.sort_by_key(|event| std::cmp::Reverse(event.at_ms));
         for event in events.into_iter().take(limit) {
@@ -29,7 +29,7 @@ impl Administrator {
     }
 }
 
-/// A `limit` within its bounds, or the usual one.
+/// Returns a valid `limit`, or its default.
 pub(super) fn limit(asked: Option<u64>, (usual, most): (u64, u64)) -> Result<usize, String> {
     let limit = asked.unwrap_or(usual);
     if limit == 0 || limit > most {
@@ -38,7 +38,7 @@ pub(super) fn limit(asked: Option<u64>, (usual, most): (u64, u64)) -> Result<usi
     Ok(limit as usize)
 }
 
-/// A purge as it is told.
+/// Returns the event of a purge.
 pub(super) fn event(zone: &str, note: PurgeNote) -> PurgeEvent {
     PurgeEvent {
         at_ms: note.at_ms,

@@ -1,43 +1,43 @@
-//! The steps of the history that are under way.
+//! Current steps of the history.
 
 use myriad_admin::sight::Counts;
 use myriad_sight::history::{Figures, History, LENGTHS, Written};
 
 use super::look::Look;
 
-/// What is looked at, not counted.
+/// Figures that are gauges, not counters.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Gauges {
     pub connections: u64,
     pub memory_bytes: u64,
     pub disk_bytes: u64,
-    /// Requests that origins work on, connections that pools of PHP have not accepted, requests that wait in queues.
+    /// Requests in progress at origins, connections not yet accepted by PHP pools, requests waiting in queues.
     pub load: [u64; 3],
 }
 
-/// The step under way of each ring.
+/// Current step of each ring.
 #[derive(Debug)]
 pub(super) struct Recorder {
     steps: [Under; LENGTHS.len()],
 }
 
-/// A step under way.
+/// Step in progress.
 #[derive(Debug)]
 struct Under {
     at_ms: u64,
-    /// The counts as it began.
+    /// Counts at the start of the step.
     base: Look,
     most: Gauges,
 }
 
 impl Recorder {
-    /// Counts from this look on.
+    /// Creates a recorder that counts from this snapshot on.
     pub(super) fn new(look: &Look) -> Self {
         let steps = std::array::from_fn(|ring| Under::new(ring, look));
         Self { steps }
     }
 
-    /// Looks at what is not counted.
+    /// Records gauges.
     pub(super) fn gauge(&mut self, now: &Gauges) {
         for step in &mut self.steps {
             step.most.connections = step.most.connections.max(now.connections);
@@ -48,7 +48,8 @@ impl Recorder {
         }
     }
 
-    /// Sets what the steps came to so far, and begins those that are next; the bytes for the file.
+    /// Updates the current steps in the history, and starts new steps when they are complete. Returns the bytes to
+    /// write to the file.
     pub(super) fn record(&mut self, history: &mut History, look: &Look) -> Vec<Written> {
         let mut written = Vec::with_capacity(self.steps.len());
         for (ring, step) in self.steps.iter_mut().enumerate() {

@@ -1,4 +1,4 @@
-//! Senders with `X-Forwarded-For` that are not trusted.
+//! Untrusted senders of `X-Forwarded-For`.
 
 use myriad_admin::sight::{SenderReport, SendersReport};
 use myriad_admin::{Ended, Reply};

@@ -1,4 +1,4 @@
-//! The events as `text/event-stream` (WHATWG HTML, section 9.2).
+//! Events as `text/event-stream` (WHATWG HTML, section 9.2).
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,10 +12,10 @@ use myriad_http::Method;
 use myriad_http::body::{Body, BodyError};
 use myriad_net::ResponseBody;
 
-/// How long a browser waits before it comes again, milliseconds.
+/// Time until a browser reconnects, in milliseconds.
 const RETRY: &[u8] = b"retry: 2000\n\n";
 
-/// Returns the events as an answer. With `hides_values` the values of arguments are hidden in them.
+/// Returns the events as a response. With `hides_values` the values of arguments are hidden.
 pub(crate) fn stream(request: &Request, hides_values: bool) -> Result<Answer, TooMany> {
     let body = if request.received.head.method() == Method::Head {
         ResponseBody::None
@@ -25,7 +25,7 @@ pub(crate) fn stream(request: &Request, hides_values: bool) -> Result<Answer, To
     };
     let mut answer = Answer::new(200, body);
     answer.media_type = Some(b"text/event-stream"[..].into());
-    // A coding or a proxy that gathers pieces would hold them back.
+    // Compression or a buffering proxy would delay the events.
     answer.field(b"Cache-Control", b"no-store, no-transform");
     answer.field(b"X-Accel-Buffering", b"no");
     answer.field(b"X-Content-Type-Options", b"nosniff");
@@ -41,7 +41,7 @@ fn wait(mut reader: Reader) -> Wait {
     })
 }
 
-/// The body, which ends when the readers are sent away.
+/// Body of events, which is closed when the readers are disconnected.
 struct Events {
     has_begun: bool,
     hides_values: bool,
@@ -67,7 +67,7 @@ impl Body for Events {
     }
 }
 
-/// Purges, then the tick. JSON has no line feed of its own.
+/// Formats purges, then the tick. JSON contains no line feeds.
 fn written(told: &Told, hides_values: bool) -> Bytes {
     let mut out = Vec::with_capacity(told.tick.json.len() + 64);
     for purge in &told.purges {
@@ -82,7 +82,7 @@ fn written(told: &Told, hides_values: bool) -> Bytes {
     Bytes::from(out)
 }
 
-/// The JSON of a purge with the values of arguments hidden; empty if it cannot be read.
+/// Returns the JSON of a purge with hidden values of arguments; empty if it cannot be parsed.
 fn without_values(purge: &[u8]) -> Vec<u8> {
     let Ok(event) = serde_json::from_slice(purge) else { return Vec::new() };
     let mut reply = Reply::PurgeEvent(Box::new(event));

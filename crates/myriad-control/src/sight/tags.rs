@@ -1,4 +1,4 @@
-//! The tags of stored pages.
+//! Tags of stored pages.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,9 +12,9 @@ use myriad_store::Cursor;
 use super::purges::limit;
 use crate::admin::{Administrator, End, Found, Tell, of_url};
 
-/// Tags of one answer, unless `limit` says otherwise, and at most.
+/// Default and maximum of `limit`, in tags.
 const TAGS: (u64, u64) = (100, 1000);
-/// Pages that are looked at, and different tags that are counted, at most.
+/// Maximum number of pages scanned, and of different tags counted.
 const MOST_PAGES: u64 = 200_000;
 const MOST_TAGS: usize = 100_000;
 

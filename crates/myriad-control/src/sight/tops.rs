@@ -1,4 +1,4 @@
-//! Pages by what they cost.
+//! Pages ranked by cost.
 
 use myriad_admin::sight::{ReasonCount, TopPage, TopsReport, TopsRequest};
 use myriad_admin::{Ended, Reply};
@@ -9,7 +9,7 @@ use myriad_sight::{PageRow, Ranking, merged};
 use super::purges::limit;
 use crate::admin::{Administrator, End, Tell};
 
-/// Pages of one answer, unless `limit` says otherwise, and at most.
+/// Default and maximum of `limit`, in pages.
 const PAGES: (u64, u64) = (20, 200);
 
 impl Administrator {
@@ -24,7 +24,7 @@ impl Administrator {
 
 fn ranked(sight: &Sight, ranking: Ranking, most: usize) -> TopsReport {
     let now_ms = now_ms();
-    // Workers that wait meanwhile wait for a merge of some hundred pages.
+    // Workers may wait for the locks while some hundred pages are merged.
     let mut workers: Vec<_> = sight.tops.iter().map(|tops| tops.lock()).collect();
     for tops in &mut workers {
         tops.turn(now_ms);
@@ -63,7 +63,7 @@ fn page(row: PageRow, ranking: Ranking) -> TopPage {
     }
 }
 
-/// Microseconds as milliseconds.
+/// Converts microseconds to milliseconds.
 pub(super) fn ms(us: u64) -> f64 {
     us as f64 / 1000.0
 }

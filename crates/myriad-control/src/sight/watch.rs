@@ -1,4 +1,4 @@
-//! The events over the control socket.
+//! Events over the control socket.
 
 use myriad_admin::sight::LiveRequest;
 use myriad_admin::{Ended, Reply};
@@ -6,8 +6,8 @@ use myriad_admin::{Ended, Reply};
 use crate::admin::{Administrator, End, Tell, block_on};
 
 impl Administrator {
-    /// Tells ticks and purges as they happen, until as many were told as are asked for, nobody wants more, or the configuration is another
-    /// one.
+    /// Sends ticks and purges as they happen, until the requested number of ticks is sent, the reader stops, or the
+    /// configuration is reloaded.
     pub(crate) fn live(&self, request: &LiveRequest, tell: &mut Tell<'_>) -> End {
         let mut reader = self.sight()?.live.read().map_err(|why| why.to_string())?;
         let mut ticks = 0;

@@ -1,4 +1,4 @@
-//! The rows.
+//! Directive table.
 
 use myriad_conf::Diagnostic;
 use myriad_conf::model::ServerConf;
@@ -7,7 +7,7 @@ use myriad_conf::settings::Settings;
 
 use super::settings::StatusZone;
 
-/// Most bytes of a name: it stands in every line of a page of figures.
+/// Maximum length of a name, in bytes: it is part of each line of a metrics page.
 const LONGEST: usize = 256;
 
 pub(super) static ROWS: &[Directive] = &[

@@ -1,4 +1,4 @@
-//! `status_zone`: the name under which the requests of servers, or of locations, are counted ([`myriad_exchange::traffic`]).
+//! `status_zone`: name under which requests of servers or locations are counted ([`myriad_exchange::traffic`]).
 
 mod directives;
 mod settings;
@@ -10,15 +10,15 @@ use myriad_exchange::feature::Feature;
 
 use settings::StatusZone;
 
-/// The feature, for the list of them.
+/// Feature entry for the list of features.
 pub const FEATURE: Feature = Feature::new("control", directives::ROWS);
 
-/// The zone of a server; none where it has none.
+/// Returns the zone of a server, if any.
 pub fn of_server(settings: &Settings) -> Option<&str> {
     settings.feature::<StatusZone>().of_server.as_deref()
 }
 
-/// The zone of a location; none where neither it nor one around it has one, or it says `off`.
+/// Returns the zone of a location; `None` if neither it nor an enclosing location has one, or with `off`.
 pub fn of_location(settings: &Settings) -> Option<&str> {
     settings.feature::<StatusZone>().of_location.as_deref()
 }

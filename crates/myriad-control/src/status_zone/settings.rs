@@ -1,11 +1,11 @@
-//! What the directive says.
+//! Settings of the directive.
 
-/// `status_zone`, by the block that it stands in.
+/// `status_zone`, by the enclosing block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct StatusZone {
-    /// Of a server; it does not count for the locations within, which only carry it along.
+    /// Zone of a server; nested locations inherit the value but do not count for it.
     pub of_server: Option<String>,
-    /// Of a location, and the locations within.
+    /// Zone of a location and its nested locations.
     pub of_location: Option<String>,
 }
 

@@ -1,7 +1,7 @@
-//! `…/control?cmd=…&group=…&zone=…`: a part of the counts shown, set to nothing, forgotten.
+//! `…/control?cmd=…&group=…&zone=…`: returning, resetting and deleting parts of the counts.
 //!
-//! Names of zones are those of the module: `GROUP@NAME` for filters and peers, `@NAME` for origins without a group, in which an `@`
-//! that is part of a name is written `[:alpha:]`, and `*` means all of a group.
+//! The names of zones are those of the module: `GROUP@NAME` for filters and peers, `@NAME` for origins without a group,
+//! in which an `@` that is part of a name is written `[:alpha:]`; `*` means all of a group.
 
 use myriad_conf::number::parse_millis;
 use serde_json::{Map, Value, json};
@@ -10,7 +10,7 @@ use super::json::{self, text};
 use super::report::{PeerTraffic, Report};
 use myriad_exchange::traffic::{TrafficKey, TrafficKind};
 
-/// What is asked for.
+/// Requested command.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Command {
     Status,
@@ -18,24 +18,24 @@ enum Command {
     Delete,
 }
 
-/// Which counts are meant.
+/// Selection of counts.
 enum Meant {
     All,
     Kind(TrafficKind),
     One(TrafficKind, Vec<u8>, Vec<u8>),
-    /// `group=server&zone=::main`: what is told beside the counts.
+    /// `group=server&zone=::main`: general data without counts.
     Main,
 }
 
-/// What the arguments say.
+/// Parsed arguments.
 struct Asked {
     command: Command,
     meant: Meant,
-    /// Of zones to be deleted, only those that were not used for so long, milliseconds.
+    /// Minimum time without use of zones to delete, in milliseconds.
     expire_ms: u64,
 }
 
-/// Does what the arguments say, and tells of it.
+/// Executes the command and returns its result.
 pub(super) fn answer(report: &Report<'_>, arguments: &[u8]) -> String {
     let argument = |name| argument(arguments, name);
     let (command, group, zone) = (argument("cmd"), argument("group"), argument("zone"));
@@ -55,7 +55,7 @@ pub(super) fn answer(report: &Report<'_>, arguments: &[u8]) -> String {
     told.to_string()
 }
 
-/// The value of an argument, decoded; empty where there is none, or it is no UTF-8.
+/// Returns the decoded value of an argument; empty if it is missing or not UTF-8.
 fn argument(arguments: &[u8], name: &str) -> String {
     let mut pairs = arguments.split(|byte| *byte == b'&');
     let value = pairs.find_map(|pair| pair.strip_prefix(name.as_bytes())?.strip_prefix(b"="));
@@ -64,7 +64,7 @@ fn argument(arguments: &[u8], name: &str) -> String {
     String::from_utf8(decoded).unwrap_or_default()
 }
 
-/// None for what says nothing that can be done.
+/// Parses the arguments; `None` if they are invalid.
 fn asked(command: &str, group: &str, zone: &str, expire: &str) -> Option<Asked> {
     let command = match command {
         "status" => Command::Status,
@@ -97,12 +97,12 @@ fn asked(command: &str, group: &str, zone: &str, expire: &str) -> Option<Asked> 
             }
         }
     };
-    // What cannot be read does nothing, rather than deleting all that the rest of the arguments says.
+    // An invalid value does nothing, instead of deleting everything that the other arguments select.
     let expire_ms = if expire.is_empty() { 0 } else { parse_millis(expire.as_bytes()).ok()? };
     Some(Asked { command, meant, expire_ms })
 }
 
-/// A part of the counts, as the whole page has it.
+/// Returns a part of the counts in the format of the complete page.
 fn status(report: &Report<'_>, meant: &Meant) -> Value {
     let group = |name: &str, zones| Value::Object(Map::from_iter([(name.to_owned(), zones)]));
     match meant {
@@ -145,7 +145,7 @@ fn one(report: &Report<'_>, kind: TrafficKind, zone: &[u8], name: &[u8]) -> Valu
     }
 }
 
-/// Takes counts off the boards of all workers. How many keys it were.
+/// Resets or deletes counts of all workers. Returns the number of keys.
 fn change(report: &Report<'_>, asked: &Asked) -> usize {
     let is_meant = |key: &TrafficKey| match &asked.meant {
         Meant::All => true,

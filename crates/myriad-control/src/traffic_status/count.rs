@@ -1,4 +1,4 @@
-//! A finished request counted.
+//! Counting of finished requests.
 
 use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};
@@ -15,10 +15,10 @@ use myriad_exchange::exchange::{Counting, Exchange, Request, scratch};
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 use myriad_exchange::traffic::{Board, Sample, Shelf, TrafficCounts, TrafficKey, TrafficKind};
 
-/// Most bytes of a key or a group: what is longer is cut.
+/// Maximum length of a key or a group, in bytes; longer names are truncated.
 const LONGEST: usize = 1024;
 
-/// What a place counts.
+/// Counting rules of a place.
 struct TrafficCount {
     by_host: bool,
     filters: Box<[Filter]>,
@@ -27,18 +27,18 @@ struct TrafficCount {
     all: Arc<SharedRules>,
 }
 
-/// What all places of a configuration have in common.
+/// Rules common to all places of a configuration.
 #[derive(Default)]
 struct SharedRules {
-    /// Bytes of keys that visitors choose.
+    /// Maximum number of bytes of keys that clients choose.
     size: u64,
     most_nodes: MostNodes,
     buckets: Arc<[u64]>,
-    /// The names of the `upstream` blocks.
+    /// Names of the `upstream` blocks.
     upstreams: HashSet<String>,
 }
 
-/// A filter of a place.
+/// Filter of a place.
 struct Filter {
     key: Template,
     group: Option<Template>,
@@ -55,7 +55,7 @@ impl SharedRules {
         }
     }
 
-    /// Where a filter's key is kept.
+    /// Returns the limit that a filter's key is counted against.
     fn shelf(&self, group: &[u8]) -> Shelf {
         let MostNodes { number, beginnings } = &self.most_nodes;
         let is_meant =
@@ -64,7 +64,7 @@ impl SharedRules {
     }
 }
 
-/// Compiles what a level counts, and how it shows the counts.
+/// Compiles the counting rules of a level and the format of its pages.
 pub(super) fn compile(
     compiler: &mut dyn SettingsCompiler,
     settings: &Settings,
@@ -91,7 +91,7 @@ pub(super) fn compile(
     }));
 }
 
-/// The filters of `http`, then those of the level, each once unless duplicates are wanted.
+/// Returns the filters of `http`, then those of the level, without duplicates unless they are enabled.
 fn filters(compiler: &mut dyn SettingsCompiler, conf: &TrafficStatusSettings) -> Box<[Filter]> {
     let outer = &compiler.model().settings.feature::<TrafficStatusSettings>().filters;
     let own: &[FilterConf] = if *outer == conf.filters { &[] } else { &conf.filters };
@@ -106,7 +106,7 @@ fn filters(compiler: &mut dyn SettingsCompiler, conf: &TrafficStatusSettings) ->
             texts.push(filter.clone());
         }
     }
-    // They are evaluated when an answer has been sent, as lines of a log are: of pages that were found by the short way too.
+    // They are evaluated when a response has been sent, like log lines, also for pages delivered by the shortcut.
     let compiled = texts.iter().map(|filter| Filter {
         key: compiler.answer_template(&filter.key),
         group: filter.group.as_ref().map(|group| compiler.answer_template(group)),
@@ -133,13 +133,13 @@ impl Counting for TrafficCount {
     }
 }
 
-/// The name that a request's server is counted by.
+/// Returns the name that a request's server is counted by.
 pub(super) fn server_name(request: &Request) -> &[u8] {
     let name = &*request.server().name;
     if name.is_empty() { b"_" } else { name }
 }
 
-/// What there is to count of a request.
+/// Collects the figures of a request.
 fn sample(request: &Request) -> Sample {
     let (outcome, sent) = (&request.outcome, &request.outcome.sent);
     Sample {
@@ -177,12 +177,12 @@ impl TrafficCount {
         }
         let Some(Some(zone)) = site.runtime.zone_list.get(number) else { return };
         let find = || self.find(board, TrafficKind::Cache, b"", zone.zone.name().as_bytes(), Shelf::Fixed);
-        // Behind the numbers of the servers.
+        // After the indices of the servers.
         let number = site.runtime.servers.len() + number;
         site.traffic.with(board, number, find, |counts| counts.add(sample));
     }
 
-    /// Each try at an origin counts; the bytes are those of the one that answered.
+    /// Counts each attempt; the bytes are attributed to the origin that answered.
     fn count_origins(&self, request: &Request, sample: &Sample) {
         let Some(origin) = &request.origin else { return };
         let board = &request.site.worker.counters.traffic;
@@ -216,7 +216,7 @@ impl TrafficCount {
                 if let Some(template) = &filter.group {
                     template.eval(request, frame, group)?;
                 }
-                // A key that comes to nothing is not counted, as by the module.
+                // An empty key is not counted, as in the module.
                 if !key.is_empty() {
                     let kind = if filter.group.is_some() { TrafficKind::Filter } else { TrafficKind::Server };
                     let board = &request.site.worker.counters.traffic;

@@ -1,4 +1,4 @@
-//! The rows.
+//! Directive table.
 
 use myriad_conf::number::{parse_millis, parse_size};
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, at_least, between};
@@ -18,7 +18,7 @@ const NO_LIMITS: &str = "limits of traffic are refused, so that there is nothing
 
 type Own = TrafficStatusSettings;
 
-/// The directives of nginx-module-vts.
+/// Directives of nginx-module-vts.
 pub(super) static ROWS: &[Directive] = &[
     Directive::new("vhost_traffic_status", HSL, FLAG, set!(Feature<Own>.flag => on), "Whether requests are counted.")
         .default("on"),
@@ -190,7 +190,7 @@ fn zone(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-/// The name of a function: it stands in a script, so that it holds nothing but letters, digits, `_`, `$` and `.`.
+/// Parses the name of a function: it is part of a script, so it only consists of letters, digits, `_`, `$` and `.`.
 fn callback(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     let name = args.name(0)?;
     if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'.')) {

@@ -1,4 +1,4 @@
-//! Which page a request asks for.
+//! Request handler of the pages.
 
 use std::borrow::Cow;
 
@@ -32,7 +32,7 @@ impl Handler for Display {
             return Step::method_not_allowed(&mut exchange.request, GET_HEAD);
         }
         let request = &exchange.request;
-        // Without a zone nothing is counted, and the module answers so.
+        // Without a zone nothing is counted, and the status is that of the module.
         let Some(shown) = request.place().features.get::<Shown>() else { return Step::Error(501) };
         let report = Report::of(request, shown);
         if request.route.uri.ends_with(b"/control") {
@@ -42,7 +42,7 @@ impl Handler for Display {
                 .known(Known::SecFetchSite)
                 .is_some_and(|site| site != b"same-origin" && site != b"none")
             {
-                // A page of another site has the browser of somebody who may come here ask.
+                // A page of another site may use the browser of a permitted client.
                 return Step::Error(403);
             }
             let text = control::answer(&report, &request.route.args);
@@ -58,7 +58,7 @@ impl Handler for Display {
         match named.map_or(shown.format, |(_, format)| *format) {
             Format::Json => page(json::all(&report).to_string().into_bytes(), &b"application/json"[..]),
             Format::Jsonp => {
-                // What is executed begins with nothing that anybody else has chosen.
+                // The script does not start with text that others choose.
                 let script = format!("/**/{}({});", shown.callback, json::all(&report));
                 page(script.into_bytes(), &b"application/javascript"[..])
             }

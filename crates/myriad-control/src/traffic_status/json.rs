@@ -1,4 +1,4 @@
-//! The counts as an object, with the names of nginx-module-vts.
+//! Counts as a JSON object, with the names of nginx-module-vts.
 
 use serde_json::{Map, Value, json};
 
@@ -6,7 +6,7 @@ use super::report::{PeerTraffic, Report};
 use myriad_exchange::traffic::{TrafficKind, TrafficSums};
 use myriad_policy::CacheStatus;
 
-/// The whole.
+/// Returns all counts.
 pub(super) fn all(report: &Report<'_>) -> Value {
     let mut all = main(report);
     for (name, zones) in [
@@ -15,7 +15,7 @@ pub(super) fn all(report: &Report<'_>) -> Value {
         ("upstreamZones", upstreams(report)),
         ("cacheZones", caches(report)),
     ] {
-        // Nothing of a kind is not told, but for servers, which tell at least their sum.
+        // Empty groups are omitted, except servers, which contain at least their sum.
         if zones.as_object().is_some_and(|zones| !zones.is_empty()) {
             all.insert(name.to_owned(), zones);
         }
@@ -23,7 +23,7 @@ pub(super) fn all(report: &Report<'_>) -> Value {
     Value::Object(all)
 }
 
-/// What is told beside the counts.
+/// Returns the general data without the counts.
 pub(super) fn main(report: &Report<'_>) -> Map<String, Value> {
     let (now, shown) = (&report.connections, report.shown);
     let host = text(&report.request.runtime().hostname);
@@ -54,7 +54,7 @@ pub(super) fn main(report: &Report<'_>) -> Map<String, Value> {
     }))
 }
 
-/// Servers, and their sum.
+/// Returns the servers and their sum.
 pub(super) fn servers(report: &Report<'_>) -> Value {
     let mut zones: Map<String, Value> = report
         .of_kind(TrafficKind::Server)
@@ -64,7 +64,7 @@ pub(super) fn servers(report: &Report<'_>) -> Value {
     Value::Object(zones)
 }
 
-/// Filters, by their groups.
+/// Returns the filters by group.
 pub(super) fn filters(report: &Report<'_>) -> Value {
     let groups = report.groups().into_iter().map(|(group, filters)| {
         let zones: Map<String, Value> =
@@ -74,7 +74,7 @@ pub(super) fn filters(report: &Report<'_>) -> Value {
     Value::Object(groups.collect())
 }
 
-/// The peers of each `upstream`, and origins without one.
+/// Returns the peers of each `upstream`, and origins without one.
 pub(super) fn upstreams(report: &Report<'_>) -> Value {
     let peers = |peers: Vec<PeerTraffic>| peers.iter().map(|traffic| peer(report, traffic)).collect();
     let mut zones: Map<String, Value> =
@@ -86,20 +86,20 @@ pub(super) fn upstreams(report: &Report<'_>) -> Value {
     Value::Object(zones)
 }
 
-/// Origins that no `upstream` names.
+/// Returns the origins that are in no `upstream`.
 pub(super) fn alone(report: &Report<'_>) -> impl Iterator<Item = Value> {
     report.of_kind(TrafficKind::Origin).map(|(key, sums)| {
         peer(report, &PeerTraffic { address: text(key.name()), config: None, sums: sums.clone() })
     })
 }
 
-/// Cache zones.
+/// Returns the cache zones.
 pub(super) fn caches(report: &Report<'_>) -> Value {
     let caches = report.caches().into_iter();
     Value::Object(caches.map(|(name, sums, sizes)| (name.to_owned(), cache(sums, sizes))).collect())
 }
 
-/// A server, or a filter.
+/// Returns a server or a filter.
 pub(super) fn zone(report: &Report<'_>, sums: &TrafficSums) -> Value {
     let mut responses = classes(sums);
     responses.extend(cache_counts(sums));
@@ -114,7 +114,7 @@ pub(super) fn zone(report: &Report<'_>, sums: &TrafficSums) -> Value {
     Value::Object(zone)
 }
 
-/// An origin.
+/// Returns an origin.
 pub(super) fn peer(report: &Report<'_>, peer: &PeerTraffic) -> Value {
     let (sums, config) = (&peer.sums, peer.config.as_ref());
     let mut zone = object(json!({
@@ -135,7 +135,7 @@ pub(super) fn peer(report: &Report<'_>, peer: &PeerTraffic) -> Value {
     Value::Object(zone)
 }
 
-/// A cache zone.
+/// Returns a cache zone.
 pub(super) fn cache(sums: &TrafficSums, (most, used): (u64, u64)) -> Value {
     json!({
         "maxSize": most,
@@ -155,7 +155,7 @@ fn cache_counts(sums: &TrafficSums) -> impl Iterator<Item = (String, Value)> {
     let counts = CacheStatus::ALL.into_iter().zip(sums.cache);
     counts
         .map(|(status, count)| (status.as_str().to_ascii_lowercase(), json!(count)))
-        // A status of nginx that there is not here: no page is kept back until it was asked for often enough.
+        // nginx's status `scarce` does not exist here: pages are stored without a minimum number of uses.
         .chain([("scarce".to_owned(), json!(0))])
 }
 
@@ -176,7 +176,7 @@ fn object(value: Value) -> Map<String, Value> {
     }
 }
 
-/// A name that visitors may have chosen; bytes that are no UTF-8 are replaced, since JSON has none.
+/// Converts a name, which a client may have chosen; invalid UTF-8 is replaced, since JSON requires UTF-8.
 pub(super) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

@@ -1,15 +1,15 @@
-//! `vhost_traffic_status_*`: counts of traffic by server, filter, origin and cache zone, in the words of nginx-module-vts, so that what
-//! reads that module's pages reads these.
+//! `vhost_traffic_status_*`: counts of traffic by server, filter, origin and cache zone, in the format of
+//! nginx-module-vts, so that existing readers of its pages work.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `directives`, `settings` | the rows; what a level says |
-//! | `count` | a finished request counted: what it adds to ([`myriad_exchange::traffic`]) |
-//! | `handler` | which page a request asks for |
-//! | `shown` | how a place shows the counts |
-//! | `report` | what the pages are made of: the counts of all workers at one moment |
+//! | `directives`, `settings` | directive table; settings of a level |
+//! | `count` | counting of finished requests ([`myriad_exchange::traffic`]) |
+//! | `handler` | request handler of the pages |
+//! | `shown` | output settings of a place |
+//! | `report` | data of the pages: the counts of all workers at one moment |
 //! | `json`, `prometheus`, `page.html` | the pages |
-//! | `control` | `…/control?cmd=…`: a part of the counts shown, set to nothing, forgotten |
+//! | `control` | `…/control?cmd=…`: returning, resetting and deleting parts of the counts |
 //! | `variables` | `$vts_*` |
 
 mod control;
@@ -27,7 +27,7 @@ mod variables;
 
 use myriad_exchange::feature::Feature;
 
-/// The feature, for the list of them.
+/// Feature entry for the list of features.
 pub const FEATURE: Feature = Feature::new("vhost_traffic_status", directives::ROWS)
     .compiled_by(count::compile)
     .with_variables(variables::VARIABLES);

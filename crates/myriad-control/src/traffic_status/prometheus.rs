@@ -1,4 +1,5 @@
-//! The counts as Prometheus reads them, with the names of nginx-module-vts. The lines of each metric stand together, as the format asks.
+//! Counts in the format of Prometheus, with the names of nginx-module-vts. The lines of each metric are consecutive, as
+//! the format requires.
 
 use std::fmt::{Display, Write};
 
@@ -7,14 +8,14 @@ use super::report::{PeerTraffic, Report};
 use myriad_exchange::traffic::{DurationSums, TrafficKind, TrafficSums};
 use myriad_policy::CacheStatus;
 
-/// The page being written.
+/// Page being written.
 struct Page {
     text: String,
-    /// What the names of all metrics begin with.
+    /// Prefix of the names of all metrics.
     prefix: &'static str,
 }
 
-/// Something that was counted, and the labels that name it.
+/// Counted object with its labels.
 struct Counted<'a> {
     labels: String,
     sums: &'a TrafficSums,
@@ -36,11 +37,11 @@ impl Page {
     }
 
     fn push(&mut self, text: std::fmt::Arguments<'_>) {
-        // Writing to a text does not fail.
+        // Writing to a string does not fail.
         let _ = self.text.write_fmt(text);
     }
 
-    /// A metric with a line for each of some figures of each that was counted.
+    /// Writes a metric with a line for each of several figures of each counted object.
     fn family<'a, const N: usize>(
         &mut self,
         (name, help): (&str, &str),
@@ -56,7 +57,7 @@ impl Page {
         }
     }
 
-    /// The sum, the average and the histogram of times; `what` is `request` or `response`.
+    /// Writes the sum, the average and the histogram of times; `what` is `request` or `response`.
     fn durations(&mut self, report: &Report<'_>, part: &str, what: &str, counted: &[Counted<'_>]) {
         let of = |sums: &TrafficSums| -> DurationSums {
             if what == "request" { sums.request.clone() } else { sums.response.clone() }
@@ -88,7 +89,7 @@ impl Page {
         }
     }
 
-    /// What servers, filters and origins have alike.
+    /// Writes the metrics common to servers, filters and origins.
     fn traffic(&mut self, report: &Report<'_>, part: &str, counted: &[Counted<'_>]) {
         let bytes = format!("{part}_bytes_total");
         self.family((&bytes, "Bytes of requests and answers"), counted, directions, "direction");
@@ -98,13 +99,13 @@ impl Page {
     }
 }
 
-/// The page.
+/// Returns the page.
 pub(super) fn text(report: &Report<'_>) -> String {
     let mut page = Page { text: String::with_capacity(16 * 1024), prefix: "nginx_vts_" };
     main(&mut page, report);
     let servers: Vec<Counted<'_>> = report
         .of_kind(TrafficKind::Server)
-        // A host that a visitor has called as the sum is called counts there alone: no series stands twice.
+        // A host with the name of the sum is only counted in the sum, so that no series occurs twice.
         .filter(|(key, _)| key.name() != report.shown.sum_key.as_bytes())
         .map(|(key, sums)| Counted { labels: format!("host=\"{}\"", escaped(&lossy(key.name()))), sums })
         .collect();
@@ -230,12 +231,12 @@ fn cache_counts(sums: &TrafficSums) -> [(&'static str, u64); 8] {
     ]
 }
 
-/// Milliseconds as seconds.
+/// Formats milliseconds as seconds.
 fn seconds(ms: u64) -> String {
     format!("{}.{:03}", ms / 1000, ms % 1000)
 }
 
-/// The value of a label; visitors may have chosen it.
+/// Escapes the value of a label, which clients may have chosen.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {

@@ -1,4 +1,4 @@
-//! What the pages are made of: the counts of all workers at one moment.
+//! Data of the pages: the counts of all workers at one moment.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -10,14 +10,14 @@ use myriad_exchange::traffic::{self, TrafficKey, TrafficKind, TrafficSums};
 use myriad_page::PageZone;
 use myriad_upstream::PeerConfig;
 
-/// When the process began to compile configurations: milliseconds since the epoch.
+/// Time of the first compilation of a configuration in this process, in milliseconds since the epoch.
 pub(super) static BEGAN_MS: LazyLock<u64> = LazyLock::new(myriad_net::clock::wall_ms);
 
-/// The counts, and what is told beside them.
+/// Counts and general data.
 pub(super) struct Report<'a> {
     pub(super) request: &'a Request,
     pub(super) shown: &'a Shown,
-    /// The moment, and when the process began: milliseconds since the epoch.
+    /// Current time and start time of the process, in milliseconds since the epoch.
     pub(super) now_ms: u64,
     pub(super) began_ms: u64,
     pub(super) connections: Snapshot,
@@ -26,10 +26,10 @@ pub(super) struct Report<'a> {
     sums: BTreeMap<TrafficKey, TrafficSums>,
 }
 
-/// A peer of an `upstream`, and what was counted of it.
+/// Peer of an `upstream` and its counts.
 pub(super) struct PeerTraffic {
     pub(super) address: String,
-    /// None for one that the configuration does not have any more.
+    /// Configuration of the peer; `None` if it was removed from the configuration.
     pub(super) config: Option<PeerConfig>,
     pub(super) sums: TrafficSums,
 }
@@ -49,25 +49,25 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// The counts of a kind, in the order of their names.
+    /// Returns the counts of a kind, ordered by name.
     pub(super) fn of_kind(&self, kind: TrafficKind) -> impl Iterator<Item = (&TrafficKey, &TrafficSums)> {
         self.sums.iter().filter(move |(key, _)| key.kind() == kind)
     }
 
-    /// The counts of one key.
+    /// Returns the counts of one key.
     pub(super) fn one(&self, kind: TrafficKind, zone: &[u8], name: &[u8]) -> Option<&TrafficSums> {
         let found = self.of_kind(kind).find(|(key, _)| key.zone() == zone && key.name() == name);
         found.map(|(_, sums)| sums)
     }
 
-    /// The sum of all servers.
+    /// Returns the sum of all servers.
     pub(super) fn total(&self) -> TrafficSums {
         let mut total = TrafficSums::default();
         self.of_kind(TrafficKind::Server).for_each(|(_, sums)| total.add(sums));
         total
     }
 
-    /// Filters by their groups.
+    /// Returns the filters by group.
     pub(super) fn groups(&self) -> BTreeMap<&[u8], Vec<(&[u8], &TrafficSums)>> {
         let mut groups: BTreeMap<&[u8], Vec<_>> = BTreeMap::new();
         for (key, sums) in self.of_kind(TrafficKind::Filter) {
@@ -76,7 +76,7 @@ impl<'a> Report<'a> {
         groups
     }
 
-    /// The peers of each `upstream`, by its name: those that the configuration has, in its order, then those that were counted.
+    /// Returns the peers of each `upstream` by name: the configured peers in their order, then other counted peers.
     pub(super) fn upstreams(&self) -> BTreeMap<&str, Vec<PeerTraffic>> {
         let mut upstreams: BTreeMap<&str, Vec<PeerTraffic>> = BTreeMap::new();
         for name in &self.shown.upstreams {
@@ -103,7 +103,7 @@ impl<'a> Report<'a> {
         upstreams
     }
 
-    /// The cache zones that were asked, with their counts, and the bytes that each may have and has.
+    /// Returns the used cache zones with their counts, maximum size and used size in bytes.
     pub(super) fn caches(&self) -> Vec<(&str, &TrafficSums, (u64, u64))> {
         let zones = self.request.runtime().zone_list.iter().flatten();
         let counted = zones.filter_map(|zone| {
@@ -114,18 +114,18 @@ impl<'a> Report<'a> {
         counted.collect()
     }
 
-    /// All keys.
+    /// Returns all keys.
     pub(super) fn keys(&self) -> impl Iterator<Item = (&TrafficKey, &TrafficSums)> {
         self.sums.iter()
     }
 
-    /// The average of the times, milliseconds.
+    /// Returns the average of the times, in milliseconds.
     pub(super) fn average(&self, times: &[(u64, u64)]) -> u64 {
         self.shown.average.of(times, self.now_ms)
     }
 }
 
-/// The bytes that a zone may have and has: in files, or in memory where it has none.
+/// Returns the maximum and used size of a zone in bytes: of its files, or of its memory if it has none.
 fn sizes(zone: &PageZone) -> (u64, u64) {
     let disk = zone.zone.disk_stats().zip(zone.zone.disk_limits());
     if let Some((stats, limits)) = disk {

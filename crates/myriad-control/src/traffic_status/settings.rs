@@ -1,52 +1,52 @@
-//! What the directives say.
+//! Settings of the directives.
 
 use myriad_conf::Text;
 
-/// A page.
+/// Format of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Format {
-    /// An object.
+    /// JSON object.
     #[default]
     Json,
-    /// A call with that object.
+    /// Function call with that object.
     Jsonp,
-    /// A page for people.
+    /// HTML page.
     Html,
-    /// The text that Prometheus reads.
+    /// Prometheus text format.
     Prometheus,
 }
 
 /// `vhost_traffic_status_zone`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ZoneConf {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Bytes that keys may take in which visitors have a say, for each worker.
+    /// Maximum size of keys that clients influence, in bytes per worker.
     pub size: u64,
 }
 
 /// `vhost_traffic_status_filter_by_set_key`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FilterConf {
-    /// What is counted apart.
+    /// Key that is counted separately.
     pub key: Text,
-    /// The group that it belongs to; none for servers.
+    /// Group of the filter; `None` for servers.
     pub group: Option<Text>,
 }
 
 /// `vhost_traffic_status_filter_max_node`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct MostNodes {
-    /// How many there may be; 0 for no bound by number.
+    /// Maximum number of keys; 0 for no limit by number.
     pub number: u64,
-    /// With what the groups begin that are meant; empty for all.
+    /// Prefixes of the groups that the limit applies to; empty for all.
     pub beginnings: Vec<Vec<u8>>,
 }
 
-/// All that a level says.
+/// All settings of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct TrafficStatusSettings {
-    /// The zone; without one nothing is counted.
+    /// Zone; without a zone nothing is counted.
     pub zone: Option<ZoneConf>,
     /// `vhost_traffic_status`.
     pub on: bool,
@@ -66,17 +66,17 @@ pub(super) struct TrafficStatusSettings {
     pub callback: String,
     /// `_display_sum_key`.
     pub sum_key: String,
-    /// `_average_method`: whether later requests weigh more.
+    /// `_average_method`: set if later requests have a higher weight.
     pub weighted: bool,
-    /// How old requests may be of which the average is made, milliseconds; 0 for any age.
+    /// Maximum age of requests that the average includes, in milliseconds; 0 for no limit.
     pub average_ms: u64,
-    /// `_histogram_buckets`, milliseconds, rising.
+    /// `_histogram_buckets`, in milliseconds, ascending.
     pub buckets: Vec<u64>,
     /// `_bypass_stats`.
     pub passes_by: bool,
     /// `_stats_by_upstream`.
     pub by_upstream: bool,
-    /// `_ignore_status`: by the first digit, from 1.
+    /// `_ignore_status`, indexed by the first digit of the status, from 1.
     pub ignored: [bool; 5],
 }
 

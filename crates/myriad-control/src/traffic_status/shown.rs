@@ -1,16 +1,16 @@
-//! How a place shows the counts.
+//! Output settings of a place.
 
 use super::settings::{Format, TrafficStatusSettings, ZoneConf};
 use myriad_exchange::traffic::Average;
 
-/// How a place shows the counts.
+/// Output settings of a place.
 pub(super) struct Shown {
     pub(super) zone: ZoneConf,
     pub(super) format: Format,
     pub(super) callback: String,
     pub(super) sum_key: String,
     pub(super) average: Average,
-    /// The names of the `upstream` blocks.
+    /// Names of the `upstream` blocks.
     pub(super) upstreams: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! `$vts_*`: what was counted of the server that a request is at.
+//! `$vts_*`: counts of the request's server.
 
 use super::count::server_name;
 use myriad_exchange::exchange::Request;
@@ -11,21 +11,21 @@ use myriad_policy::CacheStatus;
 
 const MODULE: &str = "vhost_traffic_status";
 
-/// A row that shows one figure.
+/// Row of a single figure.
 macro_rules! figure {
     ($name:literal, $figure:expr) => {
         Row::new(MODULE, $name, &[Moment], Made(|request, out| shown(request, out, $figure))).yielding()
     };
 }
 
-/// A row for what the cache did.
+/// Row of a cache status.
 macro_rules! cache {
     ($name:literal, $status:ident) => {
         figure!($name, |sums| sums.cache[CacheStatus::$status as usize])
     };
 }
 
-/// The counts of the server.
+/// Counts of the server.
 pub(super) const VARIABLES: &[Row] = &[
     figure!("vts_request_counter", |sums| sums.requests),
     figure!("vts_in_bytes", |sums| sums.in_bytes),
@@ -49,7 +49,7 @@ pub(super) const VARIABLES: &[Row] = &[
     }),
 ];
 
-/// Shows a figure; there is none where nothing of the server was counted.
+/// Writes a figure; false if the server has no counts.
 fn shown(request: &Request, out: &mut Vec<u8>, figure: fn(&TrafficSums) -> u64) -> bool {
     let sums = traffic::all(&request.site.worker.all_counters);
     let mut found = sums

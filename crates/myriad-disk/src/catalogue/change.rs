@@ -1,38 +1,38 @@
-//! Files that come and go.
+//! Addition and removal of files.
 
 use myriad_index::{Name, Standing};
 
 use super::{Catalogue, Filed, Marker, Role, halves};
 use crate::file_labels::mark_of;
 
-/// Pairs of label and file that each change looks at, to drop those that are stale. A change with more labels looks at twice
-/// as many pairs as it has labels, so that stale pairs stay few.
+/// Number of pairs of label and file that each change examines, to remove stale pairs. A change with more labels
+/// examines twice the number of its labels, so that stale pairs remain few.
 const TIDIED: usize = 32;
 
-/// Labels that are part of what a file is reckoned with (`keys_zone`): those of its URL. Of the others, some 32 bytes each, so
-/// many count as one file more.
+/// Number of labels included in the size of a file (`keys_zone`): those of its URL. [`LABELS_OF_ONE`] further labels,
+/// of about 32 bytes each, count as one more file.
 const LABELS_WITHIN: usize = 2;
 const LABELS_OF_ONE: usize = 4;
 
-/// As how many files more a file counts that bears so many labels.
+/// Returns the number of additional files that a file with `labels` labels counts as.
 fn share_of(labels: usize) -> u8 {
     u8::try_from(labels.saturating_sub(LABELS_WITHIN).div_ceil(LABELS_OF_ONE)).unwrap_or(u8::MAX)
 }
 
 impl Catalogue {
-    /// Takes blocks that a file is about to fill.
+    /// Reserves blocks for a file that is about to be written.
     pub(crate) fn take_blocks(&mut self, blocks: u32) {
         self.used_blocks += u64::from(blocks);
     }
 
-    /// Gives blocks back that no file fills any more.
+    /// Releases blocks that no file uses any more.
     pub(crate) fn return_blocks(&mut self, blocks: u32) {
         debug_assert!(self.used_blocks >= u64::from(blocks));
         self.used_blocks = self.used_blocks.saturating_sub(u64::from(blocks));
     }
 
-    /// Enters a file whose blocks are taken already, with the labels of its page. A file that had the name gives its blocks
-    /// back, since it is about to be replaced.
+    /// Adds a file whose blocks are already reserved, with the labels of its page. The blocks of a former file with the
+    /// name are released, because it is about to be replaced.
     pub(crate) fn enter(&mut self, filed: Filed, labels: &[u64]) {
         self.enter_as(Filed { share: share_of(labels.len()), ..filed }, labels, None);
     }
@@ -77,7 +77,8 @@ impl Catalogue {
         slot
     }
 
-    /// Moves a file to the hash of another key: two keys can have one name, since keys of one MD5 are easily made.
+    /// Moves a file to the hash of another key. Two keys can have the same file name, because keys with equal MD5 are
+    /// easy to create.
     fn rehash(&mut self, slot: u32, former: &Filed, filed: &Filed) {
         if let Ok(found) = self.by_hash.find_entry(former.hash[0], |&other| other == slot) {
             found.remove();
@@ -90,7 +91,7 @@ impl Catalogue {
         }
     }
 
-    /// Drops some stale pairs of label and file.
+    /// Removes some stale pairs of label and file.
     fn tidy_labels(&mut self, steps: usize) {
         let queue = &self.queue;
         let is_live =
@@ -98,7 +99,7 @@ impl Catalogue {
         self.labels.tidy(steps, is_live);
     }
 
-    /// Notes what a marker of a key says. The variants of another family are to be removed.
+    /// Records the contents of a key's marker. The variants of other families are doomed.
     pub(crate) fn mark(&mut self, name: Name, hash: u128, selector: &[u8], family: u64) {
         let marker = Marker { selector: selector.into(), family };
         let former = self.markers.insert(name, marker);
@@ -107,7 +108,7 @@ impl Catalogue {
         }
     }
 
-    /// The variants of a key that are known are to be removed.
+    /// Dooms the known variants of a key.
     pub(crate) fn doom_variants(&mut self, hash: u128) {
         let names: Vec<Name> = self.variants(hash).map(|filed| filed.name).collect();
         for name in names {
@@ -115,13 +116,13 @@ impl Catalogue {
         }
     }
 
-    /// Notes that a key has no variants any more.
+    /// Records that a key has no variants any more.
     pub(crate) fn unmark(&mut self, name: Name, hash: u128) {
         self.markers.remove(&name);
         self.doom_variants(hash);
     }
 
-    /// A marker that says what no variant varies by is to be removed with the last of them.
+    /// Dooms a marker after its last variant has been removed.
     pub(super) fn doom_idle_marker(&mut self, hash: u128) {
         if self.variants(hash).next().is_none()
             && let Some(marker) = self.of_key(hash).filter(|filed| filed.role == Role::Marker)
@@ -130,7 +131,8 @@ impl Catalogue {
         }
     }
 
-    /// Takes a file out, its blocks still held; the variants of a marker go with it, and the marker with the last of them.
+    /// Removes a file whose blocks remain accounted. The variants of a marker are removed with it, and a marker with
+    /// its last variant.
     fn take(&mut self, name: Name) -> Option<Filed> {
         let slot = self.find(name)?;
         let filed = self.queue.remove(slot)?;
@@ -143,7 +145,7 @@ impl Catalogue {
         }
         match filed.role {
             Role::Marker => self.unmark(name, filed.key_hash()),
-            // Until every file is known there may be other variants.
+            // Until all files are known, other variants may exist.
             Role::Variant if self.complete => self.doom_idle_marker(filed.key_hash()),
             Role::Variant | Role::Plain => {}
         }
@@ -152,40 +154,40 @@ impl Catalogue {
         Some(filed)
     }
 
-    /// Dooms a file: it counts as gone from now on, though it has yet to be removed.
+    /// Dooms a file: it counts as removed from now on, although it still exists.
     pub(crate) fn doom(&mut self, name: Name) {
         if let Some(filed) = self.take(name) {
             self.doomed.insert(name, (filed.hash, filed.blocks));
         }
     }
 
-    /// As [`Self::doom`], for a file that may be there though it is not known.
+    /// Like [`Self::doom`], for a file that may exist although it is not known.
     pub(crate) fn doom_unknown(&mut self, name: Name, hash: u128) {
         self.doom(name);
         self.doomed.entry(name).or_insert((halves(hash), 0));
     }
 
-    /// Forgets a file that is gone already.
+    /// Removes a file that no longer exists.
     pub(crate) fn forget(&mut self, name: Name) -> Option<Filed> {
         let filed = self.take(name)?;
         self.return_blocks(filed.blocks);
         Some(filed)
     }
 
-    /// Notes that a doomed file has been removed.
+    /// Records that a doomed file has been removed.
     pub(crate) fn buried(&mut self, name: Name) {
         if let Some((_, blocks)) = self.doomed.remove(&name) {
             self.return_blocks(blocks);
         }
     }
 
-    /// The file that should leave next.
+    /// Returns the next file to evict.
     pub(crate) fn victim(&mut self) -> Option<Filed> {
         let slot = self.queue.victim(|filed| u64::from(filed.blocks), |_| 0)?;
         self.queue.at(slot).copied()
     }
 
-    /// As [`Self::doom`], to make room.
+    /// Like [`Self::doom`], to free space.
     pub(crate) fn evict(&mut self, name: Name) {
         if let Some(slot) = self.find(name) {
             self.queue.remember(slot, name.table_hash());
@@ -193,7 +195,7 @@ impl Catalogue {
         self.doom(name);
     }
 
-    /// Notes that a file was used.
+    /// Records a use of a file.
     pub(crate) fn touch(&mut self, name: Name, used_s: u32) {
         if let Some(slot) = self.find(name)
             && let Some(filed) = self.queue.hit(slot, 1)
@@ -202,7 +204,7 @@ impl Catalogue {
         }
     }
 
-    /// Notes that the page of a key was used in memory.
+    /// Records a use of a key's page in memory.
     pub(crate) fn touch_key(&mut self, hash: u128, used_s: u32) {
         let halves = halves(hash);
         let slots: Vec<u32> = self.by_hash.iter_hash(hash as u64).copied().collect();
@@ -215,7 +217,7 @@ impl Catalogue {
         }
     }
 
-    /// Dooms all files of a key and what is being written of it; how many objects that were.
+    /// Dooms all files of a key and cancels its writes. Returns the number of objects.
     pub(crate) fn remove_key(&mut self, key: &[u8], hash: u128) -> usize {
         self.writes.remove_key(hash);
         let count = match self.of_key(hash) {
@@ -229,7 +231,7 @@ impl Catalogue {
         count
     }
 
-    /// Dooms every file and what is being written; how many objects that were.
+    /// Dooms all files and cancels all writes. Returns the number of objects.
     pub(crate) fn remove_all(&mut self) -> usize {
         self.writes.clear();
         let slots = 0..self.queue.slots();
@@ -243,7 +245,7 @@ impl Catalogue {
         count
     }
 
-    /// Takes some files that have yet to say that their pages are stale.
+    /// Takes some files that are not marked as stale yet.
     pub(crate) fn take_softened(&mut self, most: usize) -> Vec<Filed> {
         let names = self.softened.take_unwritten(most);
         names.into_iter().filter_map(|name| self.get(name)).collect()

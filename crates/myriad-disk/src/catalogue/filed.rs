@@ -1,82 +1,84 @@
-//! One file, as the catalogue knows it.
+//! Entry of a file in the catalogue.
 
 use std::sync::Arc;
 
 use myriad_index::Name;
 
-/// Bytes of the unit that files are accounted in.
+/// Unit of accounting for files, in bytes.
 pub(crate) const BLOCK: u64 = 4096;
 
-/// Blocks that a file of `len` bytes takes.
+/// Returns the number of blocks that a file of `len` bytes occupies.
 pub(crate) fn blocks_of(len: u64) -> u32 {
     u32::try_from(len.div_ceil(BLOCK)).unwrap_or(u32::MAX)
 }
 
-/// What a file holds.
+/// Kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// The one object of its key.
+    /// Only object of its key.
     Plain,
-    /// The selector of its key's variants.
+    /// Selector of its key's variants.
     Marker,
-    /// One of the variants of its key.
+    /// Variant of its key.
     Variant,
 }
 
-/// One file.
+/// Entry of a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Filed {
     pub(crate) name: Name,
-    /// XXH3-128 of the key under the seed, in halves so that it needs no alignment of 16.
+    /// XXH3-128 of the key under the seed, in halves to avoid an alignment of 16.
     pub(crate) hash: [u64; 2],
-    /// The sequence number at which the fetch of its page began.
+    /// Sequence number at the start of its page's fetch.
     pub(crate) generation: u64,
-    /// Blocks of [`BLOCK`] bytes that it takes.
+    /// Number of blocks of [`BLOCK`] bytes that it occupies.
     pub(crate) blocks: u32,
-    /// The low half of the hash that tells the variants of a key apart.
+    /// Low half of the hash that distinguishes the variants of a key.
     pub(crate) variant: u32,
-    /// When its page was last used, in seconds since the epoch.
+    /// Time of its page's last use, in seconds since the epoch.
     pub(crate) used_s: u32,
     pub(crate) role: Role,
-    /// Whether the file itself was seen, rather than only a snapshot that names it.
+    /// Set if the file itself was seen, rather than only a snapshot that names it.
     pub(crate) seen: bool,
-    /// Whether generation and labels are known from the file, or from a snapshot that nothing can have changed since.
+    /// Set if generation and labels are known from the file, or from a snapshot after which no process can have changed
+    /// it.
     pub(crate) sure: bool,
-    /// As how many files more its labels count, once it is entered.
+    /// Number of additional files that its labels count as, once it is added.
     pub(crate) share: u8,
 }
 
 impl Filed {
-    /// The sequence number at which the fetch of its page began.
+    /// Returns the sequence number at the start of its page's fetch.
     pub fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// The low half of the hash that tells the variants of a key apart ([`crate::variant_hash`]); 0 where there are none.
+    /// Returns the low half of the hash that distinguishes the variants of a key ([`crate::variant_hash`]); 0 for a key
+    /// without variants.
     pub fn variant(&self) -> u32 {
         self.variant
     }
 
-    /// XXH3-128 of the key under the folder's seed.
+    /// Returns the XXH3-128 of the key under the folder's seed.
     pub fn key_hash(&self) -> u128 {
         whole(self.hash)
     }
 }
 
-/// Splits a key's hash as [`Filed`] keeps it.
+/// Splits a key's hash into the halves stored in [`Filed`].
 pub(crate) fn halves(hash: u128) -> [u64; 2] {
     [hash as u64, (hash >> 64) as u64]
 }
 
-/// The hash of [`halves`].
+/// Joins the result of [`halves`].
 pub(super) fn whole([low, high]: [u64; 2]) -> u128 {
     u128::from(low) | u128::from(high) << 64
 }
 
-/// The marker of a key: what its variants vary by.
+/// Marker of a key: the selector of its variants.
 #[derive(Clone, Debug)]
 pub(crate) struct Marker {
     pub(crate) selector: Arc<[u8]>,
-    /// A number that is part of the names of its variants' files: those of another family cannot be found any more.
+    /// Number that is part of the names of its variants' files. Variants of another family cannot be found any more.
     pub(crate) family: u64,
 }

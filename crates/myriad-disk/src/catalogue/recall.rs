@@ -1,4 +1,4 @@
-//! Files as a snapshot tells of them, until they are seen.
+//! Files of a snapshot, until they are seen.
 
 use myriad_index::{Name, Standing};
 
@@ -6,17 +6,18 @@ use super::{Catalogue, Filed, Role};
 use crate::file_labels::mark_of;
 
 impl Catalogue {
-    /// The files as they stand in the queue, those that are nearest to leaving first.
+    /// Returns the files with their standing in the queue, next to evict first.
     pub(crate) fn in_order(&self) -> impl Iterator<Item = (&Filed, Standing)> {
         self.queue.in_order()
     }
 
-    /// Puts the files in the order of their last use, which was unknown while they were found one by one.
+    /// Sorts the files by their last use, which was unknown during the search for them.
     pub(crate) fn sort_by_use(&mut self) {
         self.queue.sort_by_key(|filed| filed.used_s);
     }
 
-    /// Sets the time of the last request of every file, because the length of the stop is unknown. Times of another clock may be in the future.
+    /// Sets the time of the last use of every file, because the duration of the stop is unknown. Times of another clock
+    /// may be in the future.
     pub(crate) fn all_used(&mut self, now_s: u32) {
         for slot in 0..self.queue.slots() {
             if let Some(filed) = self.queue.at_mut(slot) {
@@ -25,7 +26,7 @@ impl Catalogue {
         }
     }
 
-    /// Notes that a file was seen; false where it is unknown, or its generation and labels are not sure.
+    /// Records that a file was seen. Returns false if it is unknown, or its generation and labels are uncertain.
     pub(crate) fn see(&mut self, name: Name) -> bool {
         let Some(slot) = self.find(name) else { return false };
         self.queue.at_mut(slot).is_some_and(|filed| {
@@ -34,7 +35,7 @@ impl Catalogue {
         })
     }
 
-    /// Enters a file as a snapshot tells of it.
+    /// Adds a file of a snapshot.
     pub(crate) fn recall(&mut self, filed: Filed, standing: Standing) {
         if self.find(filed.name).is_some() || self.is_doomed(filed.name) {
             return;
@@ -43,11 +44,11 @@ impl Catalogue {
         self.enter_as(filed, &[], Some(standing));
     }
 
-    /// Enters a label as a snapshot tells of it, for the file whose name has these bits.
+    /// Adds a label of a snapshot, for the file whose name has these bits.
     pub(crate) fn recall_label(&mut self, label: u64, name: u64) {
         let is_it = |&slot: &u32| self.queue.at(slot).is_some_and(|filed| filed.name.table_hash() == name);
         let slot = self.by_name.find(name, is_it).copied();
-        // A file that was written since is another page, with labels of its own.
+        // A file written since then is another page with other labels.
         if let Some((slot, filed)) = slot.and_then(|slot| Some((slot, self.queue.at(slot)?)))
             && !filed.seen
         {
@@ -55,7 +56,7 @@ impl Catalogue {
         }
     }
 
-    /// All labels that files bear, each with bits of its file's name.
+    /// Returns all labels of files, each with bits of its file's name.
     pub(crate) fn all_labels(&self) -> Vec<(u64, u64)> {
         let name = |slot: u32, low: u32| {
             let filed = self.queue.at(slot).filter(|filed| mark_of(filed.generation) == low);
@@ -65,7 +66,7 @@ impl Catalogue {
         live.collect()
     }
 
-    /// Notes that every file has been looked at: those that only a snapshot knew are gone.
+    /// Records that all files have been seen: files known only from a snapshot are removed.
     pub(crate) fn complete(&mut self) {
         for slot in 0..self.queue.slots() {
             if let Some(filed) = self.queue.at(slot).filter(|filed| !filed.seen || !filed.sure).copied() {

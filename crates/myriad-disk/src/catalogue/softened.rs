@@ -4,17 +4,17 @@ use std::collections::HashMap;
 
 use myriad_index::Name;
 
-/// Pages that soft purges cover, by their files, until no purge counts them any more.
+/// Pages covered by soft purges, by their files, until no purge counts them any more.
 #[derive(Debug, Default)]
 pub(crate) struct SoftenedPages {
-    /// The newest soft purge that covers each.
+    /// Newest soft purge that covers each.
     newest: HashMap<Name, u64>,
-    /// Files that have yet to say that their pages are stale.
+    /// Files that are not marked as stale yet.
     unwritten: Vec<Name>,
 }
 
 impl SoftenedPages {
-    /// Notes that a soft purge covers a page; whether no purge as new was known to.
+    /// Records that a soft purge covers a page. Returns whether it is newer than the recorded purge.
     pub(crate) fn note(&mut self, name: Name, number: u64) -> bool {
         let former = self.newest.insert(name, number).unwrap_or(0);
         if former == 0 {
@@ -26,12 +26,12 @@ impl SoftenedPages {
         former < number
     }
 
-    /// The newest soft purge that is known to cover a page; zero where none is.
+    /// Returns the newest soft purge known to cover a page, or zero.
     pub(crate) fn newest(&self, name: Name) -> u64 {
         self.newest.get(&name).copied().unwrap_or(0)
     }
 
-    /// Takes up to `most` files that have yet to say that their pages are stale.
+    /// Takes up to `most` files that are not marked as stale yet.
     pub(crate) fn take_unwritten(&mut self, most: usize) -> Vec<Name> {
         let rest = self.unwritten.len().saturating_sub(most);
         let mut names = self.unwritten.split_off(rest);
@@ -39,17 +39,17 @@ impl SoftenedPages {
         names
     }
 
-    /// Whether files have yet to say that their pages are stale.
+    /// Returns whether files remain to be marked as stale.
     pub(crate) fn has_unwritten(&self) -> bool {
         !self.unwritten.is_empty()
     }
 
-    /// The file holds another page from now on, or none.
+    /// Removes a file that contains another page from now on, or none.
     pub(crate) fn remove(&mut self, name: Name) {
         self.newest.remove(&name);
     }
 
-    /// Forgets pages that no purge after `number` covers: nobody counts them any more.
+    /// Removes pages that no purge after `number` covers, because no purge counts them any more.
     pub(crate) fn forget(&mut self, number: u64) {
         self.newest.retain(|_, newest| *newest > number);
     }

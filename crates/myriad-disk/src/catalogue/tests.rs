@@ -1,4 +1,4 @@
-//! Labels of files that come and go.
+//! Labels of files that are added and removed.
 
 use super::*;
 

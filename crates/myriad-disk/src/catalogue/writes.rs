@@ -1,25 +1,25 @@
-//! Writes that have not come to their end, so that purges and later pages can overtake them.
+//! Writes in progress, so that purges and later pages can overtake them.
 
 use std::collections::HashMap;
 
 use super::filed::{Filed, Role};
 use crate::format::variant_hash;
 
-/// One write.
+/// Write in progress.
 #[derive(Clone, Copy, Debug)]
 struct Write {
-    /// The hash of the variant ([`variant_hash`]); 0 for a key without variants.
+    /// Hash of the variant ([`variant_hash`]); 0 for a key without variants.
     variant: u64,
     number: u64,
-    /// The generation of the page.
+    /// Generation of the page.
     generation: u64,
 }
 
-/// The writes under way in a zone, by the hash of their key. A page has at most one.
+/// Writes in progress in a zone, by the hash of their key. A page has at most one.
 #[derive(Debug)]
 pub(crate) struct Writes {
     by_key: HashMap<u128, Vec<Write>>,
-    /// The number of the next write.
+    /// Number of the next write.
     next: u64,
 }
 
@@ -30,8 +30,8 @@ impl Default for Writes {
 }
 
 impl Writes {
-    /// Notes that a write begins, and gives its number. It takes the place of one that was begun before for the same page;
-    /// `None` where that is of a later generation.
+    /// Registers a write and returns its number. It replaces an earlier write of the same page; `None` if that write
+    /// has a later generation.
     pub(crate) fn begin(&mut self, hash: u128, variant: Option<&[u8]>, generation: u64) -> Option<u64> {
         let number = self.next;
         let write = Write { variant: variant_hash(variant), number, generation };
@@ -45,7 +45,7 @@ impl Writes {
         Some(number)
     }
 
-    /// Whether a page later than `generation` is being written, or about to be.
+    /// Returns whether a page later than `generation` is being written, or about to be.
     pub(crate) fn has_newer(&self, hash: u128, variant: Option<&[u8]>, generation: u64) -> bool {
         if self.by_key.is_empty() {
             return false;
@@ -55,33 +55,33 @@ impl Writes {
         self.by_key.get(&hash).is_some_and(|of_key| of_key.iter().any(is_it))
     }
 
-    /// Whether a write may still take effect: nothing purged or overtook it.
+    /// Returns whether a write may still take effect: no purge or later write has cancelled it.
     pub(crate) fn is_wanted(&self, hash: u128, variant: Option<&[u8]>, number: u64) -> bool {
         let variant = variant_hash(variant);
         let is_it = |write: &Write| write.variant == variant && write.number == number;
         self.by_key.get(&hash).is_some_and(|of_key| of_key.iter().any(is_it))
     }
 
-    /// Notes the end of a write; whether it may take effect.
+    /// Removes a finished write. Returns whether it may take effect.
     pub(crate) fn end(&mut self, hash: u128, variant: Option<&[u8]>, number: u64) -> bool {
         let variant = variant_hash(variant);
         self.retain(hash, |write| (write.variant, write.number) != (variant, number))
     }
 
-    /// Cancels what is being written of a page.
+    /// Cancels the write of a page.
     pub(crate) fn cancel(&mut self, hash: u128, variant: Option<&[u8]>) {
         let variant = variant_hash(variant);
         self.retain(hash, |write| write.variant != variant);
     }
 
-    /// Cancels what is being written in the place of a file, where its fetch began before `number`: pages of the file's variant,
-    /// or all pages of the key where the file was not of a variant.
+    /// Cancels the writes in place of a file whose fetch began before `number`: of the file's variant, or of all pages
+    /// of the key if the file is not a variant.
     pub(crate) fn cancel_before(&mut self, filed: &Filed, number: u64) {
         let is_other = |write: &Write| filed.role == Role::Variant && write.variant as u32 != filed.variant;
         self.retain(filed.key_hash(), |write| write.generation >= number || is_other(write));
     }
 
-    /// Keeps some of a key's writes; whether others went.
+    /// Retains some of a key's writes. Returns whether others were removed.
     fn retain(&mut self, hash: u128, is_kept: impl Fn(&Write) -> bool) -> bool {
         let Some(of_key) = self.by_key.get_mut(&hash) else { return false };
         let before = of_key.len();
@@ -103,23 +103,23 @@ impl Writes {
         self.by_key.clear();
     }
 
-    /// Whether something of a key is being written.
+    /// Returns whether a page of a key is being written.
     pub(crate) fn has_key(&self, hash: u128) -> bool {
         self.by_key.contains_key(&hash)
     }
 
-    /// The keys of which something is being written.
+    /// Returns the keys with writes in progress.
     pub(crate) fn keys(&self) -> impl Iterator<Item = u128> {
         self.by_key.keys().copied()
     }
 
-    /// The number of the oldest write under way, or of the next one.
+    /// Returns the number of the oldest write in progress, or of the next write.
     pub(crate) fn oldest(&self) -> u64 {
         let numbers = self.by_key.values().flatten().map(|write| write.number);
         numbers.min().unwrap_or(self.next)
     }
 
-    /// The number of the next write.
+    /// Returns the number of the next write.
     pub(crate) fn next(&self) -> u64 {
         self.next
     }

@@ -1,4 +1,4 @@
-//! Finding the page of a key, and reading it.
+//! Search for the page of a key, and reading of the page.
 
 use std::fs;
 use std::sync::atomic::Ordering::Relaxed;
@@ -13,8 +13,8 @@ use crate::page::{PageBody, PageId, ReadPage};
 use crate::read::{self, Unread};
 
 impl Disk {
-    /// The file in which the page for a request may be; `variant` derives the request's variant from a selector. `None` where
-    /// there is none.
+    /// Returns the file that may contain the page for a request; `None` if no file can. `variant` derives the request's
+    /// variant from a selector.
     pub fn seek(&self, key: Hashed<'_>, variant: &impl Fn(&[u8], &mut Vec<u8>)) -> Option<Name> {
         if !self.shelf.health.has_begun() {
             return None;
@@ -22,13 +22,13 @@ impl Disk {
         self.shelf.catalogue.lock().seek(key.bytes(), key.hash(), variant)
     }
 
-    /// The key of the page in a file.
+    /// Returns the key of the page in a file.
     pub fn key_in(&self, name: Name) -> Option<Box<[u8]>> {
         load::load(&self.shelf, name, 0).ok().map(|loaded| loaded.key)
     }
 
-    /// Reads the page of a key from a file; a body of more than `most_in_memory` bytes stays there. A file that cannot be that
-    /// page is forgotten, removed or put into quarantine.
+    /// Reads the page of a key from a file. A body of more than `most_in_memory` bytes remains in the file. A file that
+    /// cannot be that page is forgotten, removed or quarantined.
     pub fn read(&self, name: Name, most_in_memory: u64, now: u64, key: Hashed<'_>) -> Option<ReadPage> {
         let shelf = &self.shelf;
         let hash = key.hash();
@@ -40,7 +40,7 @@ impl Disk {
             }
             Err(Unread::Unfit(why)) => {
                 let _stripe = shelf.stripe(hash);
-                // It may have been replaced by a sound one while it was read.
+                // It may have been replaced by an intact file during the read.
                 if load::load(shelf, name, most_in_memory).is_err() {
                     shelf.quarantine(name, why);
                 }
@@ -53,7 +53,7 @@ impl Disk {
         };
         shelf.counts.reads.fetch_add(1, Relaxed);
         if loaded.key[..] != key.bytes()[..] {
-            // Two keys of one MD5: the page is another's.
+            // Two keys with the same MD5: the page belongs to another key.
             return None;
         }
         let is_void = loaded.header.generation < shelf.files.barrier.load(Relaxed)
@@ -67,19 +67,19 @@ impl Disk {
         (loaded.header.kind != Kind::Marker).then(|| loaded.into_page(&self.shelf.health))
     }
 
-    /// Puts a file into quarantine whose metadata the caller cannot read.
+    /// Quarantines a file whose metadata the caller cannot read.
     pub fn refuse(&self, name: Name, hash: u128) {
         let _stripe = self.shelf.stripe(hash);
         self.shelf.quarantine(name, FormatError::Foreign);
     }
 
-    /// The body of the page in a file, if it is of this fetch; a long one stays there.
+    /// Returns the body of the page in a file if it belongs to this fetch. A long body remains in the file.
     pub fn body_of(&self, name: Name, generation: u64) -> Option<PageBody> {
         let loaded = load::load(&self.shelf, name, 0).ok()?;
         (loaded.header.generation == generation).then_some(loaded.body)
     }
 
-    /// Enters a file that was read, unless it has been removed meanwhile.
+    /// Adds a file that was read to the catalogue, unless it has been removed meanwhile.
     fn note_read(&self, name: Name, key_hash: u128, loaded: &Loaded, now: u64) -> Option<()> {
         let shelf = &self.shelf;
         let main = Name::of_key(&loaded.key);
@@ -89,7 +89,7 @@ impl Disk {
             Kind::Object => Role::Variant,
         };
         let stripe = shelf.stripe(key_hash);
-        // Watched first, then looked at: its removal must not fall between the two.
+        // Watched first, then checked, so that a removal between the two is noticed.
         shelf.files.watch(name);
         if fs::symlink_metadata(shelf.files.path(name)).is_err() {
             drop(stripe);
@@ -121,7 +121,7 @@ impl Disk {
             catalogue.enter(filed, &loaded.labels);
         }
         if role != Role::Marker && catalogue.get(name).is_some_and(|filed| filed.generation != generation) {
-            // Either it was replaced while it was read, or a power loss brought back what was there before, which no index knows.
+            // It was replaced during the read, or a power loss restored a former file, which no index has.
             let is_replaced = read::open(&shelf.files, name).is_ok_and(|file| {
                 read::header(&shelf.files, &file).is_ok_and(|(header, _)| header.generation != generation)
             });
@@ -137,12 +137,13 @@ impl Disk {
         Some(())
     }
 
-    /// The number of the newest soft purge that has counted the page in a file: none up to it counts the page again.
+    /// Returns the number of the newest soft purge that has counted the page in a file. Purges up to this number do not
+    /// count it again.
     pub fn counted_upto(&self, name: Name) -> u64 {
         self.shelf.catalogue.lock().softened.newest(name)
     }
 
-    /// Does to a file what purges up to `number` say of its page; whether the page stays.
+    /// Applies the verdict of the purges up to `number` to a file. Returns whether the page remains.
     pub fn obey(&self, name: Name, page: &PageId<'_>, verdict: Verdict, number: u64) -> bool {
         let filed = self.shelf.catalogue.lock().get(name);
         if let Some(filed) = filed.filter(|filed| filed.generation == page.generation) {
@@ -154,21 +155,23 @@ impl Disk {
         verdict != Verdict::Goes
     }
 
-    /// What `judge` says of the page in a file, by its key and metadata. A page that cannot be asked goes.
+    /// Returns the verdict of `judge` on the page in a file, by its key and metadata. A page that cannot be checked is
+    /// removed.
     pub fn ask_file(&self, filed: &Filed, judge: impl FnOnce(&[u8], &[u8]) -> Verdict) -> Verdict {
         let asked = read::head(&self.shelf.files, filed.name, |header, head| {
-            // Of another generation: replaced by a page that was asked on its way here, or not what the catalogue takes it for.
+            // Another generation: replaced by a page that was checked when it was written, or different from its
+            // catalogue entry.
             (header.generation == filed.generation).then(|| judge(head.key, head.meta))
         });
         match asked {
             Ok(Some(verdict)) => verdict,
             Err(Unread::Missing) => Verdict::Stays,
-            // A page that has replaced it stays: whoever obeys compares generations.
+            // A page that has replaced it remains, because generations are compared when the verdict is applied.
             Ok(None) | Err(Unread::Unfit(_) | Unread::Failed(_)) => Verdict::Goes,
         }
     }
 
-    /// Notes that the page of a key was used in memory, in seconds since the epoch.
+    /// Records a use of a key's page in memory, in seconds since the epoch.
     pub fn touch_key(&self, hash: u128, used_s: u32) {
         self.shelf.catalogue.lock().touch_key(hash, used_s);
     }

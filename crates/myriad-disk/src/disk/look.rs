@@ -1,4 +1,4 @@
-//! Showing people what files hold, without making pages of the memory tier of them.
+//! Inspection of files, without loading their pages into the memory tier.
 
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
@@ -12,13 +12,13 @@ use crate::format::{Kind, Tail};
 use crate::page::PageHead;
 use crate::read;
 
-/// Files that are looked for under one lock.
+/// Number of files searched under one lock.
 const LABELLED: usize = 64;
-/// Most bytes around a body that are read to look at a page.
+/// Maximum number of bytes around a body that are read to inspect a page.
 const MOST_AROUND: u64 = 64 << 20;
 
 impl Disk {
-    /// The files of pages among some slots of the catalogue, and the slot to go on at; `None` at the end.
+    /// Returns the files of pages in some slots of the catalogue, and the next slot; `None` at the end.
     pub fn files(&self, slot: u32, count: u32) -> (Vec<Name>, Option<u32>) {
         let catalogue = self.shelf.catalogue.lock();
         let end = slot.saturating_add(count).min(catalogue.slots());
@@ -27,14 +27,14 @@ impl Disk {
         (pages.map(|filed| filed.name).collect(), (end < catalogue.slots()).then_some(end))
     }
 
-    /// The files of a key's pages, as far as they are known.
+    /// Returns the known files of a key's pages.
     pub fn files_of(&self, key: Hashed<'_>) -> Vec<Name> {
         let catalogue = self.shelf.catalogue.lock();
         let pages = catalogue.of_hash(key.hash()).filter(|filed| filed.role != Role::Marker);
         pages.map(|filed| filed.name).collect()
     }
 
-    /// The files of pages that bear a label.
+    /// Returns the files of pages with a label.
     pub fn files_bearing(&self, label: u64) -> Vec<Name> {
         let (mut names, mut after) = (Vec::new(), None);
         loop {
@@ -47,7 +47,7 @@ impl Disk {
         }
     }
 
-    /// The file of one page, where it is known to have one.
+    /// Returns the file of a page, if it is known.
     pub fn file_of(&self, key: Hashed<'_>, variant: Option<&[u8]>) -> Option<PathBuf> {
         let catalogue = self.shelf.catalogue.lock();
         let main = Name::of_key(key.bytes());
@@ -58,7 +58,7 @@ impl Disk {
         catalogue.find(name).map(|_| self.shelf.files.path(name))
     }
 
-    /// Reads what a file says of its page; `None` where it cannot be read, or holds none.
+    /// Reads the description of the page in a file; `None` if it cannot be read or has no page.
     pub fn read_head(&self, name: Name) -> Option<PageHead> {
         let file = read::open(&self.shelf.files, name).ok()?;
         let (header, len) = read::header(&self.shelf.files, &file).ok()?;

@@ -1,4 +1,4 @@
-//! Removing pages.
+//! Removal of pages.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -10,13 +10,13 @@ use crate::format::variant_hash;
 use crate::page::PageId;
 
 impl Disk {
-    /// A page in memory was purged: its file goes, and what is being written of it.
+    /// Removes the file of a page purged from memory, and cancels its write.
     pub fn discard(&self, page: &PageId<'_>) {
         let bits = variant_hash(page.variant()) as u32;
         let mut catalogue = self.shelf.catalogue.lock();
         catalogue.writes.cancel(page.hash, page.variant());
         let is_it = |filed: &&Filed| filed.role != Role::Marker && filed.variant == bits;
-        // Files of the variant in a former family are among them.
+        // Including files of the variant in a former family.
         let files: Vec<Filed> = catalogue.of_hash(page.hash).filter(is_it).copied().collect();
         for filed in &files {
             if !filed.sure {
@@ -25,13 +25,13 @@ impl Disk {
                 catalogue.doom(filed.name);
             }
         }
-        // A walk that finds the file of a variant later asks the purge.
+        // A walk that finds the file of a variant later checks it against the purge.
         if files.is_empty() && !catalogue.complete && page.selection.is_none() {
             catalogue.doom_unknown(Name::of_key(page.key), page.hash);
         }
     }
 
-    /// Removes all files of a key, soon; how many pages those were.
+    /// Removes all files of a key soon. Returns the number of pages.
     pub fn remove(&self, key: Hashed<'_>) -> usize {
         let (count, doomed) = {
             let mut catalogue = self.shelf.catalogue.lock();
@@ -43,8 +43,8 @@ impl Disk {
         count
     }
 
-    /// As [`Self::remove`], except that files of fetches that began at `generation` or later stay. `is_overtaken` says that
-    /// memory has such a page.
+    /// Like [`Self::remove`], but retains files of fetches that began at `generation` or later. `is_overtaken` is set
+    /// if memory has such a page.
     pub fn remove_older(&self, key: Hashed<'_>, generation: u64, is_overtaken: bool) -> usize {
         let (older, is_overtaken) = {
             let catalogue = self.shelf.catalogue.lock();
@@ -66,8 +66,8 @@ impl Disk {
         older.len()
     }
 
-    /// Removes all files, soon; how many pages those were. A file that a recovery has yet to find counts as removed if it was
-    /// fetched before `sequence`.
+    /// Removes all files soon. Returns the number of pages. A file that a recovery has not found yet counts as removed
+    /// if its fetch began before `sequence`.
     pub fn clear(&self, sequence: u64) -> usize {
         self.shelf.files.barrier.fetch_max(sequence, Relaxed);
         let count = self.shelf.catalogue.lock().remove_all();

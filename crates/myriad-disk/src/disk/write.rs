@@ -1,4 +1,4 @@
-//! Writing pages.
+//! Writing of pages.
 
 use std::fs;
 use std::sync::atomic::Ordering::Relaxed;
@@ -11,39 +11,40 @@ use crate::format::{HEADER, Kind, Sections};
 use crate::page::{PageId, PageParts};
 use crate::stage::{Placing, Stage, Unwritten};
 
-/// Milliseconds after which a page that got another encoding is written anew.
+/// Delay until a page with a new encoding is written again, in milliseconds.
 const CHANGED_AFTER_MS: u64 = 2000;
-/// Most pages that wait to be written anew.
+/// Maximum number of pages that wait to be written again.
 const CHANGED: usize = 4096;
-/// Files that may be doomed without a look whether they are there; beyond that the disk is asked first.
+/// Maximum number of files that are doomed without a check whether they exist. Beyond it the disk is checked first.
 pub(crate) const UNASKED: usize = 1 << 14;
 
 impl Disk {
-    /// Whether this page, or a later one in its place, is in its file.
+    /// Returns whether this page, or a later page in its place, is in its file.
     pub fn has_file_of(&self, page: &PageId<'_>) -> bool {
         let catalogue = self.shelf.catalogue.lock();
         catalogue.has_page(page.hash, page.variant(), |generation| generation >= page.generation)
     }
 
-    /// Whether a later page than this is in its file, or on its way there.
+    /// Returns whether a later page is in its file, or is being written.
     pub fn has_or_writes_newer(&self, page: &PageId<'_>) -> bool {
         let catalogue = self.shelf.catalogue.lock();
         catalogue.writes.has_newer(page.hash, page.variant(), page.generation)
             || catalogue.has_page(page.hash, page.variant(), |generation| generation > page.generation)
     }
 
-    /// Begins to write a page, and gives the number of the write. From now on its former file is not read, and a purge cancels
-    /// the write. `None` where a later page of the same place is on its way.
+    /// Registers the write of a page and returns its number. From now on its former file is not read, and a purge
+    /// cancels the write. `None` if a later page is being written in the same place.
     pub fn begin_write(&self, page: &PageId<'_>) -> Option<u64> {
         self.shelf.catalogue.lock().writes.begin(page.hash, page.variant(), page.generation)
     }
 
-    /// Ends a write that turned out not to be wanted.
+    /// Removes a write that turned out to be unnecessary.
     pub fn end_write(&self, page: &PageId<'_>, number: u64) {
         self.shelf.catalogue.lock().writes.end(page.hash, page.variant(), number);
     }
 
-    /// Has `job` write a page of `weight` bytes on a thread of the disk. Where it cannot, the page waits in the backlog.
+    /// Queues `job`, which writes a page of `weight` bytes, for a disk thread. If this is not possible, the page waits
+    /// in the backlog.
     pub fn queue_write(&self, page: &PageId<'_>, number: u64, weight: usize, job: Box<dyn FnOnce() + Send>) {
         let shelf = &self.shelf;
         let may_write = shelf.health.has_begun() && shelf.may_write();
@@ -51,7 +52,7 @@ impl Disk {
             return;
         }
         self.abandon(page, number);
-        // While another process has the lease, which may end before this one.
+        // Another process has the lease, and may shut down before this process.
         let is_early = shelf.health.has_begun() && !shelf.lease.is_held();
         if !(may_write || is_early) || !self.backlog.push(page.hash) {
             shelf.counts.dropped.fetch_add(1, Relaxed);
@@ -66,7 +67,7 @@ impl Disk {
         Stage::begin(&self.shelf, HEADER as u64 + body_len)
     }
 
-    /// Gives a file whose body is whole its other parts and its name.
+    /// Completes a file whose body is written, and renames it to its name.
     pub fn place(
         &self,
         file: Stage,
@@ -97,8 +98,8 @@ impl Disk {
         })
     }
 
-    /// Notes that a page was not written. It waits in the backlog where another process has taken the lease meanwhile, which
-    /// may come back.
+    /// Records that a page was not written. It waits in the backlog if another process has taken the lease meanwhile,
+    /// because the lease may return.
     pub fn write_failed(&self, page: &PageId<'_>, number: u64, why: &Unwritten) {
         if matches!(why, Unwritten::Unwanted) {
             return;
@@ -109,7 +110,7 @@ impl Disk {
         }
     }
 
-    /// As [`Self::write_failed`], of a page whose body is not in memory: it cannot be written later.
+    /// Like [`Self::write_failed`], for a page whose body is not in memory, so that it cannot be written later.
     pub fn spill_failed(&self, page: &PageId<'_>, number: u64, why: &Unwritten) {
         if !matches!(why, Unwritten::Unwanted) {
             self.shelf.counts.dropped.fetch_add(1, Relaxed);
@@ -117,7 +118,7 @@ impl Disk {
         }
     }
 
-    /// Ends a write that failed: the file that it was to replace is older than the page in memory, and is removed.
+    /// Finishes a failed write: the file that it was to replace is older than the page in memory, and is removed.
     pub(crate) fn abandon(&self, page: &PageId<'_>, number: u64) {
         let shelf = &self.shelf;
         let main = Name::of_key(page.key);
@@ -130,7 +131,7 @@ impl Disk {
                 (Some(own), Some(marker)) if own.selector == marker.selector => {
                     Name::of_variant(page.key, marker.family, &own.variant)
                 }
-                // A marker that nobody has read may say the same.
+                // A marker that has not been read may have the same selector.
                 (Some(_), None) if catalogue.get(main).is_none_or(|filed| filed.role != Role::Plain) => {
                     return;
                 }
@@ -140,14 +141,14 @@ impl Disk {
                 Some(filed) if filed.generation > page.generation => return,
                 Some(_) => return catalogue.doom(name),
                 None if catalogue.complete => return,
-                // A worker does not wait for a disk that has too much to do: removing the file soon shows whether it is there.
+                // A worker does not wait for an overloaded disk: the removal soon determines whether the file exists.
                 None if shelf.lease.is_held() && catalogue.doomed() < UNASKED => {
                     return catalogue.doom_unknown(name, page.hash);
                 }
                 None => name,
             }
         };
-        // A file that is not there need not be remembered: visitors choose how many such there are.
+        // A missing file need not be recorded: clients control the number of such files.
         if fs::symlink_metadata(shelf.files.path(name)).is_ok() {
             let mut catalogue = shelf.catalogue.lock();
             if catalogue.get(name).is_none_or(|filed| filed.generation <= page.generation) {
@@ -156,8 +157,8 @@ impl Disk {
         }
     }
 
-    /// Notes that a page in memory got another encoding, or other validity, which its file does not have. At most [`CHANGED`]
-    /// pages are noted; others are not written anew.
+    /// Records that a page in memory got an encoding or a validity that its file does not have. At most [`CHANGED`]
+    /// pages are recorded; others are not written again.
     pub fn note_changed(&self, page: &PageId<'_>, now: u64) {
         let mut changed = self.changed.lock();
         if changed.len() < CHANGED {
@@ -166,7 +167,7 @@ impl Disk {
         }
     }
 
-    /// The changed pages whose time has come: hash of the key, generation.
+    /// Returns the changed pages that are due: hash of the key, generation.
     pub fn take_changed(&self, now: u64) -> Vec<(u128, u64)> {
         let mut due = Vec::new();
         self.changed.lock().retain(|page, at| {
@@ -178,7 +179,7 @@ impl Disk {
         due
     }
 
-    /// Hashes of the keys of pages in the backlog, as many as the disk has time for now.
+    /// Returns hashes of keys from the backlog, up to the current capacity of the write queue.
     pub fn take_backlog(&self) -> Vec<u128> {
         if !self.shelf.may_write() {
             return Vec::new();
@@ -186,9 +187,9 @@ impl Disk {
         self.backlog.take(self.shelf.pool.room_to_write())
     }
 
-    /// Notes that memory has let go of a page of the backlog before it could be written.
+    /// Records that memory has dropped a page of the backlog before it could be written.
     pub fn backlog_lost(&self, hash: u128) {
-        // A key that was in the backlog twice has a file by now.
+        // A key that was in the backlog twice already has a file.
         if self.shelf.catalogue.lock().of_hash(hash).next().is_none() {
             self.shelf.counts.dropped.fetch_add(1, Relaxed);
         }

@@ -1,4 +1,4 @@
-//! The header of a file.
+//! Header of a file.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -7,20 +7,20 @@ use super::{FormatError, HEADER, Kind, PIECE};
 use crate::clock_reference::ClockReference;
 
 const MAGIC: [u8; 8] = *b"\x89Myriad\n";
-/// Raised by every change that an older reader would misread.
+/// Version of the format, incremented by every change that an older reader would misread.
 const FORMAT: u16 = 4;
-/// Most bytes of labels.
+/// Maximum length of the labels, in bytes.
 pub(super) const MOST_LABELS: u32 = 64 << 10;
 
-/// The header.
+/// Header of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) kind: Kind,
-    /// The caller's version of its metadata, and which seed the key is hashed with.
+    /// Caller's version of its metadata, and the tag of the seed of the key's hash.
     pub(crate) version: u32,
-    /// The sequence number at which the fetch began.
+    /// Sequence number at the start of the fetch.
     pub(crate) generation: u64,
-    /// The family of a marker, which is part of the names of its variants. A variant bears that of its marker.
+    /// Family of a marker, which is part of the names of its variants. A variant has the family of its marker.
     pub(crate) family: u64,
     pub(crate) stored_at: u64,
     pub(crate) fresh_until: u64,
@@ -31,7 +31,7 @@ pub(crate) struct Header {
     pub(crate) variant_len: u32,
     pub(crate) meta_len: u32,
     pub(crate) encodings_len: u32,
-    /// Bytes of the labels, with the hash of the variant and their checksum; 0 for a marker.
+    /// Length of the labels, with the hash of the variant and their checksum, in bytes; 0 for a marker.
     pub(crate) labels_len: u32,
     pub(crate) body_len: u64,
     /// Checksum of key, selector, variant and metadata.
@@ -39,12 +39,12 @@ pub(crate) struct Header {
     pub(super) encodings_sum: u64,
     /// Checksum of the checksums of the body's pieces.
     pub(crate) pieces_sum: u64,
-    /// The key's XXH3-128 under the folder's seed.
+    /// XXH3-128 of the key under the folder's seed.
     pub(crate) key_hash: u128,
 }
 
 impl Header {
-    /// Reads a header and checks that a file of `file_len` bytes can be the one it describes.
+    /// Parses a header and checks that it matches a file of `file_len` bytes.
     pub(crate) fn parse(bytes: &[u8; HEADER], file_len: u64, version: u32) -> Result<Self, FormatError> {
         let mut reader = Reader(bytes);
         if reader.take(8) != Some(&MAGIC[..]) || reader.u16() != FORMAT {
@@ -120,17 +120,17 @@ impl Header {
         header
     }
 
-    /// Pieces of the body.
+    /// Returns the number of pieces of the body.
     pub(crate) fn pieces(&self) -> u64 {
         self.body_len.div_ceil(PIECE)
     }
 
-    /// Where the checksums of the pieces begin.
+    /// Returns the offset of the checksums of the pieces.
     pub(crate) fn pieces_at(&self) -> u64 {
         HEADER as u64 + self.body_len
     }
 
-    /// Where the labels begin, and after them the key.
+    /// Returns the offset of the labels, which precede the key.
     pub(crate) fn head_at(&self) -> u64 {
         self.pieces_at() + self.pieces() * 8
     }
@@ -141,12 +141,12 @@ impl Header {
         [key, selector, variant, meta, self.encodings_len, self.labels_len]
     }
 
-    /// Bytes from the labels to the end of the file.
+    /// Returns the number of bytes from the labels to the end of the file.
     pub(crate) fn tail_len(&self) -> u64 {
         self.lengths().iter().map(|&length| u64::from(length)).sum()
     }
 
-    /// Bytes from the labels to the end of the metadata.
+    /// Returns the number of bytes from the labels to the end of the metadata.
     pub(crate) fn head_len(&self) -> u64 {
         self.tail_len() - u64::from(self.encodings_len)
     }

@@ -1,4 +1,4 @@
-//! Reading the parts of a file, verified.
+//! Verified parsing of the parts of a file.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -6,7 +6,7 @@ use super::header::Header;
 use super::reader::Reader;
 use super::{FormatError, HEADER, PIECE};
 
-/// Reads the section of labels: the hash of the variant, and the labels.
+/// Parses the section of labels: the hash of the variant, and the labels.
 pub(crate) fn read_labels(bytes: &[u8]) -> Result<(u64, Box<[u64]>), FormatError> {
     let Some((numbers, sum)) = bytes.split_last_chunk::<8>() else { return Ok((0, Box::default())) };
     if xxh3_64(numbers).to_le_bytes() != *sum {
@@ -17,10 +17,10 @@ pub(crate) fn read_labels(bytes: &[u8]) -> Result<(u64, Box<[u64]>), FormatError
     Ok((numbers.next().unwrap_or(0), numbers.collect()))
 }
 
-/// An encoding: its index, the caller's metadata, its bytes.
+/// Encoding: its index, the caller's metadata, its bytes.
 pub(crate) type Encoding<'a> = (u8, &'a [u8], &'a [u8]);
 
-/// The sections from the labels to the metadata, verified and taken apart.
+/// Verified sections from the labels to the metadata.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Head<'a> {
     pub(crate) labels: Box<[u64]>,
@@ -31,7 +31,7 @@ pub(crate) struct Head<'a> {
 }
 
 impl<'a> Head<'a> {
-    /// Takes apart the bytes from the labels to the end of the metadata.
+    /// Parses the bytes from the labels to the end of the metadata.
     pub(crate) fn parse(header: &Header, bytes: &'a [u8]) -> Result<Self, FormatError> {
         let mut reader = Reader(bytes);
         let mut section = |length: u32| reader.take(length as usize).ok_or(FormatError::Length);
@@ -50,7 +50,7 @@ impl<'a> Head<'a> {
     }
 }
 
-/// The sections that follow the body, verified and taken apart.
+/// Verified sections after the body.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Tail<'a> {
     pub(crate) head: Head<'a>,
@@ -58,7 +58,7 @@ pub(crate) struct Tail<'a> {
 }
 
 impl<'a> Tail<'a> {
-    /// Takes apart the bytes from the labels to the end of the file.
+    /// Parses the bytes from the labels to the end of the file.
     pub(crate) fn parse(header: &Header, bytes: &'a [u8]) -> Result<Self, FormatError> {
         let head_len = usize::try_from(header.head_len()).unwrap_or(usize::MAX);
         let (head, encodings) = bytes.split_at_checked(head_len).ok_or(FormatError::Length)?;
@@ -87,7 +87,7 @@ fn read_encodings(bytes: &[u8]) -> Option<Vec<Encoding<'_>>> {
     Some(encodings)
 }
 
-/// The checksums of pieces, if they are what the header says.
+/// Parses the checksums of pieces, and checks them against the header.
 pub(crate) fn read_pieces(header: &Header, bytes: &[u8]) -> Result<Box<[u64]>, FormatError> {
     if bytes.len() as u64 != header.pieces() * 8 {
         return Err(FormatError::Length);
@@ -99,7 +99,7 @@ pub(crate) fn read_pieces(header: &Header, bytes: &[u8]) -> Result<Box<[u64]>, F
     Ok(bytes.chunks_exact(8).map(number).collect())
 }
 
-/// Checks a stretch of the body that begins with a piece and ends with one, or with the body.
+/// Verifies a range of the body whose boundaries are those of pieces, or the end of the body.
 pub(crate) fn check_pieces(bytes: &[u8], sums: &[u64]) -> Result<(), FormatError> {
     let pieces = bytes.chunks(PIECE as usize);
     if pieces.len() != sums.len() {
@@ -109,14 +109,14 @@ pub(crate) fn check_pieces(bytes: &[u8], sums: &[u64]) -> Result<(), FormatError
     if hold { Ok(()) } else { Err(FormatError::Damaged) }
 }
 
-/// Reads a whole file as a look-up does, for tests with bytes from outside: it gives an error, or the very parts that were
-/// written. Returns the length of the body.
+/// Parses a whole file like a look-up, for tests with arbitrary bytes. Returns the length of the body, or an error if
+/// the parts are not exactly those that were written.
 pub fn examine(bytes: &[u8], version: u32) -> Result<u64, FormatError> {
     let whole = Whole::parse(bytes, version)?;
     Ok(whole.body.len() as u64)
 }
 
-/// A file that is all in memory, verified.
+/// Verified file that is completely in memory.
 #[derive(Debug)]
 pub(crate) struct Whole<'a> {
     pub(crate) header: Header,

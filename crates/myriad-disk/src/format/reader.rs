@@ -1,6 +1,6 @@
-//! Numbers and stretches taken off the front of bytes.
+//! Reader that removes numbers and ranges from the front of bytes.
 
-/// The bytes that are left.
+/// Reader with the remaining bytes.
 pub(super) struct Reader<'a>(pub(super) &'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -11,7 +11,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn array<const N: usize>(&mut self) -> [u8; N] {
-        // Only headers are read by this: their type has the right length.
+        // Used only for headers, whose type has the right length.
         self.take(N).and_then(|bytes| bytes.try_into().ok()).unwrap_or([0; N])
     }
 

@@ -1,11 +1,11 @@
-//! The format, swept with damage.
+//! Format tests with systematic damage.
 
 use super::*;
 use crate::clock_reference::ClockReference;
 
 const CLOCK: ClockReference = ClockReference { boot: 8, boot_at_ms: -9, epoch_at_ms: i64::MAX };
 
-/// Bytes that follow from a seed.
+/// Returns bytes derived from a seed.
 fn content(seed: u64, len: usize) -> Vec<u8> {
     let mut rng = fastrand::Rng::with_seed(seed);
     (0..len).map(|_| rng.u8(..)).collect()
@@ -32,7 +32,7 @@ fn file(body: &[u8]) -> Vec<u8> {
         encodings: &encodings,
     };
     let mut sums = PieceSums::default();
-    // In stretches of odd lengths, as a body arrives.
+    // In pieces of odd lengths, as a body arrives.
     body.chunks(1000).for_each(|stretch| sums.update(stretch));
     let (header, tail) = sections.around(body.len() as u64, &sums.finish()).unwrap();
     [&header[..], body, &tail].concat()
@@ -78,7 +78,7 @@ fn a_file_cut_short_or_too_long_is_found() {
     }
     assert_eq!(examine(&[&bytes[..], b"x"].concat(), 5), Err(FormatError::Length));
     let mut zeros = bytes.clone();
-    // What a power loss leaves of a file whose blocks never came to disk.
+    // Result of a power loss before the blocks of a file reached the disk.
     zeros[HEADER..].fill(0);
     assert_eq!(examine(&zeros, 5), Err(FormatError::Damaged));
 }
@@ -102,7 +102,7 @@ fn random_bytes_never_pass_and_never_panic() {
             let at = rng.usize(..bytes.len());
             bytes[at] = rng.u8(..);
         }
-        // The header's own checksum made right, so that what is behind it is reached.
+        // The header's own checksum is corrected, so that the sections after it are reached.
         let sum = xxhash_rust::xxh3::xxh3_64(&bytes[..HEADER - 8]);
         bytes[HEADER - 8..HEADER].copy_from_slice(&sum.to_le_bytes());
         if examine(&bytes, 5).is_ok() {

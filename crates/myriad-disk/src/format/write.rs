@@ -1,4 +1,4 @@
-//! Writing the parts of a file around its body.
+//! Writing of the parts of a file around its body.
 
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
@@ -7,7 +7,7 @@ use crate::clock_reference::ClockReference;
 use super::header::{Header, MOST_LABELS};
 use super::{HEADER, Kind, PIECE, variant_hash};
 
-/// The sections of a file but its body.
+/// Sections of a file without its body.
 #[derive(Debug)]
 pub(crate) struct Sections<'a> {
     pub(crate) kind: Kind,
@@ -23,12 +23,12 @@ pub(crate) struct Sections<'a> {
     pub(crate) selector: &'a [u8],
     pub(crate) variant: &'a [u8],
     pub(crate) meta: &'a [u8],
-    /// Made by [`write_encoding`].
+    /// Written by [`write_encoding`].
     pub(crate) encodings: &'a [u8],
 }
 
 impl Sections<'_> {
-    /// Bytes of the sections.
+    /// Returns the length of the sections, in bytes.
     pub(crate) fn len(&self) -> u64 {
         let sections = [self.key, self.selector, self.variant, self.meta, self.encodings];
         self.labels_len() as u64 + sections.iter().map(|section| section.len() as u64).sum::<u64>()
@@ -51,8 +51,8 @@ impl Sections<'_> {
         out.extend_from_slice(&sum.to_le_bytes());
     }
 
-    /// The bytes around a body of `body_len` bytes whose pieces have these checksums: the header, and all that follows the
-    /// body. `None` where a section is too long to be written.
+    /// Returns the bytes around a body of `body_len` bytes whose pieces have these checksums: the header, and the
+    /// sections after the body. `None` if a section is too long.
     pub(crate) fn around(&self, body_len: u64, pieces: &[u64]) -> Option<([u8; HEADER], Vec<u8>)> {
         let mut tail = Vec::with_capacity(pieces.len() * 8 + self.len() as usize);
         for sum in pieces {
@@ -91,7 +91,7 @@ impl Sections<'_> {
     }
 }
 
-/// Appends one encoding to that section.
+/// Appends an encoding to the section of encodings.
 pub fn write_encoding(index: u8, meta: &[u8], bytes: &[u8], out: &mut Vec<u8>) {
     out.push(index);
     out.extend_from_slice(&(meta.len() as u32).to_le_bytes());
@@ -100,7 +100,7 @@ pub fn write_encoding(index: u8, meta: &[u8], bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(bytes);
 }
 
-/// Cuts a body that arrives in stretches of any length into pieces, and keeps their checksums.
+/// Splits a body that arrives in ranges of any length into pieces, and computes their checksums.
 #[derive(Default)]
 pub(crate) struct PieceSums {
     sums: Vec<u64>,

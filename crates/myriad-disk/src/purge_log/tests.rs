@@ -1,4 +1,4 @@
-//! The log: written, read by another process, lost and damaged.
+//! Purge log: written, read by another process, lost and damaged.
 
 use super::*;
 use crate::testing::TempFolder as Folder;
@@ -84,7 +84,7 @@ fn what_another_process_adds_is_seen_whatever_its_length() {
     assert_eq!(reopened(&folder).0, one.book);
 }
 
-/// The logs of two processes on one folder.
+/// Returns the logs of two processes on one folder.
 fn older_and_newer(folder: &Folder) -> (PurgeLog, PurgeLog) {
     let epochs = [1, 2].map(|start| start * sequence::EPOCH);
     let logs = epochs.map(|epoch| {
@@ -100,7 +100,7 @@ fn of_key(number: u64) -> PurgeRecord {
     PurgeRecord::Exact { number, purge: Purge::Hard, keys: [7].into(), labels: [].into() }
 }
 
-/// Whether there are news of the key; they hold from here on under this number of the start.
+/// Returns whether the key has a new purge, and puts it in force under this number of the start.
 fn hears(log: &mut PurgeLog, number: u64) -> bool {
     let news = log.take_news().unwrap();
     let mut numbered = Book::default();

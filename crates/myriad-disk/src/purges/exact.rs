@@ -1,4 +1,4 @@
-//! Finding the files of keys and labels.
+//! Search for the files of keys and labels.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -12,18 +12,20 @@ use crate::format::Kind;
 use crate::memory_tier::MemoryTier;
 use crate::read;
 
-/// Files of a label that are taken in one hold of the catalogue's lock.
+/// Number of files of a label taken in one hold of the catalogue's lock.
 const TAKEN: usize = 1024;
-/// How long a purge waits for a folder with little in it to be known, so that its count is exact.
+/// Maximum time that a purge waits for the first step of the recovery, so that its count is exact for a small folder.
 const FIRST_STRETCH: Duration = Duration::from_millis(200);
 
 impl Purges {
-    /// Takes the pages of a purge's keys and labels out of memory and folder, or makes them stale, and counts them. `is_written`
-    /// says that the purge is in the log: where the folder cannot be written, waiting for the recovery would bring nothing.
+    /// Removes the pages of a purge's keys and labels from memory and folder, or makes them stale, and counts them.
+    ///
+    /// `is_written` is set if the purge is in the log. If the folder cannot be written, waiting for the recovery has no
+    /// benefit.
     pub(super) fn take_exact(&self, exact: &ExactPurge, is_written: bool) -> Count {
         let Some(memory) = self.shelf.memory.upgrade() else { return Count::AtLeast(0) };
         Arc::clone(&memory).take_exact(exact);
-        // Pages that memory has counted are not counted again.
+        // Pages counted in memory are not counted again.
         self.note_softened(&*memory);
         if is_written && !exact.labels.is_empty() && self.shelf.pool.has_keeper() {
             self.first_stretch.wait(FIRST_STRETCH);
@@ -61,7 +63,7 @@ impl Purges {
         let mut count = 0;
         for filed in files {
             let is_page = !self.is_superseded(memory, filed);
-            // A page that an earlier rule covers, though no sweep has found that yet, is not there any more for this purge.
+            // For this purge, a page covered by an earlier rule no longer exists, even if no sweep has found it yet.
             let since = filed.generation.max(self.asked());
             if memory.newest_rule_before(number) > since {
                 let counted = self.shelf.catalogue.lock().softened.newest(filed.name);
@@ -85,7 +87,8 @@ impl Purges {
         count
     }
 
-    /// Whether memory has a newer page that has yet to be written in the place of a file: then that is the page, not the file.
+    /// Returns whether memory has a newer page that waits to be written in the place of a file. That page counts
+    /// instead of the file.
     pub(super) fn is_superseded(&self, memory: &dyn MemoryTier, filed: &Filed) -> bool {
         let hash = filed.key_hash();
         if !self.shelf.catalogue.lock().writes.has_key(hash) {
@@ -100,7 +103,7 @@ impl Purges {
             let is_known = catalogue.complete || catalogue.find(main).is_some() || catalogue.is_doomed(main);
             (catalogue.of_hash(key).copied().collect::<Vec<_>>(), !is_known)
         };
-        // A key's own file is known by its name before the recovery has come to it.
+        // A key's own file is known by its name before the recovery has reached it.
         let is_found = is_unknown
             && read::open(&self.shelf.files, main).is_ok_and(|file| {
                 read::header(&self.shelf.files, &file).is_ok_and(|(header, _)| {

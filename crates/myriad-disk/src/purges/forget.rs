@@ -1,4 +1,4 @@
-//! Forgetting purges.
+//! Removal of obsolete purges.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use super::round::{Round, Settling, Syncing};
 use crate::memory_tier::MemoryTier;
 use crate::purge_log;
 
-/// Milliseconds between two tries to forget purges.
+/// Interval between two attempts to forget purges, in milliseconds.
 const SETTLE_MS: u64 = 30_000;
 
 impl Purges {
-    /// Forgets purges, step by step, once nothing that they cover can come back.
+    /// Forgets purges, step by step, once no page that they cover can reappear.
     pub(super) fn settle(self: &Arc<Self>, round: &mut Round, memory: &dyn MemoryTier) {
         match &mut round.settling {
             None => round.settling = self.begin_settling(round, memory),
@@ -38,7 +38,7 @@ impl Purges {
         let oldest = {
             let log = self.log.lock();
             let log = log.as_ref()?;
-            // Fetches of a newer process are known to that process alone.
+            // Only a newer process knows its fetches.
             if log.newer_start().is_some() {
                 return None;
             }
@@ -53,8 +53,8 @@ impl Purges {
         Some(Settling { upto, doomed, writes: catalogue.writes.next(), sync: None })
     }
 
-    /// Forgets purges in memory alone, while another process has the lease: the log keeps them until that one has removed the
-    /// files.
+    /// Forgets purges only in memory, while another process has the lease: the log retains them until that process has
+    /// removed the files.
     pub(super) fn settle_in_memory(&self, round: &mut Round, memory: &dyn MemoryTier) {
         if self.shelf.health.now() < round.settle_at {
             return;
@@ -68,16 +68,16 @@ impl Purges {
         }
     }
 
-    /// The newest purge that all pages were asked by which are in memory, in the catalogue or on their way there.
+    /// Returns the newest purge that has checked all pages in memory, in the catalogue or being written to disk.
     fn settled_upto(&self, round: &mut Round, memory: &dyn MemoryTier) -> u64 {
         round.settle_at = self.shelf.health.now().saturating_add(SETTLE_MS);
         let asked = self.asked();
-        // A purge that is made from now on has a higher number.
+        // A later purge gets a higher number.
         let newest = memory.sequence().saturating_sub(1);
         let upto = if memory.newest_rule() > asked { asked } else { newest };
         let tried_at = std::mem::replace(&mut round.tried_at, newest);
         if memory.is_crowded() {
-            // One slow reader of a long body would keep all purges from being forgotten.
+            // A slow reader of a long body would prevent all purges from being forgotten.
             memory.let_fetches_go(upto.min(tried_at));
         }
         let upto = upto.min(memory.oldest_flight().saturating_sub(1));
@@ -85,7 +85,7 @@ impl Purges {
         upto
     }
 
-    /// Begins to sync the file system, once the files are removed and the writes have ended that came before.
+    /// Starts to sync the file system, once the files are removed and earlier writes have finished.
     fn sync_when_gone(self: &Arc<Self>, settling: &mut Settling) {
         {
             let catalogue = self.shelf.catalogue.lock();
@@ -109,7 +109,7 @@ impl Purges {
         }
     }
 
-    /// Drops the purges up to a number from the log.
+    /// Removes the purges up to a number from the log.
     fn forget(&self, upto: u64) {
         {
             let mut log = self.log.lock();

@@ -1,39 +1,39 @@
-//! How far the work for purges has come.
+//! Progress of the work for purges.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use myriad_index::Name;
 
-/// The work that is done for purges from time to time.
+/// State of the periodic work for purges.
 #[derive(Default)]
 pub(super) struct Round {
-    /// Asking files, while it is under way: the newest rule when it began, and the next slot of the catalogue.
+    /// Check of files in progress: the newest rule at its start, and the next slot of the catalogue.
     pub(super) asking: Option<(u64, u32)>,
-    /// Forgetting purges, while it is under way.
+    /// Removal of obsolete purges in progress.
     pub(super) settling: Option<Settling>,
-    /// When purges are to be forgotten next, in ms.
+    /// Time of the next removal of purges, in milliseconds.
     pub(super) settle_at: u64,
-    /// The newest number when purges were last tried to forget.
+    /// Newest number at the last attempt to forget purges.
     pub(super) tried_at: u64,
 }
 
 /// Purges that are about to be forgotten.
 pub(super) struct Settling {
-    /// Those up to this number.
+    /// Number of the newest of them.
     pub(super) upto: u64,
     /// Files that must be removed before.
     pub(super) doomed: Vec<Name>,
-    /// Writes that must have ended before: those with lower numbers.
+    /// Number below which writes must have finished before.
     pub(super) writes: u64,
-    /// The sync of the file system that comes last.
+    /// Sync of the file system, the last step.
     pub(super) sync: Option<Arc<Syncing>>,
 }
 
-/// A sync of the file system, on a thread of the disk.
+/// Sync of the file system, on a disk thread.
 #[derive(Default)]
 pub(super) struct Syncing {
     pub(super) ended: AtomicBool,
-    /// Whether it succeeded.
+    /// Set if it succeeded.
     pub(super) done: AtomicBool,
 }

@@ -1,4 +1,4 @@
-//! Asking files whether rules cover them, and marking files as stale.
+//! Check of files against rules, and marking of files as stale.
 
 use std::fs::File;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -13,20 +13,20 @@ use crate::catalogue::{Filed, Role};
 use crate::memory_tier::MemoryTier;
 use crate::read;
 
-/// Files that are marked as stale in one go.
+/// Number of files marked as stale in one step.
 const SOFTENED: usize = 512;
-/// Slots that are looked at, files that are read, and the longest time, in one go of asking.
+/// Maximum number of slots examined, maximum number of files read, and maximum duration of one step.
 const LOOKED_AT: u32 = 1 << 16;
 const READ: usize = 4096;
 const ASKING: Duration = Duration::from_millis(100);
 
 impl Purges {
-    /// Asks files whether rules cover them; whether there are more to ask.
+    /// Checks files against rules. Returns whether more remain.
     pub(super) fn ask_files(&self, round: &mut Round, memory: &dyn MemoryTier) -> bool {
         let asked = self.asked();
         if round.asking.is_none() {
             let newest = memory.newest_rule();
-            // Memory is asked first, so that what is in both is counted there.
+            // Memory is checked first, so that pages in memory and on disk are counted there.
             let may_begin =
                 newest > asked && memory.asked_in_memory() >= newest && self.shelf.catalogue.lock().complete;
             round.asking = may_begin.then_some((newest, 0));
@@ -70,7 +70,7 @@ impl Purges {
         round.asking.is_some()
     }
 
-    /// Notes the pages that soft purges have covered in memory, at their files: those of the same fetch.
+    /// Records the pages that soft purges have covered in memory at their files, if these belong to the same fetch.
     pub(super) fn note_softened(&self, memory: &dyn MemoryTier) {
         for softened in memory.take_softened() {
             let mut catalogue = self.shelf.catalogue.lock();
@@ -81,7 +81,7 @@ impl Purges {
         }
     }
 
-    /// Marks some files as stale; whether there are more.
+    /// Marks some files as stale. Returns whether more remain.
     pub(super) fn write_softened(&self) -> bool {
         let softened = self.shelf.catalogue.lock().take_softened(SOFTENED);
         for filed in &softened {
@@ -90,7 +90,7 @@ impl Purges {
         self.shelf.catalogue.lock().softened.has_unwritten()
     }
 
-    /// Has a file say that its page is stale. Where that fails, or another process may write the file, it is removed.
+    /// Marks the page in a file as stale. On failure, or if another process may write the file, the file is removed.
     fn expire(&self, filed: &Filed) {
         let expired = self.shelf.lease.is_held() && {
             let _stripe = self.shelf.stripe(filed.key_hash());

@@ -1,39 +1,40 @@
-//! A bucket of CPU time that fills at the budget's rate.
+//! Token bucket of CPU time, filled at the rate of the budget.
 
 use std::time::{Duration, Instant};
 
-/// The least rate, in cores: a pool that could never run would hold its jobs' memory for ever.
+/// Minimum rate in cores: a pool that never runs would retain the memory of its jobs forever.
 const LEAST_RATE: f64 = 0.001;
 
-/// How much CPU jobs may use; time is given, never read.
+/// CPU budget of jobs; the caller passes the time, the clock is never read.
 pub(super) struct Budget {
-    /// Cores.
+    /// Rate in cores.
     rate: f64,
-    /// What the bucket holds at most, in seconds of CPU.
+    /// Capacity of the bucket, in seconds of CPU time.
     burst: f64,
-    /// What it holds, in seconds of CPU; below zero after a job that cost more than was there.
+    /// Level of the bucket, in seconds of CPU time; negative after a job that cost more than the level.
     level: f64,
     filled: Instant,
 }
 
 impl Budget {
-    /// A full bucket.
+    /// Creates a full bucket.
     pub(super) fn new(rate: f64, burst: Duration, now: Instant) -> Budget {
         let rate = if rate.is_finite() { rate.max(LEAST_RATE) } else { LEAST_RATE };
         let burst = burst.as_secs_f64();
         Budget { rate, burst, level: burst, filled: now }
     }
 
-    /// How long to pause before the next job; `None` to go on.
+    /// Returns the pause before the next job; `None` if it may start.
     pub(super) fn pause(&mut self, now: Instant) -> Option<Duration> {
         let elapsed = now.saturating_duration_since(self.filled).as_secs_f64();
         self.filled = self.filled.max(now);
         self.level = (self.level + elapsed * self.rate).min(self.burst);
-        // A job's cost is known only afterwards: it may start while anything is left, and is paid off later.
+        // The cost of a job is known only afterwards: it may start while the level is not negative, and is paid off
+        // later.
         (self.level < 0.0).then(|| Duration::from_secs_f64((-self.level / self.rate).clamp(1e-4, 60.0)))
     }
 
-    /// Takes what a job used.
+    /// Subtracts the CPU time used by a job.
     pub(super) fn spend(&mut self, cpu: Duration) {
         self.level -= cpu.as_secs_f64();
     }

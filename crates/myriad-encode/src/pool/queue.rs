@@ -1,4 +1,4 @@
-//! What the threads of a pool share: jobs, the budget, counters.
+//! State shared by the threads of a pool: jobs, the budget, counters.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -7,45 +7,45 @@ use parking_lot::{Condvar, Mutex};
 
 use super::budget::Budget;
 
-/// What a pool has done since it started, and what it has before it.
+/// Counters of a pool since its start, and its current jobs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolCounters {
-    /// Jobs that wait.
+    /// Number of queued jobs.
     pub waiting: usize,
-    /// Jobs that run at this moment.
+    /// Number of running jobs.
     pub running: usize,
-    /// Jobs that ran to their end.
+    /// Number of completed jobs.
     pub done: u64,
-    /// Jobs that panicked; the thread goes on.
+    /// Number of panicked jobs; the thread continues.
     pub panicked: u64,
-    /// Jobs dropped because their key was there already.
+    /// Number of jobs dropped because their key was queued or running.
     pub duplicates: u64,
-    /// Jobs dropped because the queue was full, or the pool rested.
+    /// Number of jobs dropped because the queue was full or the pool was paused.
     pub dropped: u64,
-    /// CPU time that jobs have used.
+    /// CPU time used by jobs.
     pub cpu: Duration,
 }
 
-/// A job: it carries what it needs and hands its result over itself.
+/// Job: it owns its input and delivers its result itself.
 pub(super) type Job = Box<dyn FnOnce() + Send>;
 
-/// What the threads share.
+/// State shared by the threads.
 pub(super) struct Shared {
     pub(super) state: Mutex<State>,
     pub(super) wake: Condvar,
     pub(super) capacity: usize,
 }
 
-/// The jobs that wait and run.
+/// Queued and running jobs.
 pub(super) struct State {
     pub(super) waiting: VecDeque<(u64, Job)>,
-    /// Keys of the jobs that run; as many as there are threads, so a list is enough.
+    /// Keys of the running jobs; at most one per thread, so a list suffices.
     pub(super) running: Vec<u64>,
     pub(super) budget: Budget,
     pub(super) counters: PoolCounters,
     pub(super) stopping: bool,
-    /// No job is taken, for want of memory.
+    /// Set while no job is accepted because of a memory shortage.
     pub(super) resting: bool,
-    /// How often threads were told to take in memory that others have freed.
+    /// Number of requests to the threads to reclaim memory freed by other threads.
     pub(super) take_ins: u64,
 }

@@ -1,4 +1,4 @@
-//! What one thread of the pool does.
+//! Thread of the pool.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
@@ -55,18 +55,18 @@ fn next(shared: &Shared, take_ins: &mut u64) -> Option<(u64, Job)> {
     }
 }
 
-/// Lowers the priority of this thread; on Linux niceness belongs to the thread, so the workers stay as they are.
+/// Lowers the priority of this thread; on Linux niceness belongs to the thread, so the workers are not affected.
 #[cfg(target_os = "linux")]
 fn lower_priority(niceness: i32) {
-    // Refused only where niceness would fall; the budget holds all the same.
+    // Fails only if niceness would decrease; the budget limits the pool anyway.
     let _ = setpriority_process(None, niceness.clamp(0, 19));
 }
 
-/// Elsewhere niceness belongs to the process: leave it alone.
+/// Does nothing on other systems, where niceness belongs to the process.
 #[cfg(not(target_os = "linux"))]
 fn lower_priority(_niceness: i32) {}
 
-/// CPU time that this thread has used.
+/// Returns the CPU time used by this thread.
 fn thread_cpu() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)

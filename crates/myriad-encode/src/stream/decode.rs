@@ -1,4 +1,4 @@
-//! Encoded bytes in, identity out, never more than the caller allows: a few kilobytes may decode to gigabytes.
+//! Decoding to identity with a limit of the caller: a few kilobytes may decode to gigabytes.
 
 use brotli::enc::StandardAlloc;
 use brotli::{BrotliDecompressStream, BrotliResult, BrotliState};
@@ -7,18 +7,18 @@ use zstd::stream::raw::{DParameter, Decoder as ZstdDecoder, Operation};
 
 use crate::{Coding, DecodeError};
 
-/// Bytes that one step may yield: bounds both the work between two looks at the limit and the scratch memory.
+/// Maximum output of one step in bytes: limits both the work between two checks of the limit and the scratch memory.
 const STEP: usize = 16 << 10;
 
-/// The widest zstd window that the web may use (RFC 9659): 8 MB.
+/// Maximum zstd window for HTTP in bits (RFC 9659): 8 MB.
 const ZSTD_WINDOW_BITS: u32 = 23;
 
-/// Decodes what an origin encoded, as it passes.
+/// Streaming decoder of an origin's response.
 pub struct StreamDecoder {
     inner: Inner,
-    /// Whether the coding has reached its end; what follows may only be another gzip member or zstd frame.
+    /// Set once the coding is complete; only another gzip member or zstd frame may follow.
     ended: bool,
-    /// Bytes that may still come out.
+    /// Remaining number of output bytes.
     left: u64,
     scratch: Box<[u8]>,
 }
@@ -30,7 +30,7 @@ enum Inner {
     Zstd(ZstdDecoder<'static>),
 }
 
-/// What one step of a decoder took in and gave out.
+/// Input and output length of one step of a decoder.
 struct Step {
     read: usize,
     written: usize,
@@ -38,7 +38,7 @@ struct Step {
 }
 
 impl StreamDecoder {
-    /// Makes a decoder that yields at most `max_len` bytes.
+    /// Creates a decoder that outputs at most `max_len` bytes.
     pub fn new(coding: Coding, max_len: u64) -> Result<StreamDecoder, DecodeError> {
         let inner = match coding {
             Coding::Identity => Inner::Identity,
@@ -54,14 +54,14 @@ impl StreamDecoder {
         Ok(StreamDecoder { inner, ended: coding == Coding::Identity, left: max_len, scratch })
     }
 
-    /// Takes `bytes` in and appends what they decode to; after an error the decoder is of no more use.
+    /// Decodes `bytes` and appends the output to `out`. After an error the decoder is unusable.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), DecodeError> {
         self.push_up_to(bytes, out, usize::MAX).map(drop)
     }
 
-    /// As [`push`](Self::push), but comes back once `out` holds `most` bytes or a little more. Returns how many of
-    /// `bytes` it took, and whether all that they decode to has come out; if not, it is called again with the rest,
-    /// though that be empty.
+    /// Same as [`push`](Self::push), but returns once `out` has `most` bytes or slightly more. Returns the number of
+    /// consumed `bytes`, and whether their output is complete; if not, call it again with the rest, even if that is
+    /// empty.
     pub fn push_up_to(
         &mut self,
         bytes: &[u8],
@@ -83,7 +83,7 @@ impl StreamDecoder {
             self.left = self.left.checked_sub(step.written as u64).ok_or(DecodeError::TooLong)?;
             out.extend_from_slice(&self.scratch[..step.written]);
             self.ended |= step.ended;
-            // A full scratch may hide more output behind it, even when all input is taken.
+            // A full scratch buffer may be followed by more output, even if all input is consumed.
             let drained = step.written < self.scratch.len() || self.ended;
             if rest.is_empty() && drained {
                 return Ok((bytes.len(), true));
@@ -97,7 +97,7 @@ impl StreamDecoder {
         }
     }
 
-    /// Checks that the coding came to its end.
+    /// Checks that the coding is complete.
     pub fn finish(self) -> Result<(), DecodeError> {
         if self.ended { Ok(()) } else { Err(DecodeError::Truncated) }
     }
@@ -113,14 +113,14 @@ impl StreamDecoder {
                 Ok(Step {
                     read: status.bytes_read,
                     written: status.bytes_written,
-                    // An empty push before the first byte also reports nothing remaining, but took nothing in.
+                    // An empty push before the first byte also reports nothing remaining, but read nothing.
                     ended: status.remaining == 0 && status.bytes_read > 0,
                 })
             }
         }
     }
 
-    /// Begins another gzip member (RFC 1952 §2.2) or zstd frame (RFC 8878 §3.1); anything else behind the end is corrupt.
+    /// Starts another gzip member (RFC 1952 §2.2) or zstd frame (RFC 8878 §3.1); any other trailing data is corrupt.
     fn restart(&mut self, rest: &[u8]) -> Result<(), DecodeError> {
         match &mut self.inner {
             Inner::Gzip(state) if rest[0] == 0x1f => *state = gzip_member(),
@@ -132,7 +132,7 @@ impl StreamDecoder {
     }
 }
 
-/// A decoder that wants the gzip wrapper around a window of 32 KB, the format's only one.
+/// Creates a decoder for the gzip format with a window of 32 KB, the only window of the format.
 fn gzip_member() -> Decompress {
     Decompress::new_gzip(15)
 }

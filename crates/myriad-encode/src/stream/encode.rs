@@ -1,4 +1,4 @@
-//! Bytes in, encoded bytes out, with a flush for bodies that a visitor watches grow.
+//! Streaming encoder, with a flush for responses that clients display while they grow.
 
 use std::io::{self, Write};
 use std::mem::swap;
@@ -9,14 +9,14 @@ use zstd::stream::raw::CParameter;
 
 use crate::{Coding, EncodeError, Level};
 
-/// The window of a streamed brotli or zstd body, in bits. 256 KB holds any page, and keeps one brotli or zstd stream
-/// under about a megabyte of memory where their own defaults take several.
+/// Window of a streamed brotli or zstd body, in bits. 256 KB is enough for any page, and limits one brotli or zstd
+/// stream to about one megabyte of memory, instead of several with their defaults.
 const WINDOW_BITS: u8 = 18;
 
-/// The highest level of zlib; libdeflate, which encodes whole bodies, goes on to 12.
+/// Highest level of zlib; libdeflate, which encodes whole bodies, supports up to 12.
 const GZIP_STREAM_MAX: u8 = 9;
 
-/// Encodes a body that is not stored, as it passes.
+/// Streaming encoder of a body that is not stored.
 pub struct StreamEncoder(Inner);
 
 enum Inner {
@@ -27,7 +27,7 @@ enum Inner {
 }
 
 impl StreamEncoder {
-    /// Makes an encoder; gzip takes levels up to 9 here, as `gzip_comp_level` does.
+    /// Creates an encoder; gzip supports levels up to 9 here, as `gzip_comp_level` does.
     pub fn new(coding: Coding, level: Level) -> Result<StreamEncoder, EncodeError> {
         let number = level.number(coding);
         Ok(StreamEncoder(match coding {
@@ -46,7 +46,7 @@ impl StreamEncoder {
         }))
     }
 
-    /// Takes `bytes` in and appends to `out` what the encoder gives up, which may be nothing yet.
+    /// Encodes `bytes` and appends the available output, possibly nothing, to `out`.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), EncodeError> {
         match &mut self.0 {
             Inner::Identity => {
@@ -59,7 +59,7 @@ impl StreamEncoder {
         }
     }
 
-    /// Appends to `out` whatever is needed for the receiver to decode all bytes pushed so far; costs some density.
+    /// Appends the output required to decode all bytes pushed so far to `out`; reduces the compression.
     pub fn flush(&mut self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         match &mut self.0 {
             Inner::Identity => Ok(()),
@@ -69,7 +69,7 @@ impl StreamEncoder {
         }
     }
 
-    /// Ends the body and appends the last bytes to `out`.
+    /// Finishes the body and appends the last bytes to `out`.
     pub fn finish(self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         match self.0 {
             Inner::Identity => Ok(()),
@@ -88,7 +88,7 @@ impl StreamEncoder {
     }
 }
 
-/// Runs `step` while the writer's buffer is the caller's, so that encoded bytes land where they are wanted.
+/// Runs `step` with the caller's buffer as the writer's buffer, so that encoded bytes are written to it directly.
 fn through<W>(
     writer: &mut W,
     buffer: impl Fn(&mut W) -> &mut Vec<u8>,

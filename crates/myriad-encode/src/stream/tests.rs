@@ -4,7 +4,7 @@ use crate::{Coding, DecodeError, Level, compress, decompress};
 const ENCODED: [Coding; 3] = [Coding::Gzip, Coding::Brotli, Coding::Zstd];
 const CODINGS: [Coding; 4] = [Coding::Identity, Coding::Gzip, Coding::Brotli, Coding::Zstd];
 
-/// Bytes of some kind: noise, one byte over and over, or words as pages have them.
+/// Returns random bytes: noise, one repeated byte, or words as in pages.
 fn body(random: &mut fastrand::Rng) -> Vec<u8> {
     let len = match random.u8(0..4) {
         0 => random.usize(0..4),
@@ -35,7 +35,7 @@ fn level(random: &mut fastrand::Rng) -> Level {
     }
 }
 
-/// `bytes` in pieces of random size.
+/// Splits `bytes` into pieces of random size.
 fn pieces<'a>(bytes: &'a [u8], random: &mut fastrand::Rng) -> Vec<&'a [u8]> {
     let (mut rest, mut pieces) = (bytes, Vec::new());
     let most = if random.bool() { 50_000 } else { 300 };

@@ -1,6 +1,6 @@
 use super::*;
 
-/// A page as it is stored, the holes shown in brackets: `[src|what stands there]`.
+/// Returns a page as stored, with the holes in brackets: `[src|fallback]`.
 fn cut_in(page: &[u8], token: Option<&str>, limits: &Limits, step: usize) -> (String, Refused) {
     let said = Said { token: token.map(|token| token.as_bytes().into()), ..Said::default() };
     let mut cutter = Cutter::new(&said, limits.clone());
@@ -27,7 +27,7 @@ fn limits() -> Limits {
     Limits { includes: 4, host: (*b"example.org").into() }
 }
 
-/// The same whatever the pieces are.
+/// Returns the result, and checks that it is equal for all piece sizes.
 fn cut(page: &str, token: Option<&str>) -> (String, Refused) {
     let whole = cut_in(page.as_bytes(), token, &limits(), page.len());
     for step in [1, 2, 3, 7] {
@@ -90,7 +90,7 @@ fn markup_without_the_token_of_the_page_is_text() {
         "<esi:comment text=''/>",
     ] {
         assert_eq!(cut(text, TOKEN), (text.to_owned(), Refused::default()));
-        // A token that could not be read is none's.
+        // An invalid token matches no tag.
         assert_eq!(cut(text, Some("")), (text.to_owned(), Refused::default()));
     }
     let own = "<esi:include src='/a' token='0123abcd'>x</esi:include>y</esi:include token='0123abcd'>z";

@@ -1,10 +1,11 @@
-//! The page for an error that no `error_page` answers.
+//! Built-in page for an error without an `error_page`.
 
 use myriad_http::head::reason_phrase;
 
-/// The HTML of a status, signed with the server's name; nothing for a status that has no name, as in nginx.
+/// Returns the HTML page of a status, signed with the server's name. Like nginx, returns an empty body for a status
+/// without a name.
 pub fn error_body(status: u16, server: &str) -> Vec<u8> {
-    // nginx's own codes are sent as 400; the page says what was wrong.
+    // nginx's non-standard codes are sent as 400; the page names the actual error.
     let reason = match status {
         494 => "Request Header Or Cookie Too Large",
         495 => "The SSL certificate error",

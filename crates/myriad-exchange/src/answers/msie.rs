@@ -1,15 +1,15 @@
-//! What nginx does for old browsers: `msie_refresh`, and which they are.
+//! nginx's workarounds for old browsers: `msie_refresh`, and detection of these browsers.
 
 use myriad_http::Known;
 
 use crate::exchange::Request;
 
-/// Whether the client is told of a redirect by a page that refreshes itself.
+/// Returns whether the client receives a self-refreshing page instead of a redirect.
 pub fn wants_refresh(request: &Request) -> bool {
     request.place().redirects.msie_refresh && agent_is(request, is_msie)
 }
 
-/// The page that leads to `url`.
+/// Returns the page that redirects to `url` by a refresh.
 pub fn refresh_page(url: &[u8]) -> Vec<u8> {
     let mut page = b"<html><head><meta http-equiv=\"Refresh\" content=\"0; URL=".to_vec();
     for &byte in url {
@@ -23,17 +23,17 @@ pub fn refresh_page(url: &[u8]) -> Vec<u8> {
     page
 }
 
-/// Whether the client says who it is, and that is one of those.
+/// Returns whether the request has a `User-Agent` that passes the test.
 pub fn agent_is(request: &Request, test: fn(&[u8]) -> bool) -> bool {
     request.received.head.known(Known::UserAgent).is_some_and(test)
 }
 
-/// Whether that is MSIE: Opera once called itself so, too.
+/// Returns whether the user agent is MSIE. Opera, which once used the same name, is excluded.
 pub fn is_msie(agent: &[u8]) -> bool {
     says(agent, b"MSIE ") && !says(agent, b"Opera")
 }
 
-/// Whether the word stands in what a client says of itself.
+/// Returns whether a `User-Agent` value contains the word.
 pub fn says(agent: &[u8], word: &[u8]) -> bool {
     agent.windows(word.len()).any(|window| window == word)
 }

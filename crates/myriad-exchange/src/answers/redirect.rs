@@ -1,4 +1,4 @@
-//! Redirects: told to the client, or kept inside.
+//! Redirects: external, sent to the client, and internal.
 
 use std::io::Write;
 
@@ -14,7 +14,7 @@ use crate::exchange::Answer;
 use crate::exchange::Step;
 use crate::exchange::{Exchange, Request};
 
-/// Returns an answer that redirects the client to `url`. A path becomes an absolute URL, as `absolute_redirect` says.
+/// Returns a response that redirects the client to `url`. A path becomes an absolute URL if `absolute_redirect` is on.
 pub fn redirect(request: &mut Request, status: u16, url: &[u8]) -> Answer {
     let location = location(request, url);
     redirect_with(request, status, url, &location)
@@ -34,7 +34,7 @@ fn redirect_with(request: &mut Request, status: u16, url: &[u8], location: &[u8]
     answer
 }
 
-/// `url` as the client is told it in `Location`.
+/// Returns the `Location` value for `url`, without control characters.
 pub fn location(request: &Request, url: &[u8]) -> Vec<u8> {
     let mut location = Vec::with_capacity(url.len() + 64);
     if url.starts_with(b"/") && request.place().redirects.absolute {
@@ -45,21 +45,22 @@ pub fn location(request: &Request, url: &[u8]) -> Vec<u8> {
     location
 }
 
-/// `msie_refresh`: the URL as it is, which a browser resolves by itself.
+/// Returns the page for `msie_refresh`. It contains the URL unchanged; the browser resolves it.
 fn refresh(url: &[u8]) -> Answer {
     let mut answer = Answer::new(200, ResponseBody::Full(Bytes::from(msie::refresh_page(url))));
     answer.media_type = Some(b"text/html"[..].into());
     answer
 }
 
-/// As [`redirect`]; but an `error_page` for the status goes first, as in nginx, and its answer has the `Location`.
+/// Redirects like [`redirect`], but an `error_page` for the status takes precedence, as in nginx. Its response gets the
+/// `Location`.
 pub fn redirect_or_page(exchange: &mut Exchange, status: u16, url: &[u8]) -> Step {
     let location = location(&exchange.request, url);
     page_or_redirect(exchange, status, url, location)
 }
 
-/// As [`redirect_or_page`], for a path of this server. `Location` is the path, never an absolute URL: behind a proxy, scheme and port of this
-/// server are not those of the site.
+/// Redirects like [`redirect_or_page`] to a path of this server. `Location` is the path, never an absolute URL: if this
+/// server runs after a proxy, its scheme and port are not those of the site.
 pub fn redirect_to_path(exchange: &mut Exchange, status: u16, path: &[u8]) -> Step {
     let location = path.iter().copied().filter(|byte| !byte.is_ascii_control()).collect();
     page_or_redirect(exchange, status, path, location)
@@ -73,7 +74,7 @@ fn page_or_redirect(exchange: &mut Exchange, status: u16, url: &[u8], location: 
     Step::Answer(redirect_with(&mut exchange.request, status, url, &location))
 }
 
-/// nginx's redirect to the same URI with a slash at its end.
+/// Redirects to the same URI with a slash appended, like nginx.
 pub fn add_slash(exchange: &mut Exchange) -> Step {
     let request = &exchange.request;
     let mut url = Vec::with_capacity(request.route.uri.len() + request.route.args.len() + 2);
@@ -83,14 +84,14 @@ pub fn add_slash(exchange: &mut Exchange) -> Step {
         url.push(b'?');
         url.extend_from_slice(&request.route.args);
     }
-    // Two slashes at the start would name another host.
+    // A URL that starts with two slashes would name another host.
     while url.starts_with(b"//") {
         url.remove(0);
     }
     redirect_or_page(exchange, 301, &url)
 }
 
-/// Scheme, host and port of this server, as the redirect rules write them.
+/// Appends scheme, host and port of this server, according to the redirect directives.
 pub fn write_origin(request: &Request, out: &mut Vec<u8>) {
     let place = request.place();
     let name = &request.server().name;
@@ -112,7 +113,7 @@ pub fn write_origin(request: &Request, out: &mut Vec<u8>) {
     }
     let usual = if scheme == "https" { 443 } else { 80 };
     let port = if request.is_forwarded_https() {
-        // Clients reach the proxy's port, which is in `Host`, and not the one of this server.
+        // Clients connect to the proxy's port, which is in `Host`, not to the port of this server.
         sent_port(request).unwrap_or(usual)
     } else {
         local.map_or(80, |local| local.port())
@@ -122,12 +123,13 @@ pub fn write_origin(request: &Request, out: &mut Vec<u8>) {
     }
 }
 
-/// Port in the `Host` field.
+/// Returns the port in the `Host` field.
 fn sent_port(request: &Request) -> Option<u16> {
     parse_host(request.received.head.known(Known::Host)?).ok()?.port
 }
 
-/// Takes a new URI, arguments behind `?` and all, for an internal redirect. Without `?` the arguments go, as in nginx.
+/// Sets a new URI, with arguments after `?`, for an internal redirect. Without `?` the arguments are removed, as in
+/// nginx.
 pub fn local_redirect(request: &mut Request, target: &[u8]) {
     let (path, args) = match target.iter().position(|byte| *byte == b'?') {
         Some(at) => (&target[..at], &target[at + 1..]),
@@ -136,7 +138,7 @@ pub fn local_redirect(request: &mut Request, target: &[u8]) {
     local_redirect_to(request, path, args);
 }
 
-/// As [`local_redirect`], with path and arguments apart: the path may hold a `?`.
+/// Redirects like [`local_redirect`], with path and arguments as separate parameters. The path may contain a `?`.
 pub fn local_redirect_to(request: &mut Request, path: &[u8], args: &[u8]) {
     request.route.uri.clear();
     if !path.starts_with(b"/") {

@@ -1,4 +1,4 @@
-//! What nginx tells of a request behind a message of the error log.
+//! Request description that nginx appends to messages of the error log.
 
 use std::borrow::Cow;
 use std::net::IpAddr;
@@ -8,21 +8,21 @@ use myriad_http::Known;
 use super::Request;
 use super::digits::address;
 
-/// The most of a request line that a message shows: nginx's messages end at 2 KB (`NGX_MAX_ERROR_STR`).
+/// Maximum length of a request line in a message, in bytes. nginx truncates its messages at 2 KB (`NGX_MAX_ERROR_STR`).
 const SHOWN_LINE: usize = 2048;
 
-/// What a message tells of a request, for whoever writes it after the request has gone on. It is made for every request to an origin and
-/// read for hardly any: so the bytes lie in one piece, and become text when they are read.
+/// Description of a request for messages that are written after the request has proceeded. It is created for every
+/// request to an origin and rarely read, so all bytes are in one allocation and are converted to text only when read.
 pub struct Account {
     client: Option<IpAddr>,
-    /// What stands before an origin, behind the client, and what stands behind it.
+    /// Text between the client and the origin, followed by the text after the origin.
     text: Vec<u8>,
-    /// Where the second begins.
+    /// Offset of the text after the origin.
     host_at: usize,
 }
 
 impl Account {
-    /// The client, the server and the request line: what stands before an origin.
+    /// Returns the client, the server and the request line: the text before the origin.
     pub fn who(&self) -> String {
         let mut who = b", client: ".to_vec();
         address(&mut who, self.client);
@@ -30,14 +30,14 @@ impl Account {
         String::from_utf8_lossy(&who).into_owned()
     }
 
-    /// The host and the page that led to the request: what stands behind an origin.
+    /// Returns the host and the referrer: the text after the origin.
     pub fn host(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.text[self.host_at..])
     }
 }
 
 impl Request {
-    /// What nginx tells of this request behind a message.
+    /// Returns the description that nginx appends to messages about this request.
     pub fn account(&self) -> Account {
         let line = shortened(self.received.head.request_line());
         let server = &self.server().name[..];

@@ -1,4 +1,4 @@
-//! What a content handler gives: the answer before conditions, ranges and encodings.
+//! Response of a content handler, before conditions, ranges and encodings are applied.
 
 use myriad_http::lines::{copy_lines, line_named};
 use std::borrow::Cow;
@@ -12,9 +12,9 @@ use myriad_policy::{Encoding, EntityTag};
 
 use myriad_page::{Page, alternative};
 
-/// Where an answer's validators and fields come from.
+/// Source of the validators and fields of a response.
 pub enum MadeFrom {
-    /// Made for this request.
+    /// Generated for this request.
     Plain,
     /// A stored page.
     Page(Page),
@@ -22,56 +22,59 @@ pub enum MadeFrom {
     File(Arc<Entry>),
 }
 
-/// An answer.
+/// Response.
 pub struct Answer {
-    /// The status.
+    /// Status code.
     pub status: u16,
-    /// The reason phrase; none for the usual one.
+    /// Reason phrase; `None` for the standard phrase.
     pub reason: Option<Box<str>>,
-    /// Where it comes from.
+    /// Source of the response.
     pub made_from: MadeFrom,
-    /// `Content-Type`; none where the lines hold it.
+    /// `Content-Type`; `None` if it is among the field lines.
     pub media_type: Option<Cow<'static, [u8]>>,
-    /// Further field lines, each ended by CRLF.
+    /// Further field lines, each terminated by CRLF.
     pub lines: Vec<u8>,
-    /// The body, in [`Answer::coding`].
+    /// Body, encoded in [`Answer::coding`].
     pub body: ResponseBody,
-    /// The coding of the body.
+    /// Content coding of the body.
     pub coding: Coding,
-    /// `Content-Length` where the body does not tell it (HEAD of an origin).
+    /// `Content-Length` if it cannot be derived from the body (response of an origin to HEAD).
     pub length: Option<u64>,
     /// `Age` of a stored page, in seconds.
     pub age_s: Option<u64>,
-    /// The answer ends the connection.
+    /// Set if the connection is closed after the response.
     pub close: bool,
-    /// Close without an answer (`return 444`).
+    /// Set if the connection is closed without a response (`return 444`).
     pub dropped: bool,
-    /// The answer depends on `Accept-Encoding`, and says so where `gzip_vary` is on.
+    /// Set if the response depends on `Accept-Encoding`; it then gets a `Vary` field if `gzip_vary` is on.
     pub varies_by_encoding: bool,
-    /// Parts of it may be asked for.
+    /// Set if range requests are supported.
     pub ranges: bool,
-    /// The origin's own `Server` or `Date` may be among the lines, and then takes this server's place.
+    /// Set if the lines may contain `Server` or `Date` of the origin, which replace those of this server.
     pub own_head: bool,
-    /// The conditions of the request were judged: by the origin that made it for this visitor, or for a whole in pieces.
+    /// Set if the conditions of the request have been evaluated, by the origin that generated the response for this
+    /// client, or for a representation that is assembled from pieces.
     pub judged: bool,
-    /// The origin did not say how long the body is, though it may be known by now (`gzip_min_length`).
+    /// Set if the origin did not send the length of the body, even if it is known now (`gzip_min_length`).
     pub unsized_by_origin: bool,
-    /// Bytes of the body before it was compressed here, 0 where it was not (`$gzip_ratio`).
+    /// Size of the body before compression by this server, in bytes; 0 if it was not compressed (`$gzip_ratio`).
     pub uncompressed: u64,
-    /// The origin's trailers follow the body, if it has any (`proxy_pass_trailers`).
+    /// Set if trailers of the origin are forwarded after the body (`proxy_pass_trailers`).
     pub passes_trailers: bool,
-    /// Whether a streamed body may be compressed on its way.
+    /// Set if a streamed body may be compressed during transmission.
     pub compressible: bool,
-    /// It holds what is one visitor's alone, and says so: a place's own word of how long it is fresh does not hold.
+    /// Set if the response contains content for a single client and is marked accordingly; freshness settings of the
+    /// place do not apply.
     pub personal: bool,
-    /// The head waits for the first bytes of the body, so that what breaks off before them leaves no half answer.
+    /// Set if the head is sent only with the first bytes of the body, so that a failure before them does not produce a
+    /// partial response.
     pub postponed: bool,
-    /// Bytes a second that `X-Accel-Limit-Rate` allows.
+    /// Rate limit from `X-Accel-Limit-Rate`, in bytes per second.
     pub limit_rate: Option<u64>,
 }
 
 impl Answer {
-    /// An answer with a body and no more.
+    /// Creates a response with a body and no other properties.
     pub fn new(status: u16, body: ResponseBody) -> Self {
         Self {
             status,
@@ -104,19 +107,19 @@ impl Answer {
         push_line(&mut self.lines, name, value);
     }
 
-    /// Takes fields out, named in lower case.
+    /// Removes the fields of the given names, which are in lower case.
     pub fn without(&mut self, names: &[&[u8]]) {
         let mut kept = Vec::with_capacity(self.lines.len());
         copy_lines(&self.lines, names, |line| kept.extend_from_slice(line));
         self.lines = kept;
     }
 
-    /// `Content-Length`, where it is known.
+    /// Returns `Content-Length`, if known.
     pub fn known_length(&self) -> Option<u64> {
         self.length.or_else(|| self.body.length())
     }
 
-    /// `Content-Type`, wherever it stands.
+    /// Returns `Content-Type`, from the response or from the stored page.
     pub fn media_type(&self) -> Option<&[u8]> {
         match (&self.media_type, &self.made_from) {
             (Some(media_type), _) => Some(media_type),
@@ -125,7 +128,7 @@ impl Answer {
         }
     }
 
-    /// The media type without its parameters; empty where there is none.
+    /// Returns the media type without parameters; empty if there is none.
     pub fn bare_media_type(&self) -> &[u8] {
         let media_type = match (&self.media_type, &self.made_from) {
             (Some(media_type), _) => &**media_type,
@@ -135,22 +138,22 @@ impl Answer {
         media_type.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii()
     }
 
-    /// The coding of the body, and the level that it was compressed with, which tell its tag from those of others.
+    /// Returns the coding of the body and its compression level, which distinguish its entity tag from those of other
+    /// encodings.
     pub fn encoding(&self) -> Encoding {
         let level = match (&self.made_from, self.coding) {
             (_, Coding::Identity) => 0,
             (MadeFrom::Page(page), coding) => {
                 alternative(page, coding).map_or(0, |alternative| alternative.meta)
             }
-            // A file that was compressed beforehand is what it is: its tag stands for these bytes.
+            // The entity tag of a precompressed file identifies these exact bytes.
             (MadeFrom::File(_), _) if self.uncompressed == 0 => return Encoding::IDENTITY,
             _ => 0,
         };
         Encoding { coding: self.coding, level }
     }
 
-    /// Takes the answer off the page or file that it was made from: what was known of that become field lines, which
-    /// a filter may change.
+    /// Detaches the response from its page or file: their metadata become field lines, which a filter may change.
     pub fn detach(&mut self, etags: bool) {
         let mut lines = Vec::new();
         if let MadeFrom::Page(page) = &self.made_from {
@@ -179,7 +182,8 @@ impl Answer {
         self.made_from = MadeFrom::Plain;
     }
 
-    /// Other bytes than before: a strong tag no longer holds (RFC 9110 section 8.8.1), nor what is no tag.
+    /// Adjusts the entity tag after the body has changed: a strong tag becomes weak (RFC 9110 section 8.8.1), and an
+    /// invalid tag is removed.
     pub fn weaken_tag(&mut self) {
         let Some(tag) = line_named(&self.lines, b"etag").map(<[u8]>::to_vec) else { return };
         if tag.starts_with(b"W/") {
@@ -191,7 +195,7 @@ impl Answer {
         }
     }
 
-    /// Returns the value of the field of that name, in lower case: of the answer's own lines, or of the stored page's.
+    /// Returns the value of a field, from the lines of the response or of its stored page. `name` is in lower case.
     pub fn line(&self, name: &[u8]) -> Option<&[u8]> {
         let stored = match &self.made_from {
             MadeFrom::Page(page) => page.meta().lines(),
@@ -205,7 +209,7 @@ impl Answer {
         self.line(name).is_some()
     }
 
-    /// The tag that the answer is recognised by.
+    /// Returns the entity tag of the page or file.
     pub fn tag(&self, etags: bool) -> Option<&EntityTag> {
         match &self.made_from {
             MadeFrom::Plain => None,
@@ -214,13 +218,14 @@ impl Answer {
         }
     }
 
-    /// The tag among the field lines, where the answer is of this request alone.
+    /// Returns the entity tag from the field lines if the response was generated for this request.
     pub fn own_tag(&self) -> Option<EntityTag> {
         let MadeFrom::Plain = &self.made_from else { return None };
         EntityTag::from_origin(line_named(&self.lines, b"etag")?, self.coding)
     }
 
-    /// Last change, seconds since the epoch. `now_s` is needed for dates with two-digit years.
+    /// Returns the time of the last modification, in seconds since the epoch. `now_s` is needed for dates with
+    /// two-digit years.
     pub fn modified_s(&self, now_s: u64) -> Option<u64> {
         match &self.made_from {
             MadeFrom::Plain => parse_http_date(line_named(&self.lines, b"last-modified")?, now_s),

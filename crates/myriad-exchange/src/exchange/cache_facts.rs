@@ -1,4 +1,4 @@
-//! The cache's part in an exchange.
+//! Cache state of an exchange.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -10,66 +10,67 @@ use myriad_page::Page;
 
 use super::StoredFields;
 
-/// What the cache has found out for a request.
+/// Results of the cache for a request.
 #[derive(Default)]
 pub struct CacheFacts {
     /// `$upstream_cache_key`.
     pub key: Vec<u8>,
-    /// A page that is no longer fresh, to stand in for a failure.
+    /// Expired page that is served if the origin fails.
     pub stale: Option<Page>,
-    /// What `$upstream_http_*` shows of a stored page that this request is answered with; none where nothing shows it.
+    /// Fields of the served stored page that `$upstream_http_*` returns; `None` if no variable reads them.
     pub origin_fields: Option<StoredFields>,
-    /// By which fields the page varies, where that was found out by asking for it.
+    /// Fields by which the page varies, if this was determined by fetching it.
     pub varies: Option<Vec<u8>>,
-    /// The codings of a client that takes none of those that are made here.
+    /// Codings accepted by a client that accepts none of the codings that this server produces.
     pub codings: Option<Box<OtherCodings>>,
-    /// The refresh of the stale page that is served.
+    /// Background refresh of the stale page that is served.
     pub refresh: Option<tokio::task::JoinHandle<()>>,
-    /// Which zone a variable has chosen, where one does.
+    /// Zone selected by a variable, if any.
     pub chosen: Option<u16>,
-    /// The piece that is asked for, where a place with `slice` was asked for `$slice_range`.
+    /// Requested piece, set when `$slice_range` is evaluated in a place with `slice`.
     pub slice: Cell<Option<Slice>>,
-    /// What is told of the page.
+    /// Information about the page for logs, fields and counters.
     pub shown: Shown,
-    /// How far the search for the page has come.
+    /// Progress of the page lookup.
     pub journey: Journey,
 }
 
 impl CacheFacts {
-    /// What the origin of a page for other codings alone is told instead of the client's `Accept-Encoding`.
+    /// Returns the codings sent to the origin instead of the client's `Accept-Encoding`, for a page that is stored
+    /// separately for other codings.
     pub fn told_codings(&self) -> Option<&[u8]> {
         self.codings.as_ref().filter(|codings| codings.apart).map(|codings| &*codings.names)
     }
 
-    /// For a copy of the request that is for the same page, of which nothing is known yet.
+    /// Returns the state for a copy of the request for the same page, before any lookup.
     pub(super) fn of_same_page(&self) -> Self {
         Self { key: self.key.clone(), chosen: self.chosen, slice: self.slice.clone(), ..Self::default() }
     }
 }
 
-/// What is told of a page in logs, fields and counters.
+/// Information about a page for logs, fields and counters.
 #[derive(Default)]
 pub struct Shown {
     /// `$upstream_cache_status`.
     pub status: Option<CacheStatus>,
-    /// `$upstream_cache_age`, seconds.
+    /// `$upstream_cache_age`, in seconds.
     pub age_s: Option<u64>,
-    /// Why the page did not come from the cache, or the answer did not go there, in a few words (`$upstream_cache_reason`).
+    /// Short reason why the page did not come from the cache or the response was not stored (`$upstream_cache_reason`).
     pub reason: Option<&'static str>,
-    /// What the origin says of [`Self::reason`], printable ASCII without quotation marks and backslashes.
+    /// Explanation of [`Self::reason`] from the origin: printable ASCII without quotation marks and backslashes.
     pub because: Option<Box<str>>,
-    /// The answer is a page of the cache, or becomes one.
+    /// Set if the response is a page of the cache or is being stored as one.
     pub stored: bool,
-    /// The page was fetched for another request, which this one has waited for.
+    /// Set if the page was fetched by another request, for which this request waited.
     pub collapsed: bool,
-    /// How long the origin had taken to make the page that is served without it, milliseconds.
+    /// Time that the origin took to generate the page, which this request saved, in milliseconds.
     pub spared_ms: u32,
-    /// The zone that has set [`Self::status`], by its place in [`crate::runtime::Runtime::zone_list`].
+    /// Zone that has set [`Self::status`]: index in [`crate::runtime::Runtime::zone_list`].
     pub zone: u16,
 }
 
 impl Shown {
-    /// The reason with what the origin says of it.
+    /// Returns the reason, with the explanation of the origin if it sent one.
     pub fn whole_reason(&self) -> Option<Cow<'_, str>> {
         let reason = self.reason?;
         Some(match &self.because {
@@ -79,31 +80,31 @@ impl Shown {
     }
 }
 
-/// How far the search for a page has come.
+/// Progress of a page lookup.
 #[derive(Default)]
 pub struct Journey {
-    /// How often the page was waited for in vain.
+    /// Number of times that waiting for the page gave no result.
     pub retries: u8,
-    /// Only a page of the cache is of use, all of it: what is not stored is asked for by nobody but the fetch of such a page.
+    /// Set if only a complete cached page is acceptable: an origin is contacted only to fetch such a page.
     pub stored_only: bool,
-    /// Not even that: no origin is asked.
+    /// Set if no origin is contacted at all.
     pub fetches_nothing: bool,
-    /// The origin's head at hand came with the page that this request itself has fetched here.
+    /// Set if the origin's head in this exchange belongs to the page that this request has fetched.
     pub fetched: bool,
-    /// The file that the page was sought in.
+    /// File in which the page was looked up.
     pub sought: Option<myriad_store::PageFile>,
-    /// The open body of a page that lies on disk.
+    /// Open body of a page that is stored on disk.
     pub opened: Option<myriad_store::BodyReader>,
 }
 
-/// Codings that only the origin may know, and what follows from them for the page.
+/// Codings that only the origin may support, and their effect on the page.
 pub struct OtherCodings {
-    /// Their names, in one spelling.
+    /// Normalized names of the codings.
     pub names: Box<[u8]>,
-    /// Whether [`CacheFacts::key`] is that of pages for such clients alone.
+    /// True if [`CacheFacts::key`] is the key of pages for such clients only.
     pub apart: bool,
-    /// The generation of everybody's page: a page for such clients alone that is older no longer counts.
+    /// Generation of the common page. An older page for such clients only is ignored.
     pub younger_than: u64,
-    /// That page, where this request has one of its own or fetches it.
+    /// Common page, if this request uses or fetches a separate page.
     pub everybodys: Option<Page>,
 }

@@ -1,4 +1,4 @@
-//! Exchanges that another one causes: subrequests, pieces, what stays with a body.
+//! Exchanges caused by another exchange: subrequests, pieces, and copies that accompany a body.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -13,8 +13,8 @@ use super::parts::{Route, UriForm};
 use super::scratch::Scratch;
 use super::{Exchange, Gathered, Request, Slice};
 
-/// Fields that would make of an answer a part, a confirmation, a coding or a tunnel; and those that belong to the body,
-/// which stays with the request that it came with.
+/// Fields removed from subrequests: those that would make the response partial, conditional, encoded or a tunnel, and
+/// those that describe the body, which remains with the original request.
 const NOT_FOR_SUBREQUESTS: [Known; 12] = [
     Known::AcceptEncoding,
     Known::ContentLength,
@@ -30,7 +30,7 @@ const NOT_FOR_SUBREQUESTS: [Known; 12] = [
     Known::Upgrade,
 ];
 
-/// Makes of a head one that a subrequest is asked with.
+/// Converts a request head into the head of a subrequest.
 fn strip(head: &mut RequestHead) {
     head.ask_by_get();
     for field in NOT_FOR_SUBREQUESTS {
@@ -39,26 +39,26 @@ fn strip(head: &mut RequestHead) {
 }
 
 impl Request {
-    /// The lineage, made where there is none yet.
+    /// Returns the lineage, creating it if necessary.
     pub fn begin_lineage(&mut self) -> &mut Lineage {
         let began_ms = self.received.at_ms;
         self.received.lineage.get_or_insert_with(|| Box::new(Lineage::begun_at(began_ms)))
     }
 
-    /// What pages with SSI share, of this request and all that it is a part of.
+    /// Returns the state shared by SSI pages of this request and all requests that contain it.
     pub fn shared_by_pages(&self) -> Rc<RefCell<myriad_ssi::Shared>> {
         self.received.lineage.as_ref().map(|lineage| Rc::clone(&lineage.pages)).unwrap_or_default()
     }
 
-    /// Answers errors by nothing from now on, for whoever asked has a text of its own for them.
+    /// Sets that errors produce empty responses, because the requesting code has its own text for them.
     pub fn leave_errors_empty(&mut self) {
         self.begin_lineage().errors_empty = true;
     }
 }
 
 impl Exchange {
-    /// Makes of a subrequest one that nobody waits for. It has been let in with its visitor, whose limits it is asked no more; what it
-    /// takes of an origin is its own.
+    /// Moves a subrequest to the background: no response waits for it. It was admitted with its client, whose limits
+    /// are not checked again; its origin slots are counted separately.
     pub fn go_to_background(&mut self) {
         self.request.begin_lineage().in_background = true;
         if let Some(visit) = &mut self.request.outcome.visit {
@@ -66,7 +66,7 @@ impl Exchange {
         }
     }
 
-    /// A copy for what stays with the request, its body: of the same lineage, under the visitor's limits.
+    /// Returns a copy that accompanies the request body, with the same lineage and under the client's limits.
     pub fn companion(&mut self) -> Box<Self> {
         self.request.begin_lineage();
         let visit = Rc::clone(self.request.visit());
@@ -75,8 +75,8 @@ impl Exchange {
         copy
     }
 
-    /// An exchange within this one, for another piece of the same answer: in the same place, at its content. Pieces follow
-    /// each other, so that their number needs no bound.
+    /// Creates a nested exchange for another piece of the same response, in the same place, starting at the content
+    /// phase. Pieces are requested in sequence, so their number is not limited.
     pub fn piece(&mut self, slice: Slice) -> Result<Box<Self>, TooMany> {
         let mut lineage = self.request.begin_lineage().clone();
         if lineage.depth >= DEEPEST {
@@ -95,8 +95,8 @@ impl Exchange {
         Ok(piece)
     }
 
-    /// A request for the same URL as a visitor would make it of whom nothing is known: by GET, without cookies, at the server's rules,
-    /// whose variables are not set yet. Errors are answered by nothing. None where the target is no path.
+    /// Returns an anonymous request for the same URL: GET, without cookies, starting at the server's rules with no
+    /// variables set. Errors produce empty responses. Returns `None` if the target is not a path.
     pub fn stranger(&mut self) -> Option<Box<Self>> {
         let mut stranger = self.companion();
         let request = &mut stranger.request;
@@ -122,7 +122,8 @@ impl Exchange {
         Some(stranger)
     }
 
-    /// Gives this subrequest the method and the fields of the visitor's request, and its body where that was gathered.
+    /// Copies the method and fields of the client's request into this subrequest, and its body if `with_body` is set
+    /// and the body has been buffered.
     pub fn resemble(&mut self, visitors: &Self, with_body: bool) {
         let mut head = visitors.request.received.head.clone();
         for field in [Known::Expect, Known::Te, Known::TransferEncoding, Known::Upgrade] {
@@ -137,8 +138,8 @@ impl Exchange {
         self.request.upload.gathered = gathered;
     }
 
-    /// An exchange within this one, for another URI of the same server: asked by GET, without a body, with the client's
-    /// fields and a copy of the variables.
+    /// Creates a nested exchange for another URI of the same server: GET, without a body, with the client's fields and
+    /// a copy of the variables.
     pub fn child(&mut self, uri: &[u8], args: &[u8]) -> Result<Box<Self>, TooMany> {
         let parent = &mut self.request;
         let lineage = parent.begin_lineage().child()?;
@@ -159,7 +160,7 @@ impl Exchange {
         request.route.server = parent.route.server;
         request.route.place = parent.server().place;
         request.route.internal = true;
-        // What the client sent is not what is asked for.
+        // The URI differs from the URI that the client sent.
         request.route.form.changed = true;
         request.shortcut.strayed.set(true);
         request.received.real = parent.received.real;

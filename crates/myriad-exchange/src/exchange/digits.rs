@@ -1,9 +1,9 @@
-//! Numbers and addresses as text, for what is written for each request.
+//! Fast formatting of numbers and addresses that are written for each request.
 
 use std::io::Write;
 use std::net::IpAddr;
 
-/// Appends an address; a client on a unix socket has none.
+/// Appends an address. Returns false for a client on a Unix socket, which has none.
 pub fn address(out: &mut Vec<u8>, ip: Option<IpAddr>) -> bool {
     let Some(ip) = ip else {
         out.extend_from_slice(b"unix:");
@@ -26,7 +26,7 @@ pub fn address(out: &mut Vec<u8>, ip: Option<IpAddr>) -> bool {
     true
 }
 
-/// The octets of an address as text, a dot behind each, and how long that is.
+/// Octets of an address as text, each followed by a dot, with the length.
 static OCTETS: [([u8; 4], usize); 256] = octets();
 
 const fn octets() -> [([u8; 4], usize); 256] {
@@ -44,14 +44,15 @@ const fn octets() -> [([u8; 4], usize); 256] {
     texts
 }
 
-/// Appends the first bytes of a text: to copy a fixed number and drop some takes less than a copy of any length.
+/// Appends the first `length` bytes of a text. Copying a fixed number of bytes and truncating is faster than a copy of
+/// variable length.
 fn append<const N: usize>(out: &mut Vec<u8>, text: [u8; N], length: usize) {
     let end = out.len() + length;
     out.extend_from_slice(&text);
     out.truncate(end);
 }
 
-/// Appends a number. An origin is told some of each request: it is a quarter of what the machinery of `Display` takes.
+/// Appends a number. Some are sent with each request to an origin; this takes a quarter of the time of `Display`.
 pub fn number(out: &mut Vec<u8>, number: u64) -> bool {
     let length = number.checked_ilog10().map_or(1, |power| power as usize + 1);
     let mut digits = [0; 20];

@@ -1,4 +1,4 @@
-//! The request as scripts see it.
+//! Access of scripts to the request.
 
 use std::fmt;
 
@@ -80,7 +80,7 @@ impl Environment for Request {
 
     fn rewrite_log(&self) -> bool {
         let on = self.place().logs.rewrites;
-        // Each request's rewrites are to be written down, so each must be made.
+        // Rewrites must be logged for each request, so each request must execute them.
         self.shortcut.strayed.set(self.shortcut.strayed.get() || on);
         on
     }
@@ -109,14 +109,15 @@ impl Surroundings for Request {
 }
 
 impl Request {
-    /// `$status`: what was answered; 0 where nothing was. While an error page is made, that of the error.
+    /// Returns `$status`: the status of the response, or 0 before there is a response. While an error page is
+    /// generated, returns the status of the error.
     pub fn status(&self) -> u16 {
         let errors = self.errors.forced_status.or(self.errors.status).unwrap_or(0);
         let answered = self.outcome.answered.status;
         if answered == 0 { errors } else { answered }
     }
 
-    /// Writes to the error log of the place, with nginx's account of the request behind the message.
+    /// Writes to the error log of the place, followed by nginx's description of the request.
     pub fn log(&self, level: Level, message: fmt::Arguments<'_>) {
         if let Some(sink) = self.received.sink.as_ref().filter(|_| level <= Level::Error) {
             sink.note("log", message.to_string(), String::new(), None);
@@ -139,7 +140,7 @@ impl Request {
         }
     }
 
-    /// Writes at level debug; what `message` costs is paid only where somebody reads it.
+    /// Writes a debug message. `message` is evaluated only if a log records debug messages.
     pub fn debug(&self, message: impl FnOnce(&Self, &dyn Fn(fmt::Arguments<'_>))) {
         if self.place().logs.errors.enabled(Level::Debug) || !self.runtime().debugged.is_empty() {
             message(self, &|text| self.log(Level::Debug, text));

@@ -1,4 +1,4 @@
-//! The scheme and the host of a request as a trusted proxy reports them.
+//! Scheme and host of a request as reported by a trusted proxy.
 
 use myriad_http::Known;
 
@@ -10,8 +10,8 @@ impl Request {
         self.received.connection.tls().is_some() || self.is_forwarded_https()
     }
 
-    /// Returns whether a trusted proxy reports that the client used https. A proxy that passes on a list must say `https` in every
-    /// element: otherwise one of its hops was not encrypted, or the client wrote a part of the list.
+    /// Returns whether a trusted proxy reports that the client used https. If a proxy forwards a list, every element
+    /// must be `https`: otherwise one of the hops was not encrypted, or the client wrote a part of the list.
     pub fn is_forwarded_https(&self) -> bool {
         let fields = self.received.head.fields();
         fields.has(Known::XForwardedProto)
@@ -22,7 +22,8 @@ impl Request {
                 .all(|scheme| scheme.trim_ascii().eq_ignore_ascii_case(b"https"))
     }
 
-    /// Returns the host that a trusted proxy reports. Of a list it is the last element, which the nearest proxy wrote.
+    /// Returns the host that a trusted proxy reports. In a list it is the last element, which was written by the
+    /// nearest proxy.
     pub fn forwarded_host(&self) -> Option<&[u8]> {
         let fields = self.received.head.fields();
         if !fields.has(Known::XForwardedHost)

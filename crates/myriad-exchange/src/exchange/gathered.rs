@@ -1,4 +1,4 @@
-//! A request's body that has been read to its end: it can be shown, and sent more than once.
+//! Request body that has been read completely. It can be read by variables and sent several times.
 
 use std::rc::Rc;
 
@@ -7,17 +7,17 @@ use myriad_files::{FileBody, TempFile};
 use myriad_http::body::BoxBody;
 use myriad_upstream::RequestPayload;
 
-/// A whole body.
+/// Complete body.
 #[derive(Clone)]
 pub enum Gathered {
     /// In memory.
     Memory(Bytes),
-    /// In a file, with its length.
+    /// In a file, with its length in bytes.
     File(TempFile, u64),
 }
 
 impl Gathered {
-    /// Bytes.
+    /// Returns the length, in bytes.
     pub fn length(&self) -> u64 {
         match self {
             Self::Memory(bytes) => bytes.len() as u64,
@@ -25,7 +25,7 @@ impl Gathered {
         }
     }
 
-    /// `$request_body`: there is none where the body is empty or in a file, as in nginx.
+    /// Returns `$request_body`; like in nginx, `None` if the body is empty or in a file.
     pub fn in_memory(&self) -> Option<&[u8]> {
         match self {
             Self::Memory(bytes) if !bytes.is_empty() => Some(bytes),
@@ -33,7 +33,7 @@ impl Gathered {
         }
     }
 
-    /// `$request_body_file`.
+    /// Returns `$request_body_file`.
     pub fn file_name(&self) -> Option<&[u8]> {
         match self {
             Self::Memory(_) => None,
@@ -41,7 +41,7 @@ impl Gathered {
         }
     }
 
-    /// As it goes to an origin, to as many as are tried.
+    /// Returns the body for a request to an origin. It can be called for each attempt.
     pub fn payload(&self) -> RequestPayload {
         match self {
             Self::Memory(bytes) => RequestPayload::Bytes(bytes.clone()),

@@ -1,44 +1,45 @@
-//! Where an exchange stands among subrequests.
+//! Position of an exchange among subrequests.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// How deep subrequests may stand in each other, as in nginx (one more than `NGX_HTTP_MAX_SUBREQUESTS`).
+/// Maximum nesting depth of subrequests, as in nginx (one more than `NGX_HTTP_MAX_SUBREQUESTS`).
 pub(super) const DEEPEST: u8 = 51;
-/// How many subrequests one request may cause in all. nginx bounds those at hand by a counter of 16 bits; here the total
-/// is bounded, so that pages that include each other twice end.
+/// Maximum total number of subrequests of one request. nginx limits concurrent subrequests by a 16-bit counter; the
+/// total is limited here, so that pages that include each other twice terminate.
 const MOST: u32 = 4096;
 
-/// What an exchange shares with those it causes, and those that caused it.
+/// State that an exchange shares with the exchanges it causes and with those that caused it.
 #[derive(Clone, Default)]
 pub struct Lineage {
-    /// How many requests this one stands in; 0 for the client's own.
+    /// Nesting depth; 0 for a client's request.
     pub depth: u8,
-    /// When the client's own request began, milliseconds since the epoch.
+    /// Start time of the client's request, in milliseconds since the epoch.
     pub began_ms: u64,
-    /// An error is answered by nothing: whoever asked has a text of its own for it.
+    /// Set if an error produces an empty response, because the requesting code has its own text for it.
     pub errors_empty: bool,
-    /// Nobody waits for the answer: a mirrored request, and what it causes.
+    /// Set if no response waits for this exchange: a mirrored request and the subrequests it causes.
     pub in_background: bool,
-    /// It is asked with a head of its own, whose target is what it is for (ESI); else its head is that of the client's request.
+    /// Set if the exchange has its own head, whose target is the requested URI (ESI); otherwise it has the head of the
+    /// client's request.
     pub own_head: bool,
-    /// What pages with SSI share.
+    /// State shared by SSI pages.
     pub(super) pages: Rc<RefCell<myriad_ssi::Shared>>,
-    /// Subrequests begun so far for the client's own request.
+    /// Number of subrequests started so far for the client's request.
     begun: Rc<Cell<u32>>,
 }
 
-/// A subrequest too many: pages that include each other.
+/// Error: too many subrequests, because pages include each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooMany;
 
 impl Lineage {
-    /// That of a client's own request, which began at that time, milliseconds since the epoch.
+    /// Creates the lineage of a client's request that started at `began_ms`, in milliseconds since the epoch.
     pub(super) fn begun_at(began_ms: u64) -> Self {
         Self { began_ms, ..Self::default() }
     }
 
-    /// That of a request which stands in this one.
+    /// Creates the lineage of a request nested in this one.
     pub(super) fn child(&self) -> Result<Self, TooMany> {
         if self.depth >= DEEPEST || self.begun.get() >= MOST {
             return Err(TooMany);

@@ -1,10 +1,10 @@
-//! Media types by the names of files.
+//! Media types by file name.
 
 use std::borrow::Cow;
 
 use super::Request;
 
-/// The media type that the place gives to a path.
+/// Returns the media type that the place assigns to a path.
 pub fn media_type_of(request: &Request, path: &[u8]) -> Cow<'static, [u8]> {
     let files = &request.place().files;
     let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();

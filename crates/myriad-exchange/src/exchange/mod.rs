@@ -1,4 +1,4 @@
-//! One request on its way: what scripts may read of it, and what they make.
+//! Exchange: a request in progress, the state that scripts may read, and its response.
 
 mod account;
 mod answer;

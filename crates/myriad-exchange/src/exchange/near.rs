@@ -1,4 +1,4 @@
-//! Whether a request comes from those who may administer the site.
+//! Access check of administrative requests.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -8,16 +8,16 @@ use myriad_policy::is_forwarded;
 use super::Request;
 use crate::runtime::Network;
 
-/// Why a request may not administer.
+/// Reason why a request has no administrative access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stranger {
-    /// `from` does not cover the socket's other end.
+    /// `from` does not contain the address of the socket's peer.
     NotAmong,
-    /// `from` does not cover the address that a proxy gave.
+    /// `from` does not contain the client address reported by a proxy.
     GivenNotAmong,
-    /// It comes from elsewhere.
+    /// The request comes from another machine.
     Far,
-    /// Somebody passed it on.
+    /// The request was forwarded by a proxy.
     PassedOn,
 }
 
@@ -33,10 +33,10 @@ impl fmt::Display for Stranger {
 }
 
 impl Request {
-    /// Whether the request may administer, by `from` where it is written: that must cover the socket's peer, and where a
-    /// proxy gave an address (`realip`, the PROXY protocol), that as well. Else those who are near may, loopback and the
-    /// server's own addresses, unless the request was passed on: a tunnel, or a proxy on the same machine, looks like
-    /// loopback.
+    /// Checks whether the request has administrative access. With `from`, the networks must contain the socket's peer
+    /// and, if a proxy reported a client address (`realip`, the PROXY protocol), also this address. Without `from`,
+    /// loopback and the server's own addresses have access, unless the request was forwarded: a tunnel or a proxy on
+    /// the same machine looks like loopback.
     pub fn may_administer(&self, from: Option<&[Network]>) -> Result<(), Stranger> {
         let peer = self.received.connection.peer.ip().map(|ip| ip.to_canonical());
         if let Some(networks) = from {

@@ -1,25 +1,25 @@
-//! What `$upstream_*` variables read.
+//! State that `$upstream_*` variables read.
 
 use std::any::Any;
 
 use myriad_http::ResponseHead;
 use myriad_upstream::{Attempt, Attempts, Trailers};
 
-/// What is known of the origin's part in an exchange.
+/// Origin state of an exchange.
 #[derive(Default)]
 pub struct OriginFacts {
-    /// The tries, filled while they run.
+    /// Attempts, updated while they run.
     pub attempts: Attempts,
-    /// The origin's head, once it came.
+    /// Response head of the origin, once received.
     pub head: Option<ResponseHead>,
-    /// The fields behind its body, once that has ended.
+    /// Trailers of the origin, once its body is complete.
     pub trailers: Option<Trailers>,
-    /// What the protocol made of a target with variables: of `proxy_pass` its URL.
+    /// Value that the protocol derived from a target with variables; for `proxy_pass`, its URL.
     pub prepared: Option<Box<dyn Any>>,
 }
 
 impl OriginFacts {
-    /// Appends one figure of every try, in nginx's form: separated by commas, groups by colons.
+    /// Appends one figure of every attempt in nginx's format: attempts are separated by commas, groups by colons.
     pub fn list(&self, out: &mut Vec<u8>, mut figure: impl FnMut(&Attempt, &mut String)) -> bool {
         let attempts = self.attempts.get();
         let mut text = String::new();

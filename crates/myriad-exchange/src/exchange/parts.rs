@@ -1,4 +1,4 @@
-//! The parts of a request.
+//! Parts of a request.
 
 use std::cell::{Cell, OnceCell};
 use std::net::SocketAddr;
@@ -11,62 +11,63 @@ use myriad_net::{Connection, RequestBody, Sent};
 use super::{Gathered, Lineage, Remembered, Sink, Traced, Visit};
 use crate::runtime::{PlaceId, ServerId};
 
-/// What came: the head as the client sent it, and how it came here.
+/// Received request: its head as sent by the client, and its connection.
 #[derive(Clone)]
 pub struct Received {
-    /// The client's connection.
+    /// Connection of the client.
     pub connection: Rc<Connection>,
-    /// The number of the request on it.
+    /// Number of the request on its connection.
     pub number: u32,
-    /// The head as it came.
+    /// Request head as received.
     pub head: Box<RequestHead>,
-    /// Time at which the head was complete, milliseconds of the process clock ([`myriad_net::clock`]).
+    /// Time at which the head was complete, in milliseconds of the process clock ([`myriad_net::clock`]).
     pub at_ms: u64,
-    /// The same in microseconds.
+    /// The same time, in microseconds.
     pub at_us: u64,
-    /// The client's address as a trusted proxy told it; port 0 where none was told.
+    /// Client address reported by a trusted proxy; port 0 if no port was reported.
     pub real: Option<SocketAddr>,
-    /// Where the request stands among subrequests; none for one that has to do with none.
+    /// Position among subrequests; `None` for a request without subrequests.
     pub lineage: Option<Box<Lineage>>,
-    /// What the request is in traces; none until somebody asks.
+    /// Trace context of the request; set when it is first used.
     pub trace: OnceCell<Rc<Traced>>,
-    /// Where the request's way is told, where it is one to be explained.
+    /// Receiver of the processing steps, if the request is being explained.
     pub sink: Option<Rc<dyn Sink>>,
 }
 
 impl Received {
-    /// Time at which the head was complete, seconds since the Unix epoch by the system clock: for dates.
+    /// Returns the time at which the head was complete, in seconds since the Unix epoch by the system clock, for dates.
     pub fn wall_s(&self) -> u64 {
         myriad_net::clock::to_wall_ms(self.at_ms) / 1000
     }
 }
 
-/// Where a request goes: what the phases have found so far.
+/// Routing state of a request, as determined by the phases so far.
 #[derive(Clone, Default)]
 pub struct Route {
-    /// The virtual server.
+    /// Virtual server.
     pub server: ServerId,
-    /// The settings that hold now.
+    /// Current place, whose settings apply.
     pub place: PlaceId,
-    /// The URI: decoded, normalised, as rewrites left it.
+    /// Decoded and normalized URI, including rewrites.
     pub uri: Vec<u8>,
-    /// The arguments, without `?`.
+    /// Arguments, without `?`.
     pub args: Vec<u8>,
-    /// The host in lower case without port; the server's name where the request has none.
+    /// Host in lower case without port; the server's name if the request has no host.
     pub host: Vec<u8>,
-    /// Whether an internal redirect led here.
+    /// True after an internal redirect.
     pub internal: bool,
-    /// Internal redirects so far.
+    /// Number of internal redirects so far.
     pub redirects: u8,
-    /// What is asked for by GET although the request said another method: a HEAD request that shares the page of GET, an
-    /// error page.
+    /// True if the content is requested with GET although the request has another method: a HEAD request that shares
+    /// the page of GET, or an error page.
     pub as_get: bool,
-    /// How the URI came about.
+    /// Origin of the URI.
     pub form: UriForm,
 }
 
 impl Route {
-    /// For a copy of the request that is for the same page: in the same place, as if no redirect had led there.
+    /// Returns the route for a copy of the request for the same page: in the same place, as if no redirect had
+    /// occurred.
     pub(super) fn of_same_page(&self) -> Self {
         let form = UriForm {
             changed: self.form.changed,
@@ -78,64 +79,66 @@ impl Route {
     }
 }
 
-/// How a request's URI came about.
+/// History of a request's URI.
 #[derive(Clone, Copy, Default)]
 pub struct UriForm {
-    /// Whether the URI as sent held an escape.
+    /// True if the URI as sent contained an escape.
     pub escaped: bool,
-    /// Whether a rewrite or an internal redirect has made another URI than the client sent.
+    /// True if a rewrite or an internal redirect changed the URI that the client sent.
     pub changed: bool,
-    /// Whether a rewrite that stayed in its location made the URI, so that it need not begin with the location's prefix.
+    /// True if the URI is the result of a rewrite within its location, so that it need not start with the location's
+    /// prefix.
     pub off_location: bool,
-    /// How often a `rewrite` has matched.
+    /// Number of `rewrite` directives that have matched.
     pub rewrites: u8,
-    /// Whether a `try_files` led to this named location although it was not its last word: then a name that ends in
-    /// `.gz` is the compressed copy of a page.
+    /// True if a `try_files` selected this named location by an element other than the last: a name with the extension
+    /// `.gz` is then the compressed copy of a page.
     pub by_candidate: bool,
-    /// Whether the file at the URI is sent as the gzip copy that lies beside it.
+    /// True if the gzip copy next to the file at the URI is sent.
     pub packed: bool,
-    /// Whether the URI is a name that `try_files` has found behind the alias of a regular expression.
+    /// True if the URI is a name that `try_files` found below the alias of a regular expression.
     pub behind_alias: bool,
 }
 
-/// What went wrong so far, and what an `error_page` has said about the answer to come.
+/// Errors so far, and settings of an `error_page` for the next response.
 #[derive(Default)]
 pub struct Errors {
-    /// Set while an error page is made: the status of the error.
+    /// Status of the error while its error page is generated.
     pub status: Option<u16>,
-    /// Whether a further error gets the built-in page: one has had its page, and `recursive_error_pages` was off there.
+    /// True if a further error gets the built-in page, because an error page was used and `recursive_error_pages` was
+    /// off there.
     pub pages_end: bool,
-    /// The status that an `error_page` has set for the answer to come.
+    /// Status that an `error_page` has set for the next response.
     pub forced_status: Option<u16>,
-    /// Methods that the resource supports, where this server refused the request's method (`Allow`); else empty.
+    /// Methods that the resource supports, if this server rejected the request's method (`Allow`); otherwise empty.
     pub supported: MethodSet,
-    /// What an `X-Accel-Redirect` takes along: media type and field lines.
+    /// Media type and field lines carried over by an `X-Accel-Redirect`.
     pub carried: Option<Box<Carried>>,
 }
 
-/// What goes from the answer that redirects to the answer that is sent.
+/// Fields carried over from the redirecting response to the sent response.
 #[derive(Default)]
 pub struct Carried {
     /// `Content-Type`.
     pub media_type: Option<Vec<u8>>,
-    /// `Location`, where the answer has none of its own.
+    /// `Location`, if the response has none.
     pub location: Option<Vec<u8>>,
-    /// Other fields, as lines.
+    /// Other field lines.
     pub lines: Vec<u8>,
 }
 
-/// What decides whether requests like this one may take the short way.
+/// Facts that decide whether similar requests may use the shortcut.
 pub struct ShortcutFacts {
-    /// The bytes that the site's rules read of this request, where it may take the short way; else empty.
+    /// Bytes of this request that the site's rules read, if it may use the shortcut; otherwise empty.
     pub read: Vec<u8>,
-    /// Something besides these bytes has had a say.
+    /// Set if the result depends on anything other than these bytes.
     pub strayed: Cell<bool>,
-    /// Until when the file tests made so far are believed, milliseconds since the epoch.
+    /// Time until which the file tests made so far are valid, in milliseconds since the epoch.
     pub believed_until_ms: Cell<u64>,
 }
 
 impl ShortcutFacts {
-    /// Nothing was read yet; `read` lends its memory.
+    /// Creates the state before any byte was read. `read` is a buffer for reuse.
     pub(super) fn new(read: Vec<u8>) -> Self {
         Self { read, strayed: Cell::new(false), believed_until_ms: Cell::new(u64::MAX) }
     }
@@ -147,39 +150,40 @@ impl Default for ShortcutFacts {
     }
 }
 
-/// What is passed on to an origin besides the head.
+/// Request body for an origin.
 pub struct Upload {
-    /// The body, still to be read.
+    /// Body that has not been read yet.
     pub body: RequestBody,
-    /// Bytes of the body, once it was gathered for an origin.
+    /// Length of the body, in bytes, once it was buffered for an origin.
     pub length: Option<u64>,
-    /// The body, once it was gathered: for an origin, or because the cache's key may hold it (`*_cache_methods POST`).
+    /// Buffered body: for an origin, or because it may be a part of the cache key (`*_cache_methods POST`).
     pub gathered: Option<Gathered>,
 }
 
-/// What came of a request.
+/// Outcome of a request.
 #[derive(Default)]
 pub struct Outcome {
-    /// The answer, once its head was made.
+    /// Response head, once it was generated.
     pub answered: Answered,
-    /// What was sent; set when the exchange is over.
+    /// Sent bytes and times; set when the exchange is finished.
     pub sent: Sent,
-    /// Whether the answer had to be waited for.
+    /// True if the response was not available immediately.
     pub waited: bool,
-    /// When the exchange was over, milliseconds since the epoch; 0 before.
+    /// Time at which the exchange finished, in milliseconds since the epoch; 0 before.
     pub finished_ms: u64,
-    /// The same in microseconds.
+    /// The same time, in microseconds.
     pub finished_us: u64,
-    /// What `set $limit_rate` or `X-Accel-Limit-Rate` said, bytes a second.
+    /// Rate limit from `set $limit_rate` or `X-Accel-Limit-Rate`, in bytes per second.
     pub limit_rate: Option<u64>,
-    /// What the visitor's limits said, and the seats that the exchange holds to its end; none where none were asked.
+    /// Results of the client's limits, and the slots that the exchange occupies until it finishes; `None` if no limits
+    /// were checked.
     pub visit: Option<Rc<Visit>>,
-    /// What features remember.
+    /// Per-request state of features.
     pub remembered: Remembered,
 }
 
 impl Outcome {
-    /// Notes that the exchange is over, unless that is known.
+    /// Records the time at which the exchange finished, unless it is already set.
     pub fn end(&mut self) {
         if self.finished_us == 0 {
             self.finished_us = myriad_net::clock::now_us();
@@ -188,30 +192,30 @@ impl Outcome {
     }
 }
 
-/// The head of the answer.
+/// Head of the response.
 #[derive(Default)]
 pub struct Answered {
     /// `$status`.
     pub status: u16,
-    /// Field lines, for `$sent_http_*`; kept only where a log format reads them.
+    /// Field lines for `$sent_http_*`; stored only if a log format reads them.
     pub fields: Vec<u8>,
-    /// The media type, before `charset` named one behind it: `$sent_http_content_type` until the head is whole.
+    /// Media type before `charset` was appended: `$sent_http_content_type` until the head is complete.
     pub unnamed_type: Option<Box<[u8]>>,
-    /// Field lines behind the body, for `$sent_trailer_*`.
+    /// Trailer lines for `$sent_trailer_*`.
     pub trailers: Vec<u8>,
-    /// The coding that was sent.
+    /// Content coding of the sent body.
     pub coding: Coding,
-    /// Bytes before compression, for `$gzip_ratio`; 0 where nothing was compressed.
+    /// Size before compression, in bytes, for `$gzip_ratio`; 0 without compression.
     pub uncompressed: u64,
-    /// The same and what came of it, for a body that is compressed on its way.
+    /// Sizes before and after compression of a body that is compressed during transmission.
     pub tally: Option<Rc<Tally>>,
 }
 
-/// Bytes that an encoder has taken in and given out so far.
+/// Number of bytes that an encoder has consumed and produced so far.
 #[derive(Default)]
 pub struct Tally {
-    /// Taken in.
+    /// Consumed bytes.
     pub taken: Cell<u64>,
-    /// Given out.
+    /// Produced bytes.
     pub given: Cell<u64>,
 }

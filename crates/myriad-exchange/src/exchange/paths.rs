@@ -1,4 +1,4 @@
-//! The paths that a request stands for, and what is known of them as its place believes it.
+//! File paths of a request, and their metadata according to the cache settings of its place.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ pub fn root(request: &Request, frame: &mut Frame, out: &mut Vec<u8>) -> Result<(
     request.place().files.root.eval(request, frame, out)
 }
 
-/// Appends the path that `uri` names in the current place: root and URI, or the alias in place of the location. The alias of
-/// a regular expression is the whole path, unless `try_files` has found a name behind it.
+/// Appends the path of `uri` in the current place: root and URI, or the alias in place of the location prefix. The
+/// alias of a regular expression is the complete path, unless `try_files` has found a name below it.
 pub fn of_uri(request: &Request, uri: &[u8], frame: &mut Frame, out: &mut Vec<u8>) -> Result<(), EvalError> {
     let place = request.place();
     root(request, frame, out)?;
@@ -35,8 +35,8 @@ pub fn of_uri(request: &Request, uri: &[u8], frame: &mut Frame, out: &mut Vec<u8
     Ok(())
 }
 
-/// Appends what is left of the URI behind an alias. `location /a { alias /b/; }` would make `/b/../c` of `/a../c`: a path
-/// that climbs becomes one that no file can have.
+/// Appends the rest of the URI to an alias. `location /a { alias /b/; }` would map `/a../c` to `/b/../c`, so a path
+/// with `..` becomes a path that no file can have.
 fn below_alias(rest: &[u8], out: &mut Vec<u8>) {
     if rest.split(|byte| *byte == b'/').any(|part| part == b"..") {
         out.push(0);
@@ -44,13 +44,13 @@ fn below_alias(rest: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(rest);
 }
 
-/// How the place lets a path be reached, by the links that it allows.
+/// Returns how symbolic links are followed on a path, according to the settings of the place.
 pub fn walk(request: &Request, frame: &mut Frame, path: &[u8]) -> Walk {
     match &request.place().files.symlinks {
         None => Walk::Free,
         Some(symlinks) if let Some(from) = symlinks.from.as_static() => Walk::to(path, symlinks.rule, from),
         Some(symlinks) => scratch::with_buffer(|from| {
-            // A part that cannot be told is not trusted.
+            // If the prefix cannot be evaluated, no part of the path is trusted.
             if symlinks.from.eval(request, frame, from).is_err() {
                 from.clear();
             }
@@ -59,8 +59,9 @@ pub fn walk(request: &Request, frame: &mut Frame, path: &[u8]) -> Walk {
     }
 }
 
-/// How links are followed on the way to a file that the configuration names: as the place follows them below the part that it trusts
-/// (`disable_symlinks from=`), since the owner of a site can replace the file there; elsewhere as the system does.
+/// Returns how symbolic links are followed to a file named in the configuration. Below the trusted prefix
+/// (`disable_symlinks from=`) the settings of the place apply, since the owner of a site can replace the file there;
+/// elsewhere links are followed like the system does.
 pub fn walk_to_named(request: &Request, frame: &mut Frame, path: &[u8]) -> Walk {
     let Some(symlinks) = &request.place().files.symlinks else { return Walk::Free };
     scratch::with_buffer(|from| match symlinks.from.eval(request, frame, from) {
@@ -69,7 +70,7 @@ pub fn walk_to_named(request: &Request, frame: &mut Frame, path: &[u8]) -> Walk 
     })
 }
 
-/// Looks a path up: within the time that the place believes what it knows, by the links that it allows.
+/// Looks up a path, with the cache validity and the symbolic link settings of the place.
 pub fn look(request: &Request, frame: &mut Frame, path: &[u8]) -> Arc<Entry> {
     let files = &request.place().files;
     let walk = walk(request, frame, path);
@@ -78,11 +79,11 @@ pub fn look(request: &Request, frame: &mut Frame, path: &[u8]) -> Arc<Entry> {
     entry
 }
 
-/// As [`look`], for an answer that says that something is not there: it is asked anew, unless the configuration has absence
-/// believed.
+/// Looks up a path like [`look`], for a response that depends on the absence of a file: absence is checked again,
+/// unless the configuration caches it.
 pub fn look_for_certain(request: &Request, frame: &mut Frame, path: &[u8]) -> Arc<Entry> {
     let entry = look(request, frame, path);
-    // Even what was looked at in this same millisecond: the file may have come within it.
+    // This includes lookups in the current millisecond: the file may have been created within it.
     if entry.exists() || !believes_no_absence(request) {
         return entry;
     }
@@ -90,7 +91,7 @@ pub fn look_for_certain(request: &Request, frame: &mut Frame, path: &[u8]) -> Ar
     look(request, frame, path)
 }
 
-/// Whether the place tells nobody that something is not there without having looked.
+/// Returns whether the place checks the file system before it reports that a file does not exist.
 pub fn believes_no_absence(request: &Request) -> bool {
     request.place().files.validity.settling_ms > 0
 }

@@ -1,4 +1,4 @@
-//! Any body of an answer as one that is pulled: filters know no other.
+//! Conversion of every kind of response body into a pulled body, the only kind that filters support.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -13,13 +13,13 @@ use myriad_http::body::{Body, BodyError, BoxBody, Empty, Full};
 use myriad_net::ResponseBody;
 use tokio::task::{JoinHandle, spawn_blocking};
 
-/// Bytes of a file that are read at a time.
+/// Number of bytes read from a file at a time.
 const PIECE: u64 = 64 << 10;
 
-/// The body as one that is pulled.
+/// Converts the body into a pulled body.
 pub fn pulled(body: ResponseBody) -> BoxBody {
     match body {
-        // Filters are for bodies; a tunnel has none.
+        // A tunnel has no body for filters.
         ResponseBody::None | ResponseBody::Tunnel(_) => Box::pin(Empty),
         ResponseBody::Full(bytes) => Box::pin(Full::new(bytes)),
         ResponseBody::Parts(parts) => Box::pin(Parts(parts.into())),
@@ -47,7 +47,7 @@ impl Body for Parts {
     }
 }
 
-/// A file too long for memory, read on the pool of blocking work as it is wanted.
+/// Long file that is read in pieces, on demand, on the pool for blocking operations.
 struct Reading {
     file: Arc<OwnedFd>,
     offset: u64,
@@ -89,7 +89,7 @@ fn read_at(file: &OwnedFd, offset: u64, length: usize) -> io::Result<Bytes> {
     let mut filled = 0;
     while filled < length {
         match rustix::io::pread(file, &mut bytes[filled..], offset + filled as u64)? {
-            // The file shrank under us: what was promised can no longer be sent.
+            // The file became shorter, so the announced length cannot be sent.
             0 => return Err(io::ErrorKind::UnexpectedEof.into()),
             count => filled += count,
         }

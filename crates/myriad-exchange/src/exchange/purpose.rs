@@ -1,37 +1,37 @@
-//! What an origin is asked for, and what of the visitor's request it may be told.
+//! Purpose of a request to an origin, which determines the forwarded parts of the client's request.
 
 use myriad_http::{Fields, Known};
 use myriad_page::{Conditions, Page, conditions};
 
 use super::Request;
 
-/// What the request is made for.
+/// Purpose of a request to an origin.
 #[derive(Clone, Copy)]
 pub enum Purpose<'a> {
-    /// For one visitor: everything is passed on.
+    /// Response for one client: everything is forwarded.
     Visitor,
-    /// To be stored: what asks for a part, a confirmation or an encoding is left out, and HEAD becomes GET. A page for other
-    /// codings alone is asked for in those.
+    /// Response to be stored: fields that request a part, a validation or an encoding are omitted, and HEAD becomes
+    /// GET. A page for other codings only is requested in these codings.
     Store {
-        /// The page that the origin is asked to confirm.
+        /// Page that the origin validates.
         confirms: Option<&'a Page>,
-        /// What it is told in the place of the client's fields.
+        /// Fields sent instead of the client's fields.
         told: Option<&'a Fields>,
     },
 }
 
 impl Purpose<'_> {
-    /// Whether a field of the client's is left out.
+    /// Returns whether a field of the client is omitted.
     pub fn leaves_out(self, known: Option<Known>) -> bool {
         matches!(self, Purpose::Store { .. }) && known.is_some_and(|known| NOT_FOR_STORING.contains(&known))
     }
 
-    /// The codings that the origin is asked to choose from.
+    /// Returns the codings sent to the origin in `Accept-Encoding`, if they are set here.
     pub fn codings(self, request: &Request) -> Option<&[u8]> {
         if matches!(self, Purpose::Store { .. }) { request.cache.told_codings() } else { None }
     }
 
-    /// The client's fields, or what is told in their place.
+    /// Returns the client's fields or their replacement.
     pub fn fields<'r>(self, request: &'r Request) -> &'r Fields
     where
         Self: 'r,
@@ -42,7 +42,7 @@ impl Purpose<'_> {
         }
     }
 
-    /// The conditions on which the origin need not send the page again.
+    /// Returns the conditions under which the origin need not send the page again.
     pub fn conditions(self) -> Conditions {
         match self {
             Purpose::Store { confirms: Some(page), .. } => conditions(page),
@@ -51,7 +51,7 @@ impl Purpose<'_> {
     }
 }
 
-/// Fields that an answer to be stored must not depend on.
+/// Fields on which a stored response must not depend.
 const NOT_FOR_STORING: [Known; 7] = [
     Known::AcceptEncoding,
     Known::IfMatch,

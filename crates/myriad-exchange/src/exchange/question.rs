@@ -1,15 +1,15 @@
-//! A request that is to be explained.
+//! Request to be explained.
 
-/// What is asked about.
+/// Hypothetical request that is explained.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Question {
-    /// `GET`, unless another method is asked about.
+    /// Method; `GET` by default.
     pub method: String,
-    /// The host of the URL; the first server's name where there is none.
+    /// Host of the URL; the first server's name if `None`.
     pub host: Option<String>,
-    /// The port of the URL.
+    /// Port of the URL.
     pub port: Option<u16>,
-    /// Whether the URL begins with `https`.
+    /// True for an `https` URL.
     pub secure: bool,
     /// Path and query.
     pub target: String,
@@ -18,7 +18,7 @@ pub struct Question {
 }
 
 impl Question {
-    /// A GET of a URL, or of a path on the first server; the error is for who asks.
+    /// Creates a GET request for a URL, or for a path on the first server. The error is a message for the user.
     pub fn of_url(url: &str) -> Result<Self, String> {
         let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
         let (authority, target) = match rest {

@@ -1,15 +1,15 @@
-//! What features remember of a request.
+//! Per-request state of features.
 
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// What features remember of a request from one of its steps to the next, each under a type of its own; most requests have nothing.
+/// State that features store in a request between its steps, one value per type. Most requests have none.
 #[derive(Default)]
 pub struct Remembered(RefCell<Vec<(TypeId, Rc<dyn Any>)>>);
 
 impl Remembered {
-    /// What is remembered, which is made where there is nothing yet.
+    /// Returns the value of type `T`, creating it if necessary.
     pub fn get_or_make<T: Any>(&self, make: impl FnOnce() -> T) -> Rc<T> {
         let known =
             self.0.borrow().iter().find(|(id, _)| *id == TypeId::of::<T>()).map(|(_, kept)| Rc::clone(kept));

@@ -1,4 +1,4 @@
-//! One request: its parts together, and what is asked of them.
+//! Request: its parts and common queries on them.
 
 use std::cell::OnceCell;
 use std::net::IpAddr;
@@ -16,33 +16,33 @@ use super::{OriginFacts, Visit};
 use crate::runtime::{Place, RealIp, Runtime, Server};
 use crate::worker::Generation;
 
-/// A request and the memory its scripts work in.
+/// Request with the memory of its scripts.
 pub struct Exchange {
-    /// User variables, captures, results of maps.
+    /// User variables, captures and results of maps.
     pub frame: Box<Frame>,
-    /// Everything else, readable by scripts through [`myriad_script::Environment`].
+    /// All other state, readable by scripts through [`myriad_script::Environment`].
     pub request: Request,
 }
 
-/// The state of a request that its variables show, in parts: a step is given those that it needs.
+/// State of a request, divided into parts so that each step can borrow only the parts that it needs.
 pub struct Request {
-    /// The site as it was when the request began.
+    /// Configuration generation at the start of the request.
     pub site: Rc<Generation>,
-    /// What came.
+    /// Received head and connection.
     pub received: Received,
-    /// Where it goes.
+    /// Current server, place and URI.
     pub route: Route,
-    /// What went wrong so far.
+    /// Errors so far.
     pub errors: Errors,
-    /// What decides whether requests like this one may take the short way.
+    /// Facts that decide whether similar requests may use the shortcut.
     pub shortcut: ShortcutFacts,
-    /// What is passed on to an origin.
+    /// Request body for an origin.
     pub upload: Upload,
-    /// The cache's part.
+    /// Cache state.
     pub cache: CacheFacts,
-    /// The origin's part.
+    /// Origin state.
     pub origin: Option<Box<OriginFacts>>,
-    /// What came of it.
+    /// Outcome.
     pub outcome: Outcome,
 }
 
@@ -79,8 +79,8 @@ impl Request {
         }
     }
 
-    /// A copy for work that outlives the exchange, or stands in it: what came and where it goes, without a body and with
-    /// nothing that has come of it yet.
+    /// Returns a copy for work that outlives the exchange or is nested in it: with the received head and the route,
+    /// without a body and without results.
     pub(super) fn snapshot(&self) -> Self {
         Self {
             site: Rc::clone(&self.site),
@@ -95,17 +95,17 @@ impl Request {
         }
     }
 
-    /// The site.
+    /// Returns the compiled configuration.
     pub fn runtime(&self) -> &Runtime {
         &self.site.runtime
     }
 
-    /// The settings that hold now.
+    /// Returns the current place, whose settings apply.
     pub fn place(&self) -> &Place {
         self.site.runtime.place(self.route.place)
     }
 
-    /// The virtual server.
+    /// Returns the virtual server.
     pub fn server(&self) -> &Server {
         self.site.runtime.server(self.route.server)
     }
@@ -115,7 +115,7 @@ impl Request {
         if self.is_https() { "https" } else { "http" }
     }
 
-    /// Returns whether the client used https, to a proxy of `set_real_ip_from` too.
+    /// Returns whether the client used https, to this server or to a proxy of `set_real_ip_from`.
     pub fn came_by_https(&self) -> bool {
         if self.is_https() {
             return true;
@@ -126,46 +126,46 @@ impl Request {
             return false;
         }
         let mut said = self.received.head.fields().get_all(b"X-Forwarded-Proto");
-        // One word, of one proxy: what two say does not tell which of them is right.
+        // Only a single value is trusted: with two, it is unclear which is correct.
         said.next().is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"https")) && said.next().is_none()
     }
 
-    /// The client's address, as a trusted proxy told it or as the socket has it; none on a unix socket.
+    /// Returns the client's address, from a trusted proxy or the socket; `None` on a Unix socket.
     pub fn client(&self) -> Option<IpAddr> {
         self.received.real.map(|real| real.ip()).or_else(|| self.received.connection.peer.ip())
     }
 
-    /// Whether the client wants a tunnel (CONNECT), and not the page of an error.
+    /// Returns whether the client requests a tunnel (CONNECT); false for subrequests and error pages.
     pub fn is_connect(&self) -> bool {
         self.received.head.method() == Method::Connect && !self.route.as_get && !self.is_subrequest()
     }
 
-    /// Whether this is a part of another request, and nothing of it goes to the client by itself.
+    /// Returns whether this is a subrequest, whose response is not sent to the client directly.
     pub fn is_subrequest(&self) -> bool {
         self.received.lineage.as_ref().is_some_and(|lineage| lineage.depth > 0)
     }
 
-    /// Whether the target of the head is what is asked for: not for a subrequest that has the head of its parent.
+    /// Returns whether the head's target is the requested URI. It is not for a subrequest with the head of its parent.
     pub fn has_own_target(&self) -> bool {
         self.received.lineage.as_ref().is_none_or(|lineage| lineage.depth == 0 || lineage.own_head)
     }
 
-    /// Whether nobody waits for the answer ([`Exchange::go_to_background`]).
+    /// Returns whether the exchange runs in the background ([`Exchange::go_to_background`]).
     pub fn is_in_background(&self) -> bool {
         self.received.lineage.as_ref().is_some_and(|lineage| lineage.in_background)
     }
 
-    /// The URI as the client sent it, arguments and all; none where the target has no path of its own.
+    /// Returns the URI with arguments as sent by the client; `None` if the target has no path.
     pub fn sent_uri(&self) -> Option<&[u8]> {
         Some(super::target::request_uri(self.received.head.target())).filter(|uri| uri.starts_with(b"/"))
     }
 
-    /// What is known of the visitor, made where there is nothing yet.
+    /// Returns the limit results of the client, creating them if necessary.
     pub fn visit(&mut self) -> &Rc<Visit> {
         self.outcome.visit.get_or_insert_default()
     }
 
-    /// Counts a request that is sent to an origin, and its sender if that is a proxy that is not trusted.
+    /// Counts a request to an origin. Also counts its sender if that is an untrusted proxy.
     pub fn count_fetch(&self) {
         self.site.worker.counters.fetches.add(1);
         let has_field = self.received.head.fields().has(Known::XForwardedFor);
@@ -175,7 +175,7 @@ impl Request {
         }
     }
 
-    /// Counts what the cache did for the request, once it is over; `bytes` of its body were sent.
+    /// Counts the cache status of a finished request, of whose body `bytes` were sent.
     pub fn count_cache_status(&self, bytes: u64) {
         let Some(status) = self.cache.shown.status else { return };
         if let Some(Some(zone)) = self.site.runtime.zone_list.get(usize::from(self.cache.shown.zone)) {
@@ -183,19 +183,19 @@ impl Request {
         }
     }
 
-    /// The origin's part, made where there is none yet.
+    /// Returns the origin state, creating it if necessary.
     pub fn origin_mut(&mut self) -> &mut OriginFacts {
         self.origin.get_or_insert_default()
     }
 
-    /// Notes that what the rules come to holds no longer than a file test is believed.
+    /// Limits the validity of the rules' result to that of a file test, which is valid until `until_ms`.
     pub fn believes_until(&self, until_ms: u64) {
         self.shortcut.believed_until_ms.set(self.shortcut.believed_until_ms.get().min(until_ms));
     }
 }
 
 impl Exchange {
-    /// Begins an exchange. `head` is swapped out of the driver's hands.
+    /// Starts an exchange. `head` is swapped with an empty head.
     pub fn begin(
         site: &Rc<Generation>,
         head: &mut RequestHead,
@@ -205,17 +205,18 @@ impl Exchange {
         let mut scratch = scratch::take();
         std::mem::swap(&mut *scratch.head, head);
         let frame = scratch.frame.take().unwrap_or_default();
-        // Room first: a kilobyte is then made where it stays.
+        // Allocating first lets the value of 1 KB be constructed in place.
         let room = Box::new_uninit();
         Box::write(room, Self { frame, request: Request::new(site, connection, body, scratch) })
     }
 
-    /// A copy for work that outlives the exchange: the fetch of a page that others wait for too.
+    /// Returns a copy for work that outlives the exchange: the fetch of a page for which other requests wait too.
     pub fn snapshot(&self) -> Box<Self> {
         Box::new(Self { frame: self.frame.clone(), request: self.request.snapshot() })
     }
 
-    /// Gives the memory back for the next exchange. What is kept is moved out of where it stands: the whole is a kilobyte.
+    /// Returns the buffers to the pool for the next exchange. They are moved out individually, since the whole value
+    /// has 1 KB.
     pub fn recycle(self: Box<Self>) {
         if let Some(head) = self.request.origin.and_then(|origin| origin.head) {
             myriad_upstream::give_head(head);

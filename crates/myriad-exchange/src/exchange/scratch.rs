@@ -1,4 +1,4 @@
-//! Buffers that one exchange leaves to the next on the same thread.
+//! Buffers that exchanges on the same thread reuse.
 
 use std::cell::RefCell;
 
@@ -8,22 +8,22 @@ use myriad_script::Frame;
 const KEEP: usize = 64;
 const KEEP_CAPACITY: usize = 16 * 1024;
 
-/// What an exchange works in.
+/// Buffers of an exchange.
 #[derive(Default)]
 pub struct Scratch {
-    /// A cleared head; boxed, as `frame`: an exchange is moved several times.
+    /// Empty head. It is boxed, like `frame`, because an exchange is moved several times.
     pub head: Box<RequestHead>,
-    /// For the URI.
+    /// Buffer for the URI.
     pub uri: Vec<u8>,
-    /// For the arguments.
+    /// Buffer for the arguments.
     pub args: Vec<u8>,
-    /// For the host.
+    /// Buffer for the host.
     pub host: Vec<u8>,
-    /// For the cache key.
+    /// Buffer for the cache key.
     pub key: Vec<u8>,
-    /// For what the rules read of the request.
+    /// Buffer for the bytes of the request that the rules read.
     pub read: Vec<u8>,
-    /// For scripts; none where a new one will do, or an exchange has it.
+    /// Frame for scripts; `None` if it is in use or a new frame suffices.
     pub frame: Option<Box<Frame>>,
 }
 
@@ -32,12 +32,12 @@ thread_local! {
     static BUFFERS: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Takes a scratch out of this thread's pool, or makes one.
+/// Takes buffers from this thread's pool, or creates new buffers.
 pub fn take() -> Scratch {
     SCRATCH.with_borrow_mut(Vec::pop).unwrap_or_default()
 }
 
-/// Gives a scratch back.
+/// Returns buffers to the pool.
 pub fn give(mut scratch: Scratch) {
     if let Some(frame) = &mut scratch.frame {
         frame.reset();
@@ -53,12 +53,12 @@ pub fn give(mut scratch: Scratch) {
     });
 }
 
-/// Frames belong to one configuration: a reload calls this.
+/// Empties the pool. It is called on reload, because frames belong to a configuration.
 pub fn forget() {
     SCRATCH.with_borrow_mut(Vec::clear);
 }
 
-/// Runs `work` with an empty buffer of this thread's pool.
+/// Calls `work` with an empty buffer from this thread's pool.
 pub fn with_buffer<R>(work: impl FnOnce(&mut Vec<u8>) -> R) -> R {
     let mut buffer = BUFFERS.with_borrow_mut(Vec::pop).unwrap_or_default();
     let result = work(&mut buffer);

@@ -1,13 +1,13 @@
-//! The way that a request took, kept for those like it.
+//! Storage of a request's routing result for similar requests.
 
 use crate::exchange::Request;
 
-/// Keeps what the rules came to for the request, which has just found its page or its file.
+/// Stores the result of the rules for the request, which has just found its page or file.
 pub fn keep(request: &Request) {
     let strayed = request.shortcut.strayed.get()
         || request.errors.status.is_some()
         || request.outcome.limit_rate.is_some();
-    // The rules need not have read the codings that the key depends on then.
+    // The key then depends on the codings, which the rules have not necessarily read.
     let apart = request.cache.codings.is_some();
     if request.shortcut.read.is_empty() || strayed || apart || !request.place().shortcut {
         return;

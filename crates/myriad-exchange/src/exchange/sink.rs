@@ -1,30 +1,30 @@
-//! Where a request's way is told while it is explained (`myriad -t --explain`).
+//! Receiver of the decisions about a request that is explained (`myriad -t --explain`).
 
 use myriad_conf::Span;
 
-/// One thing that was decided.
+/// Decision about a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// What it is about: `server`, `rule`, `location`, ...
+    /// Subject: `server`, `rule`, `location`, ...
     pub topic: &'static str,
-    /// What was asked; empty where the directive at `span` says it.
+    /// Condition that was checked; empty if the directive at `span` is sufficient.
     pub text: String,
-    /// What it came to; may be empty.
+    /// Result; may be empty.
     pub outcome: String,
-    /// The directive.
+    /// Location of the directive in the configuration.
     pub span: Option<Span>,
 }
 
-/// Takes the lines in, in the order in which a request's steps come to them.
+/// Receives the decisions in the order in which the steps of a request make them.
 ///
-/// A request that has a sink is one to be explained: it goes the way of any other, up to where that would have an effect.
+/// A request with a sink is explained: it is processed like any other, up to the first step with an effect.
 pub trait Sink {
-    /// Takes a line.
+    /// Receives a decision.
     fn take(&self, line: Line);
 }
 
 impl dyn Sink + '_ {
-    /// Tells what was decided, and by which directive.
+    /// Reports a decision and the directive that caused it.
     pub fn note(
         &self,
         topic: &'static str,

@@ -1,6 +1,6 @@
-//! Sizes as texts with variables come to them.
+//! Parsing of sizes and numbers from evaluated texts.
 
-/// Reads a size as nginx writes it (`10k`, `1m`), bytes; none where it is no size.
+/// Parses a size in nginx's notation (`10k`, `1m`) and returns it in bytes; `None` if the text is not a size.
 pub fn parse_size(text: &[u8]) -> Option<u64> {
     let (digits, unit) = match text.split_last()? {
         (b'k' | b'K', digits) => (digits, 1 << 10),
@@ -11,8 +11,8 @@ pub fn parse_size(text: &[u8]) -> Option<u64> {
     parse_digits(digits)?.checked_mul(unit)
 }
 
-/// Reads a number of digits alone (RFC 9110 section 8.6), where `str::parse` would take a sign as well; none where it is no
-/// such number, or more than 64 bits.
+/// Parses a number that consists of digits only (RFC 9110 section 8.6); `str::parse` would also accept a sign. Returns
+/// `None` for other text and for numbers of more than 64 bits.
 pub fn parse_digits(text: &[u8]) -> Option<u64> {
     if text.is_empty() {
         return None;

@@ -1,10 +1,10 @@
-//! A piece of a whole (`slice`).
+//! Piece of a representation (`slice`).
 
-/// A piece of a whole.
+/// Piece of a representation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slice {
-    /// Its first byte, a multiple of the size.
+    /// Offset of the first byte, a multiple of `size`.
     pub start: u64,
-    /// Bytes of each piece but the last (`slice`).
+    /// Size of each piece except the last, in bytes (`slice`).
     pub size: u64,
 }

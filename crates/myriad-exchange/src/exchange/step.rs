@@ -1,4 +1,4 @@
-//! What the core of serving knows of features: steps on the way to an answer, content, checks, waits, changed fields.
+//! Traits that features implement: handlers, access checks, waits, and changes of header fields.
 
 use std::any::Any;
 use std::future::Future;
@@ -14,24 +14,24 @@ use myriad_script::Frame;
 use super::{Answer, Exchange, Line, Question, Request};
 use crate::runtime::Runtime;
 
-/// What a phase or a handler came to.
+/// Result of a phase or a handler.
 pub enum Step {
-    /// The answer.
+    /// Response.
     Answer(Answer),
-    /// Something to wait for.
+    /// Asynchronous operation to wait for.
     Wait(Box<dyn Pending>),
-    /// The visitor may come in: the content of the place is next.
+    /// The client is admitted: the content of the place is next.
     Enter,
-    /// The URI is another one now: an internal redirect.
+    /// The URI has changed: an internal redirect.
     Redirect,
-    /// Go on in a named location.
+    /// Continue in a named location.
     Named(Box<[u8]>),
-    /// An error, to be answered by an `error_page` or the built-in page.
+    /// Error, to be answered by an `error_page` or the built-in page.
     Error(u16),
 }
 
 impl Step {
-    /// A wait for what an asynchronous closure does; it holds all that it needs to go on with.
+    /// Creates a wait for an asynchronous closure, which owns the state that it needs to continue.
     pub fn wait(work: impl AsyncFnOnce(&mut Exchange) -> Self + 'static) -> Self {
         Self::Wait(Box::new(work))
     }
@@ -43,238 +43,248 @@ impl Step {
     }
 }
 
-/// Methods of handlers that only read.
+/// Methods of read-only handlers.
 pub const GET_HEAD: MethodSet = MethodSet::of(&[Method::Get, Method::Head]);
 
-/// A future that comes to the next step, or to a verdict. It is not `Send`: an exchange stays on its worker.
+/// Future of the next step or of a verdict. It is not `Send`: an exchange remains on its worker.
 pub type Waiting<'a, T = Step> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
-/// Something that a request waits for: a file to be read, an origin to be asked, a page on its way.
+/// Operation that a request waits for: reading a file, a request to an origin, a page being fetched.
 ///
-/// It holds what was found out before the wait, so that nobody looks for it again behind it. Dropped, it has no effect.
+/// It owns the results determined before the wait, so that they are not computed again afterwards. Dropping it has no
+/// effect.
 pub trait Pending<T = Step> {
-    /// Waits, and says how the request goes on.
+    /// Waits and returns how the request continues.
     fn wait(self: Box<Self>, exchange: &mut Exchange) -> Waiting<'_, T>;
 
-    /// Says what would be waited for, where a request is only explained.
+    /// Reports the operation to the sink of a request that is only explained.
     fn explain(&self, _: &mut Exchange) {}
 }
 
 impl<T, F: AsyncFnOnce(&mut Exchange) -> T + 'static> Pending<T> for F {
     fn wait(self: Box<Self>, exchange: &mut Exchange) -> Waiting<'_, T> {
-        // Room first: the future, some kilobytes, is then made where it stays.
+        // Allocating first lets the future, which has some kilobytes, be constructed in place.
         let room = Box::new_uninit();
         let future = Box::write(room, (*self)(exchange));
         Box::into_pin(future)
     }
 }
 
-/// What makes the content of a place.
+/// Content handler of a place.
 pub trait Handler: Send + Sync {
-    /// Begins the answer. It must not block: what takes time is a [`Step::Wait`].
+    /// Starts the response. It must not block: operations that take time return [`Step::Wait`].
     fn begin(&self, exchange: &mut Exchange) -> Step;
 
-    /// The answer for a request like one before, whose place and key are known already: a fresh page, a file in memory. None
-    /// takes the long way.
+    /// Returns the response to a request that matches an earlier request, with known place and key: a fresh page or a
+    /// file in memory. With `None` the request is processed in full.
     fn shortcut(&self, _: &mut Exchange) -> Option<Step> {
         None
     }
 
-    /// Whether requests may take the short way to it, as far as it has a say itself.
+    /// Returns whether the handler permits the shortcut for its requests.
     fn may_shorten(&self) -> bool {
         false
     }
 
-    /// What it was compiled to, for those who know the type.
+    /// Returns the compiled state, for code that knows its type.
     fn compiled(&self) -> Option<&dyn Any> {
         None
     }
 
-    /// The same while the configuration is compiled and nobody else has it.
+    /// Returns the compiled state mutably, while the configuration is compiled and not shared yet.
     fn compiled_mut(&mut self) -> Option<&mut dyn Any> {
         None
     }
 }
 
-/// The checks of a place, asked before its content. A place without any has no gate.
+/// Access checks of a place, which run before its content handler. A place without checks has no gate.
 pub struct Gate {
-    /// The checks, in the order in which they are asked.
+    /// Checks, in order of execution.
     pub checks: Vec<Box<dyn Check>>,
-    /// `satisfy any`: one check that lets the visitor in is enough.
+    /// `satisfy any`: one check that admits the client is sufficient.
     pub any: bool,
-    /// `auth_delay`: how long a 401 is held back, milliseconds.
+    /// `auth_delay`: time by which a 401 is delayed, in milliseconds.
     pub delay_ms: u64,
 }
 
 impl Gate {
-    /// Whether a check tells visitors apart by who they are: see [`Check::identifies`].
+    /// Returns whether a check identifies users: see [`Check::identifies`].
     pub fn identifies(&self) -> bool {
         self.checks.iter().any(|check| check.identifies())
     }
 
-    /// Whether nobody comes in who has not said who they are. With `satisfy any` an address may be enough.
+    /// Returns whether all admitted clients have been identified. With `satisfy any`, an address may be sufficient.
     pub fn identifies_all(&self) -> bool {
         self.identifies() && !(self.any && self.rules_addresses())
     }
 
-    /// Whether a check rules which addresses may come in: see [`Check::rules_addresses`].
+    /// Returns whether a check decides by client address: see [`Check::rules_addresses`].
     pub fn rules_addresses(&self) -> bool {
         self.checks.iter().any(|check| check.rules_addresses())
     }
 }
 
-/// A check of visitors, as a place has it: who may come in, how fast, how much at once.
+/// Access check of a place: by identity or address, by rate, or by concurrency.
 pub trait Check: Send + Sync {
-    /// The directive, as explanations name it.
+    /// Returns the name of the directive for explanations.
     fn name(&self) -> &'static str;
 
-    /// Judges a request. It must not block: what takes time is a [`Verdict::Wait`].
+    /// Checks a request. It must not block: operations that take time return [`Verdict::Wait`].
     fn judge(&self, exchange: &mut Exchange) -> Verdict;
 
-    /// What is told of a request that is only explained, and the verdict that it goes on with. It has no effect: nothing is
-    /// counted, nobody is asked. An empty text is not told.
+    /// Returns the explanation for a request that is only explained, and the verdict with which it continues. It has no
+    /// effect: nothing is counted and no other server is contacted. An empty explanation is not shown.
     fn explain(&self, request: &Request) -> (String, Verdict);
 
-    /// Whether it is asked for subrequests too. Else only the request that they belong to is judged.
+    /// Returns whether the check also runs for subrequests. Otherwise only the client's request is checked.
     fn judges_subrequests(&self) -> bool {
         false
     }
 
-    /// Whether it is told of every visitor who may come in, and of nobody else, rather than asked: it stands behind the others.
+    /// Returns whether the check runs after all others, only for admitted clients, and only observes them.
     fn is_told_of_the_admitted(&self) -> bool {
         false
     }
 
-    /// Whether it lets in only visitors that have said who they are.
+    /// Returns whether the check admits only identified users.
     fn identifies(&self) -> bool {
         false
     }
 
-    /// Whether it says which addresses may come in.
+    /// Returns whether the check decides by client address.
     fn rules_addresses(&self) -> bool {
         false
     }
 }
 
-/// Changes the fields of a place's answers (`more_set_headers`). A feature keeps one for the place as `Box<dyn HeadEdit>`.
+/// Changes the header fields of responses (`more_set_headers`).
+///
+/// A feature stores it in the place as `Box<dyn HeadEdit>`.
 pub trait HeadEdit: Send + Sync {
-    /// Sets the media type, ahead of the filters that ask for it.
+    /// Sets the media type, before the filters that depend on it.
     fn settle_type(&self, exchange: &mut Exchange, answer: &mut Answer);
 
-    /// Changes the other fields, ahead of `add_header`, for an answer and the status that it had before a range was cut.
+    /// Changes the other fields, before `add_header`. `answer` is the response with its status before a range was
+    /// applied.
     fn edit(&self, request: &mut Request, frame: &mut Frame, answer: (&Answer, u16), head: &mut Head);
 }
 
-/// Holds an answer back until it is known what becomes of it: its status may still change (`image_filter`). A feature keeps one for
-/// the place as `Box<dyn Hold>`.
+/// Delays a response whose status can still change (`image_filter`).
+///
+/// A feature stores it in the place as `Box<dyn Hold>`.
 pub trait Hold: Send + Sync {
-    /// Gives the answer back where it may be sent, else the step that comes first. Answers that come of that step are given to it once
-    /// more, and so are pages of errors: it has to remember what it has seen.
+    /// Returns the response if it can be sent, otherwise the step to run first. It is called again with the responses
+    /// of that step, including error pages, so the implementation must record its state.
     #[expect(clippy::result_large_err, reason = "nothing fails: a step is the other way on")]
     fn hold(&self, exchange: &mut Exchange, answer: Answer) -> Result<Answer, Step>;
 }
 
-/// Counts the finished requests of a place. A feature keeps one for the place as `Box<dyn Counting>`.
+/// Counts the finished requests of a place. A feature stores it in the place as `Box<dyn Counting>`.
 pub trait Counting: Send + Sync {
-    /// Counts a request that is over, when its end has been noted ([`Outcome::finished_ms`](super::Outcome::finished_ms)).
+    /// Counts a finished request after its finish time has been recorded
+    /// ([`Outcome::finished_ms`](super::Outcome::finished_ms)).
     fn count(&self, exchange: &mut Exchange);
 }
 
-/// Traces the requests of a place. A feature keeps one for the place as `Box<dyn Tracing>`.
+/// Traces the requests of a place. A feature stores it in the place as `Box<dyn Tracing>`.
 pub trait Tracing: Send + Sync {
-    /// Takes a request that has come to the place, before its rules run: says whether it is traced, unless a place before has said it,
-    /// and what its origin is told.
+    /// Starts tracing a request that has entered the place, before its rules run. Decides whether it is traced, unless
+    /// a previous place has decided, and which trace context its origin receives.
     fn begin(&self, exchange: &mut Exchange);
 
-    /// Tells of a request that is over, as [`Counting::count`].
+    /// Reports a finished request, at the same time as [`Counting::count`].
     fn end(&self, exchange: &mut Exchange);
 }
 
-/// Says which kind of robot a visitor is. A feature keeps one for the place as `Arc<dyn VisitorClasses>`.
+/// Classifies clients, such as robots and prefetching browsers.
+///
+/// A feature stores it in the place as `Arc<dyn VisitorClasses>`.
 pub trait VisitorClasses: Send + Sync {
-    /// The class; empty for a visitor that is none.
+    /// Returns the class of the client; empty for other clients.
     fn class<'a>(&'a self, request: &'a Request) -> &'a [u8];
 }
 
-/// Begins what follows an answer that has been sent (`post_action`). A feature keeps one for the place as `Box<dyn AfterSent>`.
+/// Starts the action after a response (`post_action`). A feature stores it in the place as `Box<dyn AfterSent>`.
 pub trait AfterSent: Send + Sync {
-    /// Begins it for a request that is over, and says whether it did: then it writes the line of the access log.
+    /// Starts the action for a finished request. Returns whether it was started; it then writes the access log line.
     fn begin(&self, exchange: &mut Exchange) -> bool;
 }
 
-/// What a check came to.
+/// Result of a check.
 pub enum Verdict {
-    /// Nothing to say.
+    /// The check has no opinion.
     Pass,
-    /// Let in.
+    /// The client is admitted.
     Allow,
-    /// Kept out, with 401 or 403; under `satisfy any` a later check may still let the visitor in.
+    /// The request is rejected with 401 or 403; with `satisfy any` a later check can still admit the client.
     Refuse(u16),
-    /// Kept out with 401, and told how to come in: the values of `WWW-Authenticate`, at least one.
+    /// The request is rejected with 401 and these values of `WWW-Authenticate`, at least one value.
     Challenge(Vec<Vec<u8>>),
-    /// The request ends with this status, whatever `satisfy` says.
+    /// The request fails with this status, independently of `satisfy`.
     Fail(u16),
-    /// To be told later.
+    /// The verdict is available after a wait.
     Wait(Box<dyn Pending<Verdict>>),
 }
 
 impl Verdict {
-    /// A verdict that an asynchronous closure comes to; it holds all that it needs.
+    /// Creates a wait for the verdict of an asynchronous closure, which owns the state that it needs.
     pub fn wait(work: impl AsyncFnOnce(&mut Exchange) -> Self + 'static) -> Self {
         Self::Wait(Box::new(work))
     }
 }
 
-/// What takes methods that files do not take: a purge of a file's URL is for the zones of its server. A feature keeps
-/// one for a place as `Box<dyn MethodHandler>`; it is asked first.
+/// Handler of methods that files do not support: a purge of a file's URL applies to the zones of its server. A feature
+/// stores it in a place as `Box<dyn MethodHandler>`; it takes precedence over the content handler.
 pub trait MethodHandler: Send + Sync {
-    /// Whether it takes the method of the request, on the server where the request is.
+    /// Returns whether it handles the method of the request on the current server.
     fn takes(&self, request: &Request) -> bool;
 
-    /// Methods that the place supports besides GET and HEAD, as `Allow` lists them.
+    /// Returns the methods that the place supports in addition to GET and HEAD, for `Allow`.
     fn methods(&self) -> MethodSet {
         MethodSet::default()
     }
 
-    /// Begins the answer, as [`Handler::begin`].
+    /// Starts the response, like [`Handler::begin`].
     fn begin(&self, exchange: &mut Exchange) -> Step;
 }
 
-/// What answers for a folder that has no index.
+/// Handler of folders without an index file.
 pub trait FolderHandler: Send + Sync {
-    /// Begins the answer, as [`Handler::begin`].
+    /// Starts the response, like [`Handler::begin`].
     fn begin(&self, folder: &Path) -> Step;
 }
 
-/// Where a subrequest begins.
+/// Start position of a subrequest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// At the server's rules, with the URI that it is asked for.
+    /// At the server's rules, with its URI.
     Server,
-    /// At the content of the place where it is.
+    /// At the content of its current place.
     Place,
-    /// In that named location of the server.
+    /// In a named location of the server.
     Named(Box<[u8]>),
 }
 
-/// What runs the phases. The generation holds it, so that a subrequest can be run by whoever needs its answer, below the phases.
+/// Engine that runs the phases. The generation refers to it, so that modules below the phases can run subrequests.
 pub trait Engine: Sync {
-    /// Runs an exchange to its answer.
+    /// Runs an exchange until its response is available.
     fn answer<'a>(
         &'static self,
         exchange: &'a mut Exchange,
         start: Start,
     ) -> Pin<Box<dyn Future<Output = Answer> + 'a>>;
 
-    /// What a parent gets of a subrequest's answer: the body as the filters of its place leave it, in identity.
+    /// Returns the body of a subrequest's response for its parent: after the filters of its place, without content
+    /// coding.
     fn body(&self, exchange: &mut Exchange, answer: Answer) -> BoxBody;
 
-    /// Takes a request through the site without any effect, and tells what was decided on its way. It takes a thread for some
-    /// milliseconds: not one of a worker's.
+    /// Processes a request without any effect and returns the decisions made. It blocks the thread for some
+    /// milliseconds, so it must not run on a worker thread.
     ///
     /// # Errors
-    /// Nobody listens where it is asked for; the machine has no descriptors left.
+    /// The requested address has no listener, or the process is out of file descriptors.
     fn explain(&'static self, runtime: &Arc<Runtime>, question: &Question) -> Result<Vec<Line>, String>;
-    /// Explains a subrequest that has a sink, up to the first step with an effect. Returns its answer if it needs no such step.
+    /// Explains a subrequest that has a sink, up to the first step with an effect. Returns its response if it needs no
+    /// such step.
     fn explain_subrequest(&'static self, exchange: &mut Exchange) -> Option<Answer>;
 }

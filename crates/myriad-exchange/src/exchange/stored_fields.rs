@@ -1,19 +1,20 @@
-//! The fields of a stored page's origin.
+//! Header fields of the origin for a stored page.
 
 use myriad_http::Fields;
 use myriad_http::lines::{line_named, lines_named};
 use myriad_page::{Page, PageView};
 
-/// What `$upstream_http_*` shows of a stored page. Of one that is whole the page itself, in which a field is looked for when it is read.
+/// Fields that `$upstream_http_*` returns for a stored page. For a complete page this is the page itself, which is
+/// searched when a field is read.
 pub enum StoredFields {
-    /// A page of the store.
+    /// Page of the store.
     Page(Page),
-    /// The head of a page that still arrives.
+    /// Head of a page that is still being received.
     Head(Box<Fields>),
 }
 
 impl StoredFields {
-    /// The values of a field, in order. Never those of a cookie, which are one visitor's.
+    /// Returns the values of a field, in order. Cookies are never returned, because they belong to a single client.
     pub fn get_all<'a>(&'a self, name: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
         let (page, head) = match self {
             Self::Page(page) => (Some(of_page(page.meta(), name)), None),
@@ -23,7 +24,7 @@ impl StoredFields {
     }
 }
 
-/// The same of a page: what visitors are sent, else what is kept from them.
+/// Returns the values from a page: of the fields that are sent to clients, otherwise of those that are not sent.
 pub fn of_page<'a>(page: PageView<'a>, name: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
     let lines = if line_named(page.lines(), name).is_some() { page.lines() } else { page.unsent() };
     let lines = if name.eq_ignore_ascii_case(b"set-cookie") { b"" } else { lines };

@@ -1,6 +1,6 @@
-//! The target of a request line.
+//! Target of a request line.
 
-/// `$request_uri`: of an absolute target only what follows the host (RFC 9112 section 3.2.2), as nginx has it.
+/// Returns `$request_uri`: for an absolute target, only the part after the host (RFC 9112 section 3.2.2), as in nginx.
 pub(super) fn request_uri(target: &[u8]) -> &[u8] {
     if target.first() == Some(&b'/') {
         return target;

@@ -1,42 +1,42 @@
-//! What a request is in traces.
+//! Trace context of a request.
 
 use std::cell::{Cell, RefCell};
 
 use myriad_trace::{SpanId, TraceId, TraceParent};
 
-/// What a request is in traces; its subrequests share it, and so does the fetch of its page.
+/// Trace context of a request, shared with its subrequests and the fetch of its page.
 #[derive(Debug)]
 pub struct Traced {
-    /// The trace: the client's, where that is taken over.
+    /// Trace: that of the client if its trace context is adopted, otherwise a new trace.
     pub trace: TraceId,
-    /// The request's own span.
+    /// Span of the request.
     pub span: SpanId,
-    /// The span of the client that it comes from, where that is taken over.
+    /// Parent span from the client, if its trace context is adopted.
     pub parent: Option<TraceParent>,
-    /// `tracestate`, likewise.
+    /// `tracestate` from the client, if its trace context is adopted.
     pub state: Option<Vec<u8>>,
-    /// Whether the request is recorded; none until a place has said it.
+    /// Set if the request is recorded; `None` until a place has decided.
     pub sampled: Cell<Option<bool>>,
-    /// What it has waited for, in order.
+    /// Waits of the request, in order.
     pub waits: RefCell<Vec<Wait>>,
 }
 
-/// A time in which a request has waited.
+/// Interval in which a request waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
-    /// For what: the directive by which it had to.
+    /// Directive that caused the wait.
     pub what: &'static str,
-    /// Its begin and its end, microseconds since the epoch.
+    /// Start and finish, in microseconds since the epoch.
     pub times_us: (u64, u64),
 }
 
 impl Traced {
-    /// Whether the request is recorded.
+    /// Returns whether the request is recorded.
     pub fn is_sampled(&self) -> bool {
         self.sampled.get() == Some(true)
     }
 
-    /// What an origin is told: this request is who asks.
+    /// Returns the trace context for origins, with this request as the parent span.
     pub fn for_origins(&self) -> TraceParent {
         TraceParent { trace: self.trace, span: self.span, sampled: self.is_sampled() }
     }

@@ -1,29 +1,32 @@
-//! What limits have found out of a request and its subrequests, which share it.
+//! Limit results shared by a request and its subrequests.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 
-/// What the limits said of a request; none is made where no limit is asked.
+/// Limit results of a request. It is not created if no limit is checked.
 #[derive(Default)]
 pub struct Visit {
-    /// `$limit_req_status`; a request is asked once, wherever it is redirected to.
+    /// `$limit_req_status`. A request is checked once, even if it is redirected.
     pub requests: Cell<Option<LimitStatus>>,
-    /// `$limit_conn_status`; likewise.
+    /// `$limit_conn_status`. A request is checked once, even if it is redirected.
     pub connections: Cell<Option<LimitStatus>>,
-    /// What counts against limits while it is here: dropped when the request and its subrequests are over.
+    /// Slots counted against limits while the request is in progress. Dropped when the request and its subrequests are
+    /// finished.
     pub held: RefCell<Option<Box<dyn Any>>>,
-    /// As `requests`, of what is counted before an origin alone (`limit_req ... origin_only`).
+    /// Result like `requests`, for limits that apply only to requests to origins (`limit_req ... origin_only`).
     pub origin_requests: Cell<Option<LimitStatus>>,
-    /// What was counted before an origin alone (`limit_conn ... origin_only`), until whoever asks the origin takes it.
+    /// Slots of limits that apply only to requests to origins (`limit_conn ... origin_only`), until the request to the
+    /// origin takes them.
     pub origin_held: RefCell<Option<Box<dyn Any>>>,
-    /// The client's network sends more new queries than `origin_query_limit` admits: this request goes to the origin after all others.
+    /// Set if the client's network sends more new queries than `origin_query_limit` admits. The request goes to the
+    /// origin after all others.
     pub beyond_query_limit: Cell<bool>,
-    /// How many of the request and its subrequests are with an origin, and hold something for that.
+    /// Number of requests to origins in progress, of the request and its subrequests, that occupy slots.
     pub asking: Cell<u32>,
 }
 
 impl Visit {
-    /// What the limits said, for a request that goes on without the visitor.
+    /// Returns the results for a request that continues independently of the client.
     pub(super) fn apart(&self) -> Self {
         let Self { requests, connections, origin_requests, .. } = self;
         Self {
@@ -35,23 +38,23 @@ impl Visit {
     }
 }
 
-/// What `$limit_req_status` and `$limit_conn_status` say of a request.
+/// Value of `$limit_req_status` and `$limit_conn_status`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitStatus {
     /// Within the limit.
     Passed,
-    /// Held back for a while.
+    /// Delayed.
     Delayed,
-    /// Refused.
+    /// Rejected.
     Rejected,
-    /// It would have been held back, were it not a dry run.
+    /// Would have been delayed, but for the dry run.
     DelayedDryRun,
-    /// It would have been refused.
+    /// Would have been rejected, but for the dry run.
     RejectedDryRun,
 }
 
 impl LimitStatus {
-    /// The variable's text.
+    /// Returns the text of the variable.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Passed => "PASSED",

@@ -1,13 +1,13 @@
-//! What a request waits for, remembered where it is traced.
+//! Recording of waits of traced requests.
 
 use std::rc::Rc;
 
 use super::{Request, Traced, Wait};
 
-/// Most waits of a request that are remembered: a page may have thousands of parts.
+/// Maximum number of recorded waits of a request: a page may have thousands of parts.
 const MOST_WAITS: usize = 64;
 
-/// A wait that has begun. It is remembered when this is dropped, also where the visitor has gone meanwhile.
+/// Wait in progress. It is recorded when this value is dropped, even if the client has disconnected meanwhile.
 pub struct WaitBegun {
     traced: Rc<Traced>,
     what: &'static str,
@@ -15,7 +15,8 @@ pub struct WaitBegun {
 }
 
 impl Request {
-    /// Begins to wait for that, until what is returned is dropped; none for a request that is not recorded.
+    /// Starts a wait caused by the directive `what`; it finishes when the returned value is dropped. Returns `None` for
+    /// a request that is not recorded.
     pub fn waits_for(&self, what: &'static str) -> Option<WaitBegun> {
         let traced = self.received.trace.get().filter(|traced| traced.is_sampled())?;
         Some(WaitBegun { traced: Rc::clone(traced), what, since_us: myriad_net::clock::now_us() })

@@ -1,10 +1,10 @@
-//! What scripts tell of a request that is explained.
+//! Script decisions about a request that is explained.
 
 use myriad_script::{RuleOutcome, Trace};
 
 use super::{Request, Sink};
 
-/// What a script came to.
+/// Reports the result of a script step or a map.
 pub(super) fn script(sink: &dyn Sink, request: &Request, what: Trace<'_>) {
     match what {
         Trace::Rule { tag, outcome } => {

@@ -1,4 +1,4 @@
-//! The keys of pages: what tells one from another.
+//! Cache keys.
 
 pub mod no_vary_search;
 pub mod page_key;

@@ -1,4 +1,4 @@
-//! What origins said of the arguments that make no other page (`No-Vary-Search`), path by path, and keys without these.
+//! `No-Vary-Search` rules of origins by path, and removal of the ignored arguments from cache keys.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,17 +11,17 @@ use parking_lot::Mutex;
 use crate::exchange::Request;
 use crate::runtime::CachePlace;
 
-/// Most paths whose rule is remembered, the latest; each has some kilobytes at most.
+/// Maximum number of paths whose rule is cached, by last use. A rule has some kilobytes at most.
 const PATHS: u64 = 4096;
 
-/// The rules of the process; they stay over reloads.
+/// Rules of the process. They survive reloads.
 static RULES: LazyLock<Mutex<Lru<u64, Arc<NoVarySearch>>>> = LazyLock::new(|| Mutex::new(Lru::new(PATHS)));
-/// Paths are told apart by a hash that nobody can foresee.
+/// Seed of the path hash, so that clients cannot produce collisions.
 static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::new);
-/// Whether there has been one: nobody else pays for looking.
+/// Set once a rule has been stored; before, lookups are skipped.
 static ANY: AtomicBool = AtomicBool::new(false);
 
-/// Remembers, or forgets, what an answer that is stored says of its path.
+/// Stores the rule of a stored response for its path, or removes the previous rule.
 pub fn learn(request: &Request, cache: &CachePlace, said: Option<NoVarySearch>) {
     if !cache.no_vary_search || said.is_none() && !ANY.load(Ordering::Relaxed) {
         return;
@@ -38,8 +38,8 @@ pub fn learn(request: &Request, cache: &CachePlace, said: Option<NoVarySearch>) 
     }
 }
 
-/// Takes from a key the arguments that make no other page. The query of a key is what stands behind its first `?`; where that holds
-/// anything but arguments of this request, the key says more than a URL, and stays as it is.
+/// Removes the ignored arguments from a key. The query of a key is the text after its first `?`. If it contains
+/// anything but arguments of this request, the key is more than a URL and is not changed.
 pub(super) fn settle(request: &Request, cache: &CachePlace, key: &mut Vec<u8>) {
     if !cache.no_vary_search || !ANY.load(Ordering::Relaxed) {
         return;
@@ -60,7 +60,7 @@ pub(super) fn settle(request: &Request, cache: &CachePlace, key: &mut Vec<u8>) {
     key.extend_from_slice(&canonical);
 }
 
-/// Path and query as the client sent them.
+/// Returns path and query as sent by the client.
 fn parts(request: &Request) -> Option<(&[u8], &[u8])> {
     let sent = request.sent_uri()?;
     let at = sent.iter().position(|byte| *byte == b'?').unwrap_or(sent.len());

@@ -1,8 +1,9 @@
-//! The key under which a page is stored.
+//! Key under which a page is stored.
 //!
-//! It is what `*_cache_key` comes to, byte for byte, so that a page's file has nginx's name. What is told apart beyond that
-//! stands behind it in parts, each of which begins with NUL and a letter. A NUL of the key itself is doubled: a visitor may
-//! send one in a body (`$request_body`) or a user name (`$remote_user`), and no such bytes may pose as a part.
+//! It starts with the value of `*_cache_key`, byte for byte, so that a page's file has nginx's name. Further
+//! distinctions follow in parts, each of which starts with NUL and a letter. A NUL in the value is doubled: a client
+//! may send NULs in a body (`$request_body`) or a user name (`$remote_user`), and these must not be mistaken for a
+//! part.
 
 use myriad_http::Known;
 use myriad_page::key::{ARGUMENTS, COOKIE, FIELD, HOST, SUBREQUEST, append, double_nuls};
@@ -12,7 +13,7 @@ use super::no_vary_search;
 use crate::exchange::{Exchange, Request};
 use crate::runtime::CachePlace;
 
-/// Makes the key of the request's page in `request.cache.key`.
+/// Writes the key of the request's page to `request.cache.key`.
 pub fn write(request: &mut Request, frame: &mut Frame, cache: &CachePlace) -> Result<(), EvalError> {
     let mut key = std::mem::take(&mut request.cache.key);
     key.clear();
@@ -30,15 +31,16 @@ pub fn write(request: &mut Request, frame: &mut Frame, cache: &CachePlace) -> Re
     Ok(())
 }
 
-/// The key of the page, for an explanation or to remove it.
+/// Returns the key of the page, for an explanation or a purge.
 pub fn of(exchange: &mut Exchange, cache: &CachePlace) -> Result<Vec<u8>, EvalError> {
     let Exchange { request, frame } = exchange;
     write(request, frame, cache)?;
     Ok(request.cache.key.clone())
 }
 
-/// An application makes its links from the `Host` it is told, port and all, while `$host` in the key has no port: a
-/// visitor who names a port of their own must not make the page of others.
+/// Appends the sent `Host` if it differs from the normalized host. Applications generate links from the received `Host`
+/// with its port, while `$host` in the key has no port: a client that sends another port must not produce the page of
+/// others.
 pub fn tell_hosts_apart(request: &Request, key: &mut Vec<u8>) {
     let sent = request.received.head.known(Known::Host).unwrap_or_default();
     if !sent.eq_ignore_ascii_case(&request.route.host) {
@@ -46,8 +48,8 @@ pub fn tell_hosts_apart(request: &Request, key: &mut Vec<u8>) {
     }
 }
 
-/// A key of `$request_uri` is the same for a page and all that it includes: each include gets one of its own beneath it.
-/// Pieces of one answer (`slice`) are of the URI that was sent.
+/// Appends the URI of a subrequest. A key of `$request_uri` is the same for a page and all its includes, so each
+/// include gets a separate key. Pieces of one response (`slice`) belong to the URI that was sent.
 fn tell_subrequests_apart(request: &Request, key: &mut Vec<u8>) {
     if request.cache.slice.get().is_none() {
         append(SUBREQUEST, &request.route.uri, key);
@@ -55,7 +57,7 @@ fn tell_subrequests_apart(request: &Request, key: &mut Vec<u8>) {
     }
 }
 
-/// `cache_key_field`, `cache_key_cookie`. A request without any of these has the key that it would have anyway.
+/// Appends the inputs of `cache_key_field` and `cache_key_cookie`. A request without any of them has the unchanged key.
 fn tell_inputs_apart(request: &Request, cache: &CachePlace, key: &mut Vec<u8>) {
     for input in &cache.rules.shared_fetch.keyed {
         let value = input.value(request.received.head.fields());

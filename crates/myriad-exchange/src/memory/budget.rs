@@ -1,12 +1,12 @@
-//! What a worker may spend on pages that nobody waits for.
+//! Worker budget for refreshing pages in the background.
 
 use std::cell::Cell;
 
-/// One refresh at a time, and a pause between them.
+/// Budget that permits one refresh at a time, with a pause between refreshes.
 #[derive(Default)]
 pub struct Budget {
-    /// One is under way.
+    /// True while a refresh is in progress.
     pub busy: Cell<bool>,
-    /// None before this time, ms since the epoch.
+    /// Earliest start of the next refresh, in milliseconds since the epoch.
     pub next_ms: Cell<u64>,
 }

@@ -1,4 +1,4 @@
-//! What a worker remembers between requests. It is fixed in size, and made anew by a reload.
+//! Caches of a worker that persist between requests. They have a fixed size and are emptied by a reload.
 
 mod budget;
 mod shortcuts;

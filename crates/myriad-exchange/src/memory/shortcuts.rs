@@ -1,4 +1,4 @@
-//! What the rules of the site came to for requests before, by the bytes that the rules read.
+//! Results of the site's rules for previous requests, by the bytes that the rules read.
 
 use std::cell::{Ref, RefCell};
 use std::hash::BuildHasher;
@@ -8,7 +8,7 @@ use myriad_bounded::DirectMapped;
 
 use crate::runtime::{PlaceId, ServerId};
 
-/// A table of ways.
+/// Table of routing results.
 #[derive(Default)]
 pub struct Shortcuts {
     hasher: RandomState,
@@ -22,25 +22,26 @@ struct Slot {
     way: Way,
 }
 
-/// Where a request came to, and as what.
+/// Routing result of a request.
 #[derive(Default)]
 pub struct Way {
-    /// Its server.
+    /// Server.
     pub server: ServerId,
-    /// Its place.
+    /// Place.
     pub place: PlaceId,
-    /// The URI, after the rules.
+    /// URI after the rules.
     pub uri: Vec<u8>,
-    /// The arguments.
+    /// Arguments after the rules.
     pub args: Vec<u8>,
-    /// The host.
+    /// Host.
     pub host: Vec<u8>,
-    /// The key of the page; empty for a file.
+    /// Cache key of the page; empty for a file.
     pub key: Vec<u8>,
 }
 
 impl Shortcuts {
-    /// The way of a request whose rules read these bytes, if that is still believed; `now_ms` since the epoch.
+    /// Returns the result for a request whose rules read these bytes, if it is still valid. `now_ms` is in milliseconds
+    /// since the epoch.
     pub fn find(&self, read: &[u8], now_ms: u64) -> Option<Ref<'_, Way>> {
         let hash = self.hasher.hash_one(read);
         let slot = Ref::filter_map(self.table.borrow(), |table| table.find(hash));
@@ -51,7 +52,8 @@ impl Shortcuts {
         Some(Ref::map(slot, |slot| &slot.way))
     }
 
-    /// Keeps a way from `now_ms` until a time, ms since the epoch, if it gets a slot; `write` is given the buffers of what lay there before.
+    /// Stores a result from `now_ms` until `until_ms`, in milliseconds since the epoch, if it gets a slot. `write`
+    /// fills the cleared buffers of the previous entry.
     pub fn keep(&self, read: &[u8], now_ms: u64, until_ms: u64, write: impl FnOnce(&mut Way)) {
         let hash = self.hasher.hash_one(read);
         let mut table = self.table.borrow_mut();

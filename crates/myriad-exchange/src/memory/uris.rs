@@ -1,8 +1,8 @@
-//! What a worker remembers of URIs: their location, and what `try_files` found.
+//! Worker cache by URI: locations, and results of `try_files`.
 //!
-//! Both depend on nothing but the URI (the compiler of the configuration sees to it), and popular URIs come again and
-//! again: one look-up here stands for every regex location and every file test of a place. Fixed in size: a flood of
-//! new URIs displaces, never grows.
+//! Both depend only on the URI (the compiler of the configuration ensures it), and popular URIs are requested
+//! repeatedly: one lookup replaces all regex locations and all file tests of a place. The size is fixed: a flood of new
+//! URIs evicts entries and allocates no memory.
 
 use std::cell::RefCell;
 use std::hash::BuildHasher;
@@ -13,10 +13,10 @@ use myriad_script::locations::Found;
 
 use crate::runtime::{PlaceId, ServerId};
 
-/// Longer URIs are not remembered.
+/// Maximum length of a cached URI, in bytes.
 const LONGEST: usize = 256;
 
-/// What one worker remembers, for one generation of the site.
+/// Cache of one worker for one configuration generation.
 #[derive(Default)]
 pub struct Memo {
     hasher: RandomState,
@@ -24,12 +24,12 @@ pub struct Memo {
     files: RefCell<Table<Tried>>,
 }
 
-/// What `try_files` found.
+/// Result of `try_files`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tried {
-    /// The candidate that is there; none for the last word.
+    /// Index of the existing candidate; `None` for the last parameter.
     pub candidate: Option<u32>,
-    /// Until when that is believed, milliseconds since the epoch.
+    /// Time until which the result is valid, in milliseconds since the epoch.
     pub until_ms: u64,
 }
 
@@ -48,22 +48,22 @@ impl<V> Default for Slot<V> {
 }
 
 impl Memo {
-    /// The location of a URI on a server.
+    /// Returns the location of a URI on a server.
     pub fn route(&self, server: ServerId, uri: &[u8]) -> Option<Found> {
         self.find(&self.routes, server, uri)
     }
 
-    /// Remembers a location that depends on the URI alone.
+    /// Caches a location that depends on the URI only.
     pub fn keep_route(&self, server: ServerId, uri: &[u8], found: Found) {
         self.keep(&self.routes, server, uri, found);
     }
 
-    /// What `try_files` of a place found for a URI, if that is still believed.
+    /// Returns the result of a place's `try_files` for a URI, if it is still valid.
     pub fn tried(&self, place: PlaceId, uri: &[u8], now: u64) -> Option<Tried> {
         self.find(&self.files, place, uri).filter(|tried| now < tried.until_ms)
     }
 
-    /// Remembers what `try_files` found.
+    /// Caches a result of `try_files`.
     pub fn keep_tried(&self, place: PlaceId, uri: &[u8], tried: Tried) {
         self.keep(&self.files, place, uri, tried);
     }

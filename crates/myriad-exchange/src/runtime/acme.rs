@@ -1,4 +1,4 @@
-//! What issuers of certificates are to do.
+//! Tasks of certificate issuers.
 
 use std::sync::Arc;
 
@@ -10,21 +10,21 @@ use myriad_upstream::ResolverConfig;
 use rustls::ServerConfig;
 use rustls::server::ClientHello;
 
-/// All issuers of a configuration.
+/// All certificate issuers of a configuration.
 pub struct AcmePlan {
-    /// What authorities are answered, now or later.
+    /// Pending challenges, which are shown to certificate authorities.
     pub challenges: Arc<Challenges>,
-    /// The issuers.
+    /// Issuers.
     pub issuers: Vec<PlannedIssuer>,
-    /// `resolver` of `http` with its time-out in milliseconds; the system's own where there is none.
+    /// `resolver` of `http` with its timeout in milliseconds; the system's resolver if `None`.
     pub resolver: Option<(Arc<ResolverConfig>, u64)>,
     /// `error_log` of `http`.
     pub log: ErrorLog,
 }
 
 impl AcmePlan {
-    /// How an authority is answered that wants to see a name's challenge in a handshake (RFC 8737 section 3); none for all
-    /// other clients.
+    /// Returns the TLS configuration for an authority that validates a challenge of a name in a handshake (RFC 8737
+    /// section 3); `None` for all other clients.
     pub fn handshake(&self, hello: &ClientHello<'_>) -> Option<Arc<ServerConfig>> {
         if !self.challenges.are_pending() || !hello.alpn()?.eq([ALPN]) {
             return None;
@@ -33,10 +33,10 @@ impl AcmePlan {
     }
 }
 
-/// An OCSP answer that is to be had.
+/// OCSP response to be fetched.
 pub struct PlannedStaple {
-    /// What is asked, and where the answer goes.
+    /// OCSP request, and slot for the response.
     pub staple: Arc<Staple>,
-    /// `resolver` of its server with its time-out in milliseconds; the system's own where there is none.
+    /// `resolver` of its server with its timeout in milliseconds; the system's resolver if `None`.
     pub resolver: Option<(Arc<ResolverConfig>, u64)>,
 }

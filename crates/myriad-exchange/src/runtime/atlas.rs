@@ -1,36 +1,36 @@
-//! Where the parts of a site stand in its configuration: for explanations, never read while serving.
+//! Configuration positions of runtime objects. They are used for explanations only, never while serving.
 
 use myriad_conf::Span;
 use myriad_script::Template;
 
-/// The names of what the runtime knows by number.
+/// Positions of numbered runtime objects.
 #[derive(Default)]
 pub struct Atlas {
-    /// By [`super::PlaceId`].
+    /// Places, by [`super::PlaceId`].
     pub places: Vec<Label>,
-    /// By [`super::ServerId`]: the `server` word.
+    /// Positions of the word `server`, by [`super::ServerId`].
     pub servers: Vec<Span>,
-    /// By the tags of the rewrite programs' steps.
+    /// Positions of rules, by the tags of the rewrite programs' steps.
     pub rules: Vec<Span>,
 }
 
-/// How a place is written.
+/// Notation of a place in the configuration.
 #[derive(Default)]
 pub struct Label {
-    /// `location ~ \.php$`; empty for what is no location.
+    /// Notation such as `location ~ \.php$`; empty if the place is not a location.
     pub name: Box<str>,
-    /// Where that stands.
+    /// Position of the location.
     pub span: Span,
-    /// What is said of its origin; none for files.
+    /// Notation of its origin; `None` for files.
     pub origin: Option<Box<OriginLabel>>,
 }
 
-/// How the origin of a place is written.
+/// Notation of the origin of a place.
 pub struct OriginLabel {
-    /// `fastcgi_pass unix:/run/php.sock`.
+    /// Handler, such as `fastcgi_pass unix:/run/php.sock`.
     pub handler: String,
-    /// `*_cache_bypass`: each text as written, and compiled.
+    /// `*_cache_bypass`: each text as written and compiled.
     pub bypass: Vec<(String, Template)>,
-    /// `*_no_cache`.
+    /// `*_no_cache`: each text as written and compiled.
     pub no_cache: Vec<(String, Template)>,
 }

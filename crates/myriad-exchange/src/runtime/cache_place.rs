@@ -1,4 +1,4 @@
-//! How the answers of an origin are cached.
+//! Caching of an origin's responses.
 
 use std::sync::Arc;
 
@@ -7,11 +7,11 @@ use myriad_script::{Predicates, Template};
 
 use myriad_page::PageZone;
 
-/// How answers of an origin are cached.
+/// Cache settings of a place.
 pub struct CachePlace {
-    /// The zone.
+    /// Cache zone.
     pub zone: Arc<PageZone>,
-    /// Its place in [`super::Runtime::zone_list`].
+    /// Index of the zone in [`super::Runtime::zone_list`].
     pub zone_number: u16,
     /// `*_cache_key`.
     pub key: Template,
@@ -19,50 +19,50 @@ pub struct CachePlace {
     pub bypass: Predicates,
     /// `*_no_cache`.
     pub no_cache: Predicates,
-    /// What may be stored and served, for the policy.
+    /// Policy rules for storing and serving.
     pub rules: Rules,
-    /// `*_cache_max_range_offset`, bytes: a range that begins there or beyond is asked of the origin.
+    /// `*_cache_max_range_offset`, in bytes: a range that starts there or beyond is requested from the origin.
     pub max_range_offset: Option<u64>,
-    /// Whether the key, or a parameter, says which `Host` the origin is told.
+    /// True if the key, or a parameter, determines the `Host` sent to the origin.
     pub host_in_key: bool,
-    /// Whether the key follows the URI that is asked for, which of a subrequest is not what the client sent.
+    /// True if the key depends on the requested URI, which differs from the URI sent by the client in a subrequest.
     pub uri_in_key: bool,
     /// `cache_no_vary_search`.
     pub no_vary_search: bool,
-    /// `cache_no_vary_search ... say=`: a line of stored pages whose origin does not say it.
+    /// `cache_no_vary_search ... say=`: line added to stored pages whose origin does not send the field.
     pub no_vary_search_said: Option<Vec<u8>>,
     /// `proxy_cache_convert_head`, for every protocol: HEAD shares the page of GET.
     pub convert_head: bool,
-    /// `*_cache_purge` without a zone: which requests purge, and whose.
+    /// `*_cache_purge` without a zone: requests that purge, and permitted clients.
     pub purge: Option<Box<PurgeRules>>,
-    /// `*_cache_valid` with variables: what comes to the time of each entry of the rules that holds some.
+    /// `*_cache_valid` with variables: text of the time for each entry of the rules that contains variables.
     pub valid_texts: Option<Box<[Option<Template>]>>,
 }
 
 /// `*_cache_purge` for the requests of a place.
 pub struct PurgeRules {
-    /// Which requests purge.
+    /// Requests that purge.
     pub when: PurgeWhen,
-    /// `purge_all`: whatever they are sent for.
+    /// `purge_all`: the whole zone is purged, independently of the URI.
     pub everything: bool,
-    /// Who may; none written: who is near.
+    /// Permitted networks; if `None`, the local machine.
     pub from: Option<Arc<[super::Network]>>,
 }
 
-/// Which requests purge.
+/// Requests that purge.
 pub enum PurgeWhen {
-    /// Those with one of these methods.
+    /// Requests with one of these methods.
     Methods(Arc<[Box<[u8]>]>),
-    /// Those for which one of the texts is neither empty nor `0`.
+    /// Requests for which at least one text is neither empty nor `0`.
     Conditions(Predicates),
 }
 
-/// A zone that requests to a server may purge in.
+/// Zone in which requests to a server may purge.
 pub struct ServerPurge {
-    /// Those with one of these methods.
+    /// Methods of requests that purge.
     pub methods: Arc<[Box<[u8]>]>,
-    /// Who may; none written: who is near.
+    /// Permitted networks; if `None`, the local machine.
     pub from: Option<Arc<[super::Network]>>,
-    /// The zone.
+    /// Cache zone.
     pub zone: Arc<PageZone>,
 }

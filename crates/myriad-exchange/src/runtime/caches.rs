@@ -1,4 +1,4 @@
-//! The cache of a place, or those that a variable chooses among (`proxy_cache $variable`).
+//! Cache of a place, or the caches from which a variable selects (`proxy_cache $variable`).
 
 use std::sync::Arc;
 
@@ -6,26 +6,26 @@ use myriad_script::Template;
 
 use super::CachePlace;
 
-/// How the answers of an origin are cached, if they are.
+/// Caching of an origin's responses.
 pub enum Caches {
-    /// Not at all.
+    /// No caching.
     None,
-    /// In a zone that the configuration names.
+    /// Caching in a zone named by the configuration.
     One(Arc<CachePlace>),
-    /// In the zone whose name comes out of a variable.
+    /// Caching in the zone named by a variable.
     Named(Box<NamedCaches>),
 }
 
-/// The caches that a variable chooses among: one for every zone.
+/// Caches from which a variable selects: one for every zone.
 pub struct NamedCaches {
-    /// What makes the zone's name; empty or `off` for none.
+    /// Text that evaluates to the zone's name; empty or `off` disables caching.
     pub name: Template,
-    /// The zones' names, and how each caches.
+    /// Names of the zones, with the cache settings for each.
     pub places: Vec<(String, Arc<CachePlace>)>,
 }
 
 impl Caches {
-    /// The cache that every request of the place has.
+    /// Returns the cache of the place if it is the same for every request.
     pub fn fixed(&self) -> Option<&Arc<CachePlace>> {
         match self {
             Caches::One(cache) => Some(cache),
@@ -33,7 +33,7 @@ impl Caches {
         }
     }
 
-    /// The cache of a request; `chosen` is what [`NamedCaches::find`] gave for it.
+    /// Returns the cache of a request; `chosen` is the result of [`NamedCaches::find`] for it.
     pub fn of(&self, chosen: Option<u16>) -> Option<&Arc<CachePlace>> {
         match self {
             Caches::None => None,
@@ -44,7 +44,7 @@ impl Caches {
 }
 
 impl NamedCaches {
-    /// The number of the zone with that name.
+    /// Returns the number of the zone with that name.
     pub fn find(&self, name: &[u8]) -> Option<u16> {
         let at = self.places.iter().position(|(zone, _)| zone.as_bytes() == name)?;
         u16::try_from(at).ok()

@@ -3,22 +3,22 @@
 use myriad_conf::settings::ErrorPageCode;
 use myriad_script::Template;
 
-/// One `error_page`.
+/// Single `error_page` directive.
 #[derive(PartialEq)]
 pub struct ErrorPage {
-    /// Statuses it answers.
+    /// Handled statuses.
     pub codes: Vec<u16>,
-    /// The status to send.
+    /// Status to send.
     pub answer: ErrorPageCode,
-    /// Where it leads.
+    /// Target.
     pub target: ErrorTarget,
 }
 
-/// Where an `error_page` leads.
+/// Target of an `error_page`.
 #[derive(PartialEq)]
 pub enum ErrorTarget {
-    /// A named location.
+    /// Named location.
     Named(Box<[u8]>),
-    /// An URI on this server, or an URL to redirect to.
+    /// URI on this server, or URL of a redirect.
     Uri(Template),
 }

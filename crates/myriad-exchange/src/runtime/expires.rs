@@ -1,32 +1,32 @@
-//! How long answers may be kept by browsers, as a place says it.
+//! Browser cache times of a place (`expires`).
 
-/// `expires`. Offsets are seconds and may be negative. `T` is what a variable stands in: the text, or what it was compiled to.
+/// `expires`. Offsets are in seconds and may be negative. `T` is the type of a text with variables: source or compiled.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Expires<T> {
-    /// Leaves the fields alone.
+    /// No change of the fields.
     #[default]
     Off,
     /// `epoch`: 1 January 1970 and `no-cache`.
     Epoch,
     /// `max`: 31 December 2037 and ten years.
     Max,
-    /// Seconds from now; negative gives `no-cache`.
+    /// Seconds from now; a negative value produces `no-cache`.
     Access(i64),
-    /// `modified TIME`: seconds from the file's last change.
+    /// `modified TIME`: seconds from the file's last modification.
     Modified(i64),
-    /// `@15h30m`: the next time of day, in seconds since local midnight.
+    /// `@15h30m`: next occurrence of the time of day, in seconds since local midnight.
     Daily(u32),
-    /// A variable that yields one of the above at run time.
+    /// Variable that evaluates to one of the above at run time.
     Variable {
-        /// The text with the variable.
+        /// Text with the variable.
         text: T,
-        /// Whether `modified` stood before it.
+        /// True if `modified` precedes it.
         modified: bool,
     },
 }
 
 impl<T> Expires<T> {
-    /// The same of a text that is made into something else.
+    /// Converts the text of a variable with `compile`.
     pub fn map<U>(&self, compile: impl FnOnce(&T) -> U) -> Expires<U> {
         match self {
             Self::Off => Expires::Off,
@@ -41,7 +41,7 @@ impl<T> Expires<T> {
         }
     }
 
-    /// Whether it may depend on when the content was changed last.
+    /// Returns whether the result may depend on the last modification of the content.
     pub fn reads_change(&self) -> bool {
         matches!(self, Self::Modified(_) | Self::Variable { modified: true, .. })
     }

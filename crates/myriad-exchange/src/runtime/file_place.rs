@@ -1,4 +1,4 @@
-//! How files become answers.
+//! Settings for serving files.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use myriad_script::Template;
 /// Media types by extension.
 pub type MediaTypes = HashMap<Box<[u8]>, Box<[u8]>>;
 
-/// How files become answers.
+/// Settings for serving files.
 #[derive(PartialEq)]
 pub struct FilePlace {
     /// `root` or `alias`, absolute.
     pub root: Template,
-    /// How `root` and the URI make a path.
+    /// Combination of `root` and the URI into a path.
     pub rooting: Rooting,
     /// `index`.
     pub index: Box<[Template]>,
@@ -34,54 +34,54 @@ pub struct FilePlace {
     pub max_ranges: usize,
     /// `disable_symlinks`.
     pub symlinks: Option<Box<Symlinks>>,
-    /// How long what is known of a file is believed.
+    /// Time during which file metadata are cached.
     pub validity: Validity,
-    /// Codings whose files are looked for beside a file (`gzip_static` and its like), the best first; the flag says
-    /// that every client gets them (`always`).
+    /// Codings whose files are looked up next to a file (`gzip_static` and similar directives), in order of preference.
+    /// The flag is set if every client receives them (`always`).
     pub precompressed: Box<[(Coding, bool)]>,
 }
 
 /// `disable_symlinks`.
 #[derive(PartialEq)]
 pub struct Symlinks {
-    /// Which links are refused.
+    /// Rejected links.
     pub rule: LinkRule,
-    /// The leading part of paths that is not checked.
+    /// Leading part of paths that is not checked.
     pub from: Template,
 }
 
-/// How `root` or `alias` and the URI make a path.
+/// Combination of `root` or `alias` and the URI into a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rooting {
-    /// `root`: the URI follows.
+    /// `root`, followed by the URI.
     Root,
-    /// `alias`: the URI follows without so many bytes, the location's prefix.
+    /// `alias`, followed by the URI without this number of bytes, the location's prefix.
     Alias(usize),
-    /// `alias` in a regex location: it is the whole path.
+    /// `alias` in a regex location, which is the complete path.
     Whole,
 }
 
 /// `try_files`.
 #[derive(PartialEq)]
 pub struct TryFiles {
-    /// What to try, in order.
+    /// Candidates, in order.
     pub candidates: Box<[Candidate]>,
-    /// What follows when none is there.
+    /// Action if no candidate exists.
     pub end: TryFilesEnd<Template>,
-    /// Whether root and candidates read nothing but the URI, so that what was found may be remembered.
+    /// True if root and candidates depend only on the URI, so that results may be cached.
     pub by_uri: bool,
 }
 
-/// A word of `try_files` that is not the last.
+/// Parameter of `try_files` except the last.
 #[derive(PartialEq)]
 pub enum Candidate {
-    /// A file of this name; or a directory.
+    /// File or directory.
     Path {
-        /// The name.
+        /// Name.
         name: Template,
-        /// Whether a directory is asked for.
+        /// True if it must be a directory.
         directory: bool,
     },
-    /// A named location, where its own `try_files` finds something.
+    /// Named location, selected if its own `try_files` finds a file.
     Location(Box<[u8]>),
 }

@@ -14,12 +14,12 @@ pub struct Forwarded {
 }
 
 impl Forwarded {
-    /// Returns whether a sender's `X-Forwarded-Proto` is trusted; `None` is a sender on a unix socket.
+    /// Returns whether a sender's `X-Forwarded-Proto` is trusted; `None` is a sender on a Unix socket.
     pub fn trusts_scheme_of(&self, sender: Option<IpAddr>) -> bool {
         self.scheme_from.iter().any(|network| network.contains(sender))
     }
 
-    /// Returns whether a sender's `X-Forwarded-Host` is trusted; `None` is a sender on a unix socket.
+    /// Returns whether a sender's `X-Forwarded-Host` is trusted; `None` is a sender on a Unix socket.
     pub fn trusts_host_of(&self, sender: Option<IpAddr>) -> bool {
         self.host_from.iter().any(|network| network.contains(sender))
     }

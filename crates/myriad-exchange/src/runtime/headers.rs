@@ -1,4 +1,4 @@
-//! What is added to the head of an answer.
+//! Fields added to the head of a response.
 
 use std::sync::Arc;
 
@@ -9,64 +9,65 @@ use myriad_script::Template;
 pub struct DebugRules {
     /// `cache_debug`.
     pub debug: bool,
-    /// The name of this cache in `Cache-Status`; empty where there is no such field.
+    /// Name of this cache in `Cache-Status`; empty if the field is not sent.
     pub status: Box<str>,
-    /// That field says nothing of what came from the cache (`hits=off`).
+    /// True if responses from the cache get no `Cache-Status` (`hits=off`).
     pub without_hits: bool,
-    /// Who may see keys; none written: who is near.
+    /// Networks that may see cache keys; if `None`, the local machine.
     pub from: Option<Vec<super::Network>>,
-    /// An `add_header` of the place is called `X-Cache`.
+    /// True if an `add_header` of the place sets `X-Cache`.
     pub said_already: bool,
 }
 
-/// How this server calls itself, and what goes with each of its answers.
+/// Name of this server, and lines common to all its responses.
 #[derive(PartialEq)]
 pub struct ServerLines {
-    /// The whole `Server` line.
+    /// Complete `Server` line.
     pub server_line: Box<[u8]>,
-    /// The whole `Alt-Svc` line for clients that come by TLS; empty where HTTP/3 is not spoken or the line is written by
-    /// hand.
+    /// Complete `Alt-Svc` line for TLS clients; empty without HTTP/3 or if the configuration sets the field.
     pub alt_svc: Box<[u8]>,
-    /// The name shown on error pages.
+    /// Name shown on error pages.
     pub server_name: Box<str>,
-    /// What `https_only` has browsers remember: the whole `Strict-Transport-Security` line.
+    /// Complete `Strict-Transport-Security` line of `https_only`.
     pub hsts_line: Option<Box<[u8]>>,
 }
 
-/// What is added to an answer's fields.
+/// Fields added to a response.
 #[derive(PartialEq)]
 pub struct HeaderRules {
-    /// What a server's places have in common.
+    /// Lines common to the places of a server.
     pub own: Arc<ServerLines>,
     /// `add_header`.
     pub add: Box<[AddField]>,
-    /// Fields that an `add_header` takes the place of (`Last-Modified`, `ETag`), lower case; the flag says `always`.
+    /// Fields replaced by an `add_header` (`Last-Modified`, `ETag`), in lower case; the flag is set for `always`.
     pub replaced: Box<[(&'static [u8], bool)]>,
-    /// `cache_debug` and `cache_status`; none where both are off.
+    /// `cache_debug` and `cache_status`; `None` if both are off.
     pub debug: Option<Box<DebugRules>>,
     /// `add_trailer`.
     pub trailers: Box<[AddField]>,
     /// `expires`.
     pub expires: super::Expires<Template>,
-    /// Whether an `add_header` says for how long an answer is fresh: from when it is sent.
+    /// True if an `add_header` sets the freshness lifetime of a response, counted from the time it is sent.
     pub says_freshness: bool,
 }
 
-/// One `add_header`.
+/// Single `add_header` directive.
 #[derive(PartialEq)]
 pub struct AddField {
-    /// The name.
+    /// Name.
     pub name: Box<[u8]>,
-    /// The value; nothing is added where it comes out empty.
+    /// Value; if it evaluates to an empty text, no field is added.
     pub value: Template,
     /// `always`.
     pub always: bool,
-    /// Whether a later one of the same name takes its place: where that one is added at all, or (true) everywhere.
+    /// Set if a later directive with the same name replaces this one: `Some(true)` always, `Some(false)` only for
+    /// responses to which fields without `always` are added.
     pub superseded: Option<bool>,
 }
 
 impl AddField {
-    /// Whether it is added to an answer; `decorated` says that plain ones are.
+    /// Returns whether the field is added to a response; `decorated` is true if fields without `always` are added to
+    /// it.
     pub fn is_added(&self, decorated: bool) -> bool {
         (decorated || self.always) && !self.superseded.is_some_and(|always| decorated || always)
     }

@@ -1,4 +1,4 @@
-//! Everybody by https, compiled.
+//! Redirection of all clients to https, compiled.
 
 use std::sync::Arc;
 
@@ -6,8 +6,8 @@ use myriad_acme::Slot;
 
 /// `https_only` of a server.
 pub struct HttpsOnly {
-    /// The port, with its colon; empty for the usual one.
+    /// Port with its colon; empty for the default port.
     pub port: Box<str>,
-    /// The certificate that has to come first: nobody is led to where no handshake is answered.
+    /// Certificate that must be available first: before, clients are not redirected, because TLS handshakes would fail.
     pub awaits: Option<Arc<Slot>>,
 }

@@ -1,4 +1,4 @@
-//! How places and servers are named within a site.
+//! Identifiers of places and servers within a site.
 
 /// Index of a place in [`super::Runtime::places`].
 pub type PlaceId = u32;

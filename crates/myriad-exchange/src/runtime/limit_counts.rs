@@ -1,45 +1,45 @@
-//! What a zone of `limit_req_zone` or `limit_conn_zone` has decided.
+//! Decisions of the zones of `limit_req_zone` and `limit_conn_zone`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// What became of the requests, or sessions, that a zone was asked about.
+/// Decision of a zone about a request or session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limited {
-    /// Let in.
+    /// Admitted.
     Passed,
-    /// Held back for a while.
+    /// Delayed.
     Delayed,
-    /// Refused.
+    /// Rejected.
     Rejected,
-    /// Let in, though it would be held back (`limit_req_dry_run`).
+    /// Admitted, although it would be delayed without `limit_req_dry_run`.
     DelayedDryRun,
-    /// Let in, though it would be refused (`limit_req_dry_run`, `limit_conn_dry_run`).
+    /// Admitted, although it would be rejected without `limit_req_dry_run` or `limit_conn_dry_run`.
     RejectedDryRun,
 }
 
-/// Counts of a zone, shared by all workers as the zone's table is, and kept over reloads with it.
+/// Counts of a zone. Like the zone's table, they are shared by all workers and survive reloads.
 #[derive(Debug, Default)]
 pub struct LimitCounts([AtomicU64; 5]);
 
 impl LimitCounts {
-    /// Counts one.
+    /// Counts a decision.
     pub fn add(&self, what: Limited) {
         self.0[what as usize].fetch_add(1, Relaxed);
     }
 
-    /// How many there were.
+    /// Returns the number of decisions of a kind.
     pub fn of(&self, what: Limited) -> u64 {
         self.0[what as usize].load(Relaxed)
     }
 
-    /// Begins anew.
+    /// Resets all counts to 0.
     pub fn reset(&self) {
         self.0.iter().for_each(|count| count.store(0, Relaxed));
     }
 }
 
-/// The counts of all zones of a configuration, by name.
+/// Counts of all zones of a configuration, by name.
 #[derive(Clone, Debug, Default)]
 pub struct LimitZoneCounts {
     /// `limit_req_zone` of `http`.

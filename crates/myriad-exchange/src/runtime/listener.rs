@@ -1,4 +1,4 @@
-//! The servers behind one listening socket, by the address that the client connected to.
+//! Servers of a listening socket, by the address that the client connected to.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -7,37 +7,38 @@ use myriad_script::ServerNames;
 
 use super::ServerId;
 
-/// The servers of one address.
+/// Servers of one address.
 pub struct Hosts {
-    /// The server for hosts that no name covers.
+    /// Server for hosts that match no name.
     pub default: ServerId,
-    /// The names.
+    /// Names of the servers.
     pub names: ServerNames,
-    /// Whether clients are announced by the PROXY protocol (`listen … proxy_protocol`).
+    /// True if connections start with the PROXY protocol (`listen … proxy_protocol`).
     pub proxy_protocol: bool,
-    /// Whether HTTP/2 is spoken whatever the servers say (`listen … http2`).
+    /// True if HTTP/2 is supported independently of the servers' settings (`listen … http2`).
     pub http2: bool,
 }
 
-/// The servers behind one listening socket.
+/// Servers of one listening socket.
 #[derive(Default)]
 pub struct Listener {
-    /// Its clients speak TLS (`listen … ssl`).
+    /// True if clients use TLS (`listen … ssl`).
     pub secure: bool,
-    /// Its clients speak QUIC (`listen … quic`).
+    /// True if clients use QUIC (`listen … quic`).
     pub quic: bool,
-    /// The name of its socket's address, the same in every process.
+    /// Name of the socket's address. It is the same in every process.
     pub name: String,
-    /// The `quic_host_key` of its default server.
+    /// `quic_host_key` of its default server.
     pub quic_secret: Option<Box<[u8]>>,
-    /// Those of the address that the socket is bound to; there are some, else there were no socket.
+    /// Servers of the address to which the socket is bound, if any.
     bound: Option<Hosts>,
-    /// Those of single addresses that a wildcard socket accepts for too.
+    /// Servers of single addresses for which a wildcard socket also accepts connections.
     specific: Vec<(IpAddr, Hosts)>,
 }
 
 impl Listener {
-    /// The servers of an address, none for the socket's own; `first` becomes the default where there were none yet.
+    /// Returns the servers of an address, or of the socket's address for `None`. If there were none yet, `first`
+    /// becomes the default server.
     pub fn at(&mut self, ip: Option<IpAddr>, first: ServerId) -> &mut Hosts {
         let fresh =
             || Hosts { default: first, names: ServerNames::default(), proxy_protocol: false, http2: false };
@@ -49,12 +50,12 @@ impl Listener {
         &mut self.specific[at].1
     }
 
-    /// The servers that a connection may mean. The kernel is asked for its local address only where that matters.
+    /// Returns the servers of a connection. The kernel is queried for its local address only if necessary.
     pub fn hosts(&self, connection: &Connection) -> Option<&Hosts> {
         self.hosts_at(|| connection.local())
     }
 
-    /// The servers of an address, which is asked for only where it matters.
+    /// Returns the servers of a local address, which is determined only if necessary.
     pub fn hosts_at(&self, local: impl FnOnce() -> Option<SocketAddr>) -> Option<&Hosts> {
         if self.specific.is_empty() {
             return self.bound.as_ref();
@@ -64,7 +65,7 @@ impl Listener {
         specific.map(|(_, hosts)| hosts).or(self.bound.as_ref())
     }
 
-    /// The server for clients that name none, at the socket's own address or else at any.
+    /// Returns the server for clients that name no host, at the socket's address or otherwise at any address.
     pub fn first(&self) -> Option<ServerId> {
         self.bound.as_ref().or(self.specific.first().map(|(_, hosts)| hosts)).map(|hosts| hosts.default)
     }

@@ -1,10 +1,10 @@
-//! When a configuration was loaded.
+//! Load time of a configuration.
 
-/// When a configuration was loaded, and how many were before it.
+/// Load time of a configuration, and its generation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Loaded {
-    /// Counts the configurations that ran in this worker process, from 1.
+    /// Number of the configuration in this worker process, from 1.
     pub generation: u64,
-    /// When this one was compiled, milliseconds since the epoch.
+    /// Time of compilation, in milliseconds since the epoch.
     pub at_ms: u64,
 }

@@ -1,4 +1,4 @@
-//! The site as it runs: immutable, shared by all workers, replaced whole by a reload.
+//! Compiled configuration: immutable, shared by all workers, replaced as a whole by a reload.
 
 mod acme;
 mod atlas;

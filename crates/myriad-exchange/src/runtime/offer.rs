@@ -1,10 +1,10 @@
-//! Which encodings a place offers.
+//! Content codings that a place offers.
 
 use myriad_script::Regex;
 
 use myriad_http::media_types::TypeSet;
 
-/// Which encodings a place offers.
+/// Content codings that a place offers.
 #[derive(Default, PartialEq)]
 pub struct Offer {
     /// `gzip`, if on.
@@ -17,7 +17,7 @@ pub struct Offer {
     pub vary: bool,
     /// `gzip_http_version 1.0`.
     pub http_1_0: bool,
-    /// `gzip_proxied any`; otherwise a request with `Via` gets identity unless the answer says it may not be cached.
+    /// `gzip_proxied`: compression for requests with `Via`.
     pub proxied: super::Proxied,
     /// `gzip_disable`.
     pub disable: Box<[Regex]>,
@@ -25,31 +25,31 @@ pub struct Offer {
     pub disable_msie6: bool,
 }
 
-/// What one coding is offered for.
+/// Conditions under which a coding is offered.
 #[derive(PartialEq)]
 pub struct OfferRules {
     /// Media types.
     pub types: TypeSet,
-    /// Bytes below which nothing is compressed.
+    /// Minimum length, in bytes, of a compressed body.
     pub min_length: u64,
-    /// The level for what is not stored.
+    /// Compression level of responses that are not stored.
     pub level: u8,
 }
 
 impl Offer {
-    /// Whether nothing is compressed, whatever the client takes.
+    /// Returns whether no coding is offered.
     pub fn is_empty(&self) -> bool {
         self.gzip.is_none() && self.brotli.is_none() && self.zstd.is_none()
     }
 
-    /// Returns true if a body of that media type may be compressed, in any coding.
+    /// Returns whether a body of that media type may be compressed, in any coding.
     pub fn covers(&self, media_type: &[u8]) -> bool {
         [&self.gzip, &self.brotli, &self.zstd].into_iter().flatten().any(|rules| rules.fit(media_type, None))
     }
 }
 
 impl OfferRules {
-    /// Whether an answer of that type and length is offered in the coding.
+    /// Returns whether a response of that type and length is offered in the coding.
     pub fn fit(&self, media_type: &[u8], length: Option<u64>) -> bool {
         length.is_none_or(|length| length >= self.min_length) && self.types.cover(media_type)
     }

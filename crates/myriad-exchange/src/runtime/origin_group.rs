@@ -1,16 +1,16 @@
-//! A group of origins, as the configuration names it.
+//! Group of origins defined by the configuration.
 
 use myriad_script::Template;
 use myriad_upstream::Group;
 
 use super::StickyPlace;
 
-/// A group of origins.
+/// Group of origins.
 pub struct OriginGroup {
-    /// The peers.
+    /// Peers.
     pub group: Group,
-    /// `hash`: what chooses among them.
+    /// `hash`: text whose value selects the peer.
     pub key: Option<Template>,
-    /// `sticky`: how a visitor's origin is known again.
+    /// `sticky`: session persistence.
     pub sticky: Option<StickyPlace>,
 }

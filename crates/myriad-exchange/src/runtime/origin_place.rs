@@ -1,4 +1,4 @@
-//! How an origin is asked, whatever it speaks.
+//! Settings of a place for requests to an origin, independent of the protocol.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -13,38 +13,39 @@ use super::origin_rules::{AheadRules, AnswerRules, FetchRules};
 use super::request_rules::RequestRules;
 use crate::exchange::{Exchange, Handler, Step};
 
-/// How an origin is asked.
+/// Settings of a place for requests to an origin.
 pub struct OriginPlace {
-    /// Who is asked.
+    /// Target of requests.
     pub target: Target,
-    /// How its protocol is spoken.
+    /// Settings of the protocol.
     pub protocol: Box<dyn OriginProtocol>,
-    /// What is passed on of a request.
+    /// Forwarded parts of a request.
     pub request: RequestRules,
-    /// What of an answer goes to the visitor.
+    /// Forwarded parts of a response.
     pub answer: AnswerRules,
-    /// How far ahead of the visitor an answer is read.
+    /// Buffering of responses ahead of the client.
     pub ahead: AheadRules,
-    /// How long, how often and from where the origin is asked.
+    /// Timeouts, retries and local address.
     pub fetch: FetchRules,
     /// `*_cache`.
     pub cache: Caches,
-    /// `*_store`; none where nothing is stored.
+    /// `*_store`; `None` if responses are not stored as files.
     pub store: Option<StoreRules>,
 }
 
-/// What an origin's answers are stored as.
+/// Storage of an origin's responses as files.
 pub struct StoreRules {
-    /// The path of the file.
+    /// Path of the file.
     pub path: Template,
-    /// The mode of new files.
+    /// Mode of new files.
     pub mode: u32,
-    /// Where the path is written.
+    /// Position of the path in the configuration.
     pub written: Span,
 }
 
 impl OriginPlace {
-    /// Makes what a target with variables says; the step is the answer where there is none to be made, or the protocol cannot ask.
+    /// Evaluates a target with variables. Returns a step if the request cannot be sent: the evaluation failed or the
+    /// protocol does not support the method.
     pub fn prepare(&self, exchange: &mut Exchange) -> Option<Step> {
         if let Some(supported) = self.protocol.refuses(&exchange.request) {
             return Some(Step::method_not_allowed(&mut exchange.request, supported));
@@ -55,34 +56,34 @@ impl OriginPlace {
         }
     }
 
-    /// The place as that protocol speaks it; none where it speaks another.
+    /// Returns the protocol settings if the protocol is `P`.
     pub fn spoken<P: OriginProtocol>(&self) -> Option<&P> {
         let protocol: &dyn Any = &*self.protocol;
         protocol.downcast_ref()
     }
 
-    /// Whether a request's body goes to the origin as it comes.
+    /// Returns whether a request's body is streamed to the origin without buffering.
     pub fn streams(&self, body: &myriad_net::RequestBody) -> bool {
         let is_unbuffered = !self.request.buffering || self.protocol.is_unbuffered();
         is_unbuffered && self.request.pass_body && self.protocol.takes_stream(body)
     }
 }
 
-/// Who is asked.
+/// Target of requests.
 pub enum Target {
-    /// A group that the configuration names, or an address.
+    /// Group defined by the configuration, or an address.
     Group(Arc<OriginGroup>),
-    /// A text with variables: a group's name or an address.
+    /// Text with variables that evaluates to a group's name or an address.
     Variable(Template),
 }
 
 impl dyn Handler {
-    /// The origin that it asks, if it asks one.
+    /// Returns the origin settings, if the handler contacts an origin.
     pub fn origin(&self) -> Option<&Arc<OriginPlace>> {
         self.compiled()?.downcast_ref()
     }
 
-    /// The same while the configuration is compiled and nobody else has it.
+    /// Returns the origin settings mutably, while the configuration is compiled and not shared yet.
     pub fn origin_mut(&mut self) -> Option<&mut OriginPlace> {
         Arc::get_mut(self.compiled_mut()?.downcast_mut::<Arc<OriginPlace>>()?)
     }

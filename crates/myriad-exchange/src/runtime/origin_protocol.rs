@@ -1,4 +1,4 @@
-//! What the protocols of origins do differently.
+//! Interface of the origin protocols.
 
 use std::any::Any;
 use std::fmt;
@@ -13,14 +13,14 @@ use super::request_rules::RequestRules;
 use super::who::Who;
 use crate::exchange::{Answer, Exchange, Purpose, Request, Step};
 
-/// Why a request could not be made; the client gets 500.
+/// Reason why a request could not be created; the client gets 500.
 #[derive(Debug)]
 pub enum MakeError {
     /// A variable has no value.
     Eval(EvalError),
-    /// What is to be shown to the origin cannot be had; for the error log.
+    /// The client certificate for the origin could not be loaded; text for the error log.
     Tls(String),
-    /// The request is larger than the protocol can say; for the error log.
+    /// The request exceeds the size limit of the protocol; text for the error log.
     Size(String),
 }
 
@@ -39,21 +39,21 @@ impl fmt::Display for MakeError {
     }
 }
 
-/// A request in the protocol that an origin speaks.
+/// Request in the protocol of an origin.
 pub struct ProtocolRequest {
-    /// Its head.
+    /// Head.
     pub protocol: Protocol,
-    /// Its method.
+    /// Method.
     pub method: Method,
-    /// The body that is sent.
+    /// Body.
     pub body: RequestPayload,
-    /// How the connection is secured, if it is.
+    /// TLS settings of the connection, if it is encrypted.
     pub tls: Option<Rc<OriginTls>>,
 }
 
-/// A protocol as a place speaks it: the settings that it alone has, compiled, and their use.
+/// Protocol with its settings in a place, compiled.
 pub trait OriginProtocol: Any + Send + Sync {
-    /// Makes the request of the current place.
+    /// Creates the request for the current place.
     fn make(
         &self,
         exchange: &mut Exchange,
@@ -62,99 +62,100 @@ pub trait OriginProtocol: Any + Send + Sync {
         payload: RequestPayload,
     ) -> Result<ProtocolRequest, MakeError>;
 
-    /// A peer as the error log shows it: `fastcgi://127.0.0.1:9000`.
+    /// Returns the notation of a peer in the error log: `fastcgi://127.0.0.1:9000`.
     fn show(&self, request: &Request, peer: &str) -> String;
 
-    /// Makes what a target with variables says, once for each request, before anything asks for it. The step is the answer
-    /// where nothing can be made.
+    /// Evaluates a target with variables, once per request, before the result is used. Returns the response step if
+    /// this fails.
     fn prepare(&self, _: &mut Exchange, _: &Template) -> Option<Step> {
         None
     }
 
-    /// Who is asked, where the target holds variables.
+    /// Returns the peer or group for a target with variables.
     fn who(&self, exchange: &mut Exchange, target: &Template) -> Result<Who, u16>;
 
-    /// Whether [`OriginProtocol::prepare`] has nothing to do, so that requests may take the short way.
+    /// Returns whether [`OriginProtocol::prepare`] has nothing to do, so that requests may use the shortcut.
     fn is_prepared(&self) -> bool {
         true
     }
 
-    /// Returns the methods that the protocol can send if that of the request is not one of them; the request is answered with 405.
+    /// Returns the supported methods if the protocol cannot send that of the request, which is then answered with 405.
     fn refuses(&self, _: &Request) -> Option<MethodSet> {
         None
     }
 
-    /// Whether it connects clients to the origin (CONNECT), which no other protocol does.
+    /// Returns whether the protocol creates tunnels to the origin (CONNECT).
     fn tunnels(&self) -> bool {
         false
     }
 
-    /// Whether an answer of that status is never passed on: an error of our own takes its place.
+    /// Returns whether a response with that status is always replaced by an error of this server.
     fn intercepts(&self, _: u16) -> bool {
         false
     }
 
-    /// Whether bodies always pass as they come, both ways, whatever `*_buffering` says.
+    /// Returns whether bodies are never buffered in either direction, independently of `*_buffering`.
     fn is_unbuffered(&self) -> bool {
         false
     }
 
-    /// Whether a request's body may be sent as it comes.
+    /// Returns whether a request's body may be streamed.
     fn takes_stream(&self, _: &RequestBody) -> bool {
         true
     }
 
-    /// Whether the configuration writes what stands in the place of the client's field.
+    /// Returns whether the configuration replaces the client's field.
     fn replaces(&self, field: Known) -> bool;
 
-    /// Whether the origin is not told something that the visitor said, since `Connection` names it.
+    /// Returns whether a field of the client is not forwarded because `Connection` names it.
     fn hides_nominated(&self, _: &Request) -> bool {
         false
     }
 
-    /// Whether a field of the answer is the protocol's own, and never passed on.
+    /// Returns whether a response field belongs to the protocol and is never forwarded.
     fn ends(&self, _: Known) -> bool {
         false
     }
 
-    /// Whether a field of the answer is not passed on unless `*_pass_header` says so.
+    /// Returns whether a response field is hidden unless `*_pass_header` permits it.
     fn hides(&self, _: &[u8]) -> bool {
         false
     }
 
-    /// Whether interim responses may come (RFC 9110 section 15.2).
+    /// Returns whether the origin may send interim responses (RFC 9110 section 15.2).
     fn has_interim(&self) -> bool {
         false
     }
 
-    /// Whether fields behind the origin's body are passed on.
+    /// Returns whether trailers of the origin are forwarded.
     fn passes_trailers(&self) -> bool {
         false
     }
 
-    /// Whether the origin's redirects are rewritten.
+    /// Returns whether redirects of the origin are rewritten.
     fn rewrites_redirects(&self) -> bool {
         false
     }
 
-    /// Whether what rewrites them reads nothing that rules have set, so that the rules may have been run for an earlier
-    /// request.
+    /// Returns whether rewriting redirects reads no variables set by rules, so that the result of the rules for an
+    /// earlier request can be reused.
     fn has_plain_redirects(&self) -> bool {
         true
     }
 
-    /// Rewrites the `Location`, `Refresh` and `Set-Cookie` lines of an answer. It is not called where there are none.
+    /// Rewrites the `Location`, `Refresh` and `Set-Cookie` lines of a response. It is called only if the response has
+    /// such lines.
     fn rewrite(&self, _: &mut Exchange, _: &mut Answer) {}
 
-    /// Adds to an answer what the protocol cannot tell, such as its type.
+    /// Adds fields that the protocol does not transmit, such as the media type.
     fn complete(&self, _: &mut Exchange, _: &mut Answer) {}
 
-    /// Whether a text on the origin's error stream spoils the answer.
+    /// Returns whether a text on the origin's error stream invalidates the response.
     fn spoils(&self, _: &[u8]) -> bool {
         false
     }
 
-    /// The files that the origin is told to run, for explanations.
+    /// Returns the paths of the scripts that the origin runs, for explanations.
     fn scripts(&self) -> Vec<&Template> {
         Vec::new()
     }

@@ -1,49 +1,49 @@
-//! How an origin is asked and its answer is taken: a part for each step.
+//! Settings for requests to an origin and its responses, by step.
 
 use myriad_conf::settings::{AcceleratorHeaders, NextUpstream};
 use myriad_script::Template;
 use myriad_upstream::Timeouts;
 
-/// What of an answer goes to the visitor, and which of its fields are obeyed.
+/// Response fields that are forwarded or interpreted.
 pub struct AnswerRules {
-    /// `*_hide_header`: fields not passed to the client, lower case.
+    /// `*_hide_header`: fields not forwarded to the client, in lower case.
     pub hide: Vec<Box<[u8]>>,
-    /// `*_pass_header`: fields passed although hidden by default, lower case.
+    /// `*_pass_header`: fields forwarded although hidden by default, in lower case.
     pub pass: Vec<Box<[u8]>>,
-    /// Whether `Server` or `Date` are among [`AnswerRules::pass`].
+    /// True if [`AnswerRules::pass`] contains `Server` or `Date`.
     pub passes_head: bool,
-    /// Whether interim responses go to the visitor.
+    /// True if interim responses are forwarded to the client.
     pub passes_interim: bool,
     /// `*_intercept_errors`.
     pub intercept_errors: bool,
     /// `*_force_ranges`.
     pub force_ranges: bool,
-    /// `*_ignore_headers`: which `X-Accel-*` fields are not obeyed.
+    /// `*_ignore_headers`: `X-Accel-*` fields that are not interpreted.
     pub ignore_accel: AcceleratorHeaders,
 }
 
-/// How far ahead of the visitor an answer is read.
+/// Buffering of a response ahead of the client.
 pub struct AheadRules {
     /// `*_buffering`.
     pub on: bool,
-    /// How much of an answer is read ahead in memory, bytes (`*_buffers`).
+    /// Maximum size of the buffer in memory, in bytes (`*_buffers`).
     pub memory: u64,
-    /// How much of it in a file, bytes (`*_max_temp_file_size`).
+    /// Maximum size of the buffer in a file, in bytes (`*_max_temp_file_size`).
     pub file: u64,
-    /// `*_limit_rate`, unless it is a plain 0.
+    /// `*_limit_rate`, unless it is a constant 0.
     pub limit_rate: Option<Template>,
 }
 
-/// How long, how often and from where an origin is asked.
+/// Timeouts, retries and local address of requests to an origin.
 pub struct FetchRules {
-    /// `*_connect_timeout` and its like.
+    /// `*_connect_timeout` and the other timeouts.
     pub timeouts: Timeouts,
-    /// `*_next_upstream` and its like.
+    /// `*_next_upstream` and related directives.
     pub next: NextUpstream,
     /// `*_bind`.
     pub bind: Option<Template>,
-    /// `*_buffer_size`: most bytes of an answer's head.
+    /// `*_buffer_size`: maximum size of a response head, in bytes.
     pub head_bytes: usize,
-    /// `*_ignore_client_abort`: whether an answer is read to its end though the client has gone.
+    /// `*_ignore_client_abort`: true if a response is read completely even if the client has disconnected.
     pub to_the_end: bool,
 }

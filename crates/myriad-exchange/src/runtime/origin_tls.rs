@@ -1,4 +1,4 @@
-//! How the origin of a place is spoken to by TLS (`proxy_ssl_*`).
+//! TLS settings for the origin of a place (`proxy_ssl_*`).
 
 use std::sync::Arc;
 
@@ -10,33 +10,33 @@ use rustls::sign::CertifiedKey;
 
 /// `proxy_ssl_*` of a place.
 pub struct OriginTlsPlace {
-    /// Versions, suites, sessions; a certificate of this server's own where no variable names it.
+    /// Versions, cipher suites and sessions, and the client certificate unless a variable names it.
     pub config: Arc<ClientConfig>,
     /// `proxy_ssl_verify`.
     pub check: Option<Arc<dyn CheckPeer>>,
-    /// `proxy_ssl_name`; the host of the URL where none is written.
+    /// `proxy_ssl_name`; the host of the URL if `None`.
     pub name: Option<Template>,
-    /// `proxy_ssl_certificate`, where a variable names it.
+    /// `proxy_ssl_certificate`, if a variable names it.
     pub certificate: Option<NamedPair>,
-    /// Tells places with different settings apart.
+    /// Identifier that distinguishes places with different settings.
     pub id: u64,
 }
 
-/// A certificate and its key, by names that variables make.
+/// Certificate and key whose names contain variables.
 pub struct NamedPair {
-    /// The certificate's name; none is shown where it comes to nothing.
+    /// Name of the certificate; no certificate is sent if it evaluates to an empty text.
     pub certificate: Template,
-    /// The key's.
+    /// Name of the key.
     pub key: Template,
-    /// Where they are read.
+    /// Cache of loaded files.
     pub files: Arc<NamedCertificates>,
-    /// Whether the client's order decides which of a server's pairs it gets.
+    /// True if the client's order of preference determines the certificate of a server.
     pub is_clients: bool,
 }
 
 impl NamedPair {
-    /// Evaluates the names of the pair and reads it; `None` if the name of the certificate is empty. The error is a line for the
-    /// log.
+    /// Evaluates the names and loads the pair; `None` if the name of the certificate is empty. The error is a line for
+    /// the log.
     pub fn load<E: Environment + ?Sized>(
         &self,
         env: &E,

@@ -1,4 +1,4 @@
-//! Which fields of an origin's answer go to the visitor.
+//! Selection of an origin's response fields that are forwarded to the client.
 
 use myriad_http::Known;
 use myriad_policy::Tags;
@@ -6,7 +6,8 @@ use myriad_policy::Tags;
 use super::{Caches, OriginPlace};
 
 impl OriginPlace {
-    /// Whether a field behind the body goes to the visitor: no cookies and nothing that a head decides by.
+    /// Returns whether a trailer is forwarded to the client: no cookies, and no fields that only have a meaning in a
+    /// head.
     pub fn passes_behind(&self, known: Option<Known>, name: &[u8]) -> bool {
         let is_for_heads = matches!(
             known,
@@ -24,8 +25,8 @@ impl OriginPlace {
         !is_for_heads && self.passes(known, name, false)
     }
 
-    /// Whether a field of an origin goes to the visitor: not what belongs to the connection or to the accelerator, nor
-    /// `Date` and `Server`, which are this server's own, unless `*_pass_header` says so.
+    /// Returns whether a response field is forwarded to the client. Fields of the connection and of the accelerator are
+    /// not, nor are `Date` and `Server`, which this server sends, unless `*_pass_header` permits it.
     pub fn passes(&self, known: Option<Known>, name: &[u8], own: bool) -> bool {
         let listed = |list: &[Box<[u8]>]| list.iter().any(|listed| listed.eq_ignore_ascii_case(name));
         match known {
@@ -38,7 +39,7 @@ impl OriginPlace {
                 | Known::Upgrade
                 | Known::ContentLength,
             ) => return false,
-            // What announces trailers goes with them.
+            // The announcement of trailers is forwarded only with the trailers.
             Some(Known::Trailer) if !self.protocol.passes_trailers() => return false,
             Some(Known::SetCookie) if !own => return false,
             Some(known) if self.protocol.ends(known) => return false,
@@ -59,7 +60,7 @@ impl OriginPlace {
                     | Known::XAccelCharset
             )
         );
-        // Tags are between the origin and its cache.
+        // Cache tags are addressed to the cache only.
         let tags = known.is_some_and(Tags::is_field) && !matches!(self.cache, Caches::None);
         !hidden && !tags && !self.protocol.hides(name) && !listed(&self.answer.hide)
     }

@@ -1,4 +1,4 @@
-//! A place: the settings that hold where a request is, be it a server, a location or an `if` in one.
+//! Place: the settings that apply at the current position of a request, which is a server, a location or an `if` block.
 
 use std::sync::Arc;
 
@@ -12,89 +12,90 @@ use crate::traffic::TrafficZone;
 
 use super::{ErrorPage, FilePlace, HeaderRules, Offer, PlaceFeatures, PlaceId};
 
-/// Settings of a level, compiled. Levels that come to the same share their parts ([`Shared::alike`](super::Shared::alike)), so that a
-/// location costs what it says itself: of fifty thousand most say little.
+/// Compiled settings of a level. Levels with equal settings share their parts
+/// ([`Shared::alike`](super::Shared::alike)), so that the memory of a location is proportional to its own directives:
+/// with fifty thousand locations, most have few.
 pub struct Place {
-    /// Whether the head of an answer reads nothing that rules have set, so that the rules may have been run for an
-    /// earlier request.
+    /// True if the head of a response reads no variables set by rules, so that the result of the rules for an earlier
+    /// request can be reused.
     pub shortcut: bool,
-    /// Who may come in, and by what.
+    /// Access rules.
     pub entry: EntryRules,
-    /// The location's rewrite directives.
+    /// Rewrite directives of the location.
     pub rewrite: RewriteRules,
-    /// What makes the content.
+    /// Content handler.
     pub handler: Box<dyn Handler>,
-    /// What a request may bring.
+    /// Limits of request bodies.
     pub upload: Arc<UploadRules>,
-    /// How the connection is used.
+    /// Settings of the client's connection.
     pub connection: Arc<ConnectionRules>,
-    /// Files.
+    /// File settings.
     pub files: Arc<FilePlace>,
-    /// What is sent for an error.
+    /// Error pages.
     pub errors: Arc<ErrorRules>,
     /// Response fields.
     pub headers: Arc<HeaderRules>,
-    /// What changes answers on their way to the client.
+    /// Filters that change responses before they are sent.
     pub filters: Filters<Exchange>,
-    /// Encodings that may be offered.
+    /// Content codings that may be offered.
     pub offer: Arc<Offer>,
-    /// What is written down.
+    /// Logs, counts and traces.
     pub logs: Arc<LogRules>,
-    /// How redirects are written.
+    /// Format of redirects.
     pub redirects: RedirectRules,
-    /// What features have compiled.
+    /// Compiled settings of features.
     pub features: PlaceFeatures,
 }
 
-/// Who may come in, and by what.
+/// Access rules.
 pub struct EntryRules {
     /// `internal`.
     pub internal: bool,
     /// `limit_except`.
     pub limit_except: Option<Box<LimitExcept>>,
-    /// What is asked of a visitor before the content; none where everybody may come in at once.
+    /// Checks before the content handler; `None` if all clients are admitted.
     pub gate: Option<Arc<Gate>>,
-    /// What is asked of a request before its origin is; none where every request may go there.
+    /// Checks before a request to an origin; `None` if all requests are admitted.
     pub origin_gate: Option<Arc<Gate>>,
 }
 
 /// Rewrite directives of a location.
 pub struct RewriteRules {
-    /// The directives.
+    /// Directives.
     pub program: Program,
     /// Places of the `if` blocks in the program, by `IfId`.
     pub ifs: Box<[PlaceId]>,
 }
 
-/// What a request may bring.
+/// Limits of request bodies.
 #[derive(PartialEq)]
 pub struct UploadRules {
-    /// `client_max_body_size`, bytes, 0 for any.
+    /// `client_max_body_size`, in bytes; 0 without a limit.
     pub max_body: u64,
-    /// Where a body waits for its end.
+    /// Buffering of a body until it is complete.
     pub body: BodyRules,
-    /// `client_body_timeout`, milliseconds.
+    /// `client_body_timeout`, in milliseconds.
     pub timeout_ms: u64,
 }
 
-/// How a client's connection is used.
+/// Settings of a client's connection.
 #[derive(PartialEq)]
 pub struct ConnectionRules {
-    /// The connection's time-outs.
+    /// Timeouts of the connection.
     pub timeouts: Timeouts,
-    /// `http2_chunk_size`, bytes.
+    /// `http2_chunk_size`, in bytes.
     pub frame: u32,
-    /// Second argument of `keepalive_timeout`, seconds, 0 for none.
+    /// Second argument of `keepalive_timeout`, in seconds; 0 if absent.
     pub keepalive_header_s: u32,
-    /// What ends a connection that could be kept.
+    /// Conditions under which a persistent connection is closed.
     pub keepalive: KeepAliveRules,
     /// `chunked_transfer_encoding`.
     pub chunked: bool,
-    /// `limit_rate` and `limit_rate_after`, unless both are plain 0.
+    /// `limit_rate` and `limit_rate_after`, unless both are a constant 0.
     pub rates: Option<Rates>,
 }
 
-/// What is sent for an error.
+/// Error pages.
 #[derive(PartialEq)]
 pub struct ErrorRules {
     /// `error_page`, by status.
@@ -103,7 +104,7 @@ pub struct ErrorRules {
     pub recursive: bool,
 }
 
-/// What is written to which log.
+/// Logs, counts and traces.
 pub struct LogRules {
     /// `access_log`.
     pub access: Vec<AccessLog>,
@@ -117,48 +118,49 @@ pub struct LogRules {
     pub rewrites: bool,
     /// `uninitialized_variable_warn`.
     pub uninitialized: bool,
-    /// What counts the requests; none where they are not counted apart.
+    /// Counting feature; `None` if the requests are not counted separately.
     pub counting: Option<Box<dyn Counting>>,
-    /// What traces the requests; none where nothing does.
+    /// Tracing feature; `None` if the requests are not traced.
     pub tracing: Option<Box<dyn Tracing>>,
-    /// The location's `status_zone`; none where it has none.
+    /// `status_zone` of the location.
     pub traffic: Option<Arc<TrafficZone>>,
-    /// What tells robots from other visitors; none where nothing does.
+    /// Classification of clients, such as robots; `None` if it is disabled.
     pub classes: Option<Arc<dyn VisitorClasses>>,
-    /// What follows an answer that has been sent, and writes the line of the access log then; none where nothing does.
+    /// Action after a response has been sent, which then writes the access log line; `None` without an action.
     pub after_sent: Option<Box<dyn AfterSent>>,
 }
 
-/// Where a request's body is gathered.
+/// Buffering of request bodies.
 #[derive(PartialEq)]
 pub struct BodyRules {
-    /// `client_body_buffer_size`, bytes; 0 with `client_body_in_file_only`.
+    /// `client_body_buffer_size`, in bytes; 0 with `client_body_in_file_only`.
     pub in_memory: u64,
     /// `client_body_in_file_only`.
     pub naming: Naming,
-    /// `client_body_temp_max_size`, bytes; 0 for no bound.
+    /// `client_body_temp_max_size`, in bytes; 0 without a limit.
     pub most_in_files: u64,
     /// `client_body_temp_path`.
     pub folder: TempFolder,
-    /// Whether it is written; otherwise a file without a name goes to a folder of the system's.
+    /// True if the directive is present; otherwise unnamed files are created in a temporary folder of the system.
     pub folder_is_written: bool,
 }
 
 /// `keepalive_time` and `keepalive_disable`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeepAliveRules {
-    /// Milliseconds after which a connection ends with the answer under way.
+    /// Time after which a connection is closed with the current response, in milliseconds.
     pub time_ms: u64,
-    /// `msie6`: old browsers do not read the answer to a POST that comes over a kept connection.
+    /// `msie6`: old browsers ignore the response to a POST on a reused connection.
     pub not_msie6: bool,
     /// `safari`.
     pub not_safari: bool,
 }
 
-/// Whether both write the same and tell the same. What counts, traces or follows requests is a place's own, and like no other.
+/// Compares log targets and switches. Rules with counting, tracing or an action after the response are equal to no
+/// others.
 impl PartialEq for LogRules {
     fn eq(&self, other: &Self) -> bool {
-        // All are named: one that is added has to say here what makes it equal.
+        // All fields are listed, so that a new field must be added to the comparison.
         let Self {
             access,
             errors,
@@ -186,7 +188,7 @@ impl PartialEq for LogRules {
     }
 }
 
-/// Whether both are the same, or none.
+/// Returns whether both are the same object, or both `None`.
 fn is_one<T: ?Sized>(one: Option<&Arc<T>>, other: Option<&Arc<T>>) -> bool {
     match (one, other) {
         (Some(one), Some(other)) => Arc::ptr_eq(one, other),
@@ -195,7 +197,7 @@ fn is_one<T: ?Sized>(one: Option<&Arc<T>>, other: Option<&Arc<T>>) -> bool {
 }
 
 impl Place {
-    /// Whether clients are connected to a server here (`tunnel_pass`).
+    /// Returns whether the place creates tunnels (`tunnel_pass`).
     pub fn tunnels(&self) -> bool {
         self.handler.origin().is_some_and(|origin| origin.protocol.tunnels())
     }
@@ -203,22 +205,22 @@ impl Place {
 
 /// `limit_except`: another place for the methods that are not listed.
 pub struct LimitExcept {
-    /// Methods that stay.
+    /// Methods that remain in this place.
     pub methods: Vec<Box<[u8]>>,
-    /// Where the others go.
+    /// Place of the other methods.
     pub place: PlaceId,
 }
 
 /// `limit_rate`, `limit_rate_after`.
 #[derive(PartialEq)]
 pub struct Rates {
-    /// Bytes a second.
+    /// Bytes per second.
     pub rate: Template,
-    /// Bytes at full speed first.
+    /// Number of bytes that are sent without a limit first.
     pub after: Template,
 }
 
-/// How redirects are written.
+/// Format of redirects.
 #[derive(Clone, Copy)]
 pub struct RedirectRules {
     /// `absolute_redirect`.

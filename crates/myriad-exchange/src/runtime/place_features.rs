@@ -1,31 +1,31 @@
-//! What features have compiled of a level's settings.
+//! Compiled feature settings of a level.
 
 use std::any::{Any, TypeId};
 
-/// What features have compiled for a place, found by its type: most places have few of these. What a room below the features is
-/// to use is kept as the trait that the room knows (`Box<dyn FolderHandler>`).
+/// Compiled feature settings of a place, by type; most places have few. Settings used by a module that features depend
+/// on are stored as a trait object of that module (`Box<dyn FolderHandler>`).
 #[derive(Default)]
 pub struct PlaceFeatures(Vec<(TypeId, Box<dyn Any + Send + Sync>)>);
 
 impl PlaceFeatures {
-    /// Keeps what a feature has compiled.
+    /// Stores the compiled settings of a feature.
     pub fn keep<T: Any + Send + Sync>(&mut self, compiled: T) {
         self.0.push((TypeId::of::<T>(), Box::new(compiled)));
     }
 
-    /// Gives back the memory that was taken for what features might have kept.
+    /// Frees unused capacity.
     pub fn settle(&mut self) {
         self.0.shrink_to_fit();
     }
 
-    /// Takes out what a feature has kept, for a place of its own.
+    /// Removes and returns the settings of a feature, for storage in a dedicated field.
     pub fn take<T: Any>(&mut self) -> Option<T> {
         let at = self.0.iter().position(|(id, _)| *id == TypeId::of::<T>())?;
         let kept: Box<dyn Any> = self.0.remove(at).1;
         kept.downcast().ok().map(|kept| *kept)
     }
 
-    /// What a feature has kept; none where it has nothing to do here.
+    /// Returns the settings of a feature; `None` if it is not active in this place.
     pub fn get<T: Any>(&self) -> Option<&T> {
         let kept = self.0.iter().find(|(id, _)| *id == TypeId::of::<T>());
         kept.and_then(|(_, compiled)| compiled.downcast_ref())

@@ -1,6 +1,6 @@
-//! Which answers to proxies may be compressed.
+//! Compression of responses to proxies.
 
-/// `gzip_proxied`: which answers to requests with a `Via` field may be compressed.
+/// `gzip_proxied`: responses that may be compressed for requests with a `Via` field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Proxied {
     /// `expired`.
@@ -22,7 +22,7 @@ pub struct Proxied {
 }
 
 impl Proxied {
-    /// `off`, which is what holds where nothing is written.
+    /// Returns whether it is `off`, the default.
     pub fn is_off(self) -> bool {
         self == Self::default()
     }

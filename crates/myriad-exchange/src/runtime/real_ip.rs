@@ -1,25 +1,25 @@
-//! Who is believed about the client's address, compiled.
+//! Proxies that are trusted to report the client's address, compiled.
 
 use super::Network;
 
-/// The place where the client's address stands.
+/// Source of the client's address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum RealIpSource {
-    /// In `X-Forwarded-For`: a list.
+    /// `X-Forwarded-For`, a list.
     #[default]
     ForwardedFor,
-    /// In the PROXY protocol's header.
+    /// PROXY protocol header.
     ProxyProtocol,
-    /// In a field of this name.
+    /// Field with this name.
     Field(String),
 }
 
-/// `set_real_ip_from`, `real_ip_header`, `real_ip_recursive` of a place where somebody is believed.
+/// `set_real_ip_from`, `real_ip_header`, `real_ip_recursive` of a place with trusted proxies.
 pub struct RealIp {
-    /// Who is believed.
+    /// Trusted proxies.
     pub from: Vec<Network>,
-    /// Where the address stands.
+    /// Source of the address.
     pub source: RealIpSource,
-    /// Whether trusted addresses in the list are passed over.
+    /// True if trusted addresses in the list are skipped.
     pub recursive: bool,
 }

@@ -1,12 +1,12 @@
-//! What an origin gets of a request.
+//! Parts of a request that an origin receives.
 
-/// What is passed on of a request.
+/// Parts of a request that are forwarded.
 #[derive(Clone, Copy)]
 pub struct RequestRules {
-    /// `*_pass_request_headers`: whether the client's fields are.
+    /// `*_pass_request_headers`: true if the client's fields are forwarded.
     pub pass_fields: bool,
-    /// `*_pass_request_body`: whether the client's body is.
+    /// `*_pass_request_body`: true if the client's body is forwarded.
     pub pass_body: bool,
-    /// `*_request_buffering`: whether a body is read before the origin is asked.
+    /// `*_request_buffering`: true if a body is read completely before the request is sent to the origin.
     pub buffering: bool,
 }

@@ -1,4 +1,4 @@
-//! What a feature compiles its settings with: the compiler of the configuration, as far as a feature needs it.
+//! Interface of the configuration compiler for features.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
@@ -9,50 +9,52 @@ use myriad_conf::{Diagnostic, Text};
 use myriad_page::PageZone;
 use myriad_script::{Assignment, Regex, Template};
 
-/// The compilation of a configuration that is under way.
+/// Compilation of a configuration.
 pub trait SettingsCompiler {
-    /// Compiles a text with variables. An error is reported; then the text comes to nothing. Where nobody has said when it is
-    /// evaluated, it counts as a part of the rules and of every answer; the two below say it.
+    /// Compiles a text with variables. An error is reported; the text is then empty. The text is treated as an input of
+    /// the rules and of every response; the two methods below declare a narrower use.
     fn template(&mut self, text: &Text) -> Template;
 
-    /// As [`Self::template`], for a text that is evaluated when the answer of the place is made of a page or file that has been
-    /// found, and not before.
+    /// Compiles like [`Self::template`] a text that is evaluated only when the response of the place is built from a
+    /// page or file that has been found.
     fn answer_template(&mut self, text: &Text) -> Template;
 
-    /// As [`Self::template`], for a text that is evaluated for requests alone for which all rules were run: when an origin is asked.
+    /// Compiles like [`Self::template`] a text that is evaluated only for requests that have run all rules: requests to
+    /// an origin.
     fn apart_template(&mut self, text: &Text) -> Template;
 
-    /// Compiles the assignment of a value, a text with variables, to a variable, named with its `$`. An error is reported; then
-    /// there is none.
+    /// Compiles the assignment of a text with variables to a variable, named with its `$`. Returns `None` after an
+    /// error, which is reported.
     fn assignment(&mut self, variable: &Text, value: &Text) -> Option<Assignment>;
 
-    /// Compiles a regex, case disregarded. An error is reported.
+    /// Compiles a case-insensitive regex. An error is reported.
     fn regex(&mut self, pattern: &Text) -> Option<Regex>;
 
-    /// The cache zone of that name, kept from before a reload or made now; none where nothing defines it.
+    /// Returns the cache zone of that name, retained over a reload or newly created; `None` if it is not defined.
     fn cache_zone(&mut self, name: &str) -> Option<Arc<PageZone>>;
 
-    /// The names of the server that the level stands in.
+    /// Returns the names of the server that contains the level.
     fn server_names(&self) -> Vec<ServerName>;
 
-    /// The folder of the configuration, from which the names of its files start.
+    /// Returns the folder of the configuration, against which file names are resolved.
     fn folder(&self) -> &std::path::Path;
 
-    /// The name or pattern of the location that the level stands in, as it is written; empty outside of one.
+    /// Returns the name or pattern, as written, of the location that contains the level; empty outside of locations.
     fn location_name(&self) -> &[u8];
 
-    /// Reports an error, so that the configuration is refused.
+    /// Reports an error, which makes the configuration invalid.
     fn report(&mut self, error: Diagnostic);
 
-    /// The configuration as a whole.
+    /// Returns the complete configuration.
     fn model(&self) -> &HttpConf;
 
-    /// What features share among their places.
+    /// Returns the state that features share among their places.
     fn shared(&mut self) -> &mut Shared;
 }
 
 impl dyn SettingsCompiler + '_ {
-    /// What the places of a feature share: made of the whole configuration where it is first asked for.
+    /// Returns the state that the places of a feature share. It is created from the complete configuration on first
+    /// use.
     pub fn share<T: Any + Send + Sync>(&mut self, make: impl FnOnce(&HttpConf) -> T) -> Arc<T> {
         if let Some(known) = self.shared().get() {
             return known;
@@ -63,16 +65,16 @@ impl dyn SettingsCompiler + '_ {
     }
 }
 
-/// How many of the values of a type that were made last are compared with a new one. Those that a level is like stand around it
-/// mostly: a few are enough, however many thousands there are.
+/// Number of the latest values of a type that are compared with a new value. Levels with equal settings are usually
+/// adjacent, so a few are sufficient for thousands of levels.
 const COMPARED: usize = 8;
 
-/// What places share, by its type.
+/// State shared by places, by type.
 #[derive(Default)]
 pub struct Shared {
-    /// What features share among all their places.
+    /// State that features share among all their places.
     made: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
-    /// The values that were made last: of each type a `Vec<Arc<T>>`, the latest use first.
+    /// Latest values of each type as a `Vec<Arc<T>>`, most recently used first.
     latest: HashMap<TypeId, Box<dyn Any + Send + Sync>>,
 }
 
@@ -85,7 +87,7 @@ impl Shared {
         self.made.insert(TypeId::of::<T>(), Arc::clone(made) as _);
     }
 
-    /// What was made, or what is like it and was made shortly before: so that equal parts of places are one piece of memory.
+    /// Returns an equal recent value if one exists, otherwise `made`, so that equal parts of places share memory.
     pub fn alike<T: PartialEq + Any + Send + Sync>(&mut self, made: T) -> Arc<T> {
         let latest = self.latest.entry(TypeId::of::<T>()).or_insert_with(|| Box::new(Vec::<Arc<T>>::new()));
         let Some(latest) = (&mut **latest as &mut dyn Any).downcast_mut::<Vec<Arc<T>>>() else {
@@ -123,7 +125,7 @@ mod tests {
         assert!(!Arc::ptr_eq(&first, &other));
         assert!(Arc::ptr_eq(&first, &shared.alike("one".to_owned())));
         assert_eq!(*shared.alike(1_u64), 1, "each type for itself");
-        // The latest use counts, and what was not used for long is made anew.
+        // The order is by last use; a value that was not used recently is created again.
         for number in 0..COMPARED - 1 {
             shared.alike(number.to_string());
         }

@@ -1,17 +1,17 @@
-//! What decides whether a request is like one before.
+//! Inputs that decide whether two requests are equivalent.
 
 use myriad_http::Known;
 
-/// What the site's rules read besides the request line: two requests that agree in it lead to the same page.
+/// Inputs of the site's rules in addition to the request line: two requests with equal inputs lead to the same page.
 pub struct Shortcut {
     /// Parts of the request.
     pub parts: Vec<PartRead>,
 }
 
-/// A part of the request that rules read.
+/// Part of the request that rules read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PartRead {
-    /// A well-known field.
+    /// Well-known field.
     Known(Known),
     /// Any other field, by name.
     Other(Box<[u8]>),
@@ -21,12 +21,12 @@ pub enum PartRead {
     ForwardedHost,
 }
 
-/// A request field that a variable shows.
+/// Request field that a variable reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FieldRead {
-    /// A well-known one.
+    /// Well-known field.
     Known(Known),
-    /// Any other, by name.
+    /// Any other field, by name.
     Other(Box<[u8]>),
 }
 

@@ -1,4 +1,4 @@
-//! The whole site, and its servers.
+//! Compiled configuration of a site, and its servers.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -24,81 +24,81 @@ use crate::pressure::Pressure;
 use crate::traffic::{Traffic, TrafficZone};
 use myriad_page::PageZone;
 
-/// Everything that a request needs to know of the site.
+/// Compiled configuration, complete for processing requests.
 pub struct Runtime {
-    /// Folder that relative paths of the configuration start from.
+    /// Folder against which relative paths of the configuration are resolved.
     pub prefix: PathBuf,
-    /// The machine's name (`$hostname`).
+    /// Host name of the machine (`$hostname`).
     pub hostname: Box<[u8]>,
     /// `debug_connection`.
     pub debugged: Vec<Network>,
     /// Proxies that are trusted to report the scheme and the host of a request.
     pub forwarded: Forwarded,
-    /// Virtual servers by listener number.
+    /// Virtual servers, by listener number.
     pub listeners: Vec<Option<Listener>>,
     /// Virtual servers.
     pub servers: Vec<Server>,
-    /// Certificates that renew themselves; none where no issuer is written.
+    /// Automatically renewed certificates; `None` without issuers.
     pub acme: Option<Box<AcmePlan>>,
-    /// OCSP answers that are kept fresh.
+    /// OCSP responses that are refreshed.
     pub staples: Vec<PlannedStaple>,
-    /// Servers, locations and ifs, resolved.
+    /// Compiled servers, locations and `if` blocks.
     pub places: Vec<Place>,
-    /// Every variable that there is, for names that are known only when a request is answered.
+    /// All variables, for names that are known only at run time.
     pub variable_registry: &'static VariableRegistry<Request>,
-    /// The variables that compiled scripts read, by the number they have there.
+    /// Variables that compiled scripts read, by their number in scripts.
     pub variables: Vec<VariableRef<Request>>,
-    /// Whether any script reads `$sent_http_*`.
+    /// True if a script reads `$sent_http_*`.
     pub reads_sent_fields: bool,
-    /// The fields of origins that any script reads by `$upstream_http_*`, in lower case, with dashes.
+    /// Origin fields that scripts read by `$upstream_http_*`, in lower case, with dashes.
     pub origin_fields: Vec<Box<str>>,
-    /// Whether what clients offer by TLS is read anywhere.
+    /// True if a script reads the TLS parameters that clients offer.
     pub keeps_offers: bool,
-    /// Whether `$request_body_file` is read anywhere, so that bodies in files need names.
+    /// True if a script reads `$request_body_file`, so that bodies in files need names.
     pub names_bodies: bool,
-    /// What pages with SSI may name; none where no place has SSI.
+    /// Variables that SSI pages may name; `None` if no place has SSI.
     pub names: Option<HashMap<Box<str>, Arc<Variable>>>,
-    /// Access-log formats.
+    /// Access log formats.
     pub formats: Vec<Format>,
-    /// What the rules read of a request, where that decides what they come to.
+    /// Inputs of the rules, if they determine the result.
     pub shortcut: Option<Shortcut>,
-    /// Cache zones by name.
+    /// Cache zones, by name.
     pub zones: HashMap<String, Arc<PageZone>>,
-    /// The same in the order of [`super::CachePlace::zone_number`].
+    /// Cache zones, indexed by [`super::CachePlace::zone_number`].
     pub zone_list: Vec<Option<Arc<PageZone>>>,
-    /// What the zones may take of the disk.
+    /// Disk limits of the zones.
     pub disk_limits: HashMap<String, DiskLimits>,
-    /// Where the zones tell of trouble: the error log of `http`.
+    /// Error log of `http`, to which the zones report errors.
     pub zone_log: ErrorLog,
-    /// Origin groups by name, for targets that variables name.
+    /// Origin groups by name, for targets with variables.
     pub groups: HashMap<String, Arc<OriginGroup>>,
     /// Groups of the `stream` block, for administrators.
     pub stream_groups: Vec<GroupControl>,
-    /// What limits have decided.
+    /// Decisions of limits.
     pub limits: LimitZoneCounts,
-    /// What looks names up for `stream`.
+    /// Resolvers of `stream`.
     pub stream_resolvers: Vec<Arc<ResolverConfig>>,
-    /// When the configuration was loaded.
+    /// Load time of the configuration.
     pub loaded: Loaded,
-    /// Resolvers; each worker makes its own of them.
+    /// Resolver settings, from which each worker creates its resolvers.
     pub resolvers: Vec<Arc<ResolverConfig>>,
     /// Names for explanations.
     pub atlas: Atlas,
-    /// What its workers have counted.
+    /// Counters of its workers.
     pub traffic: Arc<Traffic>,
-    /// How much memory the process lacks.
+    /// Memory pressure of the process.
     pub pressure: Arc<Pressure>,
-    /// The traffic zones of its servers and locations, each once, in the order of kinds and names.
+    /// Traffic zones of servers and locations without duplicates, ordered by kind and name.
     pub traffic_zones: Vec<Arc<TrafficZone>>,
 }
 
-/// How a server speaks TLS.
+/// TLS of a server.
 pub enum ServerTls {
-    /// Not at all: a client that asks for it gets the default server's certificate.
+    /// Not configured: TLS clients get the default server's certificate.
     None,
     /// `ssl_reject_handshake`.
     Rejects,
-    /// With these certificates and suites.
+    /// TLS with these certificates and cipher suites.
     Speaks(Arc<rustls::ServerConfig>),
 }
 
@@ -106,59 +106,59 @@ pub enum ServerTls {
 pub struct Server {
     /// `ssl_*`.
     pub tls: ServerTls,
-    /// The same, with HTTP/2 among the protocols; none where it is never spoken.
+    /// The same settings with HTTP/2 among the protocols; `None` if it is never used.
     pub tls_http2: Option<Arc<rustls::ServerConfig>>,
     /// `http2`.
     pub http2: bool,
     /// `http3*`, `quic_*`.
     pub http3: Http3Settings,
-    /// The settings of TLS over QUIC; none where no `listen` of the server says `quic`, or it does not speak HTTP/3.
+    /// TLS settings for QUIC; `None` if the server has no `listen ... quic` or does not support HTTP/3.
     pub tls_http3: Option<Arc<rustls::ServerConfig>>,
     /// `ssl_verify_client`.
     pub clients: Option<Arc<ClientRules>>,
-    /// Certificates that variables name; empty where all are known.
+    /// Certificates whose names contain variables; empty if all names are constant.
     pub named: Vec<NamedPair>,
-    /// What clients of HTTP/2 may ask for at once.
+    /// Limits of concurrent HTTP/2 streams.
     pub streams: StreamLimits,
     /// `https_only`.
     pub https_only: Option<Box<HttpsOnly>>,
-    /// Where its requests are counted: its `status_zone`, or its first name.
+    /// Traffic zone of its requests: its `status_zone`, or its first name.
     pub traffic: Arc<TrafficZone>,
-    /// The first name as written, for `$server_name` and redirects.
+    /// First name as written, for `$server_name` and redirects.
     pub name: Box<[u8]>,
-    /// Its own settings, for requests that reach no location.
+    /// Settings of the server, for requests that reach no location.
     pub place: PlaceId,
-    /// Its rewrite directives.
+    /// Rewrite directives of the server.
     pub rewrite: Program,
     /// Places of the `if` blocks in `rewrite`, by `IfId`.
     pub ifs: Box<[PlaceId]>,
-    /// Its locations.
+    /// Locations.
     pub locations: Locations,
-    /// Whether the location of a URI may be remembered.
+    /// True if the location of a URI may be cached.
     pub routes_by_uri: bool,
-    /// How heads are read on its connections.
+    /// Limits of request heads on its connections.
     pub limits: Limits,
-    /// Whether any of its places connects clients (`tunnel_pass`), so that CONNECT is let in.
+    /// True if a place creates tunnels (`tunnel_pass`), so that CONNECT is admitted.
     pub tunnels: bool,
     /// `merge_slashes`.
     pub merge_slashes: bool,
-    /// What requests may purge in any of its places.
+    /// Zones in which requests may purge, from all its places.
     pub purges: Vec<ServerPurge>,
 }
 
 impl Runtime {
-    /// A place.
+    /// Returns a place.
     pub fn place(&self, id: PlaceId) -> &Place {
         &self.places[id as usize]
     }
 
-    /// Whether the clients of a connection's listener speak TLS.
+    /// Returns whether the clients of a connection's listener use TLS.
     pub fn is_secure(&self, connection: &Connection) -> bool {
         let listener = self.listeners.get(connection.listener() as usize).and_then(Option::as_ref);
         listener.is_some_and(|listener| listener.secure)
     }
 
-    /// The server whose certificate a client gets, and how it speaks TLS; none refuses the client.
+    /// Returns the server whose certificate a client gets, with its TLS settings; `None` rejects the client.
     pub fn tls(
         &self,
         connection: &Connection,
@@ -177,29 +177,29 @@ impl Runtime {
         Some((speaker, Arc::clone(config)))
     }
 
-    /// Whether HTTP/2 is spoken on a connection by the default server, or the one that the client has named by TLS; and
-    /// how much may be asked at once.
+    /// Returns the stream limits if a connection may use HTTP/2, according to the default server or the server that the
+    /// client named by TLS.
     pub fn http2(&self, connection: &Connection) -> Option<StreamLimits> {
         let hosts = self.hosts(connection)?;
         let meant = connection.tls().and_then(|facts| named(hosts, facts.server_name.as_deref()));
         let server = self.server(meant.unwrap_or(hosts.default));
-        // What was agreed on by TLS holds.
+        // A protocol negotiated by TLS is binding.
         (hosts.http2 || server.http2 || connection.tls().is_some()).then_some(server.streams)
     }
 
-    /// The server that a client has named by TLS, else the default one of its listener.
+    /// Returns the server that a client named by TLS, otherwise the default server of its listener.
     pub fn server_of(&self, connection: &Connection) -> Option<ServerId> {
         let hosts = self.hosts(connection)?;
         let meant = connection.tls().and_then(|facts| named(hosts, facts.server_name.as_deref()));
         Some(meant.unwrap_or(hosts.default))
     }
 
-    /// The listener of that number, if its clients speak QUIC.
+    /// Returns the listener of that number, if its clients use QUIC.
     pub fn quic_listener(&self, number: u32) -> Option<&Listener> {
         self.listeners.get(number as usize)?.as_ref().filter(|listener| listener.quic)
     }
 
-    /// How the server speaks TLS over QUIC that a client names at a listener for it.
+    /// Returns the TLS settings for QUIC of the server that a client names at a QUIC listener.
     pub fn tls_http3(
         &self,
         listener: u32,
@@ -220,30 +220,30 @@ impl Runtime {
         Ok((speaker, config))
     }
 
-    /// The servers that a connection may mean.
+    /// Returns the servers of a connection's address.
     pub fn hosts(&self, connection: &Connection) -> Option<&Hosts> {
         self.listeners.get(connection.listener() as usize)?.as_ref()?.hosts(connection)
     }
 
-    /// An origin group by name.
+    /// Returns an origin group by name.
     pub fn group(&self, name: &str) -> Option<Arc<OriginGroup>> {
         self.groups.get(name).cloned()
     }
 
-    /// The group whose name is that host, in lower case.
+    /// Returns the group whose name is the host, in lower case.
     pub fn upstream(&self, host: &str) -> Option<Arc<OriginGroup>> {
         let other =
             || self.groups.iter().find(|(name, _)| name.eq_ignore_ascii_case(host)).map(|(_, group)| group);
         self.groups.get(host).or_else(other).cloned()
     }
 
-    /// A server.
+    /// Returns a server.
     pub fn server(&self, id: ServerId) -> &Server {
         &self.servers[id as usize]
     }
 }
 
-/// The server of a name that a client has asked for by TLS.
+/// Returns the server of a name that a client sent by TLS.
 fn named(hosts: &Hosts, name: Option<&str>) -> Option<ServerId> {
     let host = name?.trim_end_matches('.').to_ascii_lowercase();
     hosts.names.find(host.as_bytes(), &mut Frame::default()).ok().flatten()

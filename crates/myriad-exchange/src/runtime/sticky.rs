@@ -1,4 +1,4 @@
-//! How a visitor is led to the same origin again (`sticky`).
+//! Session persistence for origins (`sticky`).
 
 use std::sync::Arc;
 
@@ -6,42 +6,42 @@ use myriad_conf::model::StickyExpiry;
 use myriad_script::Template;
 use myriad_upstream::Sessions;
 
-/// How a visitor's origin is known again.
+/// Method that identifies the origin of a session.
 pub enum StickyPlace {
-    /// By a cookie.
+    /// Cookie.
     Cookie(Box<StickyCookiePlace>),
-    /// By the first of these that is not empty.
+    /// First text that is not empty.
     Route(Box<[Template]>),
-    /// By a session that answers create.
+    /// Session created by a response.
     Learn(StickyLearnPlace),
 }
 
-/// How sessions are learned of answers.
+/// Settings for learning sessions from responses.
 pub struct StickyLearnPlace {
-    /// The first of these that is not empty names the session of an answer.
+    /// Texts for a response; the first that is not empty is the session.
     pub create: Box<[Template]>,
-    /// Likewise for a request.
+    /// Texts for a request; the first that is not empty is the session.
     pub lookup: Box<[Template]>,
-    /// The sessions of the group.
+    /// Sessions of the group.
     pub sessions: Arc<Sessions>,
-    /// How long a session lasts that is not used, milliseconds.
+    /// Lifetime of an unused session, in milliseconds.
     pub timeout_ms: u64,
-    /// Whether a session is learned when the head of its answer is there; else when its body has ended.
+    /// True if a session is learned when the head of its response arrives, otherwise when its body is complete.
     pub at_head: bool,
 }
 
-/// The cookie that names a visitor's origin.
+/// Cookie that identifies the origin of a session.
 pub struct StickyCookiePlace {
-    /// Its name.
+    /// Name.
     pub name: Box<str>,
-    /// When it ends; none with the browser.
+    /// Expiry; `None` for a session cookie.
     pub expires: Option<StickyExpiry>,
     /// `domain=`.
     pub domain: Option<Template>,
     /// `samesite=`.
     pub same_site: Option<Template>,
-    /// The attributes that are the same for all, those behind `domain=` and those behind `samesite=`, each with the semicolon before it.
+    /// Constant attributes after `domain=` and after `samesite=`, each with the semicolon before it.
     pub flags: Box<str>,
-    /// `; path=…`, or nothing.
+    /// `; path=…`, or empty.
     pub path: Box<str>,
 }

@@ -1,4 +1,4 @@
-//! A variable that the server makes: its row, and a name of a configuration that stands for it.
+//! Variables of the server: their definition (row), and references to them in a configuration.
 
 use myriad_conf::registry::Status;
 use myriad_http::Known;
@@ -7,132 +7,133 @@ use myriad_script::{EvalError, Frame};
 
 use super::FieldRead;
 
-/// How dates are written outside of pages with SSI, which may say it themselves (`timefmt`).
+/// Date format outside of SSI pages, which can set another format (`timefmt`).
 const DATE_FORMAT: &[u8] = b"%A, %d-%b-%Y %H:%M:%S %Z";
 
-/// A variable: all that there is to say of it. `R` is the request that it is read of, which this file need not know.
+/// Definition of a variable. `R` is the request type; this module does not depend on it.
 pub struct VariableRow<R> {
-    /// Its name without the `$`; one that ends with `_` stands for all that begin with it.
+    /// Name without the `$`; a name with a trailing `_` represents all variables with this prefix.
     pub name: &'static str,
-    /// nginx's module, as its manual names it.
+    /// nginx module, as named in its manual.
     pub module: &'static str,
-    /// How it fares here.
+    /// Compatibility status.
     pub status: Status,
-    /// All that its value follows from.
+    /// All inputs of the value.
     pub reads: &'static [Reads],
-    /// Its value.
+    /// Value.
     pub value: Value<R>,
-    /// What `set` does; none where the name may not be set.
+    /// Action of `set`; `None` if the variable is read-only.
     pub assign: Option<fn(&mut R, &[u8])>,
-    /// Whether a variable of the configuration may have its name, and hides it then.
+    /// True if a variable defined in the configuration may have the same name, which then takes precedence.
     pub yields: bool,
-    /// Whether its value, where it is made, is printable ASCII without quotes and backslashes, whatever a client says.
+    /// True if the computed value is always printable ASCII without quotes and backslashes, independently of the
+    /// client's input.
     pub plain: bool,
 }
 
-/// What a value follows from.
+/// Input of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reads {
-    /// The configuration and the machine: the same for every request.
+    /// Configuration and machine: the same for every request.
     Site,
-    /// The request line, the host, and the server and place that they lead to.
+    /// Request line, host, and the resulting server and place.
     RequestLine,
-    /// The scheme: that of the listener, or what a trusted proxy reports.
+    /// Scheme of the listener, or as reported by a trusted proxy.
     Scheme,
-    /// The URI, whole.
+    /// Complete URI.
     Uri,
-    /// The URI, of which a part may be missing.
+    /// URI, of which a part may be missing.
     UriPart,
-    /// `root` and `alias`, in which variables may stand.
+    /// `root` and `alias`, which may contain variables.
     Root,
-    /// What the files under the root are.
+    /// Files below the root.
     Files,
-    /// A well-known field of the request, whole.
+    /// Complete value of a well-known request field.
     Field(Known),
-    /// The field of the request that the name says, whole.
+    /// Complete value of the request field in the variable's name.
     NamedField,
-    /// Something that follows from a well-known field.
+    /// Value derived from a well-known field.
     FromField(Known),
-    /// The cookie that the name says.
+    /// Cookie in the variable's name.
     NamedCookie,
-    /// The user of `Authorization`.
+    /// User of `Authorization`.
     User,
-    /// The request's body.
+    /// Request body.
     Body,
-    /// The name of the file that holds the request's body.
+    /// Name of the file that contains the request body.
     BodyFile,
-    /// The client's connection: addresses, handshake, certificates.
+    /// Client connection: addresses, handshake, certificates.
     Connection,
-    /// What the client's hello offered.
+    /// TLS parameters offered in the client hello.
     Offer,
-    /// The clock, and the server's counters.
+    /// Clock, and counters of the server.
     Moment,
-    /// The piece of a whole that is asked for; empty in a place without `slice`.
+    /// Requested piece; empty in a place without `slice`.
     Slice,
-    /// What the checks of access have come to.
+    /// Results of access checks.
     Access,
-    /// What is sent and how much of it has been.
+    /// Response, and the number of bytes sent.
     Answer,
-    /// Field lines of the head that is sent.
+    /// Field lines of the sent head.
     SentFields,
-    /// The head of the origin's answer.
+    /// Response head of the origin.
     OriginHead,
-    /// How the asking of the origin went.
+    /// Attempts to contact an origin.
     Origin,
-    /// What the cache did.
+    /// Cache result.
     Cache,
 }
 
-/// A value as one slice. None: it must be made; `Some(None)`: there is none for this request.
+/// Value as a borrowed slice. `None`: it must be computed; `Some(None)`: the request has no value.
 pub type Borrowed<'a> = Option<Option<&'a [u8]>>;
 
-/// How a value is had.
+/// Computation of a value.
 pub enum Value<R> {
-    /// It lies ready as one slice; none where there is no value.
+    /// Borrowed slice; `None` if there is no value.
     Ready(for<'a> fn(&'a R) -> Option<&'a [u8]>),
-    /// It is written. Returns whether there is a value.
+    /// Function that writes the value and returns whether there is one.
     Made(fn(&R, &mut Vec<u8>) -> bool),
-    /// It is written by texts and patterns of the configuration. Returns whether there is a value.
+    /// Function that evaluates texts and patterns of the configuration. Returns whether there is a value.
     Run(fn(&R, &mut Frame, &mut Vec<u8>) -> Result<bool, EvalError>),
-    /// It is a date, written in the format that is given.
+    /// Function that writes a date in the given format.
     Dated(fn(&[u8], &mut Vec<u8>)),
-    /// It follows from what the name says too.
+    /// Value that also depends on the rest of the name.
     Named(NamedValue<R>),
 }
 
-/// A value that follows from what a name says behind the row's.
+/// Value that depends on the rest of a name, after the prefix of the row.
 pub struct NamedValue<R> {
-    /// Reads the rest of the name.
+    /// Parses the rest of the name.
     pub rest: fn(&str) -> Rest,
-    /// The value where it lies ready.
+    /// Returns the value as a borrowed slice, if possible.
     pub ready: for<'a> fn(&'a R, &'a Rest) -> Borrowed<'a>,
-    /// Writes the value where none lies ready. Returns whether there is one.
+    /// Writes a value that cannot be borrowed. Returns whether there is one.
     pub made: fn(&R, &Rest, &mut Vec<u8>) -> bool,
 }
 
-/// What a name says behind its row's.
+/// Rest of a name, after the prefix of the row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rest {
-    /// Nothing.
+    /// No rest.
     Nothing,
-    /// A field, or a trailer.
+    /// Field or trailer.
     Field(FieldRead),
-    /// An argument, a cookie.
+    /// Argument or cookie.
     Text(Box<str>),
-    /// A fact that a proxy tells; none for a name that stands for no fact, as in nginx.
+    /// PROXY protocol TLV; `None` for a name without a TLV, as in nginx.
     Tlv(Option<Tlv>),
 }
 
-/// A name in a configuration that stands for a variable.
+/// Reference to a variable in a configuration.
 pub struct VariableRef<R: 'static> {
-    /// The variable.
+    /// Variable.
     pub row: &'static VariableRow<R>,
-    /// What the name says behind the row's.
+    /// Rest of the name, after the prefix of the row.
     pub rest: Rest,
 }
 
 impl<R> VariableRow<R> {
-    /// A variable that nothing sets and that means what nginx documents.
+    /// Creates a read-only variable that is compatible with nginx.
     pub const fn new(
         module: &'static str,
         name: &'static str,
@@ -151,36 +152,36 @@ impl<R> VariableRow<R> {
         }
     }
 
-    /// A variable that fares otherwise than as nginx documents.
+    /// Sets the compatibility status.
     #[must_use]
     pub const fn fares(self, status: Status) -> Self {
         Self { status, ..self }
     }
 
-    /// A variable that may be `set`.
+    /// Makes the variable writable by `set`.
     #[must_use]
     pub const fn assigned(self, assign: fn(&mut R, &[u8])) -> Self {
         Self { assign: Some(assign), ..self }
     }
 
-    /// A variable that gives way to one of the configuration with its name.
+    /// Lets a variable of the configuration with the same name take precedence.
     #[must_use]
     pub const fn yielding(self) -> Self {
         Self { yields: true, ..self }
     }
 
-    /// A variable whose value needs no escaping in a log: a number, an address, a date.
+    /// Declares that the value needs no escaping in a log: a number, an address, a date.
     #[must_use]
     pub const fn plain(self) -> Self {
         Self { plain: true, ..self }
     }
 
-    /// Whether all names that begin with its own are its.
+    /// Returns whether the row defines all names with its prefix.
     pub fn is_prefix(&self) -> bool {
         self.name.ends_with('_')
     }
 
-    /// The variable as `name` names it; none where it does not.
+    /// Returns the reference if the row defines `name`.
     pub fn named(&'static self, name: &str) -> Option<VariableRef<R>> {
         let rest = name.strip_prefix(self.name).filter(|rest| rest.is_empty() || self.is_prefix())?;
         let rest = match &self.value {
@@ -192,8 +193,8 @@ impl<R> VariableRow<R> {
 }
 
 impl Rest {
-    /// A field as a variable names it: `_` stands for `-`. A `-` in the variable's name stands for no byte of a field's, as in
-    /// nginx, so that such a variable is empty.
+    /// Parses a field name: `_` represents `-`. A `-` in the variable's name matches no byte of a field name, as in
+    /// nginx, so that such a variable is always empty.
     pub fn field(rest: &str) -> Self {
         let name = rest.replace('-', " ").replace('_', "-");
         Self::Field(match Known::from_bytes(name.as_bytes()) {
@@ -202,17 +203,17 @@ impl Rest {
         })
     }
 
-    /// The name of a field that is looked for by its text, well-known or not.
+    /// Parses the name of a field that is looked up by its text, well-known or not.
     pub fn line(rest: &str) -> Self {
         Self::Text(rest.replace('_', "-").into())
     }
 
-    /// The name of an argument or a cookie.
+    /// Parses the name of an argument or a cookie.
     pub fn text(rest: &str) -> Self {
         Self::Text(rest.into())
     }
 
-    /// That text; empty where the name says something else.
+    /// Returns the text; empty for the other variants.
     pub fn as_text(&self) -> &str {
         match self {
             Self::Text(text) => text,
@@ -222,7 +223,7 @@ impl Rest {
 }
 
 impl<R> VariableRef<R> {
-    /// The value where it lies ready.
+    /// Returns the value as a borrowed slice, if possible.
     #[inline]
     pub fn borrow<'a>(&'a self, request: &'a R) -> Borrowed<'a> {
         match &self.row.value {
@@ -232,7 +233,7 @@ impl<R> VariableRef<R> {
         }
     }
 
-    /// Appends the value; false where there is none for this request.
+    /// Appends the value. Returns false if the request has no value.
     pub fn append(&self, request: &R, frame: &mut Frame, out: &mut Vec<u8>) -> Result<bool, EvalError> {
         let ready = |value: Option<&[u8]>, out: &mut Vec<u8>| {
             out.extend_from_slice(value.unwrap_or_default());
@@ -253,17 +254,17 @@ impl<R> VariableRef<R> {
         }
     }
 
-    /// Whether the value follows from that, be it from other things too.
+    /// Returns whether the value depends on this input, possibly among others.
     pub fn reads(&self, what: Reads) -> bool {
         self.row.reads.contains(&what)
     }
 
-    /// Whether the value follows from these and nothing else.
+    /// Returns whether the value depends on no other inputs than these.
     pub fn reads_only(&self, these: &[Reads]) -> bool {
         self.row.reads.iter().all(|read| these.contains(read))
     }
 
-    /// The field whose value it is, as it was sent.
+    /// Returns the request field whose unchanged value the variable has.
     pub fn field(&self) -> Option<FieldRead> {
         self.row.reads.iter().find_map(|read| match (read, &self.rest) {
             (Reads::Field(known), _) => Some(FieldRead::Known(*known)),
@@ -272,12 +273,12 @@ impl<R> VariableRef<R> {
         })
     }
 
-    /// The field of an origin's answer whose value it is.
+    /// Returns the response field of an origin whose value the variable has.
     pub fn origin_field(&self) -> Option<&str> {
         (self.row.name == "upstream_http_").then(|| self.rest.as_text())
     }
 
-    /// The cookie whose value it is.
+    /// Returns the cookie whose value the variable has.
     pub fn cookie(&self) -> Option<&str> {
         self.reads(Reads::NamedCookie).then(|| self.rest.as_text())
     }

@@ -1,34 +1,35 @@
-//! The registry of variables: the rows of the core and those that features bring, found by name.
+//! Registry of the variables of the core and of features, by name.
 
 use super::{VariableRef, VariableRow};
 
-/// Every variable that a configuration may name. Made once, and handed to whoever compiles, documents or asks for a name.
+/// All variables that a configuration may name. It is created once and passed to the compiler, the documentation and
+/// lookups by name.
 pub struct VariableRegistry<R: 'static> {
     rows: Vec<&'static VariableRow<R>>,
     names: Vec<&'static str>,
 }
 
 impl<R> VariableRegistry<R> {
-    /// The variables of these lists.
+    /// Creates a registry of the variables in these lists.
     pub fn new(lists: impl IntoIterator<Item = &'static [VariableRow<R>]>) -> Self {
         let rows: Vec<_> = lists.into_iter().flatten().collect();
         let names = rows.iter().filter(|row| !row.is_prefix()).map(|row| row.name).collect();
         Self { rows, names }
     }
 
-    /// Every variable, list by list.
+    /// Returns every variable, list by list.
     pub fn rows(&self) -> &[&'static VariableRow<R>] {
         &self.rows
     }
 
-    /// The names of all but those that stand for many.
+    /// Returns the names of all variables except prefixes.
     pub fn names(&self) -> &[&'static str] {
         &self.names
     }
 
-    /// The variable that a name without its `$` stands for.
+    /// Returns the variable of a name without its `$`.
     pub fn named(&self, name: &str) -> Option<VariableRef<R>> {
-        // What has a name of its own comes before those that only begin with a row's.
+        // An exact name takes precedence over a prefix.
         let own = self.rows.iter().find(|row| row.name == name);
         let row = own.or_else(|| self.rows.iter().find(|row| row.is_prefix() && name.starts_with(row.name)));
         row?.named(name)

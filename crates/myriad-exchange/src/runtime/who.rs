@@ -1,29 +1,29 @@
-//! Who is asked for a request.
+//! Target of a request to an origin.
 
 use std::sync::Arc;
 
 use super::origin_group::OriginGroup;
 
-/// Who is asked, or the name to look up first.
+/// Target of a request to an origin, or the name to be resolved first.
 pub enum Who {
-    /// A group.
+    /// Group of origins.
     Group(Arc<OriginGroup>),
-    /// A host that a variable named.
+    /// Host from a variable.
     Name {
-        /// Its name.
+        /// Name.
         name: String,
-        /// The port.
+        /// Port.
         port: u16,
-        /// Where to look it up.
+        /// Resolver of the name.
         resolver: ResolverPlace,
     },
 }
 
-/// `resolver`, where names of origins are known only when a request comes.
+/// `resolver`, for names of origins that are known only at run time.
 #[derive(Clone, Copy)]
 pub struct ResolverPlace {
     /// Index in [`super::Runtime::resolvers`].
     pub index: usize,
-    /// `resolver_timeout`.
+    /// `resolver_timeout`, in milliseconds.
     pub timeout_ms: u64,
 }

@@ -1,4 +1,4 @@
-//! Those who watch, and the newest event for them.
+//! Readers of live events, and the newest event.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,30 +9,30 @@ use bytes::Bytes;
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::watch;
 
-/// Most readers at once.
+/// Maximum number of concurrent readers.
 const MOST_READERS: usize = 32;
 
-/// What is new.
+/// Newest events.
 #[derive(Clone, Debug, Default)]
 pub struct News {
-    /// The newest tick as JSON; none before the first.
+    /// Newest tick as JSON; `None` before the first.
     pub tick: Option<Tick>,
-    /// The last purges as JSON, oldest first, each with its number.
+    /// Latest purges as JSON, oldest first, each with its number.
     pub purges: Arc<[(u64, Bytes)]>,
-    /// How often all readers were sent away: who began before ends.
+    /// Number of times that all readers were disconnected: readers of an earlier epoch stop.
     pub epoch: u64,
 }
 
-/// A tick as JSON, and when it was made.
+/// Tick as JSON, and its time.
 #[derive(Clone, Debug)]
 pub struct Tick {
     /// Milliseconds since the epoch.
     pub at_ms: u64,
-    /// One line.
+    /// JSON on one line.
     pub json: Bytes,
 }
 
-/// The readers, and what wakes the observer when the first of them comes.
+/// Readers, and the condition variable that wakes the observer when a reader connects.
 #[derive(Debug)]
 pub struct Live {
     news: watch::Sender<News>,
@@ -47,14 +47,14 @@ struct State {
     is_over: bool,
 }
 
-/// Why the observer was woken.
+/// Reason why the observer was woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
-    /// The time is over.
+    /// Timeout.
     Time,
-    /// A reader has come.
+    /// New reader.
     Reader,
-    /// The process ends.
+    /// Shutdown of the process.
     End,
 }
 
@@ -66,10 +66,10 @@ impl Default for Live {
 }
 
 impl Live {
-    /// A reader of what is new from now on.
+    /// Creates a reader of events from now on.
     ///
     /// # Errors
-    /// As many read as may.
+    /// The maximum number of readers is reached.
     pub fn read(&self) -> Result<Reader, TooMany> {
         let seat = Seat::take(&self.readers).ok_or(TooMany)?;
         let mut news = self.news.subscribe();
@@ -82,12 +82,12 @@ impl Live {
         Ok(Reader { news, epoch, told, _seat: seat })
     }
 
-    /// How many read.
+    /// Returns the number of readers.
     pub fn readers(&self) -> usize {
         self.readers.load(SeqCst)
     }
 
-    /// Tells all readers what is new; the epoch stays.
+    /// Publishes events to all readers. The epoch remains the same.
     pub fn tell(&self, tick: Tick, purges: Arc<[(u64, Bytes)]>) {
         self.news.send_modify(|news| {
             news.tick = Some(tick);
@@ -95,18 +95,18 @@ impl Live {
         });
     }
 
-    /// Sends all readers away: the configuration is another one, or the process ends.
+    /// Disconnects all readers, because the configuration was replaced or the process shuts down.
     pub fn end_readers(&self) {
         self.news.send_modify(|news| news.epoch += 1);
     }
 
-    /// Ends the observer.
+    /// Stops the observer.
     pub fn end(&self) {
         self.state.lock().is_over = true;
         self.woken.notify_all();
     }
 
-    /// Waits as the observer does; a reader who has come since the last wait ends the wait, too.
+    /// Waits until `until`, for the observer. A reader that connected since the previous wait also wakes it.
     pub fn wait(&self, until: Instant) -> Wake {
         let mut state = self.state.lock();
         loop {
@@ -124,7 +124,7 @@ impl Live {
     }
 }
 
-/// As many read as may.
+/// Error: the maximum number of readers is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooMany;
 
@@ -136,14 +136,14 @@ impl fmt::Display for TooMany {
 
 impl std::error::Error for TooMany {}
 
-/// A seat among the readers, given back when it is dropped.
+/// Slot of a reader, released when it is dropped.
 #[derive(Debug)]
 struct Seat(Arc<AtomicUsize>);
 
 impl Seat {
     fn take(readers: &Arc<AtomicUsize>) -> Option<Self> {
         let seat = Self(Arc::clone(readers));
-        // The seat that is one too many gives itself back as it is dropped.
+        // If the limit is exceeded, the slot is dropped and released.
         (readers.fetch_add(1, SeqCst) < MOST_READERS).then_some(seat)
     }
 }
@@ -154,27 +154,27 @@ impl Drop for Seat {
     }
 }
 
-/// One who watches. A slow one misses ticks, never purges but the oldest of many.
+/// Reader of live events. A slow reader misses ticks, but purges only if too many are pending, the oldest first.
 #[derive(Debug)]
 pub struct Reader {
     news: watch::Receiver<News>,
     epoch: u64,
-    /// The number of the last purge that it was told.
+    /// Number of the last purge that was delivered.
     told: u64,
     _seat: Seat,
 }
 
-/// What a reader is told next.
+/// Events for a reader.
 #[derive(Clone, Debug)]
 pub struct Told {
     /// Purges, oldest first.
     pub purges: Vec<Bytes>,
-    /// The newest tick.
+    /// Newest tick.
     pub tick: Tick,
 }
 
 impl Reader {
-    /// Waits for news; none where the reader is sent away.
+    /// Waits for events; `None` if the reader is disconnected.
     pub async fn next(&mut self) -> Option<Told> {
         loop {
             self.news.changed().await.ok()?;

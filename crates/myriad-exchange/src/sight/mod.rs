@@ -1,15 +1,15 @@
-//! What is seen of the running server: pages ranked by what they cost, events for those who watch, a history.
+//! Observation of the running server: pages ranked by their cost, live events, and a history.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `note` | a finished request, taken into the rankings of its worker |
-//! | `live` | those who watch, and the newest event for them |
-//! | `senders` | senders with `X-Forwarded-For` that are not trusted |
+//! | `note` | addition of a finished request to the rankings of its worker |
+//! | `live` | readers of live events, and the newest event |
+//! | `senders` | untrusted senders with `X-Forwarded-For` |
 //!
 //! ```text
-//! a finished request -> one of some hits and quick misses, every other miss -> the worker's own rankings, locked by it and by whoever reads
-//! observer, a thread -> once a second while somebody watches: a tick -> the newest for all readers
-//!                    -> every ten seconds: a step of the history
+//! finished request -> a sample of hits and quick misses, every other miss -> rankings of the worker, locked by it and by readers
+//! observer thread  -> every second while there are readers: a tick -> newest event for all readers
+//!                  -> every ten seconds: a step of the history
 //! ```
 
 mod live;
@@ -29,27 +29,27 @@ pub use live::{Live, News, Reader, Tick, Told, TooMany, Wake};
 pub use note::note;
 pub use senders::{SenderCounts, Senders};
 
-/// What all workers of a process share.
+/// State shared by all workers of a process.
 #[derive(Debug)]
 pub struct Sight {
-    /// The rankings of each worker, by its number.
+    /// Rankings of each worker, by its number.
     pub tops: Box<[Mutex<PageTops>]>,
-    /// Those who watch.
+    /// Readers of live events.
     pub live: Live,
-    /// Figures of two weeks; none with `history off`.
+    /// Figures of two weeks; `None` with `history off`.
     pub history: Mutex<Option<History>>,
-    /// When the process began, milliseconds since the epoch.
+    /// Start time of the process, in milliseconds since the epoch.
     pub started_ms: u64,
-    /// How often the configuration was replaced.
+    /// Number of reloads.
     pub reloads: AtomicU64,
-    /// Senders with `X-Forwarded-For` that are not trusted.
+    /// Untrusted senders with `X-Forwarded-For`.
     pub senders: Senders,
-    /// The files of the configuration, for explanations.
+    /// Files of the configuration, for explanations.
     pub sources: Mutex<Arc<[Source]>>,
 }
 
 impl Sight {
-    /// Nothing seen yet by so many workers.
+    /// Creates an empty state for this number of workers.
     pub fn new(workers: usize, now_ms: u64) -> Self {
         Self {
             tops: (0..workers).map(|_| Mutex::new(PageTops::new(now_ms))).collect(),
@@ -63,21 +63,21 @@ impl Sight {
     }
 }
 
-/// What one worker has of it.
+/// State of one worker.
 #[derive(Debug)]
 pub struct WorkerSight {
-    /// What it shares with the others.
+    /// State shared with the other workers.
     pub shared: Arc<Sight>,
-    /// Which of its hits are counted.
+    /// Sampling of hits.
     hits: Sampling,
-    /// Which of the answers that its origins gave at once.
+    /// Sampling of quick responses of origins.
     quick: Sampling,
-    /// Memory for the URL of a page.
+    /// Buffer for the URL of a page.
     url: RefCell<Vec<u8>>,
 }
 
 impl WorkerSight {
-    /// The part of a worker.
+    /// Creates the state of a worker.
     pub fn new(shared: Arc<Sight>, worker: usize) -> Self {
         let seed = shared.started_ms ^ (worker as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         Self {

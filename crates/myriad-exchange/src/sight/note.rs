@@ -1,4 +1,4 @@
-//! A finished request, taken into the rankings of its worker.
+//! Addition of a finished request to the rankings of its worker.
 
 use myriad_http::Known;
 use myriad_policy::CacheStatus;
@@ -7,11 +7,11 @@ use myriad_store::{Gone, KeyRef};
 
 use crate::exchange::Request;
 
-/// Longest URL of a page in rankings, bytes; of a longer one the beginning is kept, and `…`.
+/// Maximum length of a URL in rankings, in bytes. A longer URL is truncated and followed by `…`.
 const LONGEST_URL: usize = 512;
 
-/// Takes a request in that is over. Of hits, and of answers that an origin gave within a millisecond, some stand for several where there are
-/// many; all else is taken in one by one.
+/// Adds a finished request. At high rates, hits and responses that an origin sent within one millisecond are sampled
+/// with weights; every other request is added.
 pub fn note(request: &Request) {
     let worker = &request.site.worker;
     let sight = &worker.sight;
@@ -29,7 +29,7 @@ pub fn note(request: &Request) {
     if sampling.is_some_and(Sampling::passes_over) {
         return;
     }
-    // A request that could not be read has no page.
+    // A request that could not be parsed has no page.
     if request.route.uri.is_empty() {
         return;
     }
@@ -48,7 +48,7 @@ pub fn note(request: &Request) {
     tops.lock().note(&seen);
 }
 
-/// What a request was that was no hit, and why; none for a hit, and for what asks no origin.
+/// Returns the kind and the reason of a miss; `None` for a hit and for requests without an origin.
 fn miss(request: &Request) -> Option<(&'static str, &'static str)> {
     let shown = &request.cache.shown;
     let status = match shown.status {
@@ -80,12 +80,12 @@ fn of_status(request: &Request, status: CacheStatus) -> &'static str {
     }
 }
 
-/// The reason, unless the origin has failed.
+/// Returns the reason, unless the origin has failed.
 fn failed(request: &Request, reason: &'static str) -> &'static str {
     if request.outcome.answered.status >= 500 { "origin failed" } else { reason }
 }
 
-/// The URL as the visitor sent it.
+/// Writes the URL as sent by the client.
 fn write_url(request: &Request, url: &mut Vec<u8>) {
     url.clear();
     let target = request.received.head.target();

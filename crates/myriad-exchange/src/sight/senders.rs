@@ -1,16 +1,16 @@
-//! Senders of requests with `X-Forwarded-For` that are not trusted: a proxy in front that the configuration does not name.
+//! Untrusted senders of requests with `X-Forwarded-For`: probably proxies that are missing in the configuration.
 
 use std::net::IpAddr;
 
 use parking_lot::Mutex;
 
-/// Maximum number of senders; requests of further ones are counted together.
+/// Maximum number of senders; requests of further senders are counted together.
 const MAX_SENDERS: usize = 64;
 
 /// Numbers of requests by sender, since the process started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SenderCounts {
-    /// Senders; `None` is a unix socket.
+    /// Senders; `None` is a Unix socket.
     pub senders: Vec<(Option<IpAddr>, u64)>,
     /// Requests of further senders.
     pub others: u64,
@@ -21,7 +21,7 @@ pub struct SenderCounts {
 pub struct Senders(Mutex<SenderCounts>);
 
 impl Senders {
-    /// Counts a request of `sender`; `None` is a unix socket.
+    /// Counts a request of `sender`; `None` is a Unix socket.
     pub fn count(&self, sender: Option<IpAddr>) {
         let mut counts = self.0.lock();
         if let Some((_, count)) = counts.senders.iter_mut().find(|(known, _)| *known == sender) {

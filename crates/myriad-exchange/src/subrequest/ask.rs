@@ -1,4 +1,4 @@
-//! How a subrequest is begun, and run to its answer.
+//! Start and execution of subrequests.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -10,10 +10,10 @@ use super::child::Child;
 use super::subanswer::Subanswer;
 use crate::exchange::{Answer, Exchange, MadeFrom, Start, TooMany};
 
-/// An answer under way.
+/// Future of a subrequest's response.
 pub type Asked = Pin<Box<dyn Future<Output = Subanswer>>>;
 
-/// Begins a subrequest of `parent`; the error log hears of one too many.
+/// Starts a subrequest of `parent`. If there are too many, writes to the error log.
 pub fn begin(parent: &mut Exchange, uri: &[u8], args: &[u8]) -> Result<Box<Exchange>, TooMany> {
     let child = parent.child(uri, args);
     if child.is_err() {
@@ -23,7 +23,7 @@ pub fn begin(parent: &mut Exchange, uri: &[u8], args: &[u8]) -> Result<Box<Excha
     child
 }
 
-/// The path, decoded, and the arguments that an URI on this server names. None where it climbs or is no path.
+/// Returns the decoded path and the arguments of a URI on this server; `None` if it contains `..` or is not a path.
 pub fn target(uri: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let split = uri.iter().position(|byte| *byte == b'?');
     let (path, args) = split.map_or((uri, &b""[..]), |at| (&uri[..at], &uri[at + 1..]));
@@ -33,14 +33,14 @@ pub fn target(uri: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     (decoded.starts_with(b"/") && !climbs).then_some((decoded, args))
 }
 
-/// Runs a subrequest to its answer.
+/// Runs a subrequest until its response is available.
 ///
-/// The future is boxed: what answers may ask subrequests of its own.
+/// The future is boxed, because the handler may run further subrequests.
 pub fn ask(child: Box<Exchange>) -> Asked {
     run(child, Start::Server)
 }
 
-/// As [`ask`], for one that is where it belongs already, at its content.
+/// Runs like [`ask`] a subrequest that is already in its place, from the content phase.
 pub fn ask_in_place(child: Box<Exchange>) -> Asked {
     run(child, Start::Place)
 }
@@ -56,7 +56,7 @@ fn run(child: Box<Exchange>, start: Start) -> Asked {
     })
 }
 
-/// Notes what a subrequest has come to, for its variables.
+/// Records the response of a subrequest for its variables.
 pub(super) fn note(exchange: &mut Exchange, answer: &mut Answer) {
     if let Some(status) = exchange.request.errors.forced_status {
         answer.status = status;
@@ -65,7 +65,7 @@ pub(super) fn note(exchange: &mut Exchange, answer: &mut Answer) {
     exchange.request.outcome.answered.fields = lines(answer);
 }
 
-/// The answer's fields as text (`$sent_http_*`).
+/// Returns the fields of the response as text (`$sent_http_*`).
 fn lines(answer: &Answer) -> Vec<u8> {
     let mut lines = answer.lines.clone();
     if let MadeFrom::Page(page) = &answer.made_from {

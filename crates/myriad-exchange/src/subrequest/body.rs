@@ -1,4 +1,4 @@
-//! The body of a subrequest, pulled by whoever asked.
+//! Body of a subrequest, pulled by its parent.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -8,7 +8,7 @@ use myriad_http::body::{Body, BodyError, BoxBody};
 
 use super::child::Child;
 
-/// The body of a subrequest's answer, counted for its log line.
+/// Body of a subrequest's response that counts its bytes for the log line.
 pub(super) struct ChildBody {
     body: BoxBody,
     child: Child,

@@ -1,20 +1,20 @@
-//! A subrequest under way.
+//! Subrequest in progress.
 
 use crate::access_log;
 use crate::exchange::Exchange;
 
-/// A subrequest, and what of its answer was taken; logged when it is over (`log_subrequest`).
+/// Subrequest, and the number of bytes read from its response. It is logged when it finishes (`log_subrequest`).
 pub(super) struct Child {
-    /// The subrequest.
+    /// Subrequest.
     pub(super) exchange: Box<Exchange>,
-    /// Bytes of the body that were taken.
+    /// Number of body bytes read.
     pub(super) bytes: u64,
-    /// Whether the body was taken to its end.
+    /// True if the body was read completely.
     pub(super) whole: bool,
 }
 
 impl Child {
-    /// A subrequest of whose answer nothing was taken yet.
+    /// Creates a subrequest whose response has not been read yet.
     pub(super) fn new(exchange: Box<Exchange>) -> Self {
         Self { exchange, bytes: 0, whole: false }
     }

@@ -1,4 +1,4 @@
-//! A subrequest that follows a request which is over.
+//! Subrequest that follows a finished request.
 
 use std::future::{Future, poll_fn};
 
@@ -6,10 +6,11 @@ use super::ask::note;
 use crate::access_log;
 use crate::exchange::{Exchange, Start, pulled};
 
-/// Bytes of the answer that are read, so that the origin's connection can be kept; the rest of a longer one is left.
+/// Number of response bytes read to make the origin's connection reusable; a longer response is aborted.
 const MOST_READ: u64 = 1 << 20;
 
-/// Runs a subrequest whose answer nobody gets, and writes one line for it and for the request before it, of which that was sent.
+/// Runs a subrequest whose response is discarded, and writes one log line for it and the previous request, with the
+/// sent bytes of the previous request.
 pub fn follow(child: Box<Exchange>, start: Start, before: &Exchange) -> impl Future<Output = ()> + use<> {
     let mut following = Following { exchange: child, at_ms: before.request.received.at_ms };
     following.exchange.request.outcome.sent = before.request.outcome.sent;
@@ -28,10 +29,10 @@ pub fn follow(child: Box<Exchange>, start: Start, before: &Exchange) -> impl Fut
     }
 }
 
-/// The subrequest, until it is over or given up, which writes the line.
+/// Subrequest that writes the log line when it finishes or is cancelled.
 struct Following {
     exchange: Box<Exchange>,
-    /// When the head of the request before it was complete, milliseconds since the epoch.
+    /// Time at which the head of the previous request was complete, in milliseconds since the epoch.
     at_ms: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Subrequests: exchanges within an exchange, whose answers go to whoever asked and never to the client by themselves.
+//! Subrequests: exchanges within an exchange, whose responses go to the parent and never directly to the client.
 //!
 //! ```text
 //! parent --child(uri, args)--> server rewrite -> location -> rewrite -> content -> body filters
@@ -6,8 +6,8 @@
 //!    '------------------------ Subanswer: head, and a body to be pulled <---------------'
 //! ```
 //!
-//! A child runs the phases of a request of its own, but for access (its parent was judged), conditions, ranges and
-//! `add_header`. It lives in the future or the body that its parent waits for, so it ends with its parent.
+//! A child runs the phases of a request, except access (its parent was checked), conditions, ranges and `add_header`.
+//! It is owned by the future or the body for which its parent waits, so it is cancelled with its parent.
 
 mod ask;
 mod body;

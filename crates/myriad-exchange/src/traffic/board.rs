@@ -1,4 +1,4 @@
-//! All keys of one worker.
+//! Counts by key of one worker.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -9,24 +9,26 @@ use parking_lot::Mutex;
 use super::counts::TrafficCounts;
 use super::key::TrafficKey;
 
-/// Most keys that follow from configurations alone: what former ones have left goes then, the oldest first.
+/// Maximum number of keys that depend on configurations only. Keys left by previous configurations are evicted, oldest
+/// first.
 const MOST_FIXED: u64 = 16 * 1024;
 
-/// Where a key is kept, which says how many there may be: what was used longest ago goes.
+/// Storage class of a key, which limits the number of keys. The least recently used are evicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shelf {
-    /// It follows from the configuration alone.
+    /// Keys that depend on the configuration only.
     Fixed,
-    /// Visitors may have a say in it; all of these take at most so many bytes.
+    /// Keys that clients can influence, limited to a total size in bytes.
     Bytes(u64),
-    /// Visitors may have a say in it; there are at most so many of these.
+    /// Keys that clients can influence, limited in number.
     Number(u64),
 }
 
-/// The keys that one worker counts. The worker looks up what it has not in its slots; others read, and take out.
+/// Keys counted by one worker. The worker looks up keys that are missing in its slots; other threads read and remove
+/// keys.
 #[derive(Debug)]
 pub struct Board {
-    /// How often keys were taken out: what a worker has found before no longer counts.
+    /// Number of removals of keys. Results of earlier lookups are invalid.
     epoch: AtomicU64,
     shelves: Mutex<Shelves>,
 }
@@ -46,8 +48,8 @@ impl Default for Board {
 }
 
 impl Board {
-    /// The counts of a key that was written by [`TrafficKey::write`], made where there are none; none where the shelf has no
-    /// room for a single one. `bounds` are those of histograms.
+    /// Returns the counts of a key written by [`TrafficKey::write`], creating them if necessary; `None` if the limit of
+    /// the shelf does not even admit one key. `bounds` are those of histograms.
     pub fn find(&self, key: &[u8], shelf: Shelf, bounds: &Arc<[u64]>) -> Option<Arc<TrafficCounts>> {
         let mut shelves = self.shelves.lock();
         let (kept, weight) = match shelf {
@@ -68,19 +70,19 @@ impl Board {
         kept.insert(key.into(), Arc::clone(&counts), weight).then_some(counts)
     }
 
-    /// The counts of all keys, in no order.
+    /// Returns the counts of all keys, in no order.
     pub(super) fn all(&self) -> Vec<Arc<TrafficCounts>> {
         let shelves = self.shelves.lock();
         let kept = [&shelves.fixed, &shelves.bytes, &shelves.number];
         kept.into_iter().flat_map(Lru::values).cloned().collect()
     }
 
-    /// Takes keys out: what is counted of them from now on begins at nothing. Those that it `keeps` are there all the same.
+    /// Removes keys, whose counts then start at zero. If `keeps` is set, the keys remain.
     pub fn forget(&self, keys: &[TrafficKey], keeps: bool) {
         let mut shelves = self.shelves.lock();
         let Shelves { fixed, bytes, number } = &mut *shelves;
         for key in keys {
-            // Each is looked for on its own: a key may have changed its shelf at a reload.
+            // Each shelf is searched, because a reload may have changed the shelf of a key.
             for (kept, weighs) in [(&mut *fixed, false), (&mut *bytes, true), (&mut *number, false)] {
                 let Some(before) = kept.remove(key.bytes()) else { continue };
                 if keeps {
@@ -98,12 +100,12 @@ impl Board {
         self.epoch.fetch_add(1, Relaxed);
     }
 
-    /// How often keys were taken out.
+    /// Returns the number of removals of keys.
     pub(super) fn epoch(&self) -> u64 {
         self.epoch.load(Relaxed)
     }
 
-    /// Bytes that the keys take in memory, and how many there are.
+    /// Returns the memory size of the keys, in bytes, and their number.
     pub fn used(&self) -> (u64, u64) {
         let counts = self.all();
         let weight = |counts: &Arc<TrafficCounts>| {

@@ -1,4 +1,4 @@
-//! Answers by their status.
+//! Responses by status.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -6,21 +6,21 @@ use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 
 use myriad_page::Counter;
 
-/// Statuses of one piece.
+/// Number of statuses in a block.
 const PIECE: usize = 4;
 
-/// Answers of one worker by their status, in the order in which the statuses came first: mostly there are few. An origin that makes
-/// statuses up takes 20 KB at most.
+/// Responses of one worker by status, in order of first occurrence, since most sites have few statuses. An origin that
+/// sends arbitrary statuses can use 20 KB at most.
 #[derive(Debug, Default)]
 pub(super) struct CodeCounts {
-    /// 0 where there is none yet.
+    /// 0 for an unused slot.
     codes: [AtomicU16; PIECE],
     counts: [Counter; PIECE],
     more: OnceLock<Box<Self>>,
 }
 
 impl CodeCounts {
-    /// Adds an answer with that status, 1 to 999. To be called on the thread of the worker only.
+    /// Counts a response with a status from 1 to 999. It must be called on the worker's thread.
     pub(super) fn add(&self, code: u16) {
         let mut piece = self;
         loop {

@@ -1,4 +1,4 @@
-//! The counts of one key by one worker.
+//! Counts of one key by one worker.
 
 use std::sync::Arc;
 
@@ -8,54 +8,54 @@ use myriad_policy::CacheStatus;
 use super::key::{TrafficKey, TrafficKind};
 use super::times::LastTimes;
 
-/// Most bounds of a histogram.
+/// Maximum number of histogram bounds.
 pub const MOST_BUCKETS: usize = 32;
 pub(super) const CACHE_STATUSES: usize = CacheStatus::ALL.len();
 
-/// A finished request, as it is counted.
+/// Figures of a finished request.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sample {
-    /// The status that the client got.
+    /// Status sent to the client.
     pub status: u16,
-    /// What the cache did.
+    /// Cache status.
     pub cache: Option<CacheStatus>,
-    /// Bytes of the request.
+    /// Size of the request, in bytes.
     pub in_bytes: u64,
-    /// Bytes of the answer.
+    /// Size of the response, in bytes.
     pub out_bytes: u64,
-    /// When it was over, milliseconds since the epoch.
+    /// Time at which it finished, in milliseconds since the epoch.
     pub at_ms: u64,
-    /// How long it took; none for a try that another followed.
+    /// Duration of the request, in milliseconds; `None` for an attempt that was followed by another.
     pub request_ms: Option<u64>,
-    /// How long the origin took; none for what is no origin.
+    /// Response time of the origin, in milliseconds; `None` if the key is not an origin.
     pub response_ms: Option<u64>,
 }
 
-/// Counts of one key. Only the thread of its worker adds to them.
+/// Counts of one key. Only its worker's thread writes them.
 #[derive(Debug)]
 pub struct TrafficCounts {
     pub(super) key: TrafficKey,
     pub(super) requests: Counter,
     pub(super) in_bytes: Counter,
     pub(super) out_bytes: Counter,
-    /// Answers by the first digit of their status, 1 to 5.
+    /// Responses by the first digit of their status, 1 to 5.
     pub(super) classes: [Counter; 5],
     pub(super) cache: [Counter; CACHE_STATUSES],
-    /// The moment of the last request: what was added together is the moment itself.
+    /// Time of the last request: the sum of the added differences.
     pub(super) last_ms: Counter,
     pub(super) request: Durations,
-    /// Of origins alone.
+    /// For origins only.
     pub(super) response: Option<Box<Durations>>,
 }
 
-/// How long something took: the sum, the last ones, a histogram.
+/// Durations: sum, latest values and histogram.
 #[derive(Debug)]
 pub(super) struct Durations {
     pub(super) sum_ms: Counter,
     pub(super) times: LastTimes,
-    /// The upper bounds of the histogram, milliseconds, rising.
+    /// Upper bounds of the histogram, in milliseconds, ascending.
     pub(super) bounds: Arc<[u64]>,
-    /// How many took no longer than each bound.
+    /// Number of durations up to each bound.
     pub(super) within: Box<[Counter]>,
 }
 
@@ -81,7 +81,7 @@ impl Durations {
 }
 
 impl TrafficCounts {
-    /// Nothing counted yet; `bounds` are those of histograms.
+    /// Creates empty counts; `bounds` are those of histograms.
     pub(super) fn new(key: TrafficKey, bounds: &Arc<[u64]>) -> Self {
         let is_origin = matches!(key.kind(), TrafficKind::Peer | TrafficKind::Origin);
         Self {
@@ -97,14 +97,14 @@ impl TrafficCounts {
         }
     }
 
-    /// What it takes of memory, bytes.
+    /// Returns the memory size, in bytes.
     pub(super) fn weight(key: &[u8], bounds: &[u64]) -> u32 {
-        // As much as for an origin, which has two of them.
+        // Calculated for an origin, which has two `Durations`.
         let counters = size_of::<Self>() + size_of::<Durations>() + 2 * size_of_val(bounds);
         u32::try_from(counters + 2 * key.len()).unwrap_or(u32::MAX)
     }
 
-    /// Adds a request. To be called on the thread of the worker only.
+    /// Counts a request. It must be called on the worker's thread.
     pub fn add(&self, sample: &Sample) {
         self.requests.add(1);
         self.in_bytes.add(sample.in_bytes);
@@ -124,7 +124,7 @@ impl TrafficCounts {
         }
     }
 
-    /// Notes that it was used at a moment.
+    /// Records the time of the last use.
     fn note(&self, at_ms: u64) {
         self.last_ms.add(at_ms.saturating_sub(self.last_ms.get()));
     }

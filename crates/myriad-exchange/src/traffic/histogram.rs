@@ -1,25 +1,25 @@
-//! How long things took: counts of durations by their first two digits.
+//! Histogram of durations by their first two digits.
 //!
 //! ```text
 //! bucket   0    1  ...   99    100           101           ...  189             190
-//! holds    <=1  2  ...  100    101..=110     111..=120     ...  991..=1000      1001..=1100    microseconds
+//! values   <=1  2  ...  100    101..=110     111..=120     ...  991..=1000      1001..=1100    microseconds
 //! ```
 //!
-//! A bucket ends at a number of two digits, itself included, so that the bounds which people write (0.25 s, 1 s) are exact. hdrhistogram
-//! has no form that one thread writes while others read, and its buckets end at powers of two.
+//! The upper bound of a bucket is a number of two digits, inclusive, so that usual bounds (0.25 s, 1 s) are exact.
+//! hdrhistogram does not support one writing thread with concurrent readers, and its bounds are powers of two.
 
 use myriad_page::Counter;
 
-/// Durations that have a bucket each: up to 100 µs.
+/// Number of durations with a separate bucket: up to 100 µs.
 const SINGLE: usize = 100;
-/// Buckets of a decade: its first two digits go from 10 to 99.
+/// Number of buckets in a decade: the first two digits range from 10 to 99.
 const OF_A_DECADE: usize = 90;
-/// Powers of ten from a tenth of the shortest decade's begin to that of the longest.
+/// Widths of the buckets in each decade, in microseconds.
 const STEPS: [u64; 8] = [10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
-/// Buckets in all. What took longer than 10,000 s is in the last.
+/// Total number of buckets. Durations above 10,000 s are in the last.
 const BUCKETS: usize = SINGLE + STEPS.len() * OF_A_DECADE;
 
-/// The bucket of a duration.
+/// Returns the bucket of a duration.
 fn bucket(us: u64) -> usize {
     let below = us.saturating_sub(1);
     if below < SINGLE as u64 {
@@ -32,7 +32,7 @@ fn bucket(us: u64) -> usize {
     }
 }
 
-/// The longest duration that a bucket holds.
+/// Returns the longest duration in a bucket.
 fn bound(bucket: usize) -> u64 {
     match bucket.checked_sub(SINGLE) {
         None => bucket as u64 + 1,
@@ -40,7 +40,7 @@ fn bound(bucket: usize) -> u64 {
     }
 }
 
-/// Durations as one worker counts them.
+/// Durations counted by one worker.
 #[derive(Debug)]
 pub(crate) struct Stopwatch {
     sum_us: Counter,
@@ -54,7 +54,7 @@ impl Default for Stopwatch {
 }
 
 impl Stopwatch {
-    /// Adds a duration, microseconds. To be called on the thread of the worker only.
+    /// Counts a duration in microseconds. It must be called on the worker's thread.
     pub(super) fn add(&self, us: u64) {
         self.sum_us.add(us);
         if let Some(count) = self.counts.get(bucket(us)) {
@@ -63,16 +63,16 @@ impl Stopwatch {
     }
 }
 
-/// Durations at one moment, of all workers. Each is known to two digits.
+/// Durations of all workers at one moment, with a precision of two digits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Times {
     sum_us: u64,
-    /// By bucket; empty where nothing was counted.
+    /// Counts by bucket; empty if there are none.
     counts: Vec<u64>,
 }
 
 impl Times {
-    /// Adds what a worker has counted.
+    /// Adds the counts of a worker.
     pub(super) fn read(&mut self, stopwatch: &Stopwatch) {
         self.counts.resize(BUCKETS, 0);
         for (sum, count) in self.counts.iter_mut().zip(&stopwatch.counts) {
@@ -81,23 +81,23 @@ impl Times {
         self.sum_us += stopwatch.sum_us.get();
     }
 
-    /// How many there are.
+    /// Returns the number of durations.
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()
     }
 
-    /// All together, microseconds.
+    /// Returns the sum, in microseconds.
     pub fn sum_us(&self) -> u64 {
         self.sum_us
     }
 
-    /// How many took no longer than that, microseconds, a number of two digits: another is rounded up to one.
+    /// Returns the number of durations up to `us`, in microseconds, which is rounded up to two digits.
     pub fn within(&self, us: u64) -> u64 {
         self.counts.iter().take(bucket(us) + 1).sum()
     }
 
-    /// The duration, microseconds, that this part of all (0.0 to 1.0) did not exceed, rounded up to two digits; none where there are
-    /// none.
+    /// Returns the quantile for `part` (0.0 to 1.0) in microseconds, rounded up to two digits; `None` without
+    /// durations.
     pub fn quantile(&self, part: f64) -> Option<u64> {
         let count = self.count();
         let wanted = ((part.clamp(0.0, 1.0) * count as f64).ceil() as u64).max(1);
@@ -109,7 +109,7 @@ impl Times {
         found.map(bound)
     }
 
-    /// These and others.
+    /// Returns the sum of two histograms.
     #[must_use]
     pub fn plus(mut self, other: &Self) -> Self {
         if self.counts.len() < other.counts.len() {
@@ -122,7 +122,7 @@ impl Times {
         self
     }
 
-    /// What was counted since an earlier moment.
+    /// Returns the difference to an earlier moment.
     #[must_use]
     pub fn since(mut self, earlier: &Self) -> Self {
         for (count, before) in self.counts.iter_mut().zip(&earlier.counts) {

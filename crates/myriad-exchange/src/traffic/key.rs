@@ -1,30 +1,30 @@
-//! What is counted.
+//! Keys of traffic counts.
 
-/// What a key stands for.
+/// Kind of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TrafficKind {
-    /// A server, or a host.
+    /// Server or host.
     Server,
-    /// A name within a group that the configuration makes of requests.
+    /// Name within a group of requests defined by the configuration.
     Filter,
-    /// A peer of an `upstream`, the zone.
+    /// Peer of an `upstream`, which is the zone.
     Peer,
-    /// An origin that no `upstream` names.
+    /// Origin without an `upstream`.
     Origin,
-    /// A cache zone.
+    /// Cache zone.
     Cache,
 }
 
 const KINDS: [TrafficKind; 5] =
     [TrafficKind::Server, TrafficKind::Filter, TrafficKind::Peer, TrafficKind::Origin, TrafficKind::Cache];
 
-/// A key in one piece: the kind, the length of the zone in four bytes, the zone, the name. No byte of a zone or a name, which
-/// visitors may have chosen, can make it another key.
+/// Key as one byte string: the kind, the length of the zone in four bytes, the zone, the name. This encoding is
+/// unambiguous, even for zones and names chosen by clients.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TrafficKey(Box<[u8]>);
 
 impl TrafficKey {
-    /// Writes a key into memory that can be used again.
+    /// Writes a key to a reusable buffer.
     pub fn write(out: &mut Vec<u8>, kind: TrafficKind, zone: &[u8], name: &[u8]) {
         out.clear();
         out.push(kind as u8);
@@ -33,27 +33,27 @@ impl TrafficKey {
         out.extend_from_slice(name);
     }
 
-    /// The key that [`Self::write`] wrote.
+    /// Returns the key written by [`Self::write`].
     pub(super) fn of(written: &[u8]) -> Self {
         Self(written.into())
     }
 
-    /// The key as it was written.
+    /// Returns the encoded key.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// What it stands for.
+    /// Returns the kind.
     pub fn kind(&self) -> TrafficKind {
         KINDS[usize::from(self.0[0])]
     }
 
-    /// The group, the `upstream`; empty where the kind has none.
+    /// Returns the group or `upstream`; empty if the kind has none.
     pub fn zone(&self) -> &[u8] {
         &self.0[5..5 + self.zone_length()]
     }
 
-    /// The name within.
+    /// Returns the name.
     pub fn name(&self) -> &[u8] {
         &self.0[5 + self.zone_length()..]
     }

@@ -1,36 +1,37 @@
-//! Counts of traffic.
+//! Traffic counters.
 //!
-//! What every request is counted by, always; all of it is read as one [`TrafficSnapshot`]:
+//! Counters updated by every request, read as one [`TrafficSnapshot`]:
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `served` | what one worker has served: by version, cache status, class of robot |
-//! | `histogram`, `codes`, `named`, `tls` | how long things took; answers by status; counts by name; handshakes |
-//! | `queues` | requests before the queues of origins |
-//! | `zone` | a server, or locations, under a name (`status_zone`) |
-//! | `zones` | what of it outlives reloads |
-//! | `snapshot` | all counts at one moment |
+//! | `served` | requests of one worker by version, cache status and class of robot |
+//! | `histogram`, `codes`, `named`, `tls` | durations; responses by status; counts by name; handshakes |
+//! | `queues` | requests in the queues of origins |
+//! | `zone` | requests of a server or of locations with a name (`status_zone`) |
+//! | `zones` | counters that survive reloads |
+//! | `snapshot` | all counters at one moment |
 //!
-//! Counts by key, where a place wants them (`vhost_traffic_status`): servers, filters, origins, cache zones, and whatever a feature counts by:
+//! Counters by key, in places that enable them (`vhost_traffic_status`): servers, filters, origins, cache zones, and
+//! keys of features:
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `key` | what is counted: a kind, the zone of it, a name within |
-//! | `counts` | the counts of one key by one worker, and a finished request that is added to them |
-//! | `times` | how long the last requests took |
+//! | `key` | key: a kind, its zone, and a name |
+//! | `counts` | counts of one key by one worker, and the figures of a finished request |
+//! | `times` | durations of the latest requests |
 //! | `board` | all keys of one worker, of bounded size |
-//! | `slots` | the counts that a worker needs for each request, found without looking for their keys |
-//! | `sums` | the counts of all workers together |
+//! | `slots` | counts that a worker needs for each request, without a lookup by key |
+//! | `sums` | sums of the counts of all workers |
 //!
 //! ```text
-//! a finished request -> Counting of its place -> slots of the worker -> counts: loads and stores of memory that no other thread writes
-//!                                                  | key not seen yet
-//!                                                  '-> board of the worker, locked by itself and by whoever reads
-//! whoever reads -> the boards of all workers, one after the other -> sums
+//! finished request -> Counting of its place -> slots of the worker -> counts: loads and stores of memory that no other thread writes
+//!                                                | unknown key
+//!                                                '-> board of the worker, locked by it and by readers
+//! reader           -> the boards of all workers, in sequence -> sums
 //! ```
 //!
-//! Nobody but its worker writes a count, so that no request waits for another worker. A reset takes the counts off the board; the
-//! worker sees by the board's epoch that it has to look for new ones.
+//! Only its worker writes a count, so that no request waits for another worker. A reset removes the counts from the
+//! board; the worker detects by the board's epoch that it has to look up new counts.
 
 mod board;
 mod codes;

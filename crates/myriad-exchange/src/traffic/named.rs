@@ -1,19 +1,19 @@
-//! Counts by names of which there are few.
+//! Counts by name, for a small number of names.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use myriad_page::Counter;
 
-/// Most names: those of a configuration are far fewer.
+/// Maximum number of names. A configuration has far fewer.
 const MOST: usize = 64;
-/// What the rest counts as.
+/// Name of the count of all further names.
 const OTHERS: &str = "others";
 
-/// A name and its count.
+/// Name and its count.
 type Named = (Box<[u8]>, Counter);
 
-/// Counts of one worker by name, in the order in which the names came first; beyond the bound one count for all others.
+/// Counts of one worker by name, in order of first occurrence. Names beyond the limit share one count.
 #[derive(Debug)]
 pub(super) struct NamedCounts {
     named: Box<[OnceLock<Named>]>,
@@ -27,7 +27,7 @@ impl Default for NamedCounts {
 }
 
 impl NamedCounts {
-    /// Adds one to a name. To be called on the thread of the worker only.
+    /// Increments the count of a name. It must be called on the worker's thread.
     pub(super) fn add(&self, name: &[u8]) {
         for slot in &self.named {
             let (known, count) = slot.get_or_init(|| (name.into(), Counter::default()));

@@ -1,28 +1,29 @@
-//! Requests before an origin's queue (`origin_queue`).
+//! Requests in the queues of origins (`origin_queue`).
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// What came of a request before a queue.
+/// Outcome of a request in a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueEnd {
-    /// It had its turn at once.
+    /// Processed without waiting.
     Passed,
-    /// It waited, and had its turn.
+    /// Processed after waiting.
     Waited,
-    /// It waited for too long.
+    /// Timed out.
     Late,
-    /// As many waited as may.
+    /// Rejected, because the queue was full.
     Full,
-    /// It waited, and a better class needed its place.
+    /// Removed from the queue for a request of a higher class.
     Displaced,
-    /// It waited, and its client went away.
+    /// Cancelled, because the client disconnected.
     Left,
 }
 
-/// The names of [`QueueEnd`], in its order.
+/// Names of the [`QueueEnd`] variants, in order.
 pub const QUEUE_ENDS: [&str; 6] = ["passed", "waited", "late", "full", "displaced", "left"];
 
-/// Counts of a queue, of all workers: asking an origin costs so much that they may share a line of memory.
+/// Counts of a queue, shared by all workers. Requests to an origin are so expensive that sharing a cache line is
+/// acceptable.
 #[derive(Debug, Default)]
 pub struct QueueCounts {
     waiting: AtomicU64,
@@ -33,13 +34,13 @@ pub struct QueueCounts {
 /// Counts of a queue at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QueueSums {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Requests that wait now.
+    /// Requests that are waiting.
     pub waiting: u64,
-    /// How long requests have waited, those that were sent away among them, microseconds.
+    /// Total waiting time, including rejected requests, in microseconds.
     pub waited_us: u64,
-    /// Requests by their end ([`QUEUE_ENDS`]).
+    /// Requests by outcome ([`QUEUE_ENDS`]).
     pub ends: [u64; QUEUE_ENDS.len()],
 }
 
@@ -49,13 +50,13 @@ impl QueueCounts {
         self.ends[end as usize].fetch_add(1, Relaxed);
     }
 
-    /// A request begins to wait. It counts as left unless [`QueueWait::end`] says otherwise.
+    /// Starts the wait of a request. It is counted as left unless [`QueueWait::end`] sets another outcome.
     pub fn wait(&self) -> QueueWait<'_> {
         self.waiting.fetch_add(1, Relaxed);
         QueueWait { counts: self, since_us: myriad_net::clock::now_us(), end: QueueEnd::Left }
     }
 
-    /// The counts of the queue that has that name.
+    /// Returns the counts of the queue; `name` is its name.
     pub(super) fn sums(&self, name: &str) -> QueueSums {
         QueueSums {
             name: name.to_owned(),
@@ -66,7 +67,7 @@ impl QueueCounts {
     }
 }
 
-/// A request that waits, until dropped.
+/// Waiting request. The wait finishes when this value is dropped.
 #[derive(Debug)]
 pub struct QueueWait<'a> {
     counts: &'a QueueCounts,
@@ -75,7 +76,7 @@ pub struct QueueWait<'a> {
 }
 
 impl QueueWait<'_> {
-    /// The wait is over.
+    /// Finishes the wait with an outcome.
     pub fn end(mut self, end: QueueEnd) {
         self.end = end;
     }

@@ -1,4 +1,4 @@
-//! What one worker has served, by what is known of every request: counted always.
+//! Requests served by one worker, by properties that every request has. They are always counted.
 
 use std::collections::BTreeMap;
 
@@ -11,49 +11,50 @@ use super::histogram::{Stopwatch, Times};
 use super::named::NamedCounts;
 use super::tls::{TlsCounts, TlsEnd};
 
-/// The versions of HTTP as `$server_protocol` has them, in the order of [`TrafficSnapshot::versions`](super::TrafficSnapshot::versions).
+/// HTTP versions as in `$server_protocol`, in the order of
+/// [`TrafficSnapshot::versions`](super::TrafficSnapshot::versions).
 pub const VERSION_NAMES: [&str; 4] = ["HTTP/1.0", "HTTP/1.1", "HTTP/2.0", "HTTP/3.0"];
-/// The values of `$upstream_cache_status`, and that there is none: nothing to do with a cache.
+/// Values of `$upstream_cache_status`, and `none` for responses without a cache.
 pub const CACHE_NAMES: [&str; CACHES] =
     ["miss", "bypass", "expired", "stale", "updating", "revalidated", "hit", "none"];
 pub(super) const CACHES: usize = CacheStatus::ALL.len() + 1;
 
-/// A request that is over.
+/// Finished request.
 #[derive(Clone, Copy, Debug)]
 pub struct Served<'a> {
-    /// The version that it came by.
+    /// HTTP version.
     pub version: Version,
-    /// Whether it came by TLS.
+    /// True for a TLS connection.
     pub secure: bool,
-    /// What the cache did.
+    /// Cache status.
     pub cache: Option<CacheStatus>,
-    /// The status that was sent; 0 where none was.
+    /// Status sent; 0 if none was.
     pub status: u16,
-    /// Bytes of the request.
+    /// Size of the request, in bytes.
     pub received: u64,
-    /// Bytes of the answer's body that were sent.
+    /// Number of response body bytes sent.
     pub body: u64,
-    /// Bytes that the body would have had without its coding, where it has one.
+    /// Size of the body without its content coding, in bytes, if it has one.
     pub uncoded: u64,
-    /// Microseconds to the first byte, and to the last.
+    /// Times to the first and the last byte, in microseconds.
     pub times_us: (u64, u64),
-    /// How long the origin had taken to make the page that the cache gave, microseconds.
+    /// Time that the origin took to generate the cached page, in microseconds.
     pub spared_us: u64,
-    /// The robot's class; empty for none.
+    /// Class of the robot; empty for other clients.
     pub class: &'a [u8],
 }
 
-/// What one worker has served. Only its thread adds.
+/// Requests served by one worker. Only its thread writes them.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct ServedCounts {
     statuses: CodeCounts,
     discarded: Counter,
     received: Counter,
-    /// Bytes that codings have spared.
+    /// Bytes saved by content codings.
     uncoded: Counter,
     spared_us: Counter,
-    /// By version, without TLS and with it.
+    /// Requests by version, without and with TLS.
     versions: [[Counter; 2]; VERSION_NAMES.len()],
     caches: [ByCache; CACHES],
     people: Counter,
@@ -61,7 +62,7 @@ pub struct ServedCounts {
     tls: TlsCounts,
 }
 
-/// Answers of one cache status.
+/// Responses with one cache status.
 #[derive(Debug, Default)]
 struct ByCache {
     bytes: Counter,
@@ -70,7 +71,7 @@ struct ByCache {
 }
 
 impl ServedCounts {
-    /// Adds a request that is over.
+    /// Counts a finished request.
     pub fn add(&self, served: &Served<'_>) {
         self.received.add(served.received);
         self.versions[served.version as usize][usize::from(served.secure)].add(1);
@@ -90,7 +91,7 @@ impl ServedCounts {
         self.spared_us.add(served.spared_us);
     }
 
-    /// Adds a handshake that is over.
+    /// Counts a finished handshake.
     pub fn shake_hands(&self, end: TlsEnd) {
         self.tls.add(end);
     }
@@ -99,7 +100,7 @@ impl ServedCounts {
         &self.tls
     }
 
-    /// Adds what was counted to sums.
+    /// Adds the counts to sums.
     pub(super) fn read(&self, sums: &mut ServedSums) {
         self.statuses.read(&mut sums.statuses);
         sums.discarded += self.discarded.get();
@@ -119,7 +120,7 @@ impl ServedCounts {
     }
 }
 
-/// What all workers have served, on its way into a snapshot.
+/// Sums of all workers, for a snapshot.
 #[derive(Debug, Default)]
 pub(super) struct ServedSums {
     pub statuses: BTreeMap<u16, u64>,
@@ -132,19 +133,19 @@ pub(super) struct ServedSums {
     pub origin_us: u64,
 }
 
-/// Answers of one cache status.
+/// Responses with one cache status.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CacheSums {
-    /// Bytes of their bodies that were sent.
+    /// Number of body bytes sent.
     pub bytes: u64,
-    /// Times from the request's head to the first byte of the answer.
+    /// Times from the request's head to the first byte of the response.
     pub first_byte: Times,
-    /// Times from the request's head to the last byte of the answer.
+    /// Times from the request's head to the last byte of the response.
     pub total: Times,
 }
 
 impl CacheSums {
-    /// How many there are.
+    /// Returns the number of responses.
     pub fn requests(&self) -> u64 {
         self.total.count()
     }

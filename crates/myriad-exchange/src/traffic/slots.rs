@@ -1,4 +1,4 @@
-//! The counts that a worker needs for each request.
+//! Counts that a worker needs for each request.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::board::Board;
 use super::counts::TrafficCounts;
 
-/// Counts by a number that the configuration gives what is counted: a request looks for no key.
+/// Counts by a number assigned by the configuration, which replaces the lookup of a key.
 #[derive(Debug, Default)]
 pub struct TrafficSlots(RefCell<Slots>);
 
@@ -17,8 +17,8 @@ struct Slots {
 }
 
 impl TrafficSlots {
-    /// Gives the counts of a number to `add`; `find` looks for them on the worker's board where they are asked for the first
-    /// time, or since keys were taken out.
+    /// Calls `add` with the counts of a number. `find` looks them up on the worker's board on first use, and after keys
+    /// have been removed.
     pub fn with(
         &self,
         board: &Board,

@@ -1,4 +1,4 @@
-//! All counts of a site at one moment.
+//! All counters of a site at one moment.
 
 use myriad_page::ZoneSums as CacheZoneSums;
 use myriad_upstream::PeerSnapshot;
@@ -10,68 +10,69 @@ use super::zone::{ZoneKind, ZoneSums};
 use crate::counters::Snapshot;
 use crate::runtime::Runtime;
 
-/// All counts of a site, summed over its workers. They are read one after the other: under load they may be some requests apart.
+/// All counters of a site, summed over its workers. They are read in sequence, so under load they can differ by a few
+/// requests.
 #[derive(Clone, Debug, Default)]
 pub struct TrafficSnapshot {
-    /// When the worker process began to count, milliseconds since the epoch.
+    /// Time at which the worker process started counting, in milliseconds since the epoch.
     pub began_ms: u64,
-    /// When they were read.
+    /// Time at which the counters were read, in milliseconds since the epoch.
     pub at_ms: u64,
-    /// Connections, and what all requests came to.
+    /// Connections, and totals of all requests.
     pub total: Snapshot,
-    /// The same by worker.
+    /// The same figures by worker.
     pub workers: Vec<Snapshot>,
-    /// Answers by their status, rising.
+    /// Responses by status, ascending.
     pub statuses: Vec<(u16, u64)>,
-    /// Requests that ended without an answer.
+    /// Requests without a response.
     pub discarded: u64,
-    /// Bytes of requests.
+    /// Total size of requests, in bytes.
     pub received: u64,
-    /// Requests by version ([`super::VERSION_NAMES`]), without TLS and with it.
+    /// Requests by version ([`super::VERSION_NAMES`]), without and with TLS.
     pub versions: [[u64; 2]; VERSION_NAMES.len()],
-    /// Answers by cache status ([`super::CACHE_NAMES`]).
+    /// Responses by cache status ([`super::CACHE_NAMES`]).
     pub by_cache: [CacheSums; CACHES],
-    /// Requests by the class of the robot, in the order of the names; the empty name is of those that are none.
+    /// Requests by class of robot, ordered by name. The empty name counts other clients.
     pub bots: Vec<(String, u64)>,
     /// Handshakes.
     pub tls: TlsSums,
-    /// What was saved.
+    /// Savings.
     pub saved: SavedSums,
-    /// Servers, in the order of the names.
+    /// Servers, ordered by name.
     pub servers: Vec<ZoneSums>,
-    /// Locations with a `status_zone`, in the order of the names.
+    /// Locations with a `status_zone`, ordered by name.
     pub locations: Vec<ZoneSums>,
-    /// Cache zones, in the order of the names.
+    /// Cache zones, ordered by name.
     pub caches: Vec<CacheZoneSums>,
-    /// The groups of `http`, in the order of the names.
+    /// Groups of `http`, ordered by name.
     pub upstreams: Vec<UpstreamSums>,
-    /// The queues before origins that were asked, in the order of the names.
+    /// Queues before origins that have been used, ordered by name.
     pub queues: Vec<QueueSums>,
 }
 
-/// What caching and compressing have saved.
+/// Savings by caching and compression.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SavedSums {
-    /// Bytes of bodies that came from a cache and not from an origin.
+    /// Body bytes sent from a cache instead of an origin.
     pub cache_bytes: u64,
-    /// Bytes that did not have to be sent, as they were sent compressed.
+    /// Bytes saved by compression.
     pub coding_bytes: u64,
-    /// Microseconds that origins did not work: each page that a cache gave counts what its own fetch had taken.
+    /// Saved working time of origins, in microseconds: for each page served from a cache, the duration of its fetch.
     pub origin_us: u64,
 }
 
-/// A group of origins.
+/// Group of origins.
 #[derive(Clone, Debug)]
 pub struct UpstreamSums {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Its servers, in the order of the configuration.
+    /// Peers, in the order of the configuration.
     pub peers: Vec<PeerSnapshot>,
 }
 
 impl TrafficSnapshot {
-    /// Reads the counts of a site. It takes some 0.1 ms, and half a microsecond more for each zone; with thousands of these not to be
-    /// called on the thread of a worker.
+    /// Reads the counters of a site. It takes about 0.1 ms, and 0.5 µs more for each zone; with thousands of zones it
+    /// must not be called on a worker's thread.
     pub fn read(runtime: &Runtime) -> Self {
         let traffic = &runtime.traffic;
         let mut served = ServedSums::default();
@@ -105,7 +106,7 @@ impl TrafficSnapshot {
     }
 }
 
-/// The bytes of what came from a cache: hits, and pages that were stale.
+/// Returns the number of bytes sent from a cache: hits and stale pages.
 fn from_cache(by_cache: &[CacheSums; CACHES]) -> u64 {
     use myriad_policy::CacheStatus::{Hit, Revalidated, Stale, Updating};
     [Hit, Stale, Updating, Revalidated].iter().map(|status| by_cache[*status as usize].bytes).sum()

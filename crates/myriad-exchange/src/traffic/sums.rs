@@ -1,4 +1,4 @@
-//! The counts of all workers together.
+//! Sums of the counts of all workers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,35 +8,35 @@ use super::key::TrafficKey;
 use super::times::LAST_TIMES;
 use crate::counters::Counters;
 
-/// The counts of one key, summed over workers.
+/// Counts of one key, summed over workers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrafficSums {
     /// Requests.
     pub requests: u64,
-    /// Bytes that came.
+    /// Received bytes.
     pub in_bytes: u64,
-    /// Bytes that were sent.
+    /// Sent bytes.
     pub out_bytes: u64,
-    /// Answers by the first digit of their status, 1 to 5.
+    /// Responses by the first digit of their status, 1 to 5.
     pub classes: [u64; 5],
-    /// Requests by what the cache did, in the order of [`myriad_policy::CacheStatus::ALL`].
+    /// Requests by cache status, in the order of [`myriad_policy::CacheStatus::ALL`].
     pub cache: [u64; CACHE_STATUSES],
-    /// When the last request was over, milliseconds since the epoch.
+    /// Time at which the last request finished, in milliseconds since the epoch.
     pub last_ms: u64,
-    /// How long requests took.
+    /// Durations of requests.
     pub request: DurationSums,
-    /// How long origins took.
+    /// Response times of origins.
     pub response: DurationSums,
 }
 
-/// How long something took, summed over workers.
+/// Durations, summed over workers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DurationSums {
-    /// The sum, milliseconds.
+    /// Sum, in milliseconds.
     pub sum_ms: u64,
-    /// The last ones by the moments of their ends, at most [`LAST_TIMES`], in order, milliseconds.
+    /// Latest durations with the times at which they finished, at most [`LAST_TIMES`], in order, in milliseconds.
     pub times: Vec<(u64, u64)>,
-    /// The bounds of the histogram, milliseconds, and how many took no longer than each.
+    /// Bounds of the histogram, in milliseconds, and the number of durations up to each bound.
     pub buckets: Vec<(u64, u64)>,
 }
 
@@ -60,7 +60,7 @@ impl DurationSums {
         if self.buckets.is_empty() {
             self.buckets.clone_from(&other.buckets);
         } else {
-            // Where a reload has changed the bounds, those that both have count.
+            // If a reload has changed the bounds, only common bounds are counted.
             for (bound, count) in &mut self.buckets {
                 let same = other.buckets.iter().find(|(known, _)| known == bound);
                 *count += same.map_or(0, |(_, count)| *count);
@@ -70,7 +70,7 @@ impl DurationSums {
 }
 
 impl TrafficSums {
-    /// Adds what was counted of something else.
+    /// Adds the counts of another key.
     pub fn add(&mut self, other: &Self) {
         self.requests += other.requests;
         self.in_bytes += other.in_bytes;
@@ -104,7 +104,7 @@ impl TrafficSums {
     }
 }
 
-/// What all workers have counted, by key, in the order of the keys.
+/// Returns the counts of all workers by key, in the order of the keys.
 pub fn all(workers: &[Arc<Counters>]) -> BTreeMap<TrafficKey, TrafficSums> {
     let mut sums: BTreeMap<TrafficKey, TrafficSums> = BTreeMap::new();
     for counts in workers.iter().flat_map(|counters| counters.traffic.all()) {

@@ -1,17 +1,18 @@
-//! How long the last requests took.
+//! Durations of the latest requests.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use myriad_page::Counter;
 
-/// How many are remembered: as many as nginx-module-vts averages over.
+/// Number of stored durations: the number over which nginx-module-vts averages.
 pub const LAST_TIMES: usize = 64;
-/// Bits of a duration; the rest are those of its moment.
+/// Number of bits of a duration; the other bits contain its time.
 const DURATION_BITS: u32 = 20;
-/// Longest duration that is told from a longer one, milliseconds: 17 minutes.
+/// Maximum duration, in milliseconds, about 17 minutes. Longer durations are stored as this value.
 const LONGEST_MS: u64 = (1 << DURATION_BITS) - 1;
 
-/// The last durations by one worker, each in one word with the moment of its end, so that a reader never sees a half of it.
+/// Latest durations of one worker. Each is stored in one word with the time at which it finished, so that reads are
+/// consistent.
 #[derive(Debug)]
 pub(super) struct LastTimes {
     written: Counter,
@@ -25,31 +26,31 @@ impl Default for LastTimes {
 }
 
 impl LastTimes {
-    /// Adds a duration that has ended at a moment, both in milliseconds.
+    /// Adds a duration that finished at `at_ms`, both in milliseconds.
     pub(super) fn add(&self, at_ms: u64, duration_ms: u64) {
         let word = at_ms << DURATION_BITS | duration_ms.min(LONGEST_MS);
         self.words[self.written.get() as usize % LAST_TIMES].store(word, Relaxed);
         self.written.add(1);
     }
 
-    /// Appends moments and durations, in no order.
+    /// Appends times and durations, in no order.
     pub(super) fn append(&self, out: &mut Vec<(u64, u64)>) {
         let words = self.words.iter().map(|word| word.load(Relaxed)).filter(|word| *word > 0);
         out.extend(words.map(|word| (word >> DURATION_BITS, word & LONGEST_MS)));
     }
 }
 
-/// How an average is made of durations.
+/// Method of averaging durations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Average {
-    /// Whether later ones weigh more: the n-th n times as much.
+    /// True if later durations have more weight: the n-th has weight n.
     pub weighted: bool,
-    /// How old they may be, milliseconds; 0 for any age.
+    /// Maximum age, in milliseconds; 0 for any age.
     pub period_ms: u64,
 }
 
 impl Average {
-    /// The average of moments and durations in the order of their moments, milliseconds; 0 where none is young enough.
+    /// Returns the average, in milliseconds, of durations ordered by time; 0 if all are too old.
     pub fn of(self, times: &[(u64, u64)], now_ms: u64) -> u64 {
         let since = if self.period_ms > 0 { now_ms.saturating_sub(self.period_ms) } else { 0 };
         let (mut sum, mut weights) = (0, 0);

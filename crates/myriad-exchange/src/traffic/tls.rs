@@ -1,23 +1,23 @@
-//! Handshakes of TLS, as NGINX Plus counts them (`ssl` of its API).
+//! TLS handshakes, counted like in the API of NGINX Plus (`ssl`).
 
 use myriad_net::HandshakeFailure;
 use myriad_page::Counter;
 
-/// How a handshake ended, or what was found wrong with a client's certificate.
+/// Result of a handshake, or of the verification of a client certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TlsEnd {
-    /// Both agreed; whether on a session of before.
+    /// Successful handshake.
     Done {
-        /// Whether an earlier session was resumed.
+        /// True if an earlier session was resumed.
         resumed: bool,
     },
-    /// It failed.
+    /// Failed handshake.
     Failed(HandshakeFailure),
-    /// The client's certificate is missing or does not convince: the number of the error in OpenSSL's list, 0 for none at all.
+    /// The client certificate is missing or invalid: OpenSSL error code, 0 for a missing certificate.
     Unverified(u32),
 }
 
-/// The names of the counts, each in one word.
+/// Defines the counts by their names.
 macro_rules! counts {
     ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {
         /// Handshakes of one worker.
@@ -34,7 +34,7 @@ macro_rules! counts {
         }
 
         impl TlsSums {
-            /// The sums of the counts of all workers.
+            /// Returns the sums over all workers.
             pub(super) fn of<'a>(workers: impl IntoIterator<Item = &'a TlsCounts>) -> Self {
                 let mut sums = Self::default();
                 for worker in workers {
@@ -47,34 +47,34 @@ macro_rules! counts {
 }
 
 counts! {
-    /// Handshakes that succeeded.
+    /// Successful handshakes.
     handshakes,
-    /// Those that did not.
+    /// Failed handshakes.
     handshakes_failed,
-    /// Those that resumed an earlier session.
+    /// Handshakes that resumed an earlier session.
     session_reuses,
-    /// Failed: no version of TLS that both speak.
+    /// Failed: no common TLS version.
     no_common_protocol,
-    /// Failed: no cipher suite that both know.
+    /// Failed: no common cipher suite.
     no_common_cipher,
-    /// Failed: the client took too long.
+    /// Failed: timeout of the client.
     handshake_timeout,
-    /// Failed: the client did not believe the certificate that it was shown.
+    /// Failed: the client rejected the server's certificate.
     peer_rejected_cert,
-    /// Clients without the certificate that the server demands.
+    /// Clients without the required certificate.
     verify_no_cert,
-    /// Client certificates that are out of date.
+    /// Expired client certificates.
     verify_expired_cert,
-    /// Client certificates that were revoked.
+    /// Revoked client certificates.
     verify_revoked_cert,
-    /// Client certificates of another name; clients have none that is checked, so that it stays 0.
+    /// Client certificates with a wrong name. Names of clients are not checked, so it is always 0.
     verify_hostname_mismatch,
-    /// Client certificates with another fault.
+    /// Client certificates with other errors.
     verify_other,
 }
 
 impl TlsCounts {
-    /// Adds an end. To be called on the thread of the worker only.
+    /// Counts a result. It must be called on the worker's thread.
     pub(super) fn add(&self, end: TlsEnd) {
         match end {
             TlsEnd::Done { resumed } => {
@@ -95,7 +95,7 @@ impl TlsCounts {
         }
     }
 
-    /// The count of an error of OpenSSL's list (`X509_V_ERR_*`).
+    /// Returns the count of an OpenSSL error code (`X509_V_ERR_*`).
     fn unverified(&self, code: u32) -> &Counter {
         match code {
             0 => &self.verify_no_cert,

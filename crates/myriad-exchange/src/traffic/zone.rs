@@ -1,4 +1,4 @@
-//! The traffic of a server or a location.
+//! Traffic of a server or a location.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -9,29 +9,29 @@ use myriad_page::Counter;
 use super::codes::CodeCounts;
 use super::tls::{TlsCounts, TlsEnd, TlsSums};
 
-/// What a traffic zone counts.
+/// Kind of a traffic zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ZoneKind {
-    /// Servers: by `status_zone`, or by the first name of those that have none.
+    /// Servers: by `status_zone`, or by the first name of servers without one.
     Server,
     /// Locations (`status_zone`).
     Location,
-    /// Servers of `stream` with a `status_zone`: a request is a session there.
+    /// Servers of `stream` with a `status_zone`; sessions are counted as requests.
     Stream,
 }
 
-/// Counts of requests under one name, which several servers or several locations may share. They outlive reloads.
+/// Counts of requests with a name, which several servers or locations may share. They survive reloads.
 #[derive(Debug)]
 pub struct TrafficZone {
     kind: ZoneKind,
     name: Box<str>,
     is_named: AtomicBool,
-    /// By the number of the worker.
+    /// By number of the worker.
     lanes: Box<[Lane]>,
     tls: OnceLock<Box<[TlsCounts]>>,
 }
 
-/// What one worker counts, aligned so that no two write to one line of memory.
+/// Counts of one worker, aligned so that no two workers write to the same cache line.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Lane {
@@ -54,29 +54,29 @@ impl TrafficZone {
         }
     }
 
-    /// What it counts.
+    /// Returns the kind.
     pub fn kind(&self) -> ZoneKind {
         self.kind
     }
 
-    /// Its name.
+    /// Returns the name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// A `status_zone` has named it.
+    /// Records that the name comes from a `status_zone`.
     pub(super) fn name_it(&self) {
         self.is_named.store(true, Relaxed);
     }
 
-    /// Notes that a request has begun. To be called on the thread of that worker only, as all that follow.
+    /// Counts the start of a request. Like the methods below, it must be called on that worker's thread.
     pub fn begin(&self, worker: usize) {
         if let Some(lane) = self.lanes.get(worker) {
             lane.begun.add(1);
         }
     }
 
-    /// Counts a request that is over: the status that was sent, 0 where none was, and the bytes of request and answer.
+    /// Counts a finished request: the status sent (0 if none was), and the sizes of request and response in bytes.
     pub fn end(&self, worker: usize, status: u16, received: u64, sent: u64) {
         let Some(lane) = self.lanes.get(worker) else { return };
         lane.over.add(1);
@@ -89,7 +89,7 @@ impl TrafficZone {
         }
     }
 
-    /// Counts a handshake that is over.
+    /// Counts a finished handshake.
     pub fn shake_hands(&self, worker: usize, end: TlsEnd) {
         let lanes = self.tls.get_or_init(|| self.lanes.iter().map(|_| TlsCounts::default()).collect());
         if let Some(lane) = lanes.get(worker) {
@@ -97,7 +97,8 @@ impl TrafficZone {
         }
     }
 
-    /// The counts of all workers. What is over is read before what has begun, so that nothing seems to end that has not begun.
+    /// Returns the sums over all workers. Counts of finished requests are read before those of started requests, so
+    /// that no difference is negative.
     pub fn sums(&self) -> ZoneSums {
         let sum = |of: fn(&Lane) -> &Counter| -> u64 { self.lanes.iter().map(|lane| of(lane).get()).sum() };
         let over = sum(|lane| &lane.over);
@@ -121,39 +122,39 @@ impl TrafficZone {
 /// Counts of a traffic zone at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ZoneSums {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Whether a `status_zone` says it; else it is the first name of a server.
+    /// True if the name comes from a `status_zone`; otherwise it is the first name of a server.
     pub is_named: bool,
-    /// Requests; of a location those that are over.
+    /// Requests; for a location, only finished requests.
     pub requests: u64,
-    /// Requests under way; of servers alone.
+    /// Requests in progress, for servers only.
     pub processing: u64,
-    /// Answers by their status, rising.
+    /// Responses by status, ascending.
     pub statuses: Vec<(u16, u64)>,
-    /// Requests that ended without an answer.
+    /// Requests without a response.
     pub discarded: u64,
-    /// Bytes of requests that are over.
+    /// Total size of finished requests, in bytes.
     pub received: u64,
-    /// Bytes of answers.
+    /// Total size of responses, in bytes.
     pub sent: u64,
-    /// Handshakes; none where there was none.
+    /// Handshakes; `None` without handshakes.
     pub tls: Option<TlsSums>,
 }
 
 impl ZoneSums {
-    /// Answers by the first digit of their status, 1 to 5.
+    /// Returns the number of responses by the first digit of their status, 1 to 5.
     pub fn classes(&self) -> [u64; 5] {
         classes(&self.statuses)
     }
 
-    /// Answers.
+    /// Returns the number of responses.
     pub fn responses(&self) -> u64 {
         self.statuses.iter().map(|(_, count)| count).sum()
     }
 }
 
-/// Answers by the first digit of their status, 1 to 5; others are in none.
+/// Returns the number of responses by the first digit of their status, 1 to 5; other statuses are not counted.
 pub fn classes(statuses: &[(u16, u64)]) -> [u64; 5] {
     let mut classes = [0; 5];
     for (status, count) in statuses {

@@ -1,4 +1,4 @@
-//! What outlives reloads: the counters of the workers, and the traffic zones by their names.
+//! Counters that survive reloads: those of the workers, and the traffic zones by name.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Weak};
@@ -9,19 +9,19 @@ use super::queues::{QueueCounts, QueueSums};
 use super::zone::{TrafficZone, ZoneKind};
 use crate::counters::Counters;
 
-/// What a zone is found by.
+/// Key of a zone.
 type ZoneKey = (ZoneKind, Box<str>);
 
-/// The counters of a worker process.
+/// Counters of a worker process.
 #[derive(Debug)]
 pub struct Traffic {
-    /// When it began to count, milliseconds since the epoch.
+    /// Time at which counting started, in milliseconds since the epoch.
     pub began_ms: u64,
-    /// Those of the workers, by number.
+    /// Counters of the workers, by number.
     pub workers: Arc<[Arc<Counters>]>,
-    /// The zones that a configuration has, be it one that still ends.
+    /// Zones of the configurations in use, including an old configuration that is being shut down.
     zones: Mutex<HashMap<ZoneKey, Weak<TrafficZone>>>,
-    /// The queues that were asked, by name: a configuration has few.
+    /// Queues that have been used, by name. A configuration has few.
     queues: Mutex<BTreeMap<Box<str>, Arc<QueueCounts>>>,
 }
 
@@ -32,7 +32,7 @@ impl Default for Traffic {
 }
 
 impl Traffic {
-    /// Counters for so many workers.
+    /// Creates counters for this number of workers.
     pub fn new(workers: usize) -> Self {
         Self {
             began_ms: myriad_net::clock::wall_ms(),
@@ -42,7 +42,8 @@ impl Traffic {
         }
     }
 
-    /// The zone of a kind and a name, with the counts that it has, or made now; `is_named` where a `status_zone` says it.
+    /// Returns the zone of a kind and a name, creating it if necessary. `is_named` is set if the name comes from a
+    /// `status_zone`.
     pub fn zone(&self, kind: ZoneKind, name: &str, is_named: bool) -> Arc<TrafficZone> {
         let mut zones = self.zones.lock();
         let key = (kind, Box::from(name));
@@ -58,7 +59,7 @@ impl Traffic {
         zone
     }
 
-    /// The counts of the queue of that name.
+    /// Returns the counts of the queue of that name.
     pub fn queue(&self, name: &str) -> Arc<QueueCounts> {
         let mut queues = self.queues.lock();
         if let Some(known) = queues.get(name) {
@@ -67,12 +68,12 @@ impl Traffic {
         Arc::clone(queues.entry(name.into()).or_default())
     }
 
-    /// The queues in the order of their names.
+    /// Returns the queues, ordered by name.
     pub(super) fn queues(&self) -> Vec<QueueSums> {
         self.queues.lock().iter().map(|(name, counts)| counts.sums(name)).collect()
     }
 
-    /// Forgets the names of zones that no configuration has.
+    /// Removes the names of zones that no configuration uses.
     pub fn prune(&self) {
         self.zones.lock().retain(|_, zone| zone.strong_count() > 0);
     }

@@ -52,7 +52,7 @@ fn redirect_names_the_host_that_was_asked_for_in_one_spelling() {
     for (host, location) in [
         ("A.Test", "http://a.test:8080/x"),
         ("a.test.", "http://a.test:8080/x"),
-        // The port is the one that was connected to, as in nginx.
+        // The port is that of the connection, as in nginx.
         ("a.test:99", "http://a.test:8080/x"),
         ("[2001:DB8::1]:99", "http://[2001:db8::1]:8080/x"),
     ] {

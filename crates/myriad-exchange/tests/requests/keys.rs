@@ -1,11 +1,11 @@
 use myriad_serve::testing::{TestSite, answered_at_once};
 
-/// The key of the page that a request asks for, where `rules` cache it.
+/// Returns the cache key of a request's page under the cache directives `rules`.
 fn key(rules: &str, target: &str, fields: &[(&str, &str)]) -> Vec<u8> {
     let server = format!("location / {{ proxy_pass http://127.0.0.1:1; proxy_cache z; {rules} }}");
     let site = TestSite::new("proxy_cache_path /nowhere/cache keys_zone=z:1m;", &server);
     let mut exchange = site.received(myriad_http::Version::Http11, ("GET", target), fields);
-    // The fetch is a task, which nobody runs.
+    // The fetch is a spawned task that is never run.
     let tasks = tokio::task::LocalSet::new();
     let _spawned_there = tasks.enter();
     assert!(answered_at_once(&mut exchange).is_none(), "{target} came to no origin");
@@ -24,7 +24,7 @@ fn key_is_what_the_directive_says_byte_for_byte() {
 fn host_in_any_spelling_is_one_page_and_its_port_another() {
     let of = |host: &str| key(WRITTEN, "/", &[("Host", host)]);
     assert_eq!(of("A.TEST"), of("a.test"));
-    // An application makes its links of the port that it is told.
+    // Applications generate links with the port that they receive.
     assert_ne!(of("a.test:8080"), of("a.test"));
     assert_ne!(of("a.test:8080"), of("a.test:8081"));
     assert!(of("a.test:8080").starts_with(b"a.test/\0"), "the key of nginx, and a part behind it");
@@ -33,7 +33,7 @@ fn host_in_any_spelling_is_one_page_and_its_port_another() {
 #[test]
 fn bytes_of_a_visitor_pose_as_no_part_of_a_key() {
     let rules = "proxy_cache_key $host$remote_user;";
-    // `\0host=a.test:1`, as the name of a user: base64 of it and `:x`.
+    // User name `\0host=a.test:1`: the value is the base64 form of it and `:x`.
     let posed = key(rules, "/", &[("Host", "a.test"), ("Authorization", "Basic AGhvc3Q9YS50ZXN0OjE6eA==")]);
     assert_eq!(posed, b"a.test\0\0host=a.test");
     assert_eq!(key(rules, "/", &[("Host", "a.test:1")]), b"a.test\0host=a.test:1");

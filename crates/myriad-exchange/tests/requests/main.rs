@@ -1,4 +1,4 @@
-//! Answers of the server's own, keys, and requests that others cause, at whole sites.
+//! Tests of generated responses, cache keys and subrequests with complete sites.
 
 mod answers;
 mod keys;

@@ -74,6 +74,6 @@ fn address_that_a_proxy_gave_has_to_be_covered_and_the_proxys_own_too() {
     assert_eq!(among(&[near], Some("192.0.2.7")), Err(Stranger::GivenNotAmong));
     assert_eq!(among(&[office], Some("192.0.2.7")), Err(Stranger::NotAmong), "nobody vouches for the proxy");
     assert_eq!(among(&[near, office], Some("192.0.2.7")), Ok(()));
-    // An IPv4 address that came by IPv6 is the same.
+    // An IPv4-mapped IPv6 address is equal to the IPv4 address.
     assert_eq!(among(&[near, office], Some("::ffff:192.0.2.7")), Ok(()));
 }

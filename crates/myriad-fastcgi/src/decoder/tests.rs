@@ -1,6 +1,6 @@
 use super::*;
 
-/// One record as a responder writes it, with `padding` bytes of rubbish that must be skipped.
+/// Encodes a record like a responder, with `padding` bytes of garbage that must be skipped.
 fn record(kind: u8, id: u16, content: &[u8], padding: u8) -> Vec<u8> {
     let header = Header {
         version: 1,

@@ -1,6 +1,6 @@
 use super::*;
 
-/// A file of a test's own, gone with it.
+/// Temporary file of a test; removed on drop.
 struct Temporary(std::path::PathBuf);
 
 impl Temporary {

@@ -1,19 +1,19 @@
-//! The check: the first rule that covers the client decides.
+//! Check in which the first rule that contains the client address decides.
 
 use myriad_log::Level;
 
 use super::settings::{AccessRule, AccessSettings, Satisfy};
 use myriad_exchange::exchange::{Check, Exchange, Request, Verdict};
 
-/// `allow` and `deny` of a place.
+/// `allow` and `deny` of a location.
 struct Access {
-    /// The rules, in order.
+    /// Rules, in order.
     rules: Box<[AccessRule]>,
-    /// Whether a refusal by itself keeps the visitor out (`satisfy all`), and is logged.
+    /// Set if a rejection by this check is final (`satisfy all`) and is logged.
     decides: bool,
 }
 
-/// The check of a place; none where it has no rules.
+/// Returns the check of a location; `None` if it has no rules.
 pub(crate) fn check(settings: &AccessSettings) -> Option<Box<dyn Check>> {
     let rules: Box<[AccessRule]> = settings.rules.as_slice().into();
     let decides = settings.satisfy == Satisfy::All;
@@ -45,7 +45,7 @@ impl Check for Access {
 }
 
 impl Access {
-    /// Nothing to say of a client that no rule covers.
+    /// Returns `Pass` for a client to which no rule applies.
     fn verdict(&self, request: &Request) -> Verdict {
         let client = request.client();
         match self.rules.iter().find(|rule| rule.network.contains(client)) {

@@ -1,4 +1,4 @@
-//! The directives.
+//! Rows and parsers of the directives.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, ONE, Set, network};
 use myriad_conf::settings::Settings;

@@ -1,4 +1,4 @@
-//! Rules that deny more than is meant.
+//! Warning about rules that deny more than intended.
 
 use myriad_conf::Diagnostic;
 use myriad_conf::model::{LocationConf, Matcher};
@@ -6,7 +6,7 @@ use myriad_conf::settings::Network;
 
 use super::settings::{AccessRule, AccessSettings};
 
-/// `location ~ /. { deny all; }` lost its backslash on the way: it denies everything.
+/// Warns about `location ~ /. { deny all; }`, whose backslash was lost: it denies every request.
 pub(super) fn examine(location: &LocationConf, findings: &mut Vec<Diagnostic>) {
     let deny_all = AccessRule { allow: false, network: Network::All };
     let matches_all = matches!(

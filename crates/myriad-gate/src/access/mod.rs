@@ -1,4 +1,4 @@
-//! `allow` and `deny`: from which addresses visitors may come; `satisfy`: whether all kinds of checks must agree.
+//! `allow` and `deny`: admission by client address; `satisfy`: combination of the results of all access checks.
 
 mod check;
 mod directives;
@@ -9,7 +9,7 @@ pub(super) use check::check;
 use myriad_exchange::feature::Feature;
 pub use settings::{AccessRule, AccessSettings, Satisfy};
 
-/// The feature, for the list of them.
+/// Registration of this feature.
 pub const FEATURE: Feature = Feature::new("access", directives::ROWS).examining_locations(examine::examine);
 
 #[cfg(test)]

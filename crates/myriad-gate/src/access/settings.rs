@@ -1,23 +1,23 @@
-//! What the directives say.
+//! Settings of the directives.
 
 use myriad_conf::settings::Network;
 
-/// One `allow` or `deny`; the first that covers the client decides.
+/// Settings of one `allow` or `deny`; the first rule that contains the client address decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccessRule {
-    /// `allow` rather than `deny`.
+    /// True for `allow`, false for `deny`.
     pub allow: bool,
-    /// The addresses that it covers.
+    /// Addresses to which the rule applies.
     pub network: Network,
 }
 
 /// `satisfy`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Satisfy {
-    /// Every kind of access rule must agree.
+    /// All kinds of access checks must admit the request.
     #[default]
     All,
-    /// One kind is enough.
+    /// One kind of access check must admit the request.
     Any,
 }
 

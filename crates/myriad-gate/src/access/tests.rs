@@ -4,7 +4,7 @@ use super::settings::{AccessRule, AccessSettings, Satisfy};
 use crate::testing::{Came, ask, server};
 use myriad_serve::testing::TestSite;
 
-/// The rules of a server with these directives.
+/// Returns the rules of a server with these directives.
 fn rules(directives: &str) -> Vec<AccessRule> {
     server(super::FEATURE.family, directives).settings.feature::<AccessSettings>().rules.clone()
 }
@@ -42,7 +42,7 @@ fn rules_for_other_methods_leave_those_of_the_location_alone() {
     assert_eq!(of_others.satisfy, Satisfy::All);
 }
 
-/// What a client from an address comes to, by these rules.
+/// Returns the result of these rules for a client with this address.
 fn from(rules: &str, address: &str) -> Came {
     let mut exchange = TestSite::new("", rules).exchange("/", &[]);
     exchange.request.received.real = Some(SocketAddr::new(address.parse().expect("an address"), 1));

@@ -1,4 +1,4 @@
-//! The check: asks for a user and a password that the file knows.
+//! Check that requires a user and a password from the password file.
 
 use std::sync::Arc;
 
@@ -11,19 +11,19 @@ use super::file;
 use super::passwords::Passwords;
 use myriad_exchange::exchange::{Check, Exchange, Request, Verdict};
 
-/// `auth_basic` of a place.
+/// `auth_basic` of a location.
 pub(super) struct AuthBasic {
-    /// The realm. One of variables that comes to `off` asks for nothing.
+    /// Realm. If it contains variables and evaluates to `off`, no password is required.
     pub realm: Template,
     /// `auth_basic_user_file`.
     pub file: Template,
-    /// What a relative file name starts from.
+    /// Folder against which relative file names are resolved.
     pub folder: Box<[u8]>,
-    /// What computes slow hashes.
+    /// Verifier of slow hashes.
     pub passwords: Arc<Passwords>,
 }
 
-/// What is told where the threads that check passwords have too many.
+/// Log message if too many passwords are being verified.
 const TOO_MANY: &str = "too many passwords are being checked at once, the visitor gets 503: bcrypt and its like take long, and somebody may be trying passwords out";
 
 impl Check for AuthBasic {
@@ -84,14 +84,14 @@ impl Check for AuthBasic {
         ("would ask for a password; taken as given".to_owned(), Verdict::Allow)
     }
 
-    /// A realm with variables may be `off` for some.
+    /// Returns whether the realm is constant and not `off`: a realm with variables may evaluate to `off`.
     fn identifies(&self) -> bool {
         self.realm.as_static().is_some_and(|realm| realm != b"off")
     }
 }
 
 impl AuthBasic {
-    /// The realm and the absolute path of the file, as they are for a request.
+    /// Returns the realm and the absolute path of the file for a request.
     fn texts(&self, exchange: &mut Exchange) -> Result<(Vec<u8>, Vec<u8>), EvalError> {
         let Exchange { request, frame } = exchange;
         let (mut realm, mut path) = (Vec::new(), Vec::new());
@@ -125,7 +125,8 @@ fn verdict(request: &Request, judgement: Judgement, who: &Credentials, challenge
     Verdict::Challenge(vec![challenge])
 }
 
-/// The value of `WWW-Authenticate` (RFC 7617): the realm in quotes, without control characters, which would end the line.
+/// Returns the value of `WWW-Authenticate` (RFC 7617): the realm in quotes, without control characters, which would
+/// terminate the line.
 fn challenge(realm: &[u8]) -> Vec<u8> {
     let mut value = b"Basic realm=\"".to_vec();
     value.extend(realm.iter().filter(|byte| !byte.is_ascii_control()));

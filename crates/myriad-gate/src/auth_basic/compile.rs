@@ -1,4 +1,4 @@
-//! `auth_basic` and `auth_basic_user_file` of a place, compiled.
+//! Compilation of `auth_basic` and `auth_basic_user_file` of a location.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use super::settings::AuthBasicSettings;
 use myriad_exchange::exchange::Check;
 use myriad_exchange::runtime::SettingsCompiler;
 
-/// The realm and the name of the file that a level says, also where nobody is asked for a password.
+/// Returns the realm and the file name of a level, even if the level requires no password.
 pub fn texts(settings: &Settings) -> impl Iterator<Item = &Text> {
     let settings = settings.feature::<AuthBasicSettings>();
     settings.realm.iter().chain(&settings.user_file)
 }
 
-/// The check of a place; none where one of the two directives is missing, as in nginx. Relative names of files start from
-/// `folder`.
+/// Returns the check of a location; `None` if one of the two directives is missing, as in nginx. Relative file names
+/// are resolved against `folder`.
 pub(crate) fn check(
     settings: &Settings,
     folder: &Path,

@@ -1,20 +1,20 @@
-//! What a client says of itself: `Authorization: Basic` (RFC 7617).
+//! Credentials of a request: `Authorization: Basic` (RFC 7617).
 
 use myriad_http::Known;
 
 use myriad_exchange::exchange::Request;
 use zeroize::Zeroizing;
 
-/// User name and password, as sent: nothing has checked them. They are overwritten when they are dropped.
+/// User name and password as sent, not verified. They are overwritten when they are dropped.
 pub(super) struct Credentials {
     decoded: Zeroizing<Vec<u8>>,
     colon: usize,
 }
 
 impl Credentials {
-    /// The credentials of a request; none where it has none that can be read.
+    /// Returns the credentials of a request; `None` if it has none or they cannot be decoded.
     pub(super) fn of(request: &Request) -> Option<Self> {
-        // RFC 9110 section 11.7.2: what a tunnel asks for is another field.
+        // RFC 9110 section 11.7.2: a CONNECT request uses `Proxy-Authorization`.
         let field = if request.is_connect() { Known::ProxyAuthorization } else { Known::Authorization };
         let value = request.received.head.known(field)?;
         let (scheme, encoded) = value.split_at_checked(6)?;
@@ -22,23 +22,23 @@ impl Credentials {
             return None;
         }
         let decoded = decode_base64(encoded.trim_ascii())?;
-        // Without a name they are none, as in nginx.
+        // Credentials without a user name are ignored, as in nginx.
         let colon = decoded.iter().position(|byte| *byte == b':').filter(|colon| *colon > 0)?;
         Some(Self { decoded, colon })
     }
 
-    /// The user's name.
+    /// Returns the user name.
     pub(super) fn user(&self) -> &[u8] {
         &self.decoded[..self.colon]
     }
 
-    /// The password.
+    /// Returns the password.
     pub(super) fn password(&self) -> &[u8] {
         &self.decoded[self.colon + 1..]
     }
 }
 
-/// Base64 as nginx reads it: what follows the first `=` does not count, nor do bits that fill no byte.
+/// Decodes base64 like nginx: ignores everything after the first `=`, and trailing bits that do not form a byte.
 fn decode_base64(text: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
     let mut out = Zeroizing::new(Vec::with_capacity(text.len() / 4 * 3 + 3));
     let (mut bits, mut count) = (0u32, 0);

@@ -1,4 +1,4 @@
-//! The directives.
+//! Rows and parsers of the directives.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, ONE, Set};
 use myriad_conf::set;

@@ -1,11 +1,12 @@
-//! A realm that asks nobody.
+//! Warning about a realm without a password file.
 
 use myriad_conf::Diagnostic;
 use myriad_conf::model::LocationConf;
 
 use super::settings::AuthBasicSettings;
 
-/// A realm without a file asks nobody for a password, in nginx too. Said once for each `auth_basic`.
+/// Warns about a realm without a password file, which admits every client, as in nginx. Each `auth_basic` is reported
+/// once.
 pub(super) fn examine(location: &LocationConf, findings: &mut Vec<Diagnostic>) {
     let settings = location.settings.feature::<AuthBasicSettings>();
     let (Some(realm), None) = (&settings.realm, &settings.user_file) else { return };

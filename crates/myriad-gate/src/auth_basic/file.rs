@@ -1,4 +1,4 @@
-//! The file of users and passwords, as it is now.
+//! Access to the current password file.
 
 use std::path::Path;
 
@@ -11,13 +11,14 @@ use myriad_exchange::exchange::{Exchange, Request, Verdict};
 
 /// Maximum size of a file; files of up to 1 MB are cached.
 const MAX_BYTES: u64 = 64 << 20;
-/// A changed file counts from the next request on.
+/// Cache validity: a changed file applies from the next request on.
 const ALWAYS_ASK: Validity = Validity { found_ms: 0, missing_ms: 0, settling_ms: 0 };
 
-/// Contents of a file; cached while the file is unchanged. A verdict if it cannot be read: the client is refused.
+/// Returns the contents of a file; they are cached while the file is unchanged. If the file cannot be read, returns a
+/// verdict that rejects the request.
 ///
-/// The owner of a site may have replaced a file below its root by a link or a pipe: links are followed as the place follows them, and
-/// only a regular file is opened.
+/// The owner of a site may have replaced a file below its root by a symbolic link or a pipe: links are followed
+/// according to the settings of the location, and only regular files are opened.
 pub(super) fn read(exchange: &mut Exchange, path: &[u8]) -> Result<Bytes, Verdict> {
     let Exchange { request, frame } = exchange;
     if path.contains(&0) {

@@ -1,4 +1,4 @@
-//! `auth_basic`: who knows a password; `auth_delay`: how long those wait who do not.
+//! `auth_basic`: authentication by password; `auth_delay`: delay after failed authentication.
 
 mod check;
 mod compile;
@@ -16,7 +16,7 @@ use myriad_exchange::feature::Feature;
 pub(super) use passwords::Passwords;
 pub(super) use settings::AuthBasicSettings;
 
-/// The feature, for the list of them.
+/// Registration of this feature.
 pub const FEATURE: Feature = Feature::new("access", directives::ROWS)
     .examining_locations(examine::examine)
     .with_variables(variables::VARIABLES);

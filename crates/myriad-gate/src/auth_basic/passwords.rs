@@ -1,7 +1,8 @@
-//! Slow password hashes, off the threads that serve.
+//! Computation of slow password hashes outside the worker threads.
 //!
-//! A hash is slow on purpose, and anybody may send a password: no more are computed at once than half of the processors,
-//! no more wait than [`WAITING`]. Who knew the password a moment ago does not wait.
+//! A hash is slow by design, and any client may send a password. The number of concurrent computations is limited to
+//! half of the processors, and the number of waiting attempts to [`WAITING`]. A password that was verified recently is
+//! accepted without a computation.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -12,17 +13,17 @@ use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use zeroize::Zeroizing;
 
-/// Attempts that may wait for their turn; the next is turned away.
+/// Maximum number of attempts that wait; further attempts are rejected.
 const WAITING: usize = 128;
 
-/// What all workers share for checking passwords.
+/// State for password verification that all workers share.
 pub(crate) struct Passwords {
     remembered: Mutex<Remembered>,
     turns: Arc<Semaphore>,
     waiting: AtomicUsize,
 }
 
-/// Too many attempts wait already.
+/// Error: too many attempts wait already.
 pub(super) struct Busy;
 
 impl Default for Passwords {
@@ -37,12 +38,12 @@ impl Default for Passwords {
 }
 
 impl Passwords {
-    /// Whether the password was found to be the stored one lately.
+    /// Returns whether the password has recently been verified against the stored hash.
     pub(super) fn knows(&self, stored: &[u8], password: &[u8], now: u64) -> bool {
         self.remembered.lock().knows(stored, password, now)
     }
 
-    /// Compares on a thread of its own, when its turn has come.
+    /// Verifies the password on a blocking thread, as soon as a computation slot is free.
     pub(super) async fn judge(
         &self,
         stored: Vec<u8>,
@@ -54,7 +55,7 @@ impl Passwords {
             Arc::clone(&self.turns).acquire_owned().await.map_err(|_| Busy)?
         };
         let compared = tokio::task::spawn_blocking(move || {
-            // The turn ends with the work, not with the visitor's patience.
+            // The slot is released when the computation finishes, even if the client disconnects earlier.
             let _permit = permit;
             (Stored::new(&stored).judge(&password), stored, password)
         });
@@ -71,7 +72,7 @@ impl Passwords {
     }
 }
 
-/// A place in the queue, given up when the visitor's turn comes or the visitor goes.
+/// Position in the queue, released when the computation begins or the client disconnects.
 struct Place<'a>(&'a AtomicUsize);
 
 impl Drop for Place<'_> {
@@ -80,7 +81,7 @@ impl Drop for Place<'_> {
     }
 }
 
-/// From the random state that the standard library gives each table.
+/// Returns a key from the random state of the standard library's hash tables.
 fn random_key() -> [u8; 32] {
     let mut key = [0; 32];
     for (index, part) in key.chunks_mut(8).enumerate() {

@@ -1,15 +1,15 @@
-//! What the directives say.
+//! Settings of the directives.
 
 use myriad_conf::Text;
 
 /// `auth_basic*` and `auth_delay` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct AuthBasicSettings {
-    /// `auth_basic`: the realm, none for `off`; may hold variables.
+    /// `auth_basic`: realm, `None` for `off`; may contain variables.
     pub realm: Option<Text>,
-    /// `auth_basic_user_file`; may hold variables.
+    /// `auth_basic_user_file`; may contain variables.
     pub user_file: Option<Text>,
-    /// `auth_delay`, ms.
+    /// `auth_delay`, in milliseconds.
     pub delay: u64,
 }
 

@@ -10,7 +10,7 @@ const PLAIN: &str = "Basic cGxhaW46c2VjcmV0";
 /// `sha6:password`.
 const SLOW: &str = "Basic c2hhNjpwYXNzd29yZA==";
 
-/// A site with a file of users; removed with its folder.
+/// Site with a password file; dropping it removes its folder.
 struct Closed(TestFolder, TestSite);
 
 impl Closed {
@@ -66,7 +66,7 @@ fn slow_hash_is_waited_for_once_a_minute() {
     let (first, second) = (closed.ask("/", SLOW), closed.ask("/", SLOW));
     assert_eq!((first.came, first.waits), (Came::In, 1));
     assert_eq!((second.came, second.waits), (Came::In, 0));
-    // `sha6:wrong`: what is wrong is computed each time.
+    // `sha6:wrong`: a wrong password is hashed each time.
     for _ in 0..2 {
         let wrong = closed.ask("/", "Basic c2hhNjp3cm9uZw==");
         assert_eq!((wrong.came, wrong.waits), (challenge(), 1));
@@ -145,7 +145,7 @@ fn file_that_the_owner_of_a_site_has_replaced_is_not_followed_nor_waited_for() {
     assert!(pipe.unwrap().success());
     assert_eq!(ask("pipe"), Came::out(500));
     symlink("../users", root.join("foreign")).unwrap();
-    // Only root gives files away.
+    // Only root may change the owner of a file.
     if lchown(root.join("foreign"), Some(54_321), None).is_ok() {
         assert_eq!(ask("foreign"), Came::out(500));
     }

@@ -1,4 +1,4 @@
-//! `$remote_user`.
+//! Variable `$remote_user`.
 
 use myriad_exchange::exchange::Request;
 use myriad_exchange::exchange::variables::Row;
@@ -7,7 +7,7 @@ use myriad_exchange::runtime::Value::Made;
 
 use super::credentials::Credentials;
 
-/// The user of `Authorization: Basic`, as the access log shows it; nothing has checked it.
+/// Variable with the user of `Authorization: Basic`, as in the access log; the password has not been verified.
 pub(super) const VARIABLES: &[Row] = &[Row::new("core", "remote_user", &[User], Made(remote_user))];
 
 fn remote_user(request: &Request, out: &mut Vec<u8>) -> bool {

@@ -1,4 +1,4 @@
-//! The check: asks, takes variables from the answer, and does what its status says.
+//! Check that sends a subrequest, assigns variables from its response, and admits or rejects the request by its status.
 
 use std::sync::Arc;
 
@@ -8,11 +8,11 @@ use myriad_script::Assignment;
 use myriad_exchange::exchange::{Check, Exchange, Request, Verdict};
 use myriad_exchange::subrequest::{self, Subanswer};
 
-/// `auth_request` and `auth_request_set` of a place.
+/// `auth_request` and `auth_request_set` of a location.
 pub(super) struct AuthRequest {
-    /// The URI that is asked.
+    /// URI of the subrequest.
     pub uri: Box<[u8]>,
-    /// What is taken from the subrequest, in order.
+    /// Assignments of variables of the subrequest, in order.
     pub sets: Arc<[Assignment]>,
 }
 
@@ -40,8 +40,8 @@ impl Check for AuthRequest {
     }
 }
 
-/// Takes the variables that the place wants of the subrequest, then its word: 2xx lets in, 401 and 403 keep out, and
-/// all else is an error.
+/// Assigns the variables of the location from the subrequest, and converts its status to a verdict: 2xx admits, 401 and
+/// 403 reject, and any other status is an error.
 fn verdict(exchange: &mut Exchange, sets: &[Assignment], mut asked: Subanswer) -> Verdict {
     for set in sets {
         let Exchange { request, frame } = exchange;

@@ -1,4 +1,4 @@
-//! `auth_request` and `auth_request_set` of a place, compiled.
+//! Compilation of `auth_request` and `auth_request_set` of a location.
 
 use myriad_conf::Text;
 use myriad_conf::settings::Settings;
@@ -8,18 +8,18 @@ use super::settings::AuthRequestSettings;
 use myriad_exchange::exchange::Check;
 use myriad_exchange::runtime::SettingsCompiler;
 
-/// The variables that the `auth_request_set` of a level give values to, named with their `$`.
+/// Returns the variables that `auth_request_set` assigns on a level, with their `$`.
 pub fn assigned(settings: &Settings) -> impl Iterator<Item = &Text> {
     settings.feature::<AuthRequestSettings>().sets.iter().map(|set| &set.variable)
 }
 
-/// The values of those that nobody is asked for.
+/// Returns the values of `auth_request_set` on a level without `auth_request`, which are never evaluated.
 pub fn unasked(settings: &Settings) -> impl Iterator<Item = &Text> {
     let settings = settings.feature::<AuthRequestSettings>();
     settings.sets.iter().filter(|_| settings.uri.is_none()).map(|set| &set.value)
 }
 
-/// The check of a place; none where it asks nobody.
+/// Returns the check of a location; `None` without `auth_request`.
 pub(crate) fn check(settings: &Settings, compile: &mut dyn SettingsCompiler) -> Option<Box<dyn Check>> {
     let settings = settings.feature::<AuthRequestSettings>();
     let uri = settings.uri.as_ref()?.bytes().into();

@@ -1,11 +1,11 @@
-//! The directives.
+//! Rows and parsers of the directives.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, ONE, Set, TWO};
 use myriad_conf::settings::Settings;
 
 use super::settings::{Assigned, AuthRequestSettings};
 
-/// The directives of `auth_request`.
+/// Directives of `auth_request`.
 pub static ROWS: &[Directive] = &[
     Directive::new(
         "auth_request",
@@ -34,7 +34,7 @@ fn auth_request(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
 fn auth_request_set(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     let sets = &mut settings.feature_mut::<AuthRequestSettings>().sets;
     args.start(sets);
-    // Read for its check alone: the script compiler wants the name with its `$`.
+    // Only validates the name: the script compiler expects the name with its `$`.
     args.variable(0)?;
     sets.push(Assigned { variable: args.text(0)?, value: args.text(1)? });
     Ok(())

@@ -1,4 +1,4 @@
-//! `auth_request`: a subrequest says whether the visitor may come in.
+//! `auth_request`: a subrequest decides whether a request is admitted.
 
 mod check;
 mod compile;

@@ -1,7 +1,7 @@
 use crate::testing::{Came, ask};
 use myriad_serve::testing::TestSite;
 
-/// A site that asks `/auth`, which answers so.
+/// Returns a site with `auth_request /auth`, whose location executes the directives in `answer`.
 fn site(answer: &str) -> TestSite {
     TestSite::new("", &format!("auth_request /auth; location = /auth {{ auth_request off; {answer} }}"))
 }

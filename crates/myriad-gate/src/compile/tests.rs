@@ -9,7 +9,7 @@ use crate::limit_req::RequestTable;
 use crate::limit_zone::{LimitKind, LimitZoneConf};
 use myriad_serve::testing::TestSite;
 
-/// The names of the checks of a server with these directives.
+/// Returns the names of the checks of a server with these directives.
 fn names(server: &str) -> Vec<&'static str> {
     let zones = "limit_req_zone $remote_addr zone=r:1m rate=1r/s; limit_conn_zone $remote_addr zone=c:1m;";
     let exchange = TestSite::new(zones, server).exchange("/", &[]);
@@ -58,7 +58,7 @@ fn zone(name: &str, key: &str, size: u64) -> LimitZoneConf {
     }
 }
 
-/// The table of a zone, as a configuration with it alone gets it.
+/// Returns the table of a zone in a configuration with only this zone.
 fn table(kept: &mut Kept, conf: &LimitZoneConf) -> Arc<RequestTable> {
     Arc::clone(&kept.requests.zone(conf, Template::constant(b"")).table)
 }

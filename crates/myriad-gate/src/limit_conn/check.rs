@@ -1,4 +1,4 @@
-//! The check: counts a request against every limit until it is over, or refuses it.
+//! Check that counts a request against every limit until it completes, or rejects it.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -12,16 +12,16 @@ use crate::limit_zone::LimitZone;
 use myriad_exchange::exchange::{Check, Exchange, LimitStatus, Request, Verdict, Visit, scratch};
 use myriad_exchange::runtime::Limited;
 
-/// The longest key, bytes, as in nginx.
+/// Maximum length of a key, in bytes, as in nginx.
 const LONGEST_KEY: usize = 255;
 
-/// `limit_conn` of a place.
+/// `limit_conn` of a location.
 pub(super) struct LimitConn {
-    /// The limits, in order, each with the most that one visitor may have under way.
+    /// Limits in order, each with the maximum number of concurrent requests of one key.
     pub limits: Vec<(Arc<LimitZone<ConnectionTable>>, u16)>,
-    /// What is done beyond them.
+    /// Treatment of requests beyond the limits.
     pub answer: LimitAnswer,
-    /// Whether it is asked before the origin, and not at the entry.
+    /// Set if the check runs before the origin, and not at the entry.
     pub origin_only: bool,
 }
 
@@ -71,7 +71,7 @@ impl Check for LimitConn {
 }
 
 impl LimitConn {
-    /// Judges a request before its origin. Its parts count with it while it is there.
+    /// Checks a request before its origin. Its subrequests are not counted while it is in flight to the origin.
     fn judge_before_origin(&self, exchange: &mut Exchange, visit: &Visit) -> Verdict {
         if exchange.request.is_subrequest() && visit.asking.get() > 0 {
             return Verdict::Pass;
@@ -88,7 +88,8 @@ impl LimitConn {
         Verdict::Pass
     }
 
-    /// Counts the request in every zone that has a key for it; none where one of them is full, which the error log is told.
+    /// Counts the request in every zone that has a key for it. Returns `None` and logs the limit if a zone has reached
+    /// it.
     fn hold(&self, exchange: &mut Exchange) -> Result<Option<Vec<Held>>, EvalError> {
         let mut held = Vec::with_capacity(self.limits.len());
         for (zone, most) in &self.limits {

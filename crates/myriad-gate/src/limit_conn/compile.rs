@@ -1,4 +1,4 @@
-//! `limit_conn_zone` and the `limit_conn*` of a place, compiled.
+//! Compilation of `limit_conn_zone` and of the `limit_conn*` directives of a location.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::limit_zone::LimitZone;
 use myriad_exchange::exchange::Check;
 use myriad_exchange::runtime::LimitCounts;
 
-/// The zones of a configuration, by name.
+/// Zones of a configuration, by name.
 #[derive(Default)]
 pub(crate) struct Zones(HashMap<Box<str>, Arc<LimitZone<ConnectionTable>>>);
 
@@ -22,14 +22,14 @@ impl Zones {
         self.0.insert(zone.name.clone(), zone);
     }
 
-    /// What each has decided.
+    /// Returns the counters of each zone.
     pub(crate) fn counts(&self) -> impl Iterator<Item = (Box<str>, Arc<LimitCounts>)> {
         self.0.values().map(|zone| (zone.name.clone(), Arc::clone(&zone.counts)))
     }
 }
 
-/// The check of a place, at its entry or before its origin; none where nothing is limited. The zones are there: the configuration
-/// was checked for that.
+/// Returns the check of a location, at its entry or before its origin; `None` if it has no limit. The zones exist: the
+/// configuration has been validated.
 pub(crate) fn check(settings: &Settings, zones: &Zones, origin_only: bool) -> Option<Box<dyn Check>> {
     let settings = settings.feature::<ConnectionLimitSettings>();
     let limits = settings.limits.iter().filter(|limit| limit.origin_only == origin_only);

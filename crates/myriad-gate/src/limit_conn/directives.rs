@@ -1,4 +1,4 @@
-//! The directives.
+//! Rows and parsers of the directives.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, Names, ONE, Set, TWO, Use, between};
 use myriad_conf::settings::Settings;
@@ -10,7 +10,7 @@ use crate::limit_zone::{LimitKind, add_zone, limit_zones, name_and_size};
 
 const HSL: Contexts = Contexts::HSL;
 
-/// What `limit_conn` may name.
+/// Names that `limit_conn` may refer to.
 static ZONES: Names = Names {
     kind: "zone",
     defined: |http| {

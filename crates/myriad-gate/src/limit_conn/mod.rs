@@ -1,4 +1,4 @@
-//! `limit_conn`: how many requests a visitor has under way.
+//! `limit_conn`: limits the number of concurrent requests of a client.
 
 mod check;
 mod compile;
@@ -12,7 +12,7 @@ use myriad_exchange::feature::Feature;
 pub use settings::{ConnectionLimit, ConnectionLimitSettings};
 pub use table::{ConnectionTable, Held};
 
-/// The feature, for the list of them.
+/// Registration of this feature.
 pub const FEATURE: Feature = Feature::new("limits", directives::ROWS).with_variables(variables::VARIABLES);
 
 #[cfg(test)]

@@ -1,19 +1,19 @@
-//! What the directives say.
+//! Settings of the directives.
 
 use myriad_conf::Span;
 
 use crate::limit_answer::LimitAnswer;
 
-/// One `limit_conn`.
+/// Settings of one `limit_conn`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionLimit {
     /// Name of the zone.
     pub zone: String,
-    /// At most this many at once.
+    /// Maximum number of concurrent requests.
     pub most: u16,
-    /// `origin_only`: only what goes to an origin counts; of sessions in `stream` all do.
+    /// `origin_only`: counts only requests to an origin. In `stream` all sessions count.
     pub origin_only: bool,
-    /// The zone's name as written.
+    /// Position of the zone's name in the source.
     pub span: Span,
 }
 
@@ -22,7 +22,7 @@ pub struct ConnectionLimit {
 pub struct ConnectionLimitSettings {
     /// `limit_conn`, in source order.
     pub limits: Vec<ConnectionLimit>,
-    /// How a request of a visitor who has too many under way is answered.
+    /// Treatment of requests beyond the limit.
     pub answer: LimitAnswer,
 }
 

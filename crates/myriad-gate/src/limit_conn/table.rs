@@ -1,4 +1,4 @@
-//! How much visitors have under way.
+//! Counts of concurrent requests by key.
 
 use std::sync::Arc;
 
@@ -7,15 +7,16 @@ use parking_lot::Mutex;
 
 use crate::limit_zone::{Table, weight};
 
-/// What nginx keeps of a visitor beside the key, bytes: with an IPv4 address 64, as its manual says.
+/// Memory that nginx uses for an entry in addition to the key, in bytes: 64 with an IPv4 address, according to its
+/// manual.
 const OVERHEAD: usize = 36;
 
-/// A zone of `limit_conn`, shared by all workers.
+/// Zone of `limit_conn`, shared by all workers.
 pub struct ConnectionTable {
     counts: Mutex<Lru<Box<[u8]>, u16>>,
 }
 
-/// A request under way, counted until this is dropped.
+/// Request in progress, counted until this is dropped.
 pub struct Held {
     table: Arc<ConnectionTable>,
     key: Box<[u8]>,
@@ -26,14 +27,15 @@ impl Table for ConnectionTable {
         Self { counts: Mutex::new(Lru::new(bytes)) }
     }
 
-    /// What is under way beyond the bound is counted no more.
+    /// Sets the maximum size. Evicted keys are no longer counted.
     fn resize(&self, bytes: u64) {
         self.counts.lock().set_most(bytes);
     }
 }
 
 impl ConnectionTable {
-    /// Counts one more for a key, at most so many. None where there are as many, or no room to count another visitor.
+    /// Adds one to the count of a key, up to `most`. Returns `None` if the count has reached `most` or the table has no
+    /// room for another key.
     pub fn hold(self: &Arc<Self>, key: &[u8], most: u16) -> Option<Held> {
         let mut counts = self.counts.lock();
         match counts.get_mut(key) {
@@ -87,7 +89,7 @@ mod tests {
         assert!(table.hold(b"c", 1).is_none());
         assert!(table.hold(b"a", 1).is_none());
         table.resize(64);
-        // One of them is not counted any more; giving back does no harm.
+        // One key has been evicted; dropping its guard must not change another count.
         drop(held);
         assert_eq!(table.counts.lock().len(), 0);
         assert!(table.hold(b"c", 1).is_some());

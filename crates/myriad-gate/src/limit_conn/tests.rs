@@ -8,7 +8,7 @@ fn status(exchange: &Exchange) -> Option<LimitStatus> {
     exchange.request.outcome.visit.as_ref().and_then(|visit| visit.connections.get())
 }
 
-/// A request that has been asked, and what it came to.
+/// Returns a request after its gate, and the result of the gate.
 fn asked(site: &TestSite, target: &str) -> (Box<Exchange>, Came) {
     let mut exchange = site.exchange(target, &[]);
     let came = ask(&mut exchange).came;

@@ -1,26 +1,26 @@
-//! The leaky bucket of `limit_req`, in thousandths of a request and milliseconds, as nginx counts.
+//! Leaky bucket of `limit_req`, in thousandths of a request and milliseconds, like the counters of nginx.
 
-/// A request, in thousandths.
+/// One request, in thousandths.
 const REQUEST: u64 = 1000;
-/// A clock that goes back by more than this (milliseconds) has been set anew; by less, it only wavers.
+/// Maximum backward jitter of the clock, in milliseconds. If the clock goes back by more, it has been set.
 const WAVERING_MS: u64 = 60_000;
 
-/// How much of its rate a visitor has used up.
+/// Leaky bucket of a key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Bucket {
-    /// Thousandths of requests beyond the rate.
+    /// Excess over the rate, in thousandths of a request.
     excess: u64,
-    /// When that was counted, milliseconds since the epoch.
+    /// Time of the last update, in milliseconds since the epoch.
     last_ms: u64,
 }
 
 impl Bucket {
-    /// The bucket of a visitor's first request.
+    /// Returns the bucket of the first request of a key.
     pub(super) fn new(now: u64) -> Self {
         Self { excess: 0, last_ms: now }
     }
 
-    /// What one more request makes of the excess, at `rate` thousandths a second.
+    /// Returns the excess after one more request, at `rate` thousandths per second.
     pub(super) fn excess_after(&self, rate: u64, now: u64) -> u64 {
         let leaked = rate.saturating_mul(self.elapsed(now)) / 1000;
         self.excess.saturating_add(REQUEST).saturating_sub(leaked)
@@ -35,7 +35,7 @@ impl Bucket {
         self.excess = excess;
     }
 
-    /// Whether nobody would miss it: empty, and not asked for in a minute.
+    /// Returns whether the bucket can be removed: it is empty and has not been used for a minute.
     pub(super) fn is_forgotten(&self, rate: u64, now: u64) -> bool {
         let elapsed = self.elapsed(now);
         elapsed >= WAVERING_MS && rate.saturating_mul(elapsed) / 1000 >= self.excess
@@ -46,7 +46,7 @@ impl Bucket {
     }
 }
 
-/// How long a request with this excess waits, milliseconds.
+/// Returns the delay of a request with this excess, in milliseconds.
 pub(super) fn wait_ms(excess: u64, delay: u64, rate: u64) -> u64 {
     excess.saturating_sub(delay).saturating_mul(1000) / rate.max(1)
 }
@@ -71,7 +71,7 @@ mod tests {
     fn slow_rates_are_counted_to_the_millisecond() {
         let mut bucket = Bucket::new(0);
         bucket.fill(1000, 0);
-        // 1r/m is 16 thousandths a second: 62.5 seconds for a whole request.
+        // 1r/m is 16 thousandths per second: 62.5 seconds for a whole request.
         assert_eq!(bucket.excess_after(16, 62_499), 1001);
         assert_eq!(bucket.excess_after(16, 62_500), 1000);
     }
@@ -81,7 +81,7 @@ mod tests {
         let mut bucket = Bucket::new(100_000);
         bucket.fill(1000, 100_000);
         assert_eq!(bucket.excess_after(1_000_000, 99_000), 2000);
-        // Set anew by minutes: one millisecond has passed, and counting goes on from there.
+        // The clock was set back by minutes: this counts as one millisecond, and counting continues from the new time.
         assert_eq!(bucket.excess_after(1_000_000, 10_000), 1000);
         bucket.fill(1000, 10_000);
         assert_eq!(bucket.last_ms, 10_000);

@@ -1,4 +1,4 @@
-//! The check: a request is let in, held back, or refused.
+//! Check that admits, delays or rejects a request.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -13,28 +13,28 @@ use crate::limit_zone::LimitZone;
 use myriad_exchange::exchange::{Check, Exchange, LimitStatus, Request, Verdict};
 use myriad_exchange::runtime::Limited;
 
-/// The longest key, bytes (nginx counts its length in sixteen bits).
+/// Maximum length of a key, in bytes (nginx stores its length in sixteen bits).
 const LONGEST_KEY: usize = 65_535;
 
-/// `limit_req` of a place.
+/// `limit_req` of a location.
 pub(super) struct LimitReq {
-    /// The limits, in order.
+    /// Limits, in order.
     pub limits: Vec<(Arc<LimitZone<RequestTable>>, Limit)>,
-    /// What is done beyond them.
+    /// Treatment of requests beyond the limits.
     pub answer: LimitAnswer,
-    /// Whether it is asked before the origin, and not at the entry.
+    /// Set if the check runs before the origin, and not at the entry.
     pub origin_only: bool,
-    /// How a delay is logged.
+    /// Log level of a delay.
     pub delay_level: Level,
 }
 
-/// The request is beyond a limit, which the error log was told.
+/// The request is beyond a limit, which has been logged.
 struct Beyond;
 
-/// The longest wait that the limits ask for.
+/// Longest delay of all limits.
 struct Wait<'a> {
     ms: u64,
-    /// Thousandths of requests beyond the rate.
+    /// Excess over the rate, in thousandths of requests.
     excess: u64,
     zone: &'a str,
 }
@@ -47,7 +47,8 @@ impl Check for LimitReq {
     fn judge(&self, exchange: &mut Exchange) -> Verdict {
         let visit = Rc::clone(exchange.request.visit());
         let status = if self.origin_only { &visit.origin_requests } else { &visit.requests };
-        // At the entry a request counts once, before an origin as often as it goes there; its parts never count again.
+        // At the entry a request is counted once, before an origin each time it is sent; its subrequests are not
+        // counted again.
         if status.get().is_some() && (!self.origin_only || exchange.request.is_subrequest()) {
             return Verdict::Pass;
         }
@@ -61,7 +62,7 @@ impl Check for LimitReq {
         if keys.is_empty() {
             return Verdict::Pass;
         }
-        // The clock of this moment: requests of one connection may have been received together.
+        // The current time is required: several requests of one connection may have been received together.
         let now = myriad_net::clock::now_ms();
         let (found, verdict) = match self.ask(&exchange.request, &keys, now) {
             Ok(None) => (LimitStatus::Passed, Verdict::Pass),
@@ -83,7 +84,7 @@ impl Check for LimitReq {
 }
 
 impl LimitReq {
-    /// The keys of the limits that have one for this request, by the limit's index.
+    /// Returns the keys of the limits that have a key for this request, with the index of the limit.
     fn keys(&self, exchange: &mut Exchange) -> Result<Vec<(usize, Vec<u8>)>, EvalError> {
         let mut keys = Vec::with_capacity(self.limits.len());
         for (index, (zone, _)) in self.limits.iter().enumerate() {
@@ -96,7 +97,7 @@ impl LimitReq {
         Ok(keys)
     }
 
-    /// Asks every limit, and counts the request only where all let it in. `keys` has one at least.
+    /// Checks every limit, and counts the request only if all admit it. `keys` must not be empty.
     fn ask(
         &self,
         request: &Request,
@@ -135,7 +136,7 @@ impl LimitReq {
         Ok(longest)
     }
 
-    /// The excess of a request that is within a limit.
+    /// Returns the excess of a request that is within a limit; logs and counts a request beyond it.
     fn within(&self, request: &Request, zone: &LimitZone<RequestTable>, asked: Asked) -> Result<u64, Beyond> {
         if !matches!(asked, Asked::Within(_)) {
             let dry = self.answer.dry_run;
@@ -160,7 +161,7 @@ impl LimitReq {
         }
     }
 
-    /// Holds a request back, or tells only that it would be.
+    /// Delays a request, or only logs the delay with `limit_req_dry_run`.
     fn delay(&self, request: &Request, wait: &Wait<'_>) -> (LimitStatus, Verdict) {
         let Wait { ms, excess, zone } = *wait;
         let (whole, part) = (excess / 1000, excess % 1000);

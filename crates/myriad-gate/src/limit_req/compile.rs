@@ -1,4 +1,4 @@
-//! `limit_req_zone` and the `limit_req*` of a place, compiled.
+//! Compilation of `limit_req_zone` and of the `limit_req*` directives of a location.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::limit_zone::LimitZone;
 use myriad_exchange::exchange::Check;
 use myriad_exchange::runtime::LimitCounts;
 
-/// The zones of a configuration, by name, with their rates: thousandths of a request a second.
+/// Zones of a configuration, by name, with their rates in thousandths of a request per second.
 #[derive(Default)]
 pub(crate) struct Zones(HashMap<Box<str>, (Arc<LimitZone<RequestTable>>, u64)>);
 
@@ -23,14 +23,14 @@ impl Zones {
         self.0.insert(zone.name.clone(), (zone, rate));
     }
 
-    /// What each has decided.
+    /// Returns the counters of each zone.
     pub(crate) fn counts(&self) -> impl Iterator<Item = (Box<str>, Arc<LimitCounts>)> {
         self.0.iter().map(|(name, (zone, _))| (name.clone(), Arc::clone(&zone.counts)))
     }
 }
 
-/// The check of a place, at its entry or before its origin; none where nothing is limited. The zones are there: the configuration
-/// was checked for that.
+/// Returns the check of a location, at its entry or before its origin; `None` if it has no limit. The zones exist: the
+/// configuration has been validated.
 pub(crate) fn check(settings: &Settings, zones: &Zones, origin_only: bool) -> Option<Box<dyn Check>> {
     let settings = settings.feature::<RequestLimitSettings>();
     let limits =
@@ -44,7 +44,7 @@ pub(crate) fn check(settings: &Settings, zones: &Zones, origin_only: bool) -> Op
         .then(|| Box::new(LimitReq { limits, answer, origin_only, delay_level: milder(answer.level) }) as _)
 }
 
-/// The level of a delay: one below that of a refusal, as in nginx.
+/// Returns the log level of a delay: one below that of a rejection, as in nginx.
 fn milder(level: Level) -> Level {
     match level {
         Level::Error => Level::Warn,

@@ -1,4 +1,4 @@
-//! The directives.
+//! Rows and parsers of the directives.
 
 use myriad_conf::number::parse_number;
 use myriad_conf::registry::{
@@ -13,7 +13,7 @@ use crate::limit_zone::{LimitKind, add_zone, limit_zones, name_and_size};
 
 const HSL: Contexts = Contexts::HSL;
 
-/// What `limit_req` may name.
+/// Names that `limit_req` may refer to.
 static ZONES: Names = Names {
     kind: "zone",
     defined: |http| {
@@ -70,7 +70,7 @@ pub(super) static ROWS: &[Directive] = &[
 
 fn request_zone(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     let mut zone = None;
-    // nginx's default, unless written.
+    // Default of nginx.
     let mut rate = 1000;
     for index in 1..args.len() {
         match args.bytes(index) {
@@ -89,9 +89,9 @@ fn invalid_rate(args: &Arguments<'_>, index: usize) -> Diagnostic {
     args.error(index, format!("invalid rate \"{word}\"")).help("write `rate=10r/s` or `rate=30r/m`")
 }
 
-/// `10r/s` or `30r/m` in thousandths of a request a second.
+/// Parses `10r/s` or `30r/m`; returns thousandths of a request per second.
 fn parse_rate(text: &[u8]) -> Option<u64> {
-    // nginx takes a bare number for requests a second.
+    // nginx interprets a number without unit as requests per second.
     let (number, seconds) = match text.strip_suffix(b"r/m") {
         Some(number) => (number, 60),
         None => (text.strip_suffix(b"r/s").unwrap_or(text), 1),

@@ -1,4 +1,4 @@
-//! `limit_req`: how fast a visitor asks, by a leaky bucket for each.
+//! `limit_req`: limits the request rate of a client, with a leaky bucket for each key.
 
 mod bucket;
 mod check;
@@ -12,7 +12,7 @@ pub(super) use compile::{Zones, check};
 use myriad_exchange::feature::Feature;
 pub(super) use table::RequestTable;
 
-/// The feature, for the list of them. It examines the zones of `limit_conn` too: both share one space of names.
+/// Registration of this feature. It also validates the zones of `limit_conn`, because both share one namespace.
 pub const FEATURE: Feature = Feature::new("limits", directives::ROWS)
     .examining_http(crate::limit_zone::examine)
     .with_variables(variables::VARIABLES);

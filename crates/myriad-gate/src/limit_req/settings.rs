@@ -1,10 +1,10 @@
-//! What the directives say.
+//! Settings of the directives.
 
 use myriad_conf::Span;
 
 use crate::limit_answer::LimitAnswer;
 
-/// One `limit_req`; requests in thousandths.
+/// Settings of one `limit_req`; requests in thousandths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RequestLimit {
     /// Name of the zone.
@@ -13,9 +13,9 @@ pub(super) struct RequestLimit {
     pub burst: u64,
     /// `delay=`; `u64::MAX` for `nodelay`.
     pub delay: u64,
-    /// `origin_only`: only what goes to an origin counts.
+    /// `origin_only`: counts only requests to an origin.
     pub origin_only: bool,
-    /// The zone's name as written.
+    /// Position of the zone's name in the source.
     pub span: Span,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct RequestLimit {
 pub(super) struct RequestLimitSettings {
     /// `limit_req`, in source order.
     pub limits: Vec<RequestLimit>,
-    /// How a request that comes too fast is answered.
+    /// Treatment of requests beyond the limit.
     pub answer: LimitAnswer,
 }
 

@@ -1,4 +1,4 @@
-//! How fast visitors ask.
+//! Request rates by key.
 
 use myriad_bounded::Lru;
 use parking_lot::Mutex;
@@ -6,33 +6,34 @@ use parking_lot::Mutex;
 use super::bucket::{Bucket, wait_ms};
 use crate::limit_zone::{Table, weight};
 
-/// What nginx keeps of a visitor beside the key, bytes: with an IPv4 address 128, as its manual says.
+/// Memory that nginx uses for an entry in addition to the key, in bytes: 128 with an IPv4 address, according to its
+/// manual.
 const OVERHEAD: usize = 80;
 
-/// A zone of `limit_req`, shared by all workers.
+/// Zone of `limit_req`, shared by all workers.
 pub(crate) struct RequestTable {
     buckets: Mutex<Lru<Box<[u8]>, Bucket>>,
 }
 
-/// One `limit_req` as it is asked; thousandths of requests.
+/// Parameters of one `limit_req`, in thousandths of requests.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limit {
-    /// A second.
+    /// Rate per second.
     pub rate: u64,
-    /// Most that may be beyond the rate.
+    /// Maximum excess over the rate.
     pub burst: u64,
-    /// What may be beyond the rate without a wait.
+    /// Maximum excess over the rate without a delay.
     pub delay: u64,
 }
 
-/// What asking a limit came to; thousandths of requests beyond the rate.
+/// Result of a limit, with the excess over the rate in thousandths of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asked {
-    /// Within the burst.
+    /// The request is within the burst.
     Within(u64),
-    /// Beyond it.
+    /// The request is beyond the burst.
     Beyond(u64),
-    /// There is no room to count.
+    /// The table has no room for the key.
     NoRoom,
 }
 
@@ -47,14 +48,14 @@ impl Table for RequestTable {
 }
 
 impl RequestTable {
-    /// Asks without counting: with several limits, a request counts only where all of them let it.
+    /// Checks the limit without counting: with several limits, a request is counted only if all of them admit it.
     pub(super) fn ask(&self, key: &[u8], limit: Limit, now: u64) -> Asked {
         let mut buckets = self.buckets.lock();
         let excess = buckets.get_mut(key).map_or(0, |bucket| bucket.excess_after(limit.rate, now));
         if excess > limit.burst { Asked::Beyond(excess) } else { Asked::Within(excess) }
     }
 
-    /// Asks, and counts the request where it is within the burst.
+    /// Checks the limit, and counts the request if it is within the burst.
     pub(super) fn ask_and_count(&self, key: &[u8], limit: Limit, now: u64) -> Asked {
         let mut buckets = self.buckets.lock();
         if let Some(bucket) = buckets.get_mut(key) {
@@ -65,7 +66,7 @@ impl RequestTable {
             bucket.fill(excess, now);
             return Asked::Within(excess);
         }
-        // Those who come pay for sweeping out those who went.
+        // Each insertion removes up to two unused buckets, which amortizes the cleanup.
         for _ in 0..2 {
             if !buckets.remove_oldest_if(|bucket| bucket.is_forgotten(limit.rate, now)) {
                 break;
@@ -78,7 +79,7 @@ impl RequestTable {
         }
     }
 
-    /// Counts a request that was asked for before. Returns its excess.
+    /// Counts a request that was checked before. Returns its excess.
     pub(super) fn count(&self, key: &[u8], limit: Limit, now: u64) -> u64 {
         let unbounded = Limit { burst: u64::MAX, ..limit };
         match self.ask_and_count(key, unbounded, now) {
@@ -89,7 +90,7 @@ impl RequestTable {
 }
 
 impl Limit {
-    /// How long a request with this excess waits, milliseconds.
+    /// Returns the delay of a request with this excess, in milliseconds.
     pub(super) fn wait_ms(&self, excess: u64) -> u64 {
         wait_ms(excess, self.delay, self.rate)
     }
@@ -132,7 +133,7 @@ mod tests {
             table.ask_and_count(&visitor.to_be_bytes(), LIMIT, 1_000);
         }
         assert_eq!(table.buckets.lock().len(), 8192);
-        // The latest are the ones that are known.
+        // The latest keys are retained.
         assert_eq!(table.ask(&19_999u32.to_be_bytes(), LIMIT, 1_000), Asked::Within(1000));
         assert_eq!(table.ask(&0u32.to_be_bytes(), LIMIT, 1_000), Asked::Within(0));
     }

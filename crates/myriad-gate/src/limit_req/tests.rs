@@ -8,7 +8,7 @@ fn status(exchange: &Exchange) -> Option<LimitStatus> {
     exchange.request.outcome.visit.as_ref().and_then(|visit: &std::rc::Rc<Visit>| visit.requests.get())
 }
 
-/// What requests for these targets come to, one after another, and what their limit says of them.
+/// Returns the results of consecutive requests for these targets, each with its limit status.
 fn statuses(site: &TestSite, targets: &[&str]) -> Vec<(Came, Option<LimitStatus>)> {
     let came = targets.iter().map(|target| {
         let mut exchange = site.exchange(target, &[]);
@@ -64,7 +64,7 @@ fn request_beyond_the_rate_waits_until_its_turn() {
     }
     assert_eq!(waits[0], (0, Some(LimitStatus::Passed)));
     assert_eq!(waits[1], (1, Some(LimitStatus::Delayed)));
-    // Two requests behind the first, at 20 ms each, but for the milliseconds in which they came.
+    // Two requests after the first, at 20 ms each, minus the milliseconds in which they arrived.
     assert!(began.elapsed().as_millis() >= 35, "{:?}", began.elapsed());
     let waits = [(); 2].map(|()| ask(&mut site.exchange("/delay?key=b", &[])).waits);
     assert_eq!(waits, [0, 0], "one request beyond the rate need not wait");

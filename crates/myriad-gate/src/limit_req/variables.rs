@@ -1,10 +1,10 @@
-//! `$limit_req_status`.
+//! Variable `$limit_req_status`.
 
 use myriad_exchange::exchange::variables::Row;
 use myriad_exchange::runtime::Reads::Access;
 use myriad_exchange::runtime::Value::Ready;
 
-/// What the check came to; no value where it was not asked.
+/// Variable with the result of the check; no value if the check did not run.
 pub(super) const VARIABLES: &[Row] = &[Row::new(
     "limit_req",
     "limit_req_status",

@@ -1,11 +1,12 @@
-//! Zones of limits against those of caches.
+//! Validation of limit zone names against cache zone names.
 
 use myriad_conf::Diagnostic;
 use myriad_conf::model::HttpConf;
 
 use super::settings::limit_zones;
 
-/// Refuses a name that a zone of limits and one of a cache would share, as nginx does: there both are shared memory.
+/// Rejects a name that is used for a limit zone and for a cache zone, as nginx does, where both are shared memory
+/// zones.
 pub(crate) fn examine(http: &HttpConf, findings: &mut Vec<Diagnostic>) {
     for limit in limit_zones(http) {
         let Some(cache) = http.cache_zones.iter().find(|cache| cache.name == limit.name) else {

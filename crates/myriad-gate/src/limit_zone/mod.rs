@@ -1,4 +1,4 @@
-//! Zones of `limit_req_zone` and `limit_conn_zone`: what visitors are told apart by, and a table of what is known of them.
+//! Zones of `limit_req_zone` and `limit_conn_zone`: the key that identifies clients, and a table of their counts.
 
 mod examine;
 mod settings;

@@ -1,4 +1,4 @@
-//! What the directives that define zones say. `limit_req_zone` and `limit_conn_zone` share one space of names.
+//! Settings of the directives that define zones. `limit_req_zone` and `limit_conn_zone` share one namespace.
 
 use myriad_conf::model::HttpConf;
 use myriad_conf::number::parse_size;
@@ -6,45 +6,45 @@ use myriad_conf::registry::{Arguments, Done};
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Span, Text};
 
-/// What a zone counts.
+/// Kind of a zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitKind {
-    /// `limit_req_zone`: requests in time, at most this many thousandths a second.
+    /// `limit_req_zone`: limits the request rate.
     Requests {
-        /// `rate=`, thousandths of a request a second, at least 1.
+        /// `rate=`, in thousandths of a request per second, at least 1.
         rate: u64,
     },
-    /// `limit_conn_zone`: requests at once.
+    /// `limit_conn_zone`: limits the number of concurrent requests.
     Connections,
 }
 
-/// A zone.
+/// Settings of a zone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LimitZoneConf {
     /// `zone=NAME:…`.
     pub name: String,
-    /// What visitors are told apart by; holds variables.
+    /// Key that identifies clients; contains variables.
     pub key: Text,
-    /// `zone=…:SIZE`, bytes.
+    /// `zone=…:SIZE`, in bytes.
     pub size: u64,
-    /// What is counted.
+    /// Kind of the zone.
     pub kind: LimitKind,
-    /// The directive.
+    /// Position of the directive.
     pub span: Span,
 }
 
-/// The zones of a configuration, in source order: settings of `http`.
+/// Zones of a configuration, in source order: settings of `http`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct LimitZones(Vec<LimitZoneConf>);
 
 myriad_conf::feature_settings!(LimitZones);
 
-/// The zones of a configuration, in source order.
+/// Returns the zones of a configuration, in source order.
 pub fn limit_zones(http: &HttpConf) -> &[LimitZoneConf] {
     &http.settings.feature::<LimitZones>().0
 }
 
-/// Defines a zone; `zone` is the name and size that its directive says.
+/// Defines a zone; `zone` contains the name and size from its directive.
 pub(crate) fn add_zone(
     settings: &mut Settings,
     args: &Arguments<'_>,
@@ -65,7 +65,7 @@ pub(crate) fn add_zone(
     Ok(())
 }
 
-/// Reads `NAME:SIZE`, what stands behind `zone=` in an argument.
+/// Parses `NAME:SIZE`, the part of an argument after `zone=`.
 pub(crate) fn name_and_size(
     args: &Arguments<'_>,
     index: usize,
@@ -78,7 +78,7 @@ pub(crate) fn name_and_size(
     let text = std::str::from_utf8(text).map_err(|_| invalid("write `zone=NAME:10m`"))?;
     let (name, size) = text.split_once(':').ok_or_else(|| invalid("write `zone=NAME:10m`"))?;
     let size = parse_size(size.as_bytes()).map_err(|_| invalid("write `zone=NAME:10m`"))?;
-    // nginx's least: eight pages of memory.
+    // Minimum of nginx: eight pages of memory.
     if name.is_empty() || size < 32 * 1024 {
         return Err(invalid("the name is not empty and the size at least 32k"));
     }

@@ -1,7 +1,7 @@
-//! A zone as it runs: what visitors are told apart by, and a table of what is known of them.
+//! Zone at run time: the key that identifies clients, and a table of their counts.
 //!
-//! Tables are shared by all workers and kept over reloads. Each is bounded by the size of its zone, counted as nginx's manual
-//! does, so that a flood of visitors displaces the oldest and never fills the memory.
+//! Tables are shared by all workers and survive reloads. The size of each table is bounded by the size of its zone,
+//! computed as in the manual of nginx, so that many new clients evict the oldest entries and cannot exhaust the memory.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,21 +13,21 @@ use super::settings::LimitZoneConf;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::LimitCounts;
 
-/// A zone, compiled.
+/// Compiled zone.
 pub struct LimitZone<T> {
-    /// Its name.
+    /// Name of the zone.
     pub name: Box<str>,
-    /// What visitors are told apart by.
+    /// Key that identifies clients.
     pub key: Template,
-    /// What is known of them.
+    /// Counts by key.
     pub table: Arc<T>,
-    /// What it has decided.
+    /// Counters of its decisions.
     pub counts: Arc<LimitCounts>,
 }
 
 impl<T> LimitZone<T> {
-    /// Appends the key of a request, nothing where the request is not to be counted: its key is empty, or longer than `longest`
-    /// bytes, which the error log is told.
+    /// Appends the key of a request. Appends nothing if the request is not counted: its key is empty, or longer than
+    /// `longest` bytes, which is logged.
     pub(crate) fn key(
         &self,
         exchange: &mut Exchange,
@@ -48,25 +48,26 @@ impl<T> LimitZone<T> {
     }
 }
 
-/// What a zone knows of visitors.
+/// Table of counts by key.
 pub trait Table {
-    /// An empty table of at most so many bytes.
+    /// Creates an empty table of at most `bytes` bytes.
     fn new(bytes: u64) -> Self;
 
-    /// Changes the bound; what is beyond it goes, the oldest first.
+    /// Changes the maximum size; evicts the oldest entries beyond it.
     fn resize(&self, bytes: u64);
 }
 
-/// What a visitor weighs in a table: its key and what nginx keeps beside it, rounded up to a power of two as nginx's slabs are.
+/// Returns the size of an entry: its key and the overhead of nginx, rounded up to a power of two like the slabs of
+/// nginx.
 pub(crate) fn weight(key: &[u8], overhead: usize) -> u32 {
     u32::try_from((overhead + key.len()).next_power_of_two()).unwrap_or(u32::MAX)
 }
 
-/// A table, with the text of its key and what was counted of it.
+/// Table with the text of its key and its counters.
 type Kept<T> = (Vec<u8>, Arc<T>, Arc<LimitCounts>);
 
-/// Tables that outlive a reload, by the name of their zone. Each with the text of its key: what was counted by one key means
-/// nothing to another.
+/// Tables that survive a reload, by the name of their zone. Each is stored with the text of its key, because the counts
+/// of one key are meaningless for another.
 pub struct Tables<T>(HashMap<String, Kept<T>>);
 
 impl<T> Default for Tables<T> {
@@ -76,7 +77,7 @@ impl<T> Default for Tables<T> {
 }
 
 impl<T: Table> Tables<T> {
-    /// The zone of a configuration, with the table that it had before, or a new one.
+    /// Returns the zone of a configuration, with its existing table if the key is unchanged, or with a new table.
     pub fn zone(&mut self, conf: &LimitZoneConf, key: Template) -> Arc<LimitZone<T>> {
         let (table, counts) = self.table(conf);
         Arc::new(LimitZone { name: conf.name.as_str().into(), key, table, counts })
@@ -96,7 +97,8 @@ impl<T: Table> Tables<T> {
         }
     }
 
-    /// The configuration with these zones runs: tables take its sizes, those of zones that are gone go.
+    /// Applies the zones of the configuration that is now active: resizes tables and removes the tables of zones that
+    /// no longer exist.
     pub fn settle(&mut self, zones: &[LimitZoneConf]) {
         self.0.retain(|name, (_, table, _)| {
             let zone = zones.iter().find(|zone| zone.name == *name);

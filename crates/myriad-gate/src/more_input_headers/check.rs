@@ -1,4 +1,4 @@
-//! The directives at work.
+//! Execution of the directives.
 
 use myriad_conf::settings::Settings;
 use myriad_http::Known;
@@ -10,18 +10,18 @@ use myriad_exchange::exchange::{Check, Exchange, Request, Verdict};
 use myriad_exchange::runtime::SettingsCompiler;
 use myriad_http::media_types::TypeSet;
 
-/// `more_set_input_headers` and `more_clear_input_headers` of a place.
+/// `more_set_input_headers` and `more_clear_input_headers` of a location.
 struct MoreInputHeaders(Vec<Compiled>);
 
-/// One directive.
+/// Compiled directive.
 struct Compiled {
     types: Option<TypeSet>,
     replaces_only: bool,
-    /// Names in lower case; none for the value of a field that goes.
+    /// Names in lower case, each with the new value; `None` removes the field.
     fields: Vec<(Vec<u8>, Option<Template>)>,
 }
 
-/// The check of a place; none where nothing is changed.
+/// Returns the check of a location; `None` if it changes nothing.
 pub(crate) fn check(settings: &Settings, compiler: &mut dyn SettingsCompiler) -> Option<Box<dyn Check>> {
     let edits = &settings.feature::<MoreInputSettings>().edits;
     let compiled: Vec<_> = edits.iter().map(|edit| compiled(edit, compiler)).collect();
@@ -46,7 +46,7 @@ impl Check for MoreInputHeaders {
 
     fn judge(&self, exchange: &mut Exchange) -> Verdict {
         for edit in &self.0 {
-            // What the directive before has changed counts.
+            // A directive sees the changes of the directives before it.
             if edit.covers(&exchange.request) {
                 for (name, value) in &edit.fields {
                     change(exchange, name, value.as_ref(), edit.replaces_only);
@@ -65,7 +65,7 @@ impl Check for MoreInputHeaders {
 }
 
 impl Compiled {
-    /// Whether it is for a request of this media type.
+    /// Returns whether the directive applies to the media type of the request.
     fn covers(&self, request: &Request) -> bool {
         let Some(types) = &self.types else { return true };
         let media_type = request.received.head.known(Known::ContentType).unwrap_or_default();
@@ -73,7 +73,7 @@ impl Compiled {
     }
 }
 
-/// Makes one change. A value that comes to nothing takes the field out, one that cannot be evaluated leaves it as it came.
+/// Applies one change. An empty value removes the field; if the value cannot be evaluated, the field is unchanged.
 fn change(exchange: &mut Exchange, name: &[u8], value: Option<&Template>, replaces_only: bool) {
     let mut text = Vec::new();
     if let Some(value) = value {

@@ -1,4 +1,4 @@
-//! The rows, and the words of a directive read.
+//! Rows and parsers of the directives.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, at_least};
 use myriad_conf::settings::Settings;
@@ -8,7 +8,7 @@ use super::settings::{Edit, FieldChange, MoreInputSettings};
 const FRAMING: &str =
     "fields that say where a message ends (`Content-Length`, `Connection`, ...) are refused";
 
-/// The directives of headers-more about requests.
+/// Directives of headers-more that change requests.
 pub(super) static ROWS: &[Directive] = &[
     Directive::new(
         "more_set_input_headers",

@@ -1,7 +1,7 @@
-//! Fields of requests set, replaced and taken out before anybody else reads them, as by the module headers-more:
+//! Changes header fields of requests before other features read them, like the module headers-more:
 //! `more_set_input_headers`, `more_clear_input_headers`.
 //!
-//! It works as the first check of a place, behind the rewrite rules as in nginx: it lets everybody in.
+//! It is implemented as the first check of a location, after the rewrite rules as in nginx. It never rejects a request.
 
 mod check;
 mod directives;
@@ -13,5 +13,5 @@ use myriad_exchange::feature::Feature;
 
 pub(crate) use check::check;
 
-/// The feature, for the list of them.
+/// Registration of this feature.
 pub const FEATURE: Feature = Feature::new("headers_more", directives::ROWS);

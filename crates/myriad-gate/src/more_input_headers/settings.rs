@@ -1,31 +1,31 @@
-//! What the directives say.
+//! Settings of the directives.
 
 use myriad_conf::Text;
 
-/// A field of requests, and what it becomes.
+/// Change of a request header field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FieldChange {
-    /// The name as it is written; a `*` at its end stands for any end.
+    /// Name as written; a trailing `*` matches any suffix.
     pub name: Vec<u8>,
-    /// Its value; none where it is taken out.
+    /// New value; `None` if the field is removed.
     pub value: Option<Text>,
 }
 
-/// One directive.
+/// Settings of one directive.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Edit {
-    /// `-t`: the media types of requests that it is for, lower case; any where empty.
+    /// `-t`: media types of the requests that are changed, in lower case; all if empty.
     pub types: Vec<String>,
-    /// `-r`: only fields that the request has.
+    /// `-r`: only fields that the request has are changed.
     pub replaces_only: bool,
-    /// The fields.
+    /// Fields to change.
     pub fields: Vec<FieldChange>,
 }
 
-/// The directives of a level, those of the levels around it first: an inner level adds to them.
+/// Directives of a level. The directives of outer levels come first; an inner level adds to them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct MoreInputSettings {
-    /// The directives, in the order in which they work.
+    /// Directives in the order of their execution.
     pub edits: Vec<Edit>,
 }
 

@@ -2,7 +2,7 @@ use crate::testing::{Came, ask};
 use myriad_exchange::exchange::Exchange;
 use myriad_serve::testing::TestSite;
 
-/// The exchange behind the checks of a place with these directives.
+/// Returns an exchange after the checks of a location with these directives.
 fn changed(directives: &str, fields: &[(&str, &str)]) -> Box<Exchange> {
     let site = TestSite::new("", &format!("location / {{ {directives} }}"));
     let mut exchange = site.exchange("/", fields);

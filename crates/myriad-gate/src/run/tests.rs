@@ -13,7 +13,7 @@ fn gate(any: bool) -> Gate {
     Gate { checks: Vec::new(), any, delay_ms: 0 }
 }
 
-/// What the checks come to: the status that keeps the visitor out, and the challenges.
+/// Returns the combined result of the verdicts: the status of the rejection, and the challenges.
 fn come_to(any: bool, verdicts: Vec<Verdict>) -> (Option<u16>, String) {
     let mut progress = Progress::default();
     for verdict in verdicts {
@@ -62,7 +62,7 @@ fn a_failure_ends_the_checks_whatever_satisfies() {
     assert_eq!(come_to(false, vec![Verdict::Fail(503), Verdict::Refuse(403)]), (Some(503), String::new()));
 }
 
-/// A check that says what a test wants, and counts how often it was asked.
+/// Check with a given verdict that counts its executions.
 struct Fake {
     name: &'static str,
     says: fn() -> Verdict,
@@ -90,7 +90,7 @@ impl Check for Fake {
     }
 }
 
-/// A gate of checks that say these things in turn, and how often each was asked.
+/// Gate of checks with given verdicts, and the number of executions of each.
 struct Fakes {
     gate: Gate,
     asked: Vec<Arc<AtomicUsize>>,
@@ -115,7 +115,7 @@ impl Fakes {
         self.asked.iter().map(|asked| asked.load(SeqCst)).collect()
     }
 
-    /// What the exchange comes to, how often it waits, how often each check was asked.
+    /// Returns the result of the exchange, the number of waits, and the number of executions of each check.
     fn ask(mut self, exchange: &mut Exchange) -> (Came, u32, Vec<usize>) {
         let gate = Arc::new(std::mem::replace(&mut self.gate, gate(false)));
         let asked = finish(exchange, |exchange| begin(exchange, &gate));
@@ -243,7 +243,7 @@ impl Sink for Lines {
     }
 }
 
-/// What an explained request comes to, and what it is told.
+/// Returns the result of an explained request, and the reported text.
 fn explained(mut fakes: Fakes) -> (Came, String) {
     fakes.gate.delay_ms = 60_000;
     let lines = Rc::<Lines>::default();

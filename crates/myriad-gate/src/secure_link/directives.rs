@@ -1,10 +1,11 @@
-//! The rows.
+//! Rows of the directives.
 
 use myriad_conf::registry::{Contexts, Directive, ONE, Set};
 
 use super::settings::LinkSettings;
 
-/// The older form and the newer one exclude each other, and a level's own form takes the place of the one around it.
+/// Directives. The older form (`secure_link_secret`) and the newer form exclude each other, and the form of a level
+/// replaces the form of the outer level.
 pub(super) static ROWS: &[Directive] = &[
     Directive::new(
         "secure_link",

@@ -1,9 +1,9 @@
-//! `secure_link*`: whether a link was made by whoever knows the secret, and has not expired. Variables tell; what follows is the
-//! configuration's to say.
+//! `secure_link*`: verifies that a link was created with the secret and has not expired. Variables contain the result;
+//! the configuration decides about the response.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
-//! | `directives`, `settings` | the rows; what they say |
+//! | `directives`, `settings` | rows and settings of the directives |
 //! | `variables` | `$secure_link`, `$secure_link_expires` |
 
 mod directives;
@@ -17,7 +17,7 @@ use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 use settings::LinkSettings;
 use variables::SecureLink;
 
-/// The feature, for the list of them.
+/// Registration of this feature.
 pub const FEATURE: Feature =
     Feature::new("secure_link", directives::ROWS).compiled_by(compile).with_variables(variables::VARIABLES);
 

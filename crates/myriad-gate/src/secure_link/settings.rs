@@ -1,13 +1,13 @@
-//! What the directives say.
+//! Settings of the directives.
 
 use myriad_conf::Text;
 
-/// The directives of a level.
+/// Directives of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct LinkSettings {
-    /// `secure_link`: what the link says, a digest and when it expires.
+    /// `secure_link`: digest and expiry time of the link.
     pub link: Option<Text>,
-    /// `secure_link_md5`: what is digested.
+    /// `secure_link_md5`: text that is digested.
     pub digested: Option<Text>,
     /// `secure_link_secret`.
     pub secret: Option<Text>,

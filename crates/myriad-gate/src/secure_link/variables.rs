@@ -1,4 +1,4 @@
-//! `$secure_link*`.
+//! Variables `$secure_link*`.
 
 use base64::Engine;
 use base64::alphabet::URL_SAFE;
@@ -11,10 +11,10 @@ use myriad_exchange::runtime::Value::Run;
 use myriad_script::{EvalError, Frame, Template};
 use subtle::ConstantTimeEq;
 
-/// Most bytes of a digest as it is written: 22, and two for padding.
+/// Maximum length of a digest in base64: 22 characters and 2 for padding.
 const WRITTEN: usize = 24;
 
-/// What is between letters of base64url: `=` ends it, and bits too many do not count, as in nginx.
+/// Decoder of base64url. Padding has been removed by the caller, and surplus bits are ignored, as in nginx.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &URL_SAFE,
     GeneralPurposeConfig::new()
@@ -22,7 +22,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// The directives of a place.
+/// Compiled directives of a location.
 pub(super) enum SecureLink {
     /// `secure_link_secret`.
     InPath(Box<[u8]>),
@@ -30,7 +30,8 @@ pub(super) enum SecureLink {
     Said { link: Template, digested: Template },
 }
 
-/// What they follow from is anything that the directives name: requests that ask for them take no short way.
+/// Inputs of the variables. The directives may contain any variable, so the variables are never evaluated on the fast
+/// path.
 const READS: &[Reads] = &[Reads::Moment, Reads::Connection];
 
 pub(super) const VARIABLES: &[Row] = &[
@@ -38,12 +39,14 @@ pub(super) const VARIABLES: &[Row] = &[
     Row::new("secure_link", "secure_link_expires", READS, Run(expires)),
 ];
 
-/// `1`, or `0` for a link that has expired; with `secure_link_secret` the link behind its digest. Nothing for a link that is wrong.
+/// Appends `1`, or `0` for an expired link; with `secure_link_secret`, appends the link that follows the digest. The
+/// variable has no value for an invalid link.
 fn secure_link(request: &Request, frame: &mut Frame, out: &mut Vec<u8>) -> Result<bool, EvalError> {
     match request.place().features.get() {
         None => Ok(false),
         Some(SecureLink::InPath(secret)) => {
-            // As it was sent, arguments and escapes: nobody adds any to a link that was signed without.
+            // The URI as sent, with arguments and escapes, so that a client cannot add arguments to a link that was
+            // signed without them.
             let link = request.sent_uri().and_then(|uri| in_path(uri, secret));
             out.extend_from_slice(link.unwrap_or_default());
             Ok(link.is_some())
@@ -62,7 +65,7 @@ fn secure_link(request: &Request, frame: &mut Frame, out: &mut Vec<u8>) -> Resul
     }
 }
 
-/// When the link says that it expires.
+/// Appends the expiry time of the link.
 fn expires(request: &Request, frame: &mut Frame, out: &mut Vec<u8>) -> Result<bool, EvalError> {
     let Some(SecureLink::Said { link, .. }) = request.place().features.get() else { return Ok(false) };
     let mut said = Vec::new();
@@ -72,10 +75,11 @@ fn expires(request: &Request, frame: &mut Frame, out: &mut Vec<u8>) -> Result<bo
     Ok(true)
 }
 
-/// When a link expires, seconds since 1970, and as it was written.
+/// Expiry time of a link, in seconds since 1970, and its text.
 type Expires<'a> = (u64, &'a [u8]);
 
-/// The digest, and what stands behind the comma; none where that is no time.
+/// Splits the value into the digest and the expiry time after the comma; returns `None` if the latter is not a valid
+/// time.
 fn parts(said: &[u8]) -> Option<(&[u8], Option<Expires<'_>>)> {
     let Some(comma) = said.iter().position(|byte| *byte == b',') else { return Some((said, None)) };
     let text = &said[comma + 1..];
@@ -95,7 +99,7 @@ fn proves(written: &[u8], text: &[u8]) -> bool {
     bool::from(digest.ct_eq(&Md5::digest(text)[..]))
 }
 
-/// The link of `/prefix/DIGEST/link` whose digest, in hexadecimal, is that of the link and the secret.
+/// Returns the link of `/prefix/DIGEST/link` if the hexadecimal digest matches the link and the secret.
 fn in_path<'a>(uri: &'a [u8], secret: &[u8]) -> Option<&'a [u8]> {
     let mut parts = uri.get(1..)?.splitn(3, |byte| *byte == b'/');
     let (_, written, link) = (parts.next()?, parts.next()?, parts.next()?);

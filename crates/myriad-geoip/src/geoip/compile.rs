@@ -1,4 +1,4 @@
-//! The databases opened.
+//! Opening of the databases.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use crate::file::read_whole;
 use crate::visitor::Proxies;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
-/// The databases of a configuration; its places share them.
+/// Databases of a configuration, shared by its locations.
 pub(super) struct Databases {
     pub(super) proxies: Proxies,
     opened: Vec<(Database, bool)>,
-    /// What could not be opened, until it has been reported.
+    /// Errors of databases that could not be opened, until they have been reported.
     errors: Mutex<Vec<Diagnostic>>,
 }
 
@@ -38,7 +38,7 @@ impl Databases {
         Self { proxies: proxies.clone(), opened, errors: Mutex::new(errors) }
     }
 
-    /// The database of a content, and whether its texts are to be UTF-8.
+    /// Returns the database of a content, and whether its texts are converted to UTF-8.
     pub(super) fn of(&self, content: Content) -> Option<(&Database, bool)> {
         let found = self.opened.iter().find(|(database, _)| database.content() == content);
         found.map(|(database, utf8)| (database, *utf8))
@@ -55,7 +55,7 @@ fn open(conf: &DatabaseConf) -> Result<Database, String> {
     Ok(database)
 }
 
-/// Keeps the databases for a place, where there are some.
+/// Stores the databases for a location, if the configuration has any.
 pub(super) fn compile(
     compiler: &mut dyn SettingsCompiler,
     settings: &Settings,

@@ -1,28 +1,29 @@
-//! An address looked up in the bytes of a file.
+//! Lookup of an address in the bytes of a database file.
 //!
-//! The file is a binary tree over the bits of addresses: nodes of two records, each the number of a node, or from `segment` on what was
-//! found. Behind the tree lie the texts that a record points to. How it is made stands at the end, behind three bytes of 255, within
-//! the last [`MOST_INFO`] bytes: the edition, and for most the number of nodes.
+//! The file contains a binary tree over the bits of addresses. Each node has two records; a record is the number of a
+//! node, or a result if it is at least `segment`. The texts that records point to follow the tree. The structure
+//! information is in the last [`MOST_INFO`] bytes, after three bytes of 255: the edition, and for most editions the
+//! number of nodes.
 
 use std::net::IpAddr;
 
-/// Where countries begin among records, whatever the number of nodes.
+/// First record that denotes a country, regardless of the number of nodes.
 const COUNTRIES: usize = 16_776_960;
-/// How far from the end the structure of a file may begin.
+/// Maximum size of the structure information at the end of a file, in bytes.
 const MOST_INFO: usize = 20;
-/// Longest text that is believed.
+/// Maximum length of a text, in bytes; a longer text is treated as damage.
 const MOST_TEXT: usize = 300;
-/// The number of the United States, where records have two codes more.
+/// Number of the United States, whose records contain two additional codes.
 const UNITED_STATES: u8 = 225;
 
-/// What a database is about.
+/// Content of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// Countries.
     Country,
     /// Cities.
     City,
-    /// Organisations, providers, domains, numbers of networks: a text.
+    /// Organisations, providers, domains or network numbers: one text.
     Organisation,
 }
 
@@ -30,50 +31,50 @@ pub enum Content {
 pub struct Database {
     bytes: Vec<u8>,
     content: Content,
-    /// Whether the tree is one of IPv6.
+    /// Set if the tree is over IPv6 addresses.
     six: bool,
-    /// Whether cities of the United States have two codes.
+    /// Set if cities of the United States have two additional codes.
     has_codes: bool,
     segment: usize,
-    /// Bytes of a record.
+    /// Size of a record, in bytes.
     record: usize,
 }
 
 /// A country.
 pub struct Country {
-    /// Its code, of two letters.
+    /// Two-letter code.
     pub code: &'static str,
-    /// Its code, of three letters.
+    /// Three-letter code.
     pub code3: &'static str,
-    /// Its continent, in two letters.
+    /// Two-letter code of the continent.
     pub continent: &'static str,
-    /// Its name, in English.
+    /// English name.
     pub name: &'static str,
 }
 
-/// What a database of cities says of an address. Texts are empty where nothing is said.
+/// Record of a city database. Unknown texts are empty.
 pub struct City<'a> {
     /// The country.
     pub country: Country,
-    /// The code of the region.
+    /// Code of the region.
     pub region: &'a [u8],
-    /// The name of the city.
+    /// Name of the city.
     pub city: &'a [u8],
     /// The postal code.
     pub postal_code: &'a [u8],
-    /// Ten-thousandths of a degree.
+    /// Latitude, in ten-thousandths of a degree.
     pub latitude: i32,
-    /// Ten-thousandths of a degree.
+    /// Longitude, in ten-thousandths of a degree.
     pub longitude: i32,
-    /// The code of a region of the press, and that of telephones, in the United States; 0 elsewhere.
+    /// Metro (DMA) code and telephone area code in the United States; 0 elsewhere.
     pub codes: (u32, u32),
 }
 
 impl Database {
-    /// The database that these bytes are; an error is for people.
+    /// Reads a database from its bytes; the error is a text for the log.
     pub fn read(bytes: Vec<u8>) -> Result<Self, String> {
         let (edition, info) = structure(&bytes);
-        // An edition from 106 on is an earlier number and 105.
+        // Editions from 106 on are offset by 105.
         let edition = if edition >= 106 { edition - 105 } else { edition };
         let (content, six, has_codes, record) = match edition {
             1 => (Content::Country, false, false, 3),
@@ -99,25 +100,25 @@ impl Database {
         Ok(Self { bytes, content, six, has_codes, segment, record })
     }
 
-    /// What it is about.
+    /// Returns the content of the database.
     pub fn content(&self) -> Content {
         self.content
     }
 
-    /// The country of an address.
+    /// Returns the country of an address.
     pub fn country(&self, address: IpAddr) -> Option<Country> {
         let found = self.find(address)?.checked_sub(COUNTRIES)?;
-        // 0 is none.
+        // Number 0 means unknown.
         country(u8::try_from(found).ok().filter(|number| *number > 0)?)
     }
 
-    /// The text that an address has.
+    /// Returns the text of an address.
     pub fn organisation(&self, address: IpAddr) -> Option<&[u8]> {
         let mut rest = self.text_of(address)?;
         take_text(&mut rest)
     }
 
-    /// The city of an address.
+    /// Returns the city of an address.
     pub fn city(&self, address: IpAddr) -> Option<City<'_>> {
         let mut rest = self.text_of(address)?;
         let (&number, behind) = rest.split_first()?;
@@ -130,13 +131,13 @@ impl Database {
         Some(City { country: country(number)?, region, city, postal_code, latitude, longitude, codes })
     }
 
-    /// Where the texts of an address begin.
+    /// Returns the bytes from the texts of an address on.
     fn text_of(&self, address: IpAddr) -> Option<&[u8]> {
         let found = self.find(address).filter(|found| *found > self.segment)?;
         self.bytes.get(found.checked_add((2 * self.record - 1).checked_mul(self.segment)?)?..)
     }
 
-    /// The record that an address leads to; none where the tree is damaged.
+    /// Returns the record of an address; `None` if the tree is damaged or does not contain IPv6 addresses.
     fn find(&self, address: IpAddr) -> Option<usize> {
         let (bits, count) = match (address.to_canonical(), self.six) {
             (IpAddr::V4(four), false) => (u128::from(u32::from(four)), 32),
@@ -157,7 +158,7 @@ impl Database {
     }
 }
 
-/// The edition, and the number of nodes where it is told.
+/// Returns the edition, and the number of nodes if the file specifies it.
 fn structure(bytes: &[u8]) -> (u8, Option<usize>) {
     for from_end in 3..3 + MOST_INFO {
         let Some(at) = bytes.len().checked_sub(from_end) else { break };
@@ -165,7 +166,7 @@ fn structure(bytes: &[u8]) -> (u8, Option<usize>) {
             return (*edition, rest.get(..3).map(little));
         }
     }
-    // Without a structure it is one of countries, the first that there was.
+    // A file without structure information is a country database, the oldest edition.
     (1, None)
 }
 
@@ -173,7 +174,7 @@ fn little(bytes: &[u8]) -> usize {
     bytes.iter().rev().fold(0, |number, byte| number << 8 | usize::from(*byte))
 }
 
-/// Takes a text up to its NUL, which must come soon.
+/// Takes a text up to its NUL, which must follow within [`MOST_TEXT`] bytes.
 fn take_text<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     let end = rest.iter().take(MOST_TEXT).position(|byte| *byte == 0)?;
     let text = &rest[..end];

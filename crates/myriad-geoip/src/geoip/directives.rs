@@ -1,4 +1,4 @@
-//! The rows.
+//! Rows and parsers of the directives.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, between};
 use myriad_conf::set;
@@ -9,7 +9,7 @@ use super::settings::{DatabaseConf, GeoipSettings};
 
 const HTTP: Contexts = Contexts::HTTP;
 
-/// The directives of nginx's module geoip.
+/// Directives of the nginx module geoip.
 pub(super) static ROWS: &[Directive] = &[
     Directive::new(
         "geoip_country",

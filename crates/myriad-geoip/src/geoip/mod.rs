@@ -1,12 +1,13 @@
-//! `geoip_country`, `geoip_city`, `geoip_org`: databases in the former format (`.dat`) of MaxMind, as nginx's module reads them. It is no
-//! longer published by MaxMind; Debian's package `geoip-database` has one, and others make them.
+//! `geoip_country`, `geoip_city`, `geoip_org`: databases in the legacy format (`.dat`) of MaxMind, as supported by the
+//! nginx module. MaxMind no longer publishes this format; Debian's package `geoip-database` contains such a database,
+//! and third parties create others.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
-//! | `directives`, `settings` | the rows; what they say |
-//! | `compile` | the databases opened |
-//! | `database` | an address looked up in the bytes of a file |
-//! | `countries.list` | the countries by their number in the format: code, code of three letters, continent, name |
+//! | `directives`, `settings` | rows and settings of the directives |
+//! | `compile` | opening of the databases |
+//! | `database` | lookup of an address in the bytes of a file |
+//! | `countries.list` | countries by their number in the format: code, three-letter code, continent, name |
 //! | `variables` | `$geoip_*` |
 
 mod compile;
@@ -19,7 +20,7 @@ mod variables;
 
 use myriad_exchange::feature::Feature;
 
-/// The feature, for the list of them.
+/// Registration of this feature.
 pub const FEATURE: Feature = Feature::new("geoip", directives::ROWS)
     .compiled_by(compile::compile)
     .with_variables(variables::VARIABLES);

@@ -1,25 +1,25 @@
-//! What the directives say.
+//! Settings of the directives.
 
 use myriad_conf::Text;
 
 use super::database::Content;
 use crate::visitor::Proxies;
 
-/// A database.
+/// Settings of a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DatabaseConf {
-    /// What it must be about.
+    /// Required content.
     pub content: Content,
-    /// The file.
+    /// Path of the file.
     pub path: Text,
-    /// Whether texts are made UTF-8 of the ISO-8859-1 that they are.
+    /// Set if texts are converted from ISO-8859-1 to UTF-8.
     pub utf8: bool,
 }
 
-/// All that `http` says.
+/// Settings of `http`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct GeoipSettings {
-    /// The databases, one of each content.
+    /// Databases, at most one of each content.
     pub databases: Vec<DatabaseConf>,
     /// `geoip_proxy`, `geoip_proxy_recursive`.
     pub proxies: Proxies,

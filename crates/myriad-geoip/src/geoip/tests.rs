@@ -6,7 +6,8 @@ use super::database::{Content, Database};
 
 const ENGLAND: u8 = 77;
 
-/// A database in which 127.0.0.0/8 leads to a record, and all other addresses to nothing: `nothing` is that record's number.
+/// Returns the tree of a database in which 127.0.0.0/8 has the record `found`, and all other addresses the record
+/// `nothing`.
 fn tree(record: usize, nothing: usize, found: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     for depth in 0..8_usize {
@@ -36,7 +37,7 @@ fn degrees(value: f64) -> Vec<u8> {
 
 fn cities(country: u8) -> Vec<u8> {
     let segment = 8;
-    // A byte ahead of the texts: a record that points to their begin would be none.
+    // A byte before the texts, because a record that points to their start counts as not found.
     let mut bytes = tree(3, segment, segment + 1);
     bytes.push(0);
     bytes.push(country);
@@ -128,7 +129,7 @@ fn database_of_the_debian_package_is_read() {
         ("/usr/share/GeoIP/GeoIP.dat", "81.2.69.160", "GB"),
         ("/usr/share/GeoIP/GeoIPv6.dat", "2001:4860:4860::8888", "US"),
     ] {
-        // The package need not be installed.
+        // The package may not be installed.
         let Ok(bytes) = std::fs::read(file) else { continue };
         let database = Database::read(bytes).expect("a database");
         assert_eq!(database.content(), Content::Country);

@@ -1,4 +1,4 @@
-//! `$geoip_*`.
+//! Variables `$geoip_*`.
 
 use std::sync::Arc;
 
@@ -9,14 +9,15 @@ use myriad_exchange::exchange::variables::Row;
 use myriad_exchange::runtime::Reads::Connection;
 use myriad_exchange::runtime::Value::Made;
 
-/// A row that shows a part of what a database says of an address.
+/// Creates a row for a part of the record of an address.
 macro_rules! row {
     ($name:literal, $find:ident, $part:expr) => {
         Row::new("geoip", $name, &[Connection], Made(|request, out| $find(request, out, $part))).yielding()
     };
 }
 
-/// What the databases say of the client. Where none is named, nginx leaves the names to configurations, which fill them by maps.
+/// Variables with the records of the client address. They yield to variables of the configuration: without a database,
+/// nginx configurations may define these names by maps.
 pub(super) const VARIABLES: &[Row] = &[
     row!("geoip_country_code", country, |country| country.code),
     row!("geoip_country_code3", country, |country| country.code3),
@@ -35,7 +36,7 @@ pub(super) const VARIABLES: &[Row] = &[
     row!("geoip_area_code", city, |city, out| put(out, city.codes.1.to_string().as_bytes())),
 ];
 
-/// The databases, and the address that is looked up.
+/// Returns the databases and the address to look up.
 fn asked(request: &Request) -> Option<(&Databases, std::net::IpAddr)> {
     let databases: &Databases = request.place().features.get::<Arc<Databases>>()?;
     let told = request.received.head.fields().get_all(b"X-Forwarded-For");
@@ -67,7 +68,7 @@ fn city(request: &Request, out: &mut Vec<u8>, show: fn(&City<'_>, &mut Vec<u8>) 
     found
 }
 
-/// Makes UTF-8 of the ISO-8859-1 that was written last.
+/// Converts the bytes after `before` from ISO-8859-1 to UTF-8 if `utf8` is set.
 fn settle(out: &mut Vec<u8>, before: usize, utf8: bool) {
     if utf8 && !out[before..].is_ascii() {
         let text: String = out[before..].iter().map(|byte| char::from(*byte)).collect();
@@ -76,7 +77,7 @@ fn settle(out: &mut Vec<u8>, before: usize, utf8: bool) {
     }
 }
 
-/// Writes a text; an empty one counts as none.
+/// Appends a text; returns whether it is not empty.
 fn put(out: &mut Vec<u8>, text: &[u8]) -> bool {
     out.extend_from_slice(text);
     !text.is_empty()

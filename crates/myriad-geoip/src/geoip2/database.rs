@@ -1,4 +1,4 @@
-//! A value looked up by its path, and its text.
+//! Lookup of a value by its path, and its text.
 
 use std::fmt::{self, Formatter};
 use std::net::IpAddr;
@@ -7,33 +7,33 @@ use maxminddb::{LookupResult, PathElement, Reader};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, Visitor};
 
-/// A database in MaxMind's format.
+/// Database in MaxMind's format.
 pub(super) struct Database(Reader<Vec<u8>>);
 
-/// The keys that lead to a value.
+/// Path of keys to a value.
 #[derive(Debug)]
 pub(super) struct Path {
     keys: Box<[Key]>,
     has_numbers: bool,
 }
 
-/// A key, and the place in a list that it may mean.
+/// Key of a map, which may also be an index of a list.
 #[derive(Debug)]
 struct Key {
     name: Box<str>,
-    /// The place from 0; from the end, from -1, where it is negative.
+    /// Index from 0; a negative index counts from the last item, which is -1.
     number: Option<isize>,
 }
 
 impl Path {
-    /// The path that these words say.
+    /// Creates a path of these words.
     pub(super) fn new(words: &[String]) -> Self {
         let keys: Box<[Key]> =
             words.iter().map(|word| Key { name: word.as_str().into(), number: word.parse().ok() }).collect();
         Self { has_numbers: keys.iter().any(|key| key.number.is_some()), keys }
     }
 
-    /// The path as the reader takes it; with `numbers`, words that are numbers are places in lists.
+    /// Returns the path in the form of the reader; with `numbers`, words that are numbers are indexes of lists.
     fn elements(&self, numbers: bool) -> Vec<PathElement<'_>> {
         let element = |key| match key {
             &Key { number: Some(number), .. } if numbers => PathElement::from(number),
@@ -44,21 +44,21 @@ impl Path {
 }
 
 impl Database {
-    /// The database that these bytes are; an error is for people.
+    /// Reads a database from its bytes; the error is a text for the log.
     pub(super) fn read(bytes: Vec<u8>) -> Result<Self, String> {
         Reader::from_source(bytes).map(Self).map_err(|error| error.to_string())
     }
 
-    /// When it was made: seconds since the Unix epoch.
+    /// Returns the build time, in seconds since the Unix epoch.
     pub(super) fn built_s(&self) -> u64 {
         self.0.metadata().build_epoch
     }
 
-    /// Appends the value that belongs to an address. False where there is none, or it is no text and no number; what is
-    /// damaged counts as not there.
+    /// Appends the value of an address. Returns false if it has no value, or if the value is neither text nor number;
+    /// damaged data counts as missing.
     pub(super) fn find(&self, address: IpAddr, path: &Path, out: &mut Vec<u8>) -> bool {
         let Ok(found) = self.0.lookup(address) else { return false };
-        // A word that is a number is a place in a list, or else a key like any other.
+        // A word that is a number is an index of a list, or otherwise a key.
         let value = value(&found, path, true)
             .or_else(|| path.has_numbers.then(|| value(&found, path, false)).flatten());
         match value {
@@ -73,7 +73,7 @@ fn value(found: &LookupResult<'_, Vec<u8>>, path: &Path, numbers: bool) -> Optio
     found.decode_path(&path.elements(numbers)).ok().flatten()
 }
 
-/// A value as variables show it.
+/// Text of a value in a variable.
 struct Shown(Vec<u8>);
 
 impl<'de> Deserialize<'de> for Shown {
@@ -82,7 +82,7 @@ impl<'de> Deserialize<'de> for Shown {
     }
 }
 
-/// Writes values as the module does; lists and maps are refused.
+/// Formats values like the module; rejects lists and maps.
 struct Showing;
 
 /// Appends a text.

@@ -1,4 +1,4 @@
-//! The rows, and the lines of a block read.
+//! Rows and parsers of the directives and of the lines of a block.
 
 use myriad_conf::number::parse_millis;
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, block};
@@ -11,7 +11,7 @@ const HTTP: Contexts = Contexts::HTTP;
 const LINE: &str =
     "write `$name [default=VALUE] [source=$ADDRESS] KEY ...`, as in `$country country iso_code`";
 
-/// The directives of the module geoip2.
+/// Directives of the module geoip2.
 pub(super) static ROWS: &[Directive] = &[
     Directive::new(
         "geoip2",
@@ -97,7 +97,7 @@ fn metadata(line: &Node, rest: &[Word]) -> Result<Metadata, Diagnostic> {
     }
 }
 
-/// `[default=VALUE] [source=$ADDRESS] KEY ...`.
+/// Parses `[default=VALUE] [source=$ADDRESS] KEY ...`.
 fn value(line: &Node, words: &[Word]) -> Result<Shown, Diagnostic> {
     let (mut default, mut source) = (None, None);
     let options = words.iter().take_while(|word| word.text.contains(&b'='));

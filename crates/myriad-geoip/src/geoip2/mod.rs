@@ -1,13 +1,15 @@
-//! `geoip2 FILE { ... }`: variables that a database in MaxMind's format computes of an address, as by the module geoip2.
+//! `geoip2 FILE { ... }`: variables that are computed from an address by a database in MaxMind's format, as in the
+//! module geoip2.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
-//! | `directives` | the rows, and the lines of a block read |
-//! | `settings` | what they say |
-//! | `tables` | the databases opened, and what their variables are asked with |
-//! | `database` | a value looked up by its path, and its text |
+//! | `directives` | rows and parsers of the directives and of the lines of a block |
+//! | `settings` | settings of the directives |
+//! | `tables` | opening of the databases, and the inputs of their variables |
+//! | `database` | lookup of a value by its path, and its text |
 //!
-//! The database is in memory, where the module maps its file: a file that shrinks under a map ends the process.
+//! The database is read into memory. The module maps its file instead: if a mapped file is truncated, the process
+//! crashes.
 
 mod database;
 mod directives;
@@ -20,5 +22,5 @@ mod tests;
 
 use myriad_exchange::feature::Feature;
 
-/// The feature, for the list of them.
+/// Registration of this feature.
 pub const FEATURE: Feature = Feature::new("geoip2", directives::ROWS).with_tables(tables::tables);

@@ -1,62 +1,62 @@
-//! What the directives say.
+//! Settings of the directives.
 
 use myriad_conf::{Span, Text};
 
 use crate::visitor::Proxies;
 
-/// What a database is asked about itself.
+/// Metadata of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Metadata {
-    /// `build_epoch`: when it was made.
+    /// `build_epoch`: build time.
     BuildEpoch,
-    /// `last_check`: when its file was looked at.
+    /// `last_check`: time of the last check of the file.
     LastCheck,
-    /// `last_change`: when its file was read.
+    /// `last_change`: time at which the file was last read.
     LastChange,
 }
 
-/// What a variable shows.
+/// Value of a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Shown {
     /// `metadata FIELD`.
     Metadata(Metadata),
-    /// What the database says of an address.
+    /// Value from the record of an address.
     Value {
-        /// `default=`; shown where the database says nothing.
+        /// `default=`; used if the database has no value.
         default: Vec<u8>,
-        /// `source=`; none for the client's address.
+        /// `source=`; `None` for the client address.
         source: Option<Text>,
-        /// The keys that lead to the value.
+        /// Keys that lead to the value.
         path: Vec<String>,
     },
 }
 
-/// A line `$variable ...` of a block.
+/// Settings of a line `$variable ...` of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct VariableConf {
-    /// Its name, without the `$`.
+    /// Name, without the `$`.
     pub variable: Text,
-    /// What it shows.
+    /// Value of the variable.
     pub shown: Shown,
 }
 
-/// A `geoip2` block.
+/// Settings of a `geoip2` block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DatabaseConf {
-    /// The file.
+    /// Path of the file.
     pub path: Text,
-    /// `auto_reload`, milliseconds; 0 for never.
+    /// `auto_reload`, in milliseconds; 0 for never.
     pub reload_ms: u64,
-    /// The variables.
+    /// Variables of the block.
     pub variables: Vec<VariableConf>,
-    /// The head of the block.
+    /// Position of the block's head.
     pub span: Span,
 }
 
-/// All that `http` says.
+/// Settings of `http`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Geoip2Settings {
-    /// The databases, in source order.
+    /// Databases, in source order.
     pub databases: Vec<DatabaseConf>,
     /// `geoip2_proxy`, `geoip2_proxy_recursive`.
     pub proxies: Proxies,

@@ -1,4 +1,4 @@
-//! The databases opened, and what their variables are asked with.
+//! Opening of the databases, and the inputs of their variables.
 
 use std::sync::Arc;
 
@@ -11,7 +11,8 @@ use super::settings::{DatabaseConf, Geoip2Settings, Metadata, Shown, VariableCon
 use crate::file::DatabaseFile;
 use crate::visitor::Proxies;
 
-/// What a variable shows, and of which database: none where it could not be opened, so that the configuration is refused.
+/// Value of a variable and its database; the database is `None` if it could not be opened, and then the configuration
+/// is rejected.
 #[derive(Debug)]
 struct Lookup {
     file: Option<Arc<DatabaseFile<Database>>>,
@@ -59,7 +60,7 @@ fn of_variable(
     let (sources, shown) = match &conf.shown {
         Shown::Metadata(field) => (Vec::new(), LookedUp::Metadata(*field)),
         Shown::Value { default, source, path } => {
-            // Proxies are not asked about an address that a source gives.
+            // With `source=`, the address is used directly, and proxies are ignored.
             let (sources, proxies) = match source {
                 Some(source) => (vec![source.clone()], Proxies::default()),
                 None => (proxies.sources(conf.variable.span), proxies.clone()),

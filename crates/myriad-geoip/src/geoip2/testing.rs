@@ -1,6 +1,6 @@
-//! Databases made for tests, in MaxMind's format (MaxMind-DB-spec, version 2.0): records of 24 bits, addresses of IPv6.
+//! Databases for tests in MaxMind's format (MaxMind-DB-spec, version 2.0): records of 24 bits, IPv6 addresses.
 
-/// A value of a database.
+/// Value of a database.
 pub(super) enum Value {
     Text(&'static str),
     Bytes(&'static [u8]),
@@ -16,7 +16,7 @@ pub(super) enum Value {
     List(Vec<Value>),
 }
 
-/// Writes the control byte of a type, and the size that follows from it.
+/// Writes the control byte of a type and size.
 fn begin(out: &mut Vec<u8>, kind: u8, size: usize) {
     assert!(size < 29, "values of tests are short");
     if kind < 8 {
@@ -61,7 +61,7 @@ impl Value {
     }
 }
 
-/// What a node of the tree leads to on one side.
+/// Target of a record in a tree node.
 #[derive(Clone, Copy)]
 enum Side {
     Nothing,
@@ -69,7 +69,7 @@ enum Side {
     Data(usize),
 }
 
-/// A database that says of each network, `ADDRESS/BITS` in IPv6, its value.
+/// Returns a database that contains the value of each network, `ADDRESS/BITS` in IPv6.
 pub(super) fn database(networks: &[(&str, Value)], built_s: u64) -> Vec<u8> {
     let mut nodes = vec![[Side::Nothing; 2]];
     let mut data = Vec::new();

@@ -9,7 +9,7 @@ fn country(code: &'static str, name: &'static str) -> Value {
     Value::Map(vec![("country", Value::Map(vec![("iso_code", Value::Text(code)), ("names", names)]))])
 }
 
-/// Every type of value.
+/// Returns a map with every type of value.
 fn types() -> Value {
     Value::Map(vec![
         ("text", Value::Text("Zürich")),
@@ -27,7 +27,7 @@ fn types() -> Value {
     ])
 }
 
-/// A folder with a database, which knows 127.0.0.0/8, 81.2.69.0/24 and 2001:db8::/32.
+/// Returns a folder with a database of 127.0.0.0/8, 81.2.69.0/24 and 2001:db8::/32.
 fn folder(name: &str) -> TestFolder {
     let folder = TestFolder::new(&format!("geoip2-{name}"));
     let networks = [
@@ -39,7 +39,7 @@ fn folder(name: &str) -> TestFolder {
     folder
 }
 
-/// What a location answers that returns this text, where a block has these lines.
+/// Returns the response of a location that returns `text`, with these lines in the `geoip2` block.
 fn shown(folder: &TestFolder, lines: &str, text: &str, fields: &[(&str, &str)]) -> String {
     let http = format!("geoip2_proxy 127.0.0.1; geoip2 x.mmdb {{ {lines} }}");
     let site = TestSite::in_folder(&folder.0, &http, &format!("location / {{ return 200 \"{text}\"; }}"));

@@ -1,4 +1,4 @@
-//! The chunked coding (RFC 9112 §7.1).
+//! Chunked transfer coding (RFC 9112 §7.1).
 
 mod extension;
 
@@ -8,14 +8,14 @@ use self::extension::Extension;
 use super::{HeadLimits, Parsed, line, response};
 use crate::{Fields, ParseError};
 
-/// What ends a chunked body without trailers.
+/// Terminator of a chunked body without trailers.
 pub const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 
-/// The longest extension of one chunk in bytes, and all of them may be this much: long ones only serve to waste the
-/// reader's time.
+/// Maximum total length in bytes of the extensions of a chunk. Long extensions are only useful to waste CPU time of the
+/// recipient.
 const EXTENSION_LIMIT: u16 = 1024;
 
-/// Bounds on the trailer section.
+/// Limits of the trailer section.
 const TRAILER_LIMITS: HeadLimits = HeadLimits {
     line: 8192,
     total: 8192,
@@ -24,18 +24,18 @@ const TRAILER_LIMITS: HeadLimits = HeadLimits {
     underscores_in_headers: true,
 };
 
-/// What one call of [`ChunkedDecoder::decode`] found.
+/// Result of a call of [`ChunkedDecoder::decode`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// How many bytes of the input are done with; the next call gets what follows them.
+    /// Number of consumed bytes of the input; the next call must pass the bytes after them.
     pub consumed: usize,
-    /// The bytes of the input that are body; may be empty.
+    /// Range of the input that is body data; may be empty.
     pub data: Range<usize>,
-    /// Whether the body is complete, trailers included.
+    /// True if the body is complete, including trailers.
     pub done: bool,
 }
 
-/// Where the decoder is.
+/// State of the decoder.
 ///
 /// ```text
 /// Size --> SizeDigits --;--> Extension --CR--> SizeEnd --LF--> Data --> DataCr --> DataLf --> Size
@@ -48,7 +48,7 @@ enum State {
     #[default]
     Size,
     SizeDigits,
-    /// After white space that followed the size.
+    /// After white space after the size.
     Blank,
     Extension(Extension),
     /// After the CR of a size line.
@@ -56,23 +56,23 @@ enum State {
     Data,
     DataCr,
     DataLf,
-    /// In the trailer section, whose lines are collected until it is complete.
+    /// In the trailer section. Its lines are collected until it is complete.
     Trailer,
     Done,
 }
 
-/// A streaming decoder of the chunked coding that holds no data, only trailers.
+/// Streaming decoder of the chunked coding; buffers trailers but no data.
 ///
-/// Strict where readers differ: lines end in CRLF, sizes are hexadecimal digits and below 2⁶³, extensions are of the
-/// grammar.
+/// The decoder is strict where implementations differ: lines must be terminated by CRLF, sizes must be hexadecimal
+/// digits below 2⁶³, and extensions must follow the grammar.
 #[derive(Clone, Debug, Default)]
 pub struct ChunkedDecoder {
     state: State,
-    /// Whether it reads what an origin sent.
+    /// True if the input is a response of an origin.
     of_origin: bool,
-    /// Of the chunk: its size while that is read, then what is left of its data.
+    /// Size of the chunk while the size is parsed, then the number of bytes of its data not read yet.
     left: u64,
-    /// Bytes of extensions so far.
+    /// Number of extension bytes so far.
     extension: u16,
     trailer: Option<Box<Trailer>>,
 }
@@ -84,21 +84,24 @@ struct Trailer {
 }
 
 impl ChunkedDecoder {
-    /// A decoder before the first chunk.
+    /// Creates a decoder for a new body.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A decoder for the answers of an origin: white space may stand between a size and the end of its line, as old
-    /// servers pad their sizes, and extensions need only be free of control bytes. What it reads is framed anew before
-    /// anybody else does.
+    /// Creates a decoder for responses of an origin.
+    ///
+    /// White space is allowed between a size and its line terminator, because old servers pad their sizes. Extensions
+    /// may contain anything except control bytes. This leniency is safe because decoded bodies are framed again for the
+    /// client.
     pub fn of_origin() -> Self {
         Self { of_origin: true, ..Self::default() }
     }
 
-    /// Decodes the next stretch of `input`: at most one range of data a call. Call again with what is left of the
-    /// input until it is all consumed or the body is done; an empty input consumes nothing, and after the end
-    /// nothing is consumed either.
+    /// Decodes the next part of `input` and returns at most one range of data.
+    ///
+    /// Call again with the remaining input until all of it is consumed or the body is complete. An empty input, and any
+    /// input after the last chunk and trailers, consumes nothing.
     pub fn decode(&mut self, input: &[u8]) -> Result<Chunk, ParseError> {
         let mut at = 0;
         while let Some(&byte) = input.get(at) {
@@ -113,17 +116,17 @@ impl ChunkedDecoder {
         Ok(Chunk { consumed: at, data: at..at, done: self.is_done() })
     }
 
-    /// Whether the body is complete.
+    /// Returns whether the body is complete.
     pub fn is_done(&self) -> bool {
         self.state == State::Done
     }
 
-    /// The trailer fields, once the body is done and if there are any (RFC 9112 §7.1.2).
+    /// Returns the trailer fields if the body is complete and has any (RFC 9112 §7.1.2).
     pub fn trailers(&self) -> Option<&Fields> {
         self.trailer.as_deref().filter(|_| self.is_done()).map(|trailer| &trailer.fields)
     }
 
-    /// Takes one byte of the framing between data and data.
+    /// Processes one byte of framing.
     fn step(&mut self, byte: u8) -> Result<(), ParseError> {
         self.state = match (self.state, byte) {
             (State::Size | State::SizeDigits, digit) if digit.is_ascii_hexdigit() => {
@@ -163,7 +166,7 @@ impl ChunkedDecoder {
             return Err(ParseError::InvalidChunkSize);
         }
         self.left = self.left << 4 | u64::from(value);
-        // Leading zeros are digits too; they count as extension, so that a size is never longer than its line.
+        // Leading zeros are valid digits. They count as extension bytes, so that the length of a size is bounded.
         if self.left == 0 { self.count_extension() } else { Ok(()) }
     }
 
@@ -178,7 +181,8 @@ impl ChunkedDecoder {
         self.left -= (end - at) as u64;
         let mut consumed = end;
         if self.left == 0 {
-            // The extension bound is for each chunk, but data pays for it: a stream of tiny chunks runs out.
+            // The limit applies to each chunk, but only data bytes reduce the count: a stream of tiny chunks with
+            // extensions reaches the limit.
             self.extension =
                 self.extension.saturating_sub((end - at).min(usize::from(EXTENSION_LIMIT)) as u16);
             self.state = State::DataCr;
@@ -190,7 +194,7 @@ impl ChunkedDecoder {
         Chunk { consumed, data: at..end, done: false }
     }
 
-    /// Collects trailer lines and reads those that are complete; the usual empty section needs no memory.
+    /// Collects trailer lines and parses complete lines; the usual empty section allocates nothing.
     fn take_trailer(&mut self, input: &[u8], at: usize) -> Result<Chunk, ParseError> {
         let rest = &input[at..];
         if self.trailer.is_none() && rest.starts_with(b"\r\n") {
@@ -224,8 +228,8 @@ fn trailer_error(error: ParseError) -> ParseError {
     }
 }
 
-/// Appends the line that begins a chunk of `len` bytes; after the data comes CRLF. A chunk of length 0 would end the
-/// body, so `len` is at least 1.
+/// Appends the line that precedes a chunk of `len` bytes; CRLF must follow the data. `len` is at least 1, because a
+/// chunk of length 0 terminates the body.
 pub fn encode_chunk_head(len: usize, out: &mut Vec<u8>) {
     debug_assert!(len > 0, "a chunk of length 0 ends the body");
     let digits = (usize::BITS - len.leading_zeros()).div_ceil(4).max(1);

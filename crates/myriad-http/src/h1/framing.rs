@@ -1,32 +1,32 @@
-//! The end of a body, and whether the connection goes on (RFC 9112 §6.3, §9.3).
+//! Length of a body and persistence of the connection (RFC 9112 §6.3, §9.3).
 
 use crate::{Fields, Known, Method, ParseError, RequestHead, ResponseHead, Version};
 
-/// How the body of a request is framed.
+/// Framing of a request body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
-    /// There is no body.
+    /// No body.
     None,
-    /// So many bytes; may be 0 where the client said so.
+    /// Body of this length in bytes; 0 if the client sent `Content-Length: 0`.
     Length(u64),
-    /// The chunked coding.
+    /// Chunked coding.
     Chunked,
 }
 
-/// How the body of a response is framed.
+/// Framing of a response body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResponseFraming {
-    /// There is no body, whatever the fields say: HEAD, 1xx, 204, 304.
+    /// No body, regardless of the fields: HEAD, 1xx, 204, 304, and a successful CONNECT.
     None,
-    /// So many bytes.
+    /// Body of this length in bytes.
     Length(u64),
-    /// The chunked coding.
+    /// Chunked coding.
     Chunked,
-    /// Everything until the connection closes.
+    /// Body up to the close of the connection.
     UntilClose,
 }
 
-/// The options of `Connection` fields that a proxy acts on (RFC 9110 §7.6.1).
+/// Options of `Connection` fields that a proxy handles (RFC 9110 §7.6.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionOptions {
     /// `close`.
@@ -37,7 +37,7 @@ pub struct ConnectionOptions {
     pub upgrade: bool,
 }
 
-/// How the body of `head` is framed; whatever two readers could read differently is an error (RFC 9112 §6.3).
+/// Returns the framing of the body of request `head`. Ambiguous framing is an error (RFC 9112 §6.3).
 #[inline]
 pub fn request_framing(head: &RequestHead) -> Result<Framing, ParseError> {
     let fields = head.fields();
@@ -51,10 +51,10 @@ pub fn request_framing(head: &RequestHead) -> Result<Framing, ParseError> {
     Ok(content_length(fields)?.map_or(Framing::None, Framing::Length))
 }
 
-/// How the body of the response `head` to a request with `method` is framed (RFC 9112 §6.3); an error means 502.
+/// Returns the framing of the body of response `head` to a request with `method` (RFC 9112 §6.3); an error means 502.
 ///
-/// As strict as for requests; only `Transfer-Encoding` in HTTP/1.0 is taken, as some origins answer nginx's HTTP/1.0
-/// requests so: the connection is not used again after it.
+/// The rules are as strict as for requests, except that `Transfer-Encoding` in HTTP/1.0 is accepted: some origins
+/// respond to nginx's HTTP/1.0 requests in this way. The connection is not reused after such a response.
 pub fn response_framing(head: &ResponseHead, method: Method) -> Result<ResponseFraming, ParseError> {
     let bodiless = method == Method::Head || head.status < 200 || matches!(head.status, 204 | 304);
     if bodiless || (method == Method::Connect && head.status < 300) {
@@ -67,7 +67,7 @@ pub fn response_framing(head: &ResponseHead, method: Method) -> Result<ResponseF
     Ok(content_length(&head.fields)?.map_or(ResponseFraming::UntilClose, ResponseFraming::Length))
 }
 
-/// Refuses every `Transfer-Encoding` but one `chunked` without a `Content-Length` beside it.
+/// Rejects every `Transfer-Encoding` except a single `chunked` without `Content-Length`.
 fn check_chunked(fields: &Fields) -> Result<(), ParseError> {
     if fields.has(Known::ContentLength) {
         return Err(ParseError::LengthAndEncoding);
@@ -82,8 +82,9 @@ fn check_chunked(fields: &Fields) -> Result<(), ParseError> {
     }
 }
 
-/// Whether all codings of a list are known to HTTP (RFC 9112 §7) and `chunked` is among them, but not the last. What names
-/// another coding is not understood, which is what it is answered with.
+/// Returns whether all codings of a list are HTTP codings (RFC 9112 §7) and include `chunked`, but not as the last.
+///
+/// A list with an unknown coding returns false, because it is reported as an unknown coding.
 fn names_chunked_before_the_last(value: &[u8]) -> bool {
     const OTHERS: [&[u8]; 5] = [b"gzip", b"x-gzip", b"deflate", b"compress", b"x-compress"];
     let codings = value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii).filter(|name| !name.is_empty());
@@ -98,7 +99,7 @@ fn names_chunked_before_the_last(value: &[u8]) -> bool {
     chunked && !last
 }
 
-/// The length that the fields state; a second `Content-Length` is an error even if it is the same.
+/// Returns the value of `Content-Length`; a second field is an error even if its value is the same.
 fn content_length(fields: &Fields) -> Result<Option<u64>, ParseError> {
     let Some(value) = fields.known(Known::ContentLength) else { return Ok(None) };
     if fields.is_repeated(Known::ContentLength) {
@@ -114,10 +115,10 @@ fn content_length(fields: &Fields) -> Result<Option<u64>, ParseError> {
     }
 }
 
-/// The options in one `Connection` value.
+/// Parses the options of a `Connection` value.
 pub fn connection_options(value: &[u8]) -> ConnectionOptions {
     let mut options = ConnectionOptions::default();
-    // Most say one of these, in this spelling: a tenth of what a list takes.
+    // Most values have one of these spellings; this check takes a tenth of the time of parsing a list.
     match value {
         b"keep-alive" => return ConnectionOptions { keep_alive: true, ..options },
         b"close" => return ConnectionOptions { close: true, ..options },
@@ -131,14 +132,14 @@ pub fn connection_options(value: &[u8]) -> ConnectionOptions {
     options
 }
 
-/// Whether the client wants the connection to go on after this exchange (RFC 9112 §9.3).
+/// Returns whether the client requests a persistent connection (RFC 9112 §9.3).
 #[inline]
 pub fn wants_keep_alive(head: &RequestHead) -> bool {
     persists(head.version(), head.fields())
 }
 
-/// Whether the origin keeps the connection open after this response (RFC 9112 §9.3); the caller adds that a body
-/// [`ResponseFraming::UntilClose`] never does.
+/// Returns whether the origin keeps the connection open after this response (RFC 9112 §9.3). The caller must check for
+/// [`ResponseFraming::UntilClose`], after which the connection never stays open.
 pub fn response_keeps_alive(head: &ResponseHead) -> bool {
     let faulty = head.version == Version::Http10 && head.fields.has(Known::TransferEncoding);
     !faulty && persists(head.version, &head.fields)

@@ -1,23 +1,23 @@
-//! How large a head may be, and how its names are judged.
+//! Size limits of a head and rules for field names.
 
-/// Bounds on a head, and nginx's two switches for field names.
+/// Size limits of a head and nginx's two switches for field names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeadLimits {
-    /// The longest line in bytes with its end: the size of one of `large_client_header_buffers`, or
-    /// `client_header_buffer_size` where that is larger.
+    /// Maximum length of a line in bytes including its terminator: the size of one of `large_client_header_buffers`, or
+    /// `client_header_buffer_size` if that is larger.
     pub line: usize,
-    /// The largest head in bytes: all of `large_client_header_buffers` together.
+    /// Maximum size of a head in bytes: the sum of all `large_client_header_buffers`.
     pub total: usize,
-    /// The greatest number of fields (`max_headers`).
+    /// Maximum number of fields (`max_headers`).
     pub fields: usize,
-    /// Whether fields whose names hold anything but letters, digits and `-` are dropped (`ignore_invalid_headers`).
+    /// Drops fields with characters other than letters, digits and `-` in their names (`ignore_invalid_headers`).
     pub ignore_invalid_headers: bool,
-    /// Whether `_` is a letter in that sense (`underscores_in_headers`).
+    /// Accepts `_` as a letter in field names (`underscores_in_headers`).
     pub underscores_in_headers: bool,
 }
 
 impl Default for HeadLimits {
-    /// nginx's defaults: 4 buffers of 8k, 1000 fields, invalid names dropped, underscores invalid.
+    /// Returns nginx's defaults: 4 buffers of 8k, 1000 fields, invalid names dropped, underscores invalid.
     fn default() -> Self {
         Self {
             line: 8192,
@@ -29,11 +29,11 @@ impl Default for HeadLimits {
     }
 }
 
-/// How far a head was read.
+/// Progress in parsing a head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parsed {
-    /// The head is complete; so many bytes of the buffer belong to it, empty lines before it included.
+    /// The head is complete. The value is its length in the buffer, including preceding empty lines.
     Complete(usize),
-    /// More bytes must come.
+    /// More bytes are needed.
     Partial,
 }

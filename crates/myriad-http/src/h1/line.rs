@@ -1,42 +1,42 @@
-//! One field line, the part that requests, responses and trailers share (RFC 9112 §5).
+//! Parser of a single field line, shared by requests, responses and trailers (RFC 9112 §5).
 
 use super::scan;
 use crate::token::is_tchar;
 use crate::{Known, ParseError};
 
-/// What may stand in a field line.
+/// Deviations that are accepted in a field line.
 #[derive(Clone, Copy)]
 pub(super) struct LineRules {
-    /// Control bytes other than NUL, CR and LF in a value.
+    /// Accept control bytes other than NUL, CR and LF in a value.
     pub controls: bool,
-    /// Lines without a colon, which are then passed over.
+    /// Accept lines without a colon and skip them.
     pub no_colon: bool,
-    /// Lines that end in LF alone.
+    /// Accept lines that are terminated by LF alone.
     pub bare_line_feed: bool,
-    /// Names that are no tokens (RFC 9110 §5.1), but hold neither white space nor control bytes.
+    /// Accept names that are not tokens (RFC 9110 §5.1) but contain neither white space nor control bytes.
     pub no_token: bool,
 }
 
-/// A request head: nginx's line ends, everything else strict.
+/// Rules of a request head: bare LF is accepted as in nginx, everything else is strict.
 pub(super) const REQUEST: LineRules =
     LineRules { controls: false, no_colon: false, bare_line_feed: true, no_token: false };
-/// A response of an origin: as lenient as nginx.
+/// Rules of a response of an origin: as lenient as nginx.
 pub(super) const RESPONSE: LineRules =
     LineRules { controls: true, no_colon: true, bare_line_feed: true, no_token: true };
-/// The trailers of a chunked body: nothing two readers could read differently.
+/// Rules of the trailers of a chunked body: nothing ambiguous is accepted.
 pub(super) const TRAILER: LineRules =
     LineRules { controls: false, no_colon: false, bare_line_feed: false, no_token: false };
 
-/// What stands at the beginning of a line.
+/// Parsed line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Line {
     /// The line is not complete.
     Partial,
-    /// The empty line that ends the section; the next byte after it.
+    /// Empty line that terminates the section, with the position after it.
     End(usize),
-    /// A line to pass over; the next byte after it.
+    /// Line to skip, with the position after it.
     Skip(usize),
-    /// A field; all positions are of the buffer.
+    /// Field; all positions are relative to the buffer.
     Field(FieldLine),
 }
 
@@ -45,16 +45,16 @@ pub(super) struct FieldLine {
     pub name_end: usize,
     pub value_start: usize,
     pub value_end: usize,
-    /// The next byte after the line.
+    /// Position after the line.
     pub next: usize,
     pub known: Option<Known>,
-    /// Whether the name holds `_`, and no byte that is worse.
+    /// True if the name contains `_` and no other invalid byte.
     pub underscore: bool,
-    /// Whether the name holds another byte than letters, digits, `-` and `_`: what nginx calls invalid.
+    /// True if the name contains a byte other than letters, digits, `-` and `_`, which nginx calls invalid.
     pub odd: bool,
 }
 
-/// Reads the line that begins at `start`.
+/// Parses the line that begins at `start`.
 #[inline]
 pub(super) fn read(buf: &[u8], start: usize, rules: LineRules) -> Result<Line, ParseError> {
     match buf.get(start) {
@@ -94,7 +94,7 @@ pub(super) fn read(buf: &[u8], start: usize, rules: LineRules) -> Result<Line, P
     }))
 }
 
-/// The place of the LF that ends the value, and the end of the value before it; `None` if the line is not complete.
+/// Returns the position of the LF after the value and the end position of the value; `None` if the line is incomplete.
 #[inline]
 fn value_line_end(buf: &[u8], start: usize, rules: LineRules) -> Result<Option<(usize, usize)>, ParseError> {
     let mut at = start;
@@ -128,7 +128,7 @@ fn empty_line(buf: &[u8], start: usize, rules: LineRules) -> Result<Line, ParseE
     }
 }
 
-/// What is wrong with a line that has no colon.
+/// Returns the error for a line without a colon.
 fn colonless(line: &[u8], rules: LineRules) -> ParseError {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     class_of(line, rules).err().unwrap_or(ParseError::MissingColon)
@@ -160,8 +160,10 @@ const fn classes() -> [u8; 256] {
     class
 }
 
-/// The classes of all bytes of a name together; white space and control bytes in it are refused, as is no name, and one
-/// that is no token where the rules want one.
+/// Returns the union of the classes of all bytes of a name.
+///
+/// A name that is empty or contains white space or control bytes is an error. So is a name that is not a token, unless
+/// the rules accept it.
 fn class_of(name: &[u8], rules: LineRules) -> Result<u8, ParseError> {
     let class = name.iter().fold(0, |class, &byte| class | CLASS[usize::from(byte)]);
     let refused = if rules.no_token { REFUSED } else { REFUSED | NO_TOKEN };
@@ -170,7 +172,7 @@ fn class_of(name: &[u8], rules: LineRules) -> Result<u8, ParseError> {
     }
     Err(match name.iter().find(|&&byte| CLASS[usize::from(byte)] == REFUSED) {
         Some(b'\r') => ParseError::BareCarriageReturn,
-        // No byte of this class: the name is no token, or none.
+        // Without a rejected byte, the name is empty or not a token.
         Some(b' ' | b'\t') | None => ParseError::InvalidFieldName,
         Some(_) => ParseError::ControlByte,
     })

@@ -1,23 +1,23 @@
-//! Request heads (RFC 9112 §3, §5), with nginx's reading of what the RFC leaves open.
+//! Request heads (RFC 9112 §3, §5), interpreted like nginx where the RFC leaves a choice.
 
 use super::line::{self, Line};
 use super::{HeadLimits, Parsed, scan};
 use crate::uri::{parse_host, split_target};
 use crate::{Known, Method, ParseError, RequestHead, Version};
 
-/// How far a request head was read in earlier calls of [`resume_request`]; starts as `default()`.
+/// Progress of earlier calls of [`resume_request`] for a request head; starts as `default()`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Progress {
-    /// Bytes seen so far; all complete lines of them are read.
+    /// Number of bytes scanned so far; all complete lines in them are parsed.
     scanned: usize,
-    /// The place where the line to read next begins.
+    /// Start of the next line to parse.
     line_start: usize,
-    /// The place where the request line begins, once it is read.
+    /// Start of the request line, once it is parsed.
     head_start: Option<usize>,
 }
 
-/// The fields that may stand in a request once; nginx answers 400 to a second one, lest two readers choose
-/// differently.
+/// Fields that may occur only once in a request. nginx rejects a second occurrence with 400, because implementations
+/// could choose different values.
 const SINGLE: u128 = Known::Host.bit()
     | Known::IfModifiedSince.bit()
     | Known::IfUnmodifiedSince.bit()
@@ -31,17 +31,19 @@ const SINGLE: u128 = Known::Host.bit()
     | Known::Authorization.bit()
     | Known::ProxyAuthorization.bit();
 
-/// Reads a request head from the beginning of `buf` into `out`.
+/// Parses a request head at the start of `buf` into `out`.
 ///
-/// `out` keeps its memory, so a connection that reuses it allocates nothing. On [`Parsed::Partial`] and on an error
-/// `out` holds what was read so far, for the access log: at an error in the request line, that line as it came.
+/// `out` retains its memory, so a connection that reuses it does not allocate. On [`Parsed::Partial`] and on an error,
+/// `out` contains the data parsed so far, for the access log. On an error in the request line, `out` contains that line
+/// as received.
 #[inline]
 pub fn parse_request(buf: &[u8], limits: &HeadLimits, out: &mut RequestHead) -> Result<Parsed, ParseError> {
     resume_request(buf, &mut Progress::default(), limits, out)
 }
 
-/// Goes on with a head that was partial before: `buf` begins with the same bytes and holds more of them, `progress`
-/// and `out` are as the call before left them. Reads each line once however the bytes are split.
+/// Continues to parse a partial head. `buf` must begin with the same bytes as in the preceding call and contain more of
+/// them; `progress` and `out` must be unchanged since that call. Each line is parsed once, regardless of how the bytes
+/// are split.
 pub fn resume_request(
     buf: &[u8],
     progress: &mut Progress,
@@ -72,7 +74,7 @@ fn has_line_end(buf: &[u8], from: usize) -> bool {
     buf.get(from..).is_some_and(|fresh| memchr::memchr(b'\n', fresh).is_some())
 }
 
-/// Copies the lines that were read since the last copy behind those in the head's own buffer.
+/// Appends the lines parsed since the last copy to the buffer of the head.
 #[inline]
 fn copy_lines(buf: &[u8], progress: &Progress, out: &mut RequestHead) {
     let Some(head_start) = progress.head_start else { return };
@@ -125,7 +127,8 @@ fn read_lines(
     }
 }
 
-/// The error of a line that does not end within its limits: nginx answers once the buffer is full.
+/// Returns the error if the current line or the head exceeds its limits without being complete; nginx responds once the
+/// buffer is full.
 fn too_long(buf: &[u8], progress: &Progress, limits: &HeadLimits) -> Option<ParseError> {
     let line = buf.len().saturating_sub(progress.line_start);
     match progress.head_start {
@@ -137,7 +140,8 @@ fn too_long(buf: &[u8], progress: &Progress, limits: &HeadLimits) -> Option<Pars
     }
 }
 
-/// Reads the request line, empty lines before it included; tells where it begins, `None` if it is not complete.
+/// Parses the request line, including preceding empty lines. Returns the position of the request line; `None` if the
+/// line is incomplete.
 fn read_request_line(
     buf: &[u8],
     progress: &mut Progress,
@@ -161,13 +165,13 @@ fn read_request_line(
     Err(error)
 }
 
-/// The error of a request line that is too long: a method that fills all of it is what is wrong, not the target.
+/// Returns the error for a request line that is too long: if the method fills the line, the method is invalid.
 fn too_long_line(buf: &[u8], start: usize, limits: &HeadLimits) -> ParseError {
     let line = &buf[start..buf.len().min(start + limits.line)];
     if line.contains(&b' ') { ParseError::RequestLineTooLong } else { ParseError::InvalidMethod }
 }
 
-/// Keeps a request line that was refused, as far as it came and one buffer holds, for the access log.
+/// Stores a rejected request line for the access log, up to the size of one buffer.
 fn keep_refused_line(rest: &[u8], limits: &HeadLimits, out: &mut RequestHead) {
     let end = memchr::memchr2(b'\r', b'\n', rest).unwrap_or(rest.len()).min(limits.line);
     out.clear();
@@ -175,7 +179,7 @@ fn keep_refused_line(rest: &[u8], limits: &HeadLimits, out: &mut RequestHead) {
     out.line_len = end as u32;
 }
 
-/// Steps over empty lines before a request line (RFC 9112 §2.2), as many as fit in one buffer.
+/// Skips empty lines before a request line (RFC 9112 §2.2), up to the size of one buffer.
 fn skip_empty_lines(buf: &[u8], progress: &mut Progress, limits: &HeadLimits) -> Result<(), ParseError> {
     loop {
         let at = progress.line_start;
@@ -191,8 +195,8 @@ fn skip_empty_lines(buf: &[u8], progress: &mut Progress, limits: &HeadLimits) ->
     }
 }
 
-/// Reads `method SP target SP version` from `start`; tells where the next line begins, `None` if this one is not
-/// complete. Ranges in `out` count from `start`.
+/// Parses `method SP target SP version` at `start`. Returns the position of the next line; `None` if the line is
+/// incomplete. Ranges in `out` are relative to `start`.
 fn parse_request_line(buf: &[u8], start: usize, out: &mut RequestHead) -> Result<Option<usize>, ParseError> {
     let mut method_end = start;
     while let Some(b'A'..=b'Z' | b'_' | b'-') = buf.get(method_end) {
@@ -200,7 +204,7 @@ fn parse_request_line(buf: &[u8], start: usize, out: &mut RequestHead) -> Result
     }
     match buf.get(method_end) {
         Some(b' ') if method_end > start => {}
-        // A lone CR may yet become an empty line.
+        // A single CR may be the first byte of an empty line.
         None | Some(b'\r') if method_end == start && buf.len() <= start + 1 => return Ok(None),
         None => return Ok(None),
         Some(_) => return Err(ParseError::InvalidMethod),
@@ -214,7 +218,7 @@ fn parse_request_line(buf: &[u8], start: usize, out: &mut RequestHead) -> Result
         Some(_) => return Err(ParseError::InvalidTarget),
     }
     let version = parse_version(buf, skip_spaces(buf, target_end)).map_err(|error| match error {
-        // nginx looks at the target first: the preface of HTTP/2 is no request of an unknown version.
+        // nginx checks the target first: the preface of HTTP/2 is not reported as an unsupported version.
         ParseError::UnsupportedVersion if buf[target_start..target_end] == *b"*" => ParseError::InvalidTarget,
         error => error,
     });
@@ -236,9 +240,10 @@ fn skip_spaces(buf: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Reads `HTTP/x.y` and the end of the line from `at`: the version, the end of the line's text, the next line.
+/// Parses `HTTP/x.y` and the line terminator at `at`. Returns the version, the position after the text of the line and
+/// the position of the next line.
 ///
-/// Spaces may follow the version, as nginx has it; a space elsewhere means that the target held one.
+/// Spaces may follow the version, as in nginx. A space at any other place means that the target contained a space.
 #[inline]
 fn parse_version(buf: &[u8], at: usize) -> Result<Option<(Version, usize, usize)>, ParseError> {
     match buf.get(at..at + 10) {
@@ -278,8 +283,8 @@ fn parse_version(buf: &[u8], at: usize) -> Result<Option<(Version, usize, usize)
     }
 }
 
-/// One or two digits from `at`, the first of two no zero: the number and where it ends; `None` if more bytes must come to
-/// tell.
+/// Parses a number of one or two digits at `at`, without a leading zero. Returns the number and the position after it;
+/// `None` if more bytes are needed.
 fn version_number(buf: &[u8], at: usize) -> Result<Option<(u8, usize)>, ParseError> {
     match (buf.get(at), buf.get(at + 1), buf.get(at + 2)) {
         (Some(first @ b'0'..=b'9'), Some(second @ b'0'..=b'9'), third) => match third {
@@ -294,7 +299,7 @@ fn version_number(buf: &[u8], at: usize) -> Result<Option<(u8, usize)>, ParseErr
     }
 }
 
-/// Refuses targets that are of none of the forms that their method may have (RFC 9112 §3.2).
+/// Rejects targets without a form that is valid for their method (RFC 9112 §3.2).
 #[inline]
 fn check_target(target: &[u8], method: Method) -> Result<(), ParseError> {
     if target.first() == Some(&b'/') && method != Method::Connect {
@@ -312,7 +317,7 @@ fn check_target(target: &[u8], method: Method) -> Result<(), ParseError> {
     }
 }
 
-/// The rules on the fields of a request that nginx enforces before anything else. `Host` gets its one spelling.
+/// Checks the rules on request fields that nginx enforces first. Normalizes `Host`.
 pub(crate) fn check_fields(head: &mut RequestHead) -> Result<(), ParseError> {
     if head.fields.repeated_of(SINGLE) != 0 {
         return Err(ParseError::RepeatedField);

@@ -1,14 +1,14 @@
-//! Response heads, as a client of an origin reads them: lenient where nginx is.
+//! Response heads of origins, parsed as leniently as by nginx.
 
 use super::line::{self, Line};
 use super::{HeadLimits, Parsed, scan};
 use crate::{Fields, ParseError, ResponseHead, Version};
 
-/// Reads a response head from the beginning of `buf` into `out`; interim responses (1xx) are heads like others.
+/// Parses a response head at the start of `buf` into `out`; interim responses (1xx) are parsed like others.
 ///
-/// Field values may hold control bytes other than NUL, CR and LF, lines may end in LF alone, and a line without a
-/// colon is passed over, as nginx does with origins. Everything else that is wrong is an error, to be answered with
-/// 502. A partial head is read from its beginning again: an origin's comes in one piece, mostly.
+/// As in nginx, field values may contain control bytes other than NUL, CR and LF, lines may be terminated by LF alone,
+/// and a line without a colon is skipped. Any other violation is an error, and the client gets a 502 response. A
+/// partial head is parsed again from its start, because most heads of origins arrive in one piece.
 pub fn parse_response(buf: &[u8], limits: &HeadLimits, out: &mut ResponseHead) -> Result<Parsed, ParseError> {
     out.clear();
     let Some(line) = parse_status_line(buf)? else {
@@ -24,13 +24,15 @@ pub fn parse_response(buf: &[u8], limits: &HeadLimits, out: &mut ResponseHead) -
     }
 }
 
-/// Reads field lines up to and with the empty line from the beginning of `buf`, appending to `out`, with the rules of
-/// [`parse_response`]: the head of a CGI response, for instance. `out` is only changed when the block is complete.
+/// Parses field lines at the start of `buf`, up to and including the empty line, and appends them to `out`.
+///
+/// The rules are those of [`parse_response`]; the head of a CGI response is parsed in this way. `out` does not change
+/// unless the block is complete.
 pub fn parse_field_block(buf: &[u8], limits: &HeadLimits, out: &mut Fields) -> Result<Parsed, ParseError> {
     read_block(buf, limits, line::RESPONSE, out)
 }
 
-/// Reads a block of fields by `rules`; `out` is as before unless the block is complete.
+/// Parses a block of fields by `rules`; `out` does not change unless the block is complete.
 pub(super) fn read_block(
     buf: &[u8],
     limits: &HeadLimits,
@@ -95,7 +97,7 @@ struct StatusLine<'a> {
     next: usize,
 }
 
-/// Reads `HTTP/1.x SP 3DIGIT [SP reason]` (RFC 9112 §4); `None` if the line is not complete.
+/// Parses `HTTP/1.x SP 3DIGIT [SP reason]` (RFC 9112 §4); returns `None` if the line is incomplete.
 fn parse_status_line(buf: &[u8]) -> Result<Option<StatusLine<'_>>, ParseError> {
     const INVALID: ParseError = ParseError::InvalidStatusLine;
     let prefix = buf.len().min(7);
@@ -119,14 +121,14 @@ fn parse_status_line(buf: &[u8]) -> Result<Option<StatusLine<'_>>, ParseError> {
     let status = digits.iter().fold(0, |status, digit| status * 10 + u16::from(digit - b'0'));
     let reason = match rest.first() {
         None => rest,
-        // IIS writes its sub-codes as "403.1", which nginx takes.
+        // IIS sends its sub-codes as "403.1", which nginx accepts.
         Some(b' ' | b'.') => rest[1..].trim_ascii(),
         Some(_) => return Err(INVALID),
     };
     Ok(Some(StatusLine { version, status, reason, next }))
 }
 
-/// The status line without its end, and where the next line begins.
+/// Returns the status line without its terminator and the position of the next line.
 fn status_line_text(buf: &[u8]) -> Result<Option<(&[u8], usize)>, ParseError> {
     let mut end = 0;
     loop {

@@ -1,9 +1,9 @@
-//! Scans for delimiting bytes, eight bytes at a time: heads are short, so a vector routine's start-up would cost more
-//! than it saves.
+//! Scans for delimiters, eight bytes at a time. Heads are short, so the start-up cost of a vector routine would exceed
+//! its benefit.
 
 use crate::eight_bytes::{below, equal};
 
-/// The first position from `at` on where `found` marks a byte, or the length of `buf`.
+/// Returns the first position from `at` at which `found` marks a byte, or the length of `buf`.
 #[inline]
 fn scan(buf: &[u8], mut at: usize, found: impl Fn(u64) -> u64) -> usize {
     while let Some(chunk) = buf.get(at..).and_then(<[u8]>::first_chunk::<8>) {
@@ -14,7 +14,7 @@ fn scan(buf: &[u8], mut at: usize, found: impl Fn(u64) -> u64) -> usize {
         at += 8;
     }
     while let Some(&byte) = buf.get(at) {
-        // Seven full stops, which no scan looks for, fill the word.
+        // The other seven bytes of the word are full stops, which no scan searches for.
         if found(u64::from(byte) | 0x2E2E_2E2E_2E2E_2E00) & 0x80 != 0 {
             return at;
         }
@@ -23,19 +23,19 @@ fn scan(buf: &[u8], mut at: usize, found: impl Fn(u64) -> u64) -> usize {
     buf.len()
 }
 
-/// The first byte from `at` on that is a control byte (RFC 5234 `CTL`), tabs included; the length if there is none.
+/// Returns the position of the first control byte (RFC 5234 `CTL`, including tabs) from `at`, or the length of `buf`.
 #[inline]
 pub(super) fn control(buf: &[u8], at: usize) -> usize {
     scan(buf, at, |word| below(word, 0x20) | equal(word, 0x7F))
 }
 
-/// The first byte from `at` on that is a space or a control byte; the length if there is none.
+/// Returns the position of the first space or control byte from `at`, or the length of `buf`.
 #[inline]
 pub(super) fn space_or_control(buf: &[u8], at: usize) -> usize {
     scan(buf, at, |word| below(word, 0x21) | equal(word, 0x7F))
 }
 
-/// The first colon or line feed from `at` on; the length if there is none.
+/// Returns the position of the first colon or line feed from `at`, or the length of `buf`.
 #[inline]
 pub(super) fn colon_or_line_feed(buf: &[u8], at: usize) -> usize {
     scan(buf, at, |word| equal(word, b':') | equal(word, b'\n'))

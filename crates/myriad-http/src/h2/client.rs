@@ -1,8 +1,8 @@
-//! One connection, as a client sees it: requests in, what an origin answers out.
+//! Client side of a connection: takes requests and returns the responses of an origin.
 //!
-//! What an origin can make it hold is bounded: heads by what each request allows, blocks by [`BLOCK`], tables by 4096 bytes, streams
-//! by those that were opened, bodies by their windows. An origin that breaks a rule of the connection ends it; one that breaks
-//! a rule of a stream ends that stream, and the connection opens no more.
+//! All memory that an origin can occupy is bounded: heads by the limit of each request, blocks by [`BLOCK`], tables by
+//! 4096 bytes, streams by the number of opened streams, bodies by their windows. A connection error terminates the
+//! connection. A stream error terminates the stream, and the connection opens no further streams.
 
 mod alive;
 mod answers;
@@ -26,94 +26,95 @@ use crate::{Fields, ParseError, ResponseHead};
 use alive::Alive;
 use stream::Streams;
 
-/// Most bytes of a header block, compressed and not: what an answer may have is less, but a block that is too large for one request
-/// must still be read, or the other streams would be lost.
+/// Maximum size of a header block in bytes, both compressed and decompressed. The limit of a response is lower, but a
+/// block that is too large for its request must still be decoded, or the other streams would be lost.
 const BLOCK: usize = 256 * 1024;
 
-/// Streams that are opened before the origin has said how many it takes (RFC 9113 §6.5.2 recommends to take 100), and at most.
+/// Maximum number of streams before the origin has announced its limit (RFC 9113 §6.5.2 recommends to accept 100). The
+/// maximum in any case is [`MOST_STREAMS`].
 const STREAMS: u32 = 100;
 const MOST_STREAMS: u32 = 256;
 
-/// Most interim answers before the final one: there is no use for more.
+/// Maximum number of interim responses before the final response; no application needs more.
 const MAX_INTERIM: u32 = 32;
 
-/// What the next bytes of an origin mean.
+/// Event from the next bytes of an origin.
 #[derive(Debug)]
 pub enum Answered {
-    /// More bytes must come.
+    /// More bytes are needed.
     Partial,
-    /// Nothing that anybody else must know of, but for [`Client::next_lost`].
+    /// No event, except for those of [`Client::next_lost`].
     Nothing,
-    /// The head of an answer; one with a status below 200 is interim, and another follows.
+    /// Head of a response. A status below 200 means an interim response, which another head follows.
     Head {
-        /// The stream of the request.
+        /// Stream of the request.
         stream: u32,
-        /// The head.
+        /// Response head.
         head: Box<ResponseHead>,
-        /// No body follows.
+        /// True if no body follows.
         end: bool,
     },
-    /// A piece of an answer's body: the range of the input that it is. It takes room in the stream's window until
+    /// Piece of a response body, as a range of the input. It occupies the window of the stream until
     /// [`Client::release`].
     Data {
-        /// The stream of the request.
+        /// Stream of the request.
         stream: u32,
-        /// Where in the input it is; may be empty at the end.
+        /// Range of the input; may be empty for the last piece.
         data: Range<usize>,
-        /// The body is complete.
+        /// True if the body is complete.
         end: bool,
     },
-    /// The fields behind a body, which is complete.
+    /// Trailer fields; the body is complete.
     Trailers {
-        /// The stream of the request.
+        /// Stream of the request.
         stream: u32,
-        /// The fields.
+        /// Trailer fields.
         fields: Box<Fields>,
     },
 }
 
-/// Why a request gets no answer, or not all of it.
+/// Reason why the response to a request is missing or incomplete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost {
-    /// The origin has done nothing of it: it may be sent again (RFC 9113 §8.7).
+    /// The origin did not process the request, so it may be sent again (RFC 9113 §8.7).
     Refused,
-    /// The origin has given it up, with this code.
+    /// The origin reset the stream with this error code.
     Reset(u32),
-    /// The head is larger than the request allows.
+    /// The head exceeds the limit of the request.
     TooLarge,
     /// The head or the trailers are malformed.
     Malformed(ParseError),
-    /// The answer breaks another rule.
+    /// The response violates another rule.
     Broken(&'static str),
 }
 
-/// How far a call of [`Client::receive`] came.
+/// Result of a call of [`Client::receive`].
 #[derive(Debug)]
 pub struct Input {
-    /// Bytes of the input that are done with; ranges in `answered` are within them.
+    /// Number of consumed bytes of the input; ranges in `answered` are within them.
     pub consumed: usize,
-    /// What they mean.
+    /// Event from these bytes.
     pub answered: Answered,
 }
 
-/// The state of a connection.
+/// State of a connection.
 #[derive(Debug)]
 pub struct Client {
-    /// Bytes of a body that are taken before somebody reads it.
+    /// Number of bytes of each body that are accepted before the consumer reads them.
     window: u32,
     /// The origin has sent its `SETTINGS`.
     began: bool,
-    /// No more streams are opened: either side said so, or the origin broke a rule.
+    /// No more streams are opened: either side has sent a `GOAWAY`, or the origin violated a rule.
     closing: bool,
     server: Settings,
     decoder: Decoder,
     encoder: Encoder,
     streams: Streams,
-    /// What may be sent on all streams together, bytes (RFC 9113 §6.9).
+    /// Number of bytes that may be sent on all streams together (RFC 9113 §6.9).
     send_window: i64,
-    /// What the origin may still send on all streams together, bytes.
+    /// Number of bytes that the origin may still send on all streams together.
     receive_window: i64,
-    /// Counts frames of bodies, so that requests take turns.
+    /// Counter of body frames, for the round-robin between requests.
     turn: u64,
     block: Option<Block>,
     patience: Patience,
@@ -124,8 +125,8 @@ pub struct Client {
 }
 
 impl Client {
-    /// A connection on which nothing was said; what a client says first is in the output. `window` is how many bytes of each body
-    /// are taken before somebody reads it, at most 2³¹-1.
+    /// Creates a connection; the output contains the preface of the client. `window` is the number of bytes of each
+    /// body that are accepted before the consumer reads them, at most 2³¹-1.
     pub fn new(window: u32) -> Self {
         let mut client = Self {
             window: window.min(settings::MAX_WINDOW),
@@ -150,11 +151,13 @@ impl Client {
         client
     }
 
-    /// Reads what the origin sent, from where it was read to before: call until it says [`Answered::Partial`]. A frame is read whole:
-    /// the input must be able to hold [`MAX_FRAME`] and [`FRAME_HEADER`] bytes.
+    /// Processes input of the origin, starting after the bytes consumed before. Call until it returns
+    /// [`Answered::Partial`].
+    ///
+    /// A frame is processed as a whole: the input buffer must have room for [`MAX_FRAME`] plus [`FRAME_HEADER`] bytes.
     ///
     /// # Errors
-    /// The connection cannot go on; the `GOAWAY` that says so is in the output.
+    /// A connection error: the connection must close after the `GOAWAY` in the output is sent.
     pub fn receive(&mut self, input: &[u8]) -> Result<Input, ConnectionError> {
         let result = self.read(input);
         if let Err(error) = &result {
@@ -163,33 +166,33 @@ impl Client {
         result
     }
 
-    /// What is to be sent. Bodies are put in by [`Client::schedule`].
+    /// Returns the bytes to send. [`Client::schedule`] adds bodies to it.
     pub fn output(&mut self) -> &mut Output {
         &mut self.output
     }
 
-    /// The next request that is lost, of those that were open.
+    /// Returns the next open request that failed.
     pub fn next_lost(&mut self) -> Option<(u32, Lost)> {
         self.lost.pop_front()
     }
 
-    /// Requests that are not over.
+    /// Returns the number of unfinished requests.
     pub fn streams(&self) -> usize {
         self.streams.all().len()
     }
 
-    /// Whether more requests may be sent once there is room for them.
+    /// Returns whether more requests may be sent, now or once other requests have completed.
     pub fn is_open(&self) -> bool {
         !self.closing && !self.streams.is_exhausted()
     }
 
-    /// Whether another request may be sent now.
+    /// Returns whether another request may be sent now.
     pub fn has_room(&self) -> bool {
         let most = self.server.max_streams.unwrap_or(STREAMS).min(MOST_STREAMS);
         self.is_open() && self.streams() < most as usize
     }
 
-    /// Opens no more streams, and tells the origin so (RFC 9113 §6.8).
+    /// Stops opening streams and sends a `GOAWAY` to the origin (RFC 9113 §6.8).
     pub fn shut_down(&mut self) {
         if !self.closing {
             self.go_away(ErrorCode::NoError);
@@ -206,7 +209,7 @@ impl Client {
     fn read(&mut self, input: &[u8]) -> Result<Input, ConnectionError> {
         const PARTIAL: Input = Input { consumed: 0, answered: Answered::Partial };
         let Some(header) = FrameHeader::read(input) else { return Ok(PARTIAL) };
-        // RFC 9113 §3.4. An origin that speaks HTTP/1 alone is found out here.
+        // RFC 9113 §3.4. This detects an origin that only supports HTTP/1.
         if !self.began && header.kind != kind::SETTINGS {
             return Err(ConnectionError::protocol("no HTTP/2"));
         }
@@ -227,8 +230,8 @@ impl Client {
         Ok(Input { consumed, answered })
     }
 
-    /// What must follow a header block that is not complete, and what no origin may send: it was told not to push, and opens no
-    /// streams.
+    /// Checks that an incomplete header block is continued, and rejects frames that an origin must not send: pushes
+    /// (disabled by the client) and frames on streams that the client has not opened.
     fn check_order(&self, header: FrameHeader) -> Result<(), ConnectionError> {
         if header.kind == kind::PUSH_PROMISE {
             return Err(ConnectionError::protocol("PUSH_PROMISE that was not asked for"));
@@ -257,7 +260,7 @@ impl Client {
             kind::PING => Ok(self.ping(header, payload)),
             kind::GOAWAY => Ok(self.goaway(payload)),
             kind::WINDOW_UPDATE => self.window_update(header, payload),
-            // Priorities are a client's to say (RFC 9113 §5.3.2); what is unknown is ignored (§5.5).
+            // Only clients send priorities (RFC 9113 §5.3.2); unknown frames are ignored (§5.5).
             _ => Ok(Answered::Nothing),
         }
     }

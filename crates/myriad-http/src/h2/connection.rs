@@ -1,4 +1,4 @@
-//! One connection, as a server sees it: bytes in, what they mean out.
+//! Server side of a connection: turns input bytes into events.
 
 mod control;
 mod headers;
@@ -22,92 +22,94 @@ use crate::{ParseError, RequestHead};
 use stream::Streams;
 pub use stream::{Over, Volume};
 
-/// What the server allows a client.
+/// Limits for a client.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// Limits of request heads; one field is at most a line, all of them the total.
+    /// Limits of request heads; a single field may have the size of a line, all fields together the total size.
     pub head: HeadLimits,
-    /// Streams open at once (`http2_max_concurrent_streams`), at least 1.
+    /// Maximum number of concurrent streams (`http2_max_concurrent_streams`), at least 1.
     pub max_streams: u32,
-    /// Bytes of a request's body that are taken before somebody reads it (`http2_body_preread_size`), at most 2³¹-1.
+    /// Number of bytes of a request body that are accepted before the consumer reads them (`http2_body_preread_size`),
+    /// at most 2³¹-1.
     pub window: u32,
 }
 
 impl Default for Config {
-    /// nginx's defaults: 128 streams, 64 KiB.
+    /// Returns nginx's defaults: 128 streams, 64 KiB.
     fn default() -> Self {
         Self { head: HeadLimits::default(), max_streams: 128, window: 65_536 }
     }
 }
 
-/// What the next bytes of a client mean.
+/// Event from the next bytes of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Received {
-    /// More bytes must come.
+    /// More bytes are needed.
     Partial,
-    /// Nothing that anybody else must know of.
+    /// No event.
     Nothing,
-    /// A request; its head is in the [`RequestHead`] that was lent.
+    /// Request; its head is in the [`RequestHead`] passed to [`Connection::receive`].
     Request {
-        /// Its stream.
+        /// Stream of the request.
         stream: u32,
-        /// It has no body, or an empty one.
+        /// True if the request has no body or an empty body.
         end: bool,
-        /// It is malformed: to be answered with an error. The stream is then reset behind the answer (RFC 9113 §8.1.1).
+        /// Error of a malformed request, which needs an error response. The stream is reset after the response (RFC
+        /// 9113 §8.1.1).
         malformed: Option<ParseError>,
     },
-    /// A piece of a request's body: the range of the input that it is. It takes room in the stream's window until
+    /// Piece of a request body, as a range of the input. It occupies the window of the stream until
     /// [`Connection::release`].
     Data {
-        /// Its stream.
+        /// Stream of the request.
         stream: u32,
-        /// Where in the input it is; may be empty at the end of a body.
+        /// Range of the input; may be empty for the last piece.
         data: Range<usize>,
-        /// The body is complete.
+        /// True if the body is complete.
         end: bool,
     },
-    /// A body ended before or beyond the length that was announced (RFC 9113 §8.1.1): to be answered with an error,
-    /// where nothing has been answered yet.
+    /// The length of a body differs from the announced length (RFC 9113 §8.1.1). An error response must follow, since
+    /// no response has been sent yet.
     BodyMalformed {
-        /// Its stream.
+        /// Stream of the request.
         stream: u32,
     },
-    /// The stream is gone: the client does not want its answer, or broke a rule.
+    /// The stream was reset: by the client, or because the client violated a rule.
     Reset {
-        /// The stream.
+        /// Stream of the request.
         stream: u32,
     },
 }
 
-/// How far a call of [`Connection::receive`] came.
+/// Result of a call of [`Connection::receive`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Input {
-    /// Bytes of the input that are done with; ranges in `received` are within them.
+    /// Number of consumed bytes of the input; ranges in `received` are within them.
     pub consumed: usize,
-    /// What they mean.
+    /// Event from these bytes.
     pub received: Received,
 }
 
-/// The state of a connection.
+/// State of a connection.
 #[derive(Debug)]
 pub struct Connection {
     config: Config,
     began: bool,
-    /// The client knows the server's `SETTINGS`.
+    /// The client has acknowledged the `SETTINGS` of the server.
     acknowledged: bool,
-    /// The last stream that is served, once a `GOAWAY` has said so.
+    /// Last stream that is served, once a `GOAWAY` has announced it.
     leaving: Option<u32>,
-    /// The client has been told that the connection ends, and may not know it yet.
+    /// A graceful `GOAWAY` was sent; the client may not have received it yet.
     parting: bool,
     client: Settings,
     decoder: Decoder,
     encoder: Encoder,
     streams: Streams,
-    /// What may be sent on all streams together, bytes (RFC 9113 §6.9).
+    /// Number of bytes that may be sent on all streams together (RFC 9113 §6.9).
     send_window: i64,
-    /// What the client may still send on all streams together, bytes.
+    /// Number of bytes that the client may still send on all streams together.
     receive_window: i64,
-    /// Counts frames of bodies, so that answers may take turns.
+    /// Counter of body frames, for the round-robin between responses.
     turn: u64,
     block: Option<Block>,
     patience: Patience,
@@ -117,7 +119,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// A connection whose client has not said anything yet; the server's `SETTINGS` are in the output.
+    /// Creates a connection without any input yet; the output contains the `SETTINGS` of the server.
     pub fn new(config: Config) -> Self {
         let config = Config {
             max_streams: config.max_streams.max(1),
@@ -147,11 +149,13 @@ impl Connection {
         connection
     }
 
-    /// Reads what a client sent, from where it was read to before: call until it says [`Received::Partial`]. A frame
-    /// is read whole: the input must be able to hold [`MAX_FRAME`] and [`FRAME_HEADER`] bytes.
+    /// Processes input of the client, starting after the bytes consumed before. Call until it returns
+    /// [`Received::Partial`].
+    ///
+    /// A frame is processed as a whole: the input buffer must have room for [`MAX_FRAME`] plus [`FRAME_HEADER`] bytes.
     ///
     /// # Errors
-    /// The connection cannot go on; the `GOAWAY` that says so is in the output.
+    /// A connection error: the connection must close after the `GOAWAY` in the output is sent.
     pub fn receive(&mut self, input: &[u8], head: &mut RequestHead) -> Result<Input, ConnectionError> {
         let result = self.read(input, head);
         if let Err(error) = &result {
@@ -160,26 +164,28 @@ impl Connection {
         result
     }
 
-    /// What is to be sent. Bodies are put in by [`Connection::schedule`].
+    /// Returns the bytes to send. [`Connection::schedule`] adds bodies to it.
     pub fn output(&mut self) -> &mut Output {
         &mut self.output
     }
 
-    /// Streams whose answers have not left whole.
+    /// Returns the number of streams without a complete response in the output.
     pub fn streams(&self) -> usize {
         self.streams.busy()
     }
 
-    /// Tells the client to open no more streams (RFC 9113 §6.8); those that are open are served.
+    /// Sends a `GOAWAY` that forbids new streams (RFC 9113 §6.8); open streams are served.
     pub fn shut_down(&mut self) {
         if self.leaving.is_none() {
             self.go_away(ErrorCode::NoError);
         }
     }
 
-    /// Tells the client that the connection ends, and takes what it asks for until it knows (RFC 9113 §6.8): no request that
-    /// crosses the notice on its way is lost. The client answers the ping that goes along; then, or by [`Connection::shut_down`],
-    /// no more streams are taken.
+    /// Starts a graceful shutdown: announces it with a `GOAWAY`, but accepts requests until the client has received it
+    /// (RFC 9113 §6.8). No request that is in transit is lost.
+    ///
+    /// A ping follows the `GOAWAY`. New streams are rejected from the client's response to this ping on, or from
+    /// [`Connection::shut_down`].
     pub fn take_leave(&mut self) {
         if self.leaving.is_none() && !self.parting {
             self.parting = true;
@@ -187,17 +193,17 @@ impl Connection {
         }
     }
 
-    /// Whether the client's answer to [`Connection::take_leave`] is awaited.
+    /// Returns whether the ping response to [`Connection::take_leave`] is outstanding.
     pub fn is_parting(&self) -> bool {
         self.parting && self.leaving.is_none()
     }
 
-    /// Ends the connection for a reason: the `GOAWAY` that says so is in the output.
+    /// Terminates the connection with an error code; the `GOAWAY` is in the output.
     pub fn give_up(&mut self, code: ErrorCode) {
         self.go_away(code);
     }
 
-    /// Whether the client has been told that the connection ends.
+    /// Returns whether a final `GOAWAY` was sent.
     pub fn is_leaving(&self) -> bool {
         self.leaving.is_some()
     }
@@ -239,8 +245,10 @@ impl Connection {
         Ok(Input { consumed, received })
     }
 
-    /// What must follow a header block that is not complete. That `SETTINGS` must come first (RFC 9113 §3.4) is not insisted
-    /// on, as in nginx: who sends none has the defaults.
+    /// Checks that an incomplete header block is continued.
+    ///
+    /// As in nginx, `SETTINGS` need not be the first frame (RFC 9113 §3.4); a client without `SETTINGS` has the
+    /// defaults.
     fn check_order(&self, header: FrameHeader) -> Result<(), ConnectionError> {
         if header.kind == kind::PUSH_PROMISE {
             return Err(ConnectionError::protocol("PUSH_PROMISE from a client"));
@@ -272,7 +280,7 @@ impl Connection {
             kind::WINDOW_UPDATE => self.window_update(header, payload),
             kind::CONTINUATION => self.continuation(header, payload, head),
             kind::PRIORITY_UPDATE => self.priority_update(header, payload),
-            // A client that leaves (`GOAWAY`) still has its answers, and closes when it has them.
+            // A client that sends `GOAWAY` still receives its responses, and closes the connection after them.
             _ => Ok(Received::Nothing),
         }
     }

@@ -1,41 +1,41 @@
-//! Why a connection or a stream ends (RFC 9113 §7).
+//! Errors of connections and streams (RFC 9113 §7).
 
 use std::fmt;
 
 use super::hpack::DecodeError;
 
-/// An error code of `RST_STREAM` and `GOAWAY`.
+/// Error code of `RST_STREAM` and `GOAWAY`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum ErrorCode {
-    /// `NO_ERROR`: the end is no error.
+    /// `NO_ERROR`: regular termination.
     NoError = 0,
-    /// `PROTOCOL_ERROR`: anything that no other code names.
+    /// `PROTOCOL_ERROR`: any error without a more specific code.
     Protocol = 1,
-    /// `INTERNAL_ERROR`: the fault is on this side.
+    /// `INTERNAL_ERROR`: error on this side.
     Internal = 2,
-    /// `FLOW_CONTROL_ERROR`: more was sent than a window allowed, or a window grew beyond 2³¹-1.
+    /// `FLOW_CONTROL_ERROR`: more bytes than a window allows, or a window above 2³¹-1.
     FlowControl = 3,
-    /// `STREAM_CLOSED`: a frame on a stream that its sender had ended.
+    /// `STREAM_CLOSED`: a frame on a stream that its sender had closed.
     StreamClosed = 5,
-    /// `FRAME_SIZE_ERROR`: a frame of a size that its type cannot have.
+    /// `FRAME_SIZE_ERROR`: a frame with an invalid size for its type.
     FrameSize = 6,
-    /// `REFUSED_STREAM`: nothing of the request was done; it may be sent again.
+    /// `REFUSED_STREAM`: the request was not processed and may be sent again.
     RefusedStream = 7,
-    /// `CANCEL`: the stream is not wanted any more.
+    /// `CANCEL`: the stream is no longer needed.
     Cancel = 8,
-    /// `COMPRESSION_ERROR`: the header compression of the connection is out of step.
+    /// `COMPRESSION_ERROR`: the state of the header compression is inconsistent.
     Compression = 9,
-    /// `ENHANCE_YOUR_CALM`: the client costs more than it is served.
+    /// `ENHANCE_YOUR_CALM`: the peer generates excessive load.
     EnhanceYourCalm = 11,
 }
 
-/// The connection cannot go on: send what is in the output (a `GOAWAY` is), then close.
+/// Connection error: send the output, which includes a `GOAWAY`, then close the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionError {
-    /// The code that the other side is told.
+    /// Error code sent to the peer.
     pub code: ErrorCode,
-    /// What is wrong, for the error log.
+    /// Description for the error log.
     pub reason: &'static str,
 }
 
@@ -57,7 +57,7 @@ impl fmt::Display for ConnectionError {
 
 impl std::error::Error for ConnectionError {}
 
-/// What a header block that cannot be read means for the connection (RFC 9113 §4.3).
+/// Returns the connection error for a header block that cannot be decoded (RFC 9113 §4.3).
 pub(super) fn compression(error: DecodeError) -> ConnectionError {
     match error {
         DecodeError::Broken => ConnectionError::new(ErrorCode::Compression, "invalid header block"),

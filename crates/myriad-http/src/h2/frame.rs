@@ -1,10 +1,10 @@
-//! Frames (RFC 9113 §4.1, §6): their nine bytes, and what is common to their payloads.
+//! Frames (RFC 9113 §4.1, §6): the nine-byte header and common parts of payloads.
 
 use std::ops::Range;
 
 use super::{ConnectionError, ErrorCode, FRAME_HEADER};
 
-/// The types of frame that are acted on; others are ignored (RFC 9113 §5.5).
+/// Frame types that are processed; others are ignored (RFC 9113 §5.5).
 pub(super) mod kind {
     pub(in super::super) const DATA: u8 = 0;
     pub(in super::super) const HEADERS: u8 = 1;
@@ -20,7 +20,7 @@ pub(super) mod kind {
     pub(in super::super) const PRIORITY_UPDATE: u8 = 16;
 }
 
-/// Flags; which of them a type has stands in RFC 9113 §6.
+/// Flags; RFC 9113 §6 defines the flags of each type.
 pub(super) mod flag {
     pub(in super::super) const ACK: u8 = 0x1;
     pub(in super::super) const END_STREAM: u8 = 0x1;
@@ -29,19 +29,19 @@ pub(super) mod flag {
     pub(in super::super) const PRIORITY: u8 = 0x20;
 }
 
-/// The header of a frame.
+/// Header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FrameHeader {
-    /// Bytes of the payload.
+    /// Length of the payload in bytes.
     pub(super) length: usize,
     pub(super) kind: u8,
     pub(super) flags: u8,
-    /// 0 is the connection; the reserved bit is dropped.
+    /// Stream identifier without the reserved bit; 0 means the connection.
     pub(super) stream: u32,
 }
 
 impl FrameHeader {
-    /// The header at the beginning of `input`; none where not all of it is there.
+    /// Parses the header at the start of `input`; `None` if it is incomplete.
     pub(super) fn read(input: &[u8]) -> Option<Self> {
         let [a, b, c, kind, flags, stream @ ..] = input.first_chunk::<FRAME_HEADER>()?;
         let length = usize::from(*a) << 16 | usize::from(*b) << 8 | usize::from(*c);
@@ -49,7 +49,7 @@ impl FrameHeader {
         Some(Self { length, kind: *kind, flags: *flags, stream })
     }
 
-    /// The nine bytes.
+    /// Encodes the header.
     pub(super) fn bytes(self) -> [u8; FRAME_HEADER] {
         let mut bytes = [0; FRAME_HEADER];
         bytes[..3].copy_from_slice(&(self.length as u32).to_be_bytes()[1..]);
@@ -63,7 +63,8 @@ impl FrameHeader {
         self.flags & flag != 0
     }
 
-    /// Refuses a frame whose type cannot have its size, or does not belong where it came: what holds on either side.
+    /// Rejects a frame with an invalid size for its type, or on the wrong stream; these rules are the same for both
+    /// sides.
     pub(super) fn check_form(self) -> Result<(), ConnectionError> {
         let size = |reason| Err(ConnectionError::new(ErrorCode::FrameSize, reason));
         let place = |reason| Err(ConnectionError::protocol(reason));
@@ -83,18 +84,18 @@ impl FrameHeader {
     }
 }
 
-/// What of a payload is content once padding (RFC 9113 §6.1) is taken off.
+/// Returns the range of a payload without padding (RFC 9113 §6.1).
 pub(super) fn unpadded(header: FrameHeader, payload: &[u8]) -> Result<Range<usize>, ErrorCode> {
     if !header.has(flag::PADDED) {
         return Ok(0..payload.len());
     }
     let padding = usize::from(*payload.first().ok_or(ErrorCode::FrameSize)?);
-    // The padding may fill all but its own length.
+    // The padding may fill everything except its own length byte.
     let end = payload.len().checked_sub(padding).filter(|end| *end >= 1).ok_or(ErrorCode::Protocol)?;
     Ok(1..end)
 }
 
-/// The fragment of a header block that `HEADERS` holds, and whether its stream depends on itself (RFC 7540 §5.3.1).
+/// Returns the header block fragment of a `HEADERS` frame, and whether its stream depends on itself (RFC 7540 §5.3.1).
 pub(super) fn fragment(header: FrameHeader, payload: &[u8]) -> Result<(&[u8], bool), ConnectionError> {
     let range = unpadded(header, payload).map_err(|code| ConnectionError::new(code, "invalid padding"))?;
     let fragment = &payload[range];
@@ -107,7 +108,7 @@ pub(super) fn fragment(header: FrameHeader, payload: &[u8]) -> Result<(&[u8], bo
     }
 }
 
-/// The number in the first four bytes, without the bit that is reserved everywhere.
+/// Returns the number in the first four bytes, without the reserved bit.
 pub(super) fn number(payload: &[u8]) -> Option<u32> {
     payload.first_chunk().map(|bytes| u32::from_be_bytes(*bytes) & 0x7fff_ffff)
 }

@@ -1,4 +1,4 @@
-//! Header compression (RFC 7541).
+//! HPACK header compression (RFC 7541).
 
 mod decoder;
 mod encoder;

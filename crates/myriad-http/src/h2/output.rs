@@ -1,4 +1,4 @@
-//! Bytes that wait to be sent: small ones gathered in one buffer, large ones shared with whoever owns them.
+//! Output queue: small pieces are gathered in a buffer, large pieces are shared with their owner.
 
 use std::collections::VecDeque;
 use std::io::IoSlice;
@@ -8,10 +8,10 @@ use bytes::{Buf, Bytes, BytesMut};
 use super::MAX_FRAME;
 use super::frame::{FrameHeader, flag, kind};
 
-/// Pieces shorter than this are copied: a stretch of its own costs more.
+/// Pieces below this length in bytes are copied: a separate slice costs more.
 const COPY_BELOW: usize = 1024;
 
-/// What is to be written to the socket, in order.
+/// Bytes to write to the socket, in order.
 #[derive(Debug, Default)]
 pub struct Output {
     ready: VecDeque<Bytes>,
@@ -20,17 +20,17 @@ pub struct Output {
 }
 
 impl Output {
-    /// Bytes that wait.
+    /// Returns the number of pending bytes.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether nothing waits.
+    /// Returns whether no bytes are pending.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Fills `slices` with the first stretches; tells how many.
+    /// Fills `slices` with the first pending pieces and returns their number.
     pub fn slices<'a>(&'a self, slices: &mut [IoSlice<'a>]) -> usize {
         let tail = (!self.tail.is_empty()).then_some(&self.tail[..]);
         let all = self.ready.iter().map(|piece| &piece[..]).chain(tail);
@@ -42,7 +42,7 @@ impl Output {
         count
     }
 
-    /// Forgets the first `count` bytes, which have been written.
+    /// Removes the first `count` bytes after they are written.
     pub fn advance(&mut self, mut count: usize) {
         self.len = self.len.saturating_sub(count);
         while let Some(first) = self.ready.front_mut() {
@@ -56,21 +56,21 @@ impl Output {
         self.tail.advance(count.min(self.tail.len()));
     }
 
-    /// Frees the memory of what has been sent.
+    /// Frees the memory if no bytes are pending.
     pub(super) fn rest(&mut self) {
         if self.len == 0 {
             *self = Self::default();
         }
     }
 
-    /// Queues a frame whose payload is small.
+    /// Queues a frame with a small payload.
     pub(super) fn frame(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
         let header = FrameHeader { length: payload.len(), kind, flags, stream };
         self.copy(&header.bytes());
         self.copy(payload);
     }
 
-    /// Queues a header block, in as many frames as it takes; `end` says that nothing follows on its stream.
+    /// Queues a header block, split into frames; with `end`, it is the last block on its stream.
     pub(super) fn header_block(&mut self, stream: u32, block: &[u8], end: bool) {
         let mut kind = kind::HEADERS;
         let mut flags = if end { flag::END_STREAM } else { 0 };

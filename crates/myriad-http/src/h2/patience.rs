@@ -1,34 +1,36 @@
-//! How much the other side may cost without a use: rapid resets, and floods of frames that lead nowhere.
+//! Flood protection: limits rapid resets and floods of useless frames.
 //!
-//! There is no clock here, so both are measured against what the connection is of use for: requests that end as they should, and
-//! bytes of bodies. Who uses the connection never comes near the limits, however long it lives.
+//! No clock is used. Both are limited relative to the useful work of the connection: requests that complete normally
+//! and bytes of bodies. Normal use of a connection never reaches the limits, regardless of its age.
 
 use super::frame::kind;
 use super::{ConnectionError, ErrorCode, FRAME_HEADER};
 use crate::Resets;
 
-/// Frames without a purpose of their own that may come ahead of heads and bodies.
+/// Maximum number of useless frames ahead of heads and bodies.
 const FRAMES: u32 = 10_000;
-/// What each request, and each piece of a body, is worth in frames: windows are updated for it, settings change.
+/// Number of frames that each request and each piece of a sent body allows in addition, such as window updates and
+/// settings.
 const WORTH: u32 = 16;
-/// Bytes of a body that are worth a frame's header.
+/// Minimum length in bytes of a piece of a body that counts as useful.
 const PIECE: usize = 256;
-/// Bytes of the shortest message of gRPC, which streams send one after another for as long as they like.
+/// Length in bytes of the shortest gRPC message; gRPC streams may send any number of these.
 const MESSAGE: usize = 5;
-/// Most bytes that wait for a side that goes on asking for answers to control frames.
+/// Maximum number of pending output bytes while the peer keeps sending control frames that need a response.
 const BACKLOG: usize = 1024 * 1024;
 
-/// What may be under way on a stream that this side has left, bytes beside what its window allows: a head and its trailers.
+/// Number of bytes, in addition to the window, that may be in flight on a stream that this side has closed: a head and
+/// trailers.
 const HEADS: u64 = 16 * 1024;
-/// Most bytes that are thought to be under way on all such streams together.
+/// Maximum number of bytes assumed to be in flight on all such streams together.
 const UNDER_WAY: u64 = 64 * 1024 * 1024;
 
-/// What is left of it.
+/// Remaining budget.
 #[derive(Debug)]
 pub(super) struct Patience {
     frames: u32,
     resets: Resets,
-    /// Bytes that may be under way on streams that this side has left.
+    /// Number of bytes that may be in flight on streams that this side has closed.
     under_way: u64,
 }
 
@@ -37,7 +39,7 @@ impl Patience {
         Self { frames: FRAMES, resets: Resets::new(max_streams), under_way: 0 }
     }
 
-    /// A frame has come, and `waiting` bytes of output are not sent yet.
+    /// Records a received frame while `waiting` bytes of output are pending.
     pub(super) fn frame(&mut self, kind: u8, length: usize, waiting: usize) -> Result<(), ConnectionError> {
         match kind {
             kind::HEADERS => self.frames = FRAMES.min(self.frames + WORTH),
@@ -49,19 +51,22 @@ impl Patience {
         Ok(())
     }
 
-    /// A frame has come on a stream that is no more: it may have been under way, but there is no end of such frames.
+    /// Records a frame on a closed stream: it may have been in flight at the time of the close, but the number of such
+    /// frames is limited.
     pub(super) fn stray(&mut self) -> Result<(), ConnectionError> {
         self.frames = self.frames.checked_sub(2 * WORTH).ok_or_else(|| too_much("flood of frames"))?;
         Ok(())
     }
 
-    /// This side has left a stream on which the other may still send so many bytes: it does not know yet.
+    /// Records that this side has closed a stream on which the peer may still send `window` bytes before it is
+    /// notified.
     pub(super) fn left(&mut self, window: i64) {
         let more = u64::try_from(window).unwrap_or(0) + HEADS;
         self.under_way = UNDER_WAY.min(self.under_way + more);
     }
 
-    /// As [`Patience::stray`], for the side that leaves streams: what was under way then is nobody's fault.
+    /// Records a frame on a closed stream like [`Patience::stray`], but at no cost while it may have been in flight
+    /// when this side closed the stream.
     pub(super) fn stray_of(&mut self, length: usize) -> Result<(), ConnectionError> {
         match self.under_way.checked_sub((length + FRAME_HEADER) as u64) {
             Some(rest) => self.under_way = rest,
@@ -70,25 +75,25 @@ impl Patience {
         Ok(())
     }
 
-    /// A piece of a body has come that somebody waits for, or has left as whole as it was given: nothing is wasted however short it is.
+    /// Records a received piece of a body that is used; it compensates for its frame, regardless of its length.
     pub(super) fn useful(&mut self) {
         self.frames = FRAMES.min(self.frames + 2);
     }
 
-    /// So many bytes of a body were put into a frame: the client will have its windows updated.
+    /// Records that `count` bytes of a body were put into a frame, to which the peer will respond with window updates.
     pub(super) fn served(&mut self, count: usize) {
         if count >= PIECE {
             self.frames = FRAMES.min(self.frames + WORTH);
         }
     }
 
-    /// A request has been answered to its end.
+    /// Records a completely answered request.
     pub(super) fn answered(&mut self) {
         self.resets.answered();
         self.frames = FRAMES.min(self.frames + WORTH);
     }
 
-    /// A stream has ended for nothing: reset by the client, or because of what the client did.
+    /// Records a stream that was reset by the peer or because of an error of the peer.
     pub(super) fn wasted(&mut self) -> Result<(), ConnectionError> {
         if self.resets.wasted() { Err(too_much("flood of resets")) } else { Ok(()) }
     }

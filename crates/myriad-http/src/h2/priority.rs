@@ -1,13 +1,14 @@
-//! How soon a client wants an answer (RFC 9218 §4).
+//! Priority of a response (RFC 9218 §4).
 
 use crate::structured::{Value, dictionary};
 
-/// Urgency and incremental, of the `Priority` field and of `PRIORITY_UPDATE`.
+/// Urgency and incremental parameters, from the `Priority` field or `PRIORITY_UPDATE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Priority {
-    /// 0 is the most urgent, 7 the least.
+    /// Urgency: 0 is the most urgent, 7 the least.
     pub urgency: u8,
-    /// Whether parts of the answer are of use: such answers share the connection, others go one after the other.
+    /// True if the client can process parts of the response. Incremental responses share the connection; others are
+    /// sent one after the other.
     pub incremental: bool,
 }
 
@@ -18,7 +19,7 @@ impl Default for Priority {
 }
 
 impl Priority {
-    /// Reads a field's value; what is unknown or out of range counts as not said.
+    /// Parses a field value; unknown or out-of-range parameters are ignored.
     pub fn parse(value: &[u8]) -> Self {
         let mut priority = Self::default();
         for (key, value) in dictionary(value).unwrap_or_default() {

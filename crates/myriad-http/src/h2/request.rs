@@ -1,4 +1,4 @@
-//! The fields of a header block as a request head (RFC 9113 §8.2, §8.3).
+//! Converts the fields of a header block into a request head (RFC 9113 §8.2, §8.3).
 
 use std::ops::Range;
 
@@ -7,14 +7,14 @@ use crate::h1::HeadLimits;
 use crate::token::is_tchar;
 use crate::{Known, Method, ParseError, RequestHead, Version};
 
-/// The memory in which a head is put together, kept for the next one.
+/// Reusable memory for building a head.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     text: Vec<u8>,
     cookies: Vec<u8>,
 }
 
-/// Takes the fields of one block, in order.
+/// Builder of a request head from the fields of a block, in order.
 pub(crate) struct RequestBuilder<'a> {
     version: Version,
     head: &'a mut RequestHead,
@@ -24,7 +24,7 @@ pub(crate) struct RequestBuilder<'a> {
     path: Option<Range<usize>>,
     scheme: Option<Range<usize>>,
     authority: Option<Range<usize>>,
-    /// The pseudo-fields are over.
+    /// All pseudo-fields have been processed.
     began: bool,
     hosts: usize,
     priority: Priority,
@@ -32,7 +32,7 @@ pub(crate) struct RequestBuilder<'a> {
 }
 
 impl<'a> RequestBuilder<'a> {
-    /// `version` is the one that the head is to bear: HTTP/2 and HTTP/3 have the same fields.
+    /// Creates a builder for a head with `version`: HTTP/2 and HTTP/3 use the same fields.
     pub(crate) fn new(
         version: Version,
         head: &'a mut RequestHead,
@@ -58,15 +58,15 @@ impl<'a> RequestBuilder<'a> {
         }
     }
 
-    /// Takes a field. What follows an error is not looked at.
+    /// Adds a field. Fields after an error are ignored.
     pub(crate) fn field(&mut self, name: &[u8], value: &[u8]) {
         if self.error.is_none() {
             self.error = self.take(name, value).err();
         }
     }
 
-    /// The block is over: how soon the answer is wanted, and what is wrong with the request if it is malformed. The head
-    /// has then what came before.
+    /// Completes the head. Returns its priority, and the error if the request is malformed: the head contains the
+    /// fields before the error then.
     pub(crate) fn finish(mut self) -> (Priority, Option<ParseError>) {
         self.begin();
         if !self.scratch.cookies.is_empty() {
@@ -109,7 +109,7 @@ impl<'a> RequestBuilder<'a> {
         Ok(())
     }
 
-    /// Makes the request line of the pseudo-fields, once.
+    /// Builds the request line from the pseudo-fields, once.
     fn begin(&mut self) {
         if std::mem::replace(&mut self.began, true) {
             return;
@@ -133,8 +133,8 @@ impl<'a> RequestBuilder<'a> {
                 return Err(ParseError::ConnectionField);
             }
             b"te" if !value.eq_ignore_ascii_case(b"trailers") => return Err(ParseError::ConnectionField),
-            // RFC 9113 §8.2.3: crumbs are one field to everyone else. An empty one would end that in white space, which no value
-            // does that came as a whole.
+            // RFC 9113 §8.2.3: several `cookie` fields are joined into a single field. Empty values are dropped,
+            // because the joined value would finish with white space, unlike any regular value.
             b"cookie" if value.is_empty() => return Ok(()),
             b"cookie" => {
                 if !self.scratch.cookies.is_empty() {
@@ -148,7 +148,8 @@ impl<'a> RequestBuilder<'a> {
                 if self.hosts > 1 {
                     return Err(ParseError::RepeatedField);
                 }
-                // RFC 9113 §8.3.1, as nginx: who is told of one must not be another than who is told of the other.
+                // RFC 9113 §8.3.1: `host` must equal `:authority`, as in nginx. Otherwise two recipients could use
+                // different hosts.
                 if self.authority.is_some() {
                     let authority = part(&self.scratch.text, self.authority.as_ref());
                     let same = value.eq_ignore_ascii_case(authority);
@@ -158,7 +159,7 @@ impl<'a> RequestBuilder<'a> {
             b"priority" => self.priority = Priority::parse(value),
             _ => {}
         }
-        // `:authority` is no field.
+        // `:authority` does not count as a field.
         let own = self.head.fields().len() - usize::from(self.authority.is_some());
         if own >= self.limits.fields {
             return Err(ParseError::TooManyFields);
@@ -172,7 +173,7 @@ fn part<'a>(text: &'a [u8], range: Option<&Range<usize>>) -> &'a [u8] {
     range.and_then(|range| text.get(range.clone())).unwrap_or_default()
 }
 
-/// Refuses a request line that is none (RFC 9113 §8.3.1).
+/// Rejects an invalid request line (RFC 9113 §8.3.1).
 fn check_line(method: &[u8], path: &[u8], scheme: &[u8]) -> Result<(), ParseError> {
     if method.is_empty() || path.is_empty() || scheme.is_empty() {
         return Err(ParseError::InvalidPseudoField);
@@ -193,8 +194,8 @@ fn check_line(method: &[u8], path: &[u8], scheme: &[u8]) -> Result<(), ParseErro
     }
 }
 
-/// Refuses bytes that no name may hold (RFC 9113 §8.2.1, RFC 9110 §5.1); tells whether there are some that nginx calls
-/// invalid.
+/// Rejects names with forbidden bytes (RFC 9113 §8.2.1, RFC 9110 §5.1). Returns whether the name contains bytes that
+/// nginx calls invalid.
 pub(crate) fn check_name(name: &[u8], underscores: bool) -> Result<bool, ParseError> {
     if name.is_empty() {
         return Err(ParseError::InvalidFieldName);
@@ -212,8 +213,8 @@ pub(crate) fn check_name(name: &[u8], underscores: bool) -> Result<bool, ParseEr
     Ok(odd)
 }
 
-/// Refuses control bytes other than tabs (RFC 9110 §5.5), as in HTTP/1: RFC 9113 §8.2.1 demands it of three alone, and
-/// origins refuse the others, or read them each in their own way.
+/// Rejects control bytes other than tabs (RFC 9110 §5.5), as in HTTP/1. RFC 9113 §8.2.1 requires this for only three of
+/// them, but origins reject the others or interpret them differently.
 pub(crate) fn check_value(value: &[u8]) -> Result<(), ParseError> {
     if value.iter().any(|byte| byte.is_ascii_control() && *byte != b'\t') {
         Err(ParseError::ControlByte)
@@ -222,7 +223,8 @@ pub(crate) fn check_value(value: &[u8]) -> Result<(), ParseError> {
     }
 }
 
-/// Whether a field may stand in a trailer section (RFC 9113 §8.1, RFC 9110 §6.5.1): no pseudo-field, nothing malformed.
+/// Returns whether a field is valid in a trailer section (RFC 9113 §8.1, RFC 9110 §6.5.1): well-formed, neither a
+/// pseudo-field nor a connection-specific field.
 pub(crate) fn is_trailer(name: &[u8], value: &[u8]) -> bool {
     check_name(name, true).is_ok()
         && check_value(value).is_ok()

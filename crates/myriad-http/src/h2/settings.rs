@@ -1,8 +1,8 @@
-//! What the other side says of itself (RFC 9113 §6.5.2).
+//! Settings of the peer (RFC 9113 §6.5.2).
 
 use super::{ConnectionError, ErrorCode, MAX_FRAME};
 
-/// The largest window (RFC 9113 §6.9.1).
+/// Maximum size of a window in bytes (RFC 9113 §6.9.1).
 pub(super) const MAX_WINDOW: u32 = 0x7fff_ffff;
 
 pub(super) const HEADER_TABLE_SIZE: u16 = 1;
@@ -13,24 +13,24 @@ pub(super) const MAX_FRAME_SIZE: u16 = 5;
 /// RFC 9218 §2.1.
 pub(super) const NO_RFC7540_PRIORITIES: u16 = 9;
 
-/// The payload of a frame that says these.
+/// Encodes the payload of a `SETTINGS` frame.
 pub(super) fn payload(all: &[(u16, u32)]) -> Vec<u8> {
     let bytes = |(id, value): &(u16, u32)| id.to_be_bytes().into_iter().chain(value.to_be_bytes());
     all.iter().flat_map(bytes).collect()
 }
 
-/// The other side's settings that this one acts on.
+/// Settings of the peer that this side uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Settings {
-    /// Largest table that it keeps for what it is sent, bytes.
+    /// Maximum size in bytes of the dynamic table that the peer allows.
     pub(super) header_table: u32,
-    /// Window of a stream at its beginning, bytes.
+    /// Initial window of a stream in bytes.
     pub(super) initial_window: u32,
-    /// Largest payload of a frame that it takes, bytes.
+    /// Maximum frame payload that the peer accepts, in bytes.
     pub(super) max_frame: u32,
-    /// Streams that it lets be open at once; none where it has not said.
+    /// Maximum number of concurrent streams; `None` if the peer has not announced it.
     pub(super) max_streams: Option<u32>,
-    /// It means to send answers that nobody asked for, which a client alone may say.
+    /// Push is enabled, which only a client may announce.
     pub(super) push: bool,
 }
 
@@ -47,7 +47,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Takes in the payload of a frame, in order; what is unknown is ignored.
+    /// Applies the payload of a frame in order; unknown settings are ignored.
     pub(super) fn apply(&mut self, payload: &[u8]) -> Result<(), ConnectionError> {
         let (all, []) = payload.as_chunks::<6>() else {
             return Err(ConnectionError::new(

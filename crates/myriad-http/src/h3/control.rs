@@ -1,11 +1,11 @@
-//! The client's control stream (RFC 9114 §6.2.1), and what the server's own says.
+//! Control stream of the client (RFC 9114 §6.2.1), and the contents of the server's own control stream.
 
 use super::error::{Code, Error};
 use super::frame::{FrameHead, HeadReader, kind, read_integer, write_head, write_integer};
 use super::qpack::{MAX_BLOCKED_STREAMS, MAX_TABLE_CAPACITY};
 use crate::h2::Priority;
 
-/// Bytes of a control frame that are read; what matters is far shorter.
+/// Maximum length of a control frame in bytes; relevant frames are far shorter.
 const MOST: u64 = 4096;
 /// Settings (RFC 9114 §7.2.4.1, RFC 9204 §5).
 mod setting {
@@ -13,11 +13,13 @@ mod setting {
     pub(super) const MAX_FIELD_SECTION_SIZE: u64 = 0x6;
     pub(super) const QPACK_BLOCKED_STREAMS: u64 = 0x7;
 }
-/// Frames that say nothing, or change an order that is hardly of use, before it is an attack.
+/// Maximum number of control frames, most of which are useless; more are an attack.
 const PATIENCE: u32 = 10_000;
 
-/// The server's streams of one connection begin with this, in the order control, encoder, decoder: its `SETTINGS` allow a
-/// field section of so many bytes, and a table of fields. The encoder says nothing ever.
+/// Returns the first bytes of the server's streams of a connection: control, encoder and decoder stream, in this order.
+///
+/// The `SETTINGS` allow a field section of `field_section` bytes and a dynamic table. The encoder stream never gets any
+/// other bytes.
 pub fn greeting(field_section: usize) -> [Vec<u8>; 3] {
     let mut settings = Vec::new();
     for (id, value) in [
@@ -34,7 +36,7 @@ pub fn greeting(field_section: usize) -> [Vec<u8>; 3] {
     [control, vec![2], vec![3]]
 }
 
-/// The frame that says that requests from that stream on are not served (RFC 9114 §5.2).
+/// Encodes a `GOAWAY` frame: requests from `stream` on are not served (RFC 9114 §5.2).
 pub fn goaway(stream: u64) -> Vec<u8> {
     let mut id = Vec::new();
     write_integer(&mut id, stream);
@@ -44,16 +46,16 @@ pub fn goaway(stream: u64) -> Vec<u8> {
     out
 }
 
-/// What a control frame asks for.
+/// Event from a control frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
-    /// More bytes must come.
+    /// More bytes are needed.
     Partial,
-    /// The answer on a stream is wanted so soon (RFC 9218 §7.2).
+    /// Priority of the response on a stream (RFC 9218 §7.2).
     Priority(u64, Priority),
 }
 
-/// Reads control frames.
+/// Parser of control frames.
 #[derive(Debug, Default)]
 pub(super) struct ControlReader {
     head: HeadReader,
@@ -120,14 +122,14 @@ impl ControlReader {
     }
 }
 
-/// A frame is complete: what it asks for.
+/// Handles a complete frame and returns its event.
 fn end(kind: u64, mut payload: &[u8]) -> Result<Option<Control>, Error> {
     match kind {
         kind::SETTINGS => check_settings(payload)?,
         kind::GOAWAY | kind::MAX_PUSH_ID => {
             read_integer(&mut payload).filter(|_| payload.is_empty()).ok_or_else(bad_frame)?;
         }
-        // Nothing was ever pushed that could be cancelled.
+        // Nothing is ever pushed, so nothing can be cancelled.
         kind::CANCEL_PUSH => return Err(Error::connection(Code::Id, "CANCEL_PUSH of no push")),
         kind::PRIORITY_UPDATE => {
             let stream = read_integer(&mut payload).ok_or_else(bad_frame)?;
@@ -145,7 +147,8 @@ fn bad_frame() -> Error {
     Error::connection(Code::Frame, "frame of another length than it has")
 }
 
-/// What a client allows matters for nothing that is sent here; what it may not say is refused (RFC 9114 §7.2.4.1).
+/// Validates the settings of a client. Their values do not affect the frames sent here, but reserved and repeated
+/// settings are rejected (RFC 9114 §7.2.4.1).
 fn check_settings(mut payload: &[u8]) -> Result<(), Error> {
     let bad = || Error::connection(Code::Settings, "invalid SETTINGS");
     let mut seen = Vec::new();

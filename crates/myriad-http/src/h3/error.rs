@@ -1,83 +1,83 @@
-//! What ends a stream or a connection, by its number (RFC 9114 §8.1, RFC 9204 §6).
+//! Error codes of streams and connections (RFC 9114 §8.1, RFC 9204 §6).
 
 use std::fmt;
 
-/// An error code of HTTP/3 or QPACK.
+/// Error code of HTTP/3 or QPACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u64)]
 pub enum Code {
-    /// Nothing is wrong.
+    /// No error.
     NoError = 0x100,
-    /// A rule was broken for which there is no code of its own.
+    /// A protocol error without a more specific code.
     GeneralProtocol = 0x101,
-    /// Something went wrong on this machine.
+    /// An error on this machine.
     Internal = 0x102,
-    /// The client opened a stream that is not wanted.
+    /// The client opened a stream that is not accepted.
     StreamCreation = 0x103,
     /// A stream that the connection needs was closed.
     ClosedCriticalStream = 0x104,
-    /// A frame has no place where it came.
+    /// A frame is not allowed at this point.
     FrameUnexpected = 0x105,
-    /// A frame is no such frame, or was cut short.
+    /// A frame is malformed or truncated.
     Frame = 0x106,
-    /// The client makes work that leads nowhere.
+    /// The client generates excessive load.
     ExcessiveLoad = 0x107,
-    /// A number of a stream or push makes no sense.
+    /// An identifier of a stream or push is invalid.
     Id = 0x108,
-    /// A setting is no such setting.
+    /// A setting is invalid.
     Settings = 0x109,
     /// The control stream does not begin with `SETTINGS`.
     MissingSettings = 0x10a,
-    /// The request was not looked at.
+    /// The request was not processed.
     RequestRejected = 0x10b,
-    /// The answer is not wanted, or not made, any more.
+    /// The response is cancelled.
     RequestCancelled = 0x10c,
-    /// The stream ended before the request was complete.
+    /// The stream was closed before the request was complete.
     RequestIncomplete = 0x10d,
     /// The message is malformed.
     Message = 0x10e,
-    /// A header block cannot be read.
+    /// A header block cannot be decoded.
     QpackDecompression = 0x200,
-    /// The client's encoder stream makes no sense.
+    /// The encoder stream of the client is invalid.
     QpackEncoderStream = 0x201,
-    /// The client's decoder stream makes no sense.
+    /// The decoder stream of the client is invalid.
     QpackDecoderStream = 0x202,
 }
 
 impl Code {
-    /// The number that is sent.
+    /// Returns the numeric code.
     pub fn number(self) -> u64 {
         self as u64
     }
 }
 
-/// What an error ends.
+/// Scope of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// The stream alone.
+    /// Only the stream is terminated.
     Stream,
-    /// The connection with all its streams.
+    /// The connection with all its streams is terminated.
     Connection,
 }
 
-/// A client broke a rule.
+/// Protocol violation by a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// What it ends.
+    /// Scope that is terminated.
     pub scope: Scope,
-    /// What the client is told.
+    /// Error code sent to the client.
     pub code: Code,
-    /// What was wrong, for the client and the log.
+    /// Description for the client and the log.
     pub reason: &'static str,
 }
 
 impl Error {
-    /// An error that ends the connection.
+    /// Creates an error that terminates the connection.
     pub(super) fn connection(code: Code, reason: &'static str) -> Self {
         Self { scope: Scope::Connection, code, reason }
     }
 
-    /// An error that ends the stream.
+    /// Creates an error that terminates the stream.
     pub(super) fn stream(code: Code, reason: &'static str) -> Self {
         Self { scope: Scope::Stream, code, reason }
     }

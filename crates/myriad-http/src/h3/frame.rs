@@ -1,6 +1,6 @@
-//! Frames (RFC 9114 §7) and the integers they are made of (RFC 9000 §16).
+//! Frames (RFC 9114 §7) and variable-length integers (RFC 9000 §16).
 
-/// Types of frames.
+/// Frame types.
 pub(super) mod kind {
     pub(in super::super) const DATA: u64 = 0x0;
     pub(in super::super) const HEADERS: u64 = 0x1;
@@ -12,13 +12,13 @@ pub(super) mod kind {
     /// RFC 9218 §7.2, for a request.
     pub(in super::super) const PRIORITY_UPDATE: u64 = 0xf_0700;
 
-    /// Types of HTTP/2 that must not come (RFC 9114 §7.2.8).
+    /// Returns whether a type is reserved from HTTP/2 and forbidden (RFC 9114 §7.2.8).
     pub(in super::super) fn is_http2(kind: u64) -> bool {
         matches!(kind, 0x2 | 0x6 | 0x8 | 0x9)
     }
 }
 
-/// Reads an integer off `input`; none where it is cut short, and then nothing is taken.
+/// Parses an integer and removes it from `input`. Returns `None` and removes nothing if it is incomplete.
 pub(super) fn read_integer(input: &mut &[u8]) -> Option<u64> {
     let first = *input.first()?;
     let length = 1_usize << (first >> 6);
@@ -28,7 +28,7 @@ pub(super) fn read_integer(input: &mut &[u8]) -> Option<u64> {
     Some(value)
 }
 
-/// Appends an integer; what is larger than 2⁶²-1 cannot be said, and is never asked for here.
+/// Appends an integer; values above 2⁶²-1 cannot be encoded and never occur here.
 pub(super) fn write_integer(out: &mut Vec<u8>, value: u64) {
     match value {
         0..=0x3f => out.push(value as u8),
@@ -44,14 +44,14 @@ pub(super) fn write_head(out: &mut Vec<u8>, kind: u64, length: usize) {
     write_integer(out, length as u64);
 }
 
-/// The type and length of a frame, as their bytes come in.
+/// Incremental parser of the type and length of a frame.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HeadReader {
     bytes: [u8; 16],
     length: usize,
 }
 
-/// Type and length.
+/// Type and length of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FrameHead {
     pub(super) kind: u64,
@@ -59,15 +59,15 @@ pub(super) struct FrameHead {
 }
 
 impl HeadReader {
-    /// Whether a part of a head has come.
+    /// Returns whether a part of a head has been read.
     pub(super) fn began(&self) -> bool {
         self.length > 0
     }
 
-    /// Takes bytes off `input` until the head is complete.
+    /// Consumes `input` until the head is complete.
     pub(super) fn read(&mut self, input: &mut &[u8]) -> Option<FrameHead> {
         if self.length == 0 {
-            // Most heads come whole.
+            // Fast path: most heads arrive in one piece.
             let mut rest = *input;
             if let Some(head) = Self::parse(&mut rest) {
                 *input = rest;
@@ -78,7 +78,7 @@ impl HeadReader {
             *input = rest;
             self.bytes[self.length] = *byte;
             self.length += 1;
-            // Two integers are at most 16 bytes: it never overflows.
+            // Two integers have at most 16 bytes, so the buffer cannot overflow.
             if let Some(head) = Self::parse(&mut &self.bytes[..self.length]) {
                 self.length = 0;
                 return Some(head);

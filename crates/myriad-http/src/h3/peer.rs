@@ -1,32 +1,32 @@
-//! Streams that a client opens for one direction only (RFC 9114 §6.2, RFC 9204 §4.2).
+//! Unidirectional streams of a client (RFC 9114 §6.2, RFC 9204 §4.2).
 
 use super::control::{Control, ControlReader};
 use super::error::{Code, Error};
 use super::frame::read_integer;
 use super::qpack::{self, Decoder};
 
-/// What a stream of the client's is for.
+/// Purpose of a unidirectional stream of the client.
 #[derive(Debug, Default)]
 pub enum Role {
-    /// Its type has not come whole.
+    /// The type is incomplete.
     #[default]
     Unknown,
-    /// Its control stream.
+    /// Control stream.
     #[doc(hidden)]
     Control(Box<ControlRole>),
-    /// Its encoder's, which fills the table of its requests' fields.
+    /// Encoder stream, which fills the dynamic table for the fields of requests.
     Encoder,
-    /// Its decoder's: nothing it acknowledges was ever sent.
+    /// Decoder stream. It has nothing to acknowledge, because responses do not use a dynamic table.
     Decoder,
-    /// A kind that nobody knows: it is not read.
+    /// Unknown type; its data is discarded.
     Unwanted,
 }
 
-/// See [`Role::Control`].
+/// State of [`Role::Control`].
 #[derive(Debug, Default)]
 pub struct ControlRole(ControlReader);
 
-/// A client's one-way streams, as far as they concern each other: of each kind there is one.
+/// Shared state of the unidirectional streams of a client; only one stream of each type is allowed.
 #[derive(Debug, Default)]
 pub struct Peer {
     fields: Decoder,
@@ -35,7 +35,7 @@ pub struct Peer {
     decoder: bool,
 }
 
-/// Whether one of that kind is the first; a second ends the connection.
+/// Checks that a stream is the first of its type; a second one is a connection error.
 fn first(seen: &mut bool) -> Result<(), Error> {
     if std::mem::replace(seen, true) {
         return Err(Error::connection(Code::StreamCreation, "second stream of its kind"));
@@ -44,16 +44,18 @@ fn first(seen: &mut bool) -> Result<(), Error> {
 }
 
 impl Peer {
-    /// What reads the fields of the client's requests.
+    /// Returns the decoder for the fields of requests.
     pub fn fields(&mut self) -> &mut Decoder {
         &mut self.fields
     }
 
-    /// Takes bytes off `input` of the stream that has `role`: call until it says [`Control::Partial`]. `kept` holds what has
-    /// come of a type or an instruction that is cut: some bytes, or an entry that does not fit in the table.
+    /// Consumes `input` of the stream with `role`: call until it returns [`Control::Partial`].
+    ///
+    /// `kept` stores the bytes of an incomplete type or instruction: a few bytes, or an instruction for an entry up to
+    /// the size of the table.
     ///
     /// # Errors
-    /// The client broke a rule: the connection ends.
+    /// The client violated a rule; the connection must close.
     pub fn receive(
         &mut self,
         role: &mut Role,
@@ -83,13 +85,13 @@ impl Peer {
 }
 
 impl Role {
-    /// Whether the connection cannot do without it (RFC 9114 §6.2.1, RFC 9204 §4.2).
+    /// Returns whether the connection must close if the stream closes (RFC 9114 §6.2.1, RFC 9204 §4.2).
     pub fn is_critical(&self) -> bool {
         matches!(self, Self::Control(_) | Self::Encoder | Self::Decoder)
     }
 }
 
-/// A type of a stream: at most eight bytes.
+/// Reads a stream type of at most eight bytes.
 fn take_integer(kept: &mut Vec<u8>, input: &mut &[u8]) -> Option<u64> {
     while let Some((byte, rest)) = input.split_first() {
         *input = rest;
@@ -102,7 +104,8 @@ fn take_integer(kept: &mut Vec<u8>, input: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// Reads the client's decoder stream: only that a stream was cancelled makes sense (RFC 9204 §4.4): no answer refers to entries.
+/// Processes the decoder stream of the client. Only stream cancellations are valid (RFC 9204 §4.4), because no response
+/// refers to entries.
 fn decoder_stream(kept: &mut Vec<u8>, input: &mut &[u8]) -> Result<Control, Error> {
     let bad = || Error::connection(Code::QpackDecoderStream, "acknowledgement of what was not sent");
     while let Some((byte, rest)) = input.split_first() {

@@ -1,5 +1,7 @@
-//! Field compression (RFC 9204). Clients may use a dynamic table; answers refer to the static one alone, so that no answer
-//! waits for another and nothing is kept of what was sent.
+//! QPACK field compression (RFC 9204).
+//!
+//! Clients may use a dynamic table. Responses only refer to the static table, so no response waits for another stream,
+//! and no state of sent fields is stored.
 
 mod decoder;
 mod dynamic;
@@ -15,10 +17,13 @@ pub use encoder::Encoder;
 pub(super) use error::DecodeError;
 pub(super) use literal::{Fault, read_integer};
 
-/// Bytes of the table that a client may fill (`SETTINGS_QPACK_MAX_TABLE_CAPACITY`, RFC 9204 §5), nginx's figure.
+/// Maximum size in bytes of the dynamic table of a client (`SETTINGS_QPACK_MAX_TABLE_CAPACITY`, RFC 9204 §5), the value
+/// of nginx.
 pub(super) const MAX_TABLE_CAPACITY: usize = 4096;
-/// Streams whose requests may wait for entries (`SETTINGS_QPACK_BLOCKED_STREAMS`). It is no setting of the site's: a client
-/// that comes back with early data goes by what it was told before (RFC 9204 §3.2.3).
+/// Maximum number of streams with requests that wait for entries (`SETTINGS_QPACK_BLOCKED_STREAMS`).
+///
+/// It is not configurable: a client that reconnects with early data uses the value of its earlier connection (RFC 9204
+/// §3.2.3).
 pub(super) const MAX_BLOCKED_STREAMS: usize = 128;
 
 #[cfg(test)]

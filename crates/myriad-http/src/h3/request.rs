@@ -1,4 +1,4 @@
-//! The client's side of a request stream (RFC 9114 §4.1).
+//! Client's half of a request stream (RFC 9114 §4.1).
 
 use super::error::{Code, Error};
 use super::frame::{FrameHead, HeadReader, kind};
@@ -8,30 +8,30 @@ use crate::h2::Priority;
 use crate::h2::request::{RequestBuilder, Scratch, is_trailer};
 use crate::{ParseError, RequestHead, Version};
 
-/// What the next bytes of a request stream mean.
+/// Event from the next bytes of a request stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
-    /// More bytes must come.
+    /// More bytes are needed.
     Partial,
-    /// More entries of the table must come, on the stream of the client's encoder, before anything else can be read: call
-    /// again once [`RequestReader::waits`] says that it does not any more.
+    /// The field section needs table entries that have not arrived on the encoder stream of the client. Call again once
+    /// [`RequestReader::waits`] returns false.
     Blocked,
-    /// The head is in the [`RequestHead`] that was lent.
+    /// Request; its head is in the [`RequestHead`] passed to [`RequestReader::receive`].
     Request {
-        /// How soon the answer is wanted.
+        /// Priority of the response.
         priority: Priority,
-        /// The request is malformed: to be answered with an error, and nothing of it to be read any more.
+        /// Error of a malformed request, which needs an error response. The rest of the request must not be read.
         malformed: Option<ParseError>,
     },
-    /// A piece of the body; not empty.
+    /// Piece of the body; never empty.
     Data(&'a [u8]),
-    /// The trailers are there: nothing more is to come. They are read and dropped.
+    /// The trailers were read and discarded; the request is complete.
     Trailers,
 }
 
 /// ```text
 /// Head -> Block (HEADERS)     -> Head        first the request, then trailers
-///           \-> Blocked       -> Head        it needs entries of the table that have not come
+///           \-> Blocked       -> Head        waits for table entries
 ///      -> Data  (DATA)        -> Head        between the two
 ///      -> Skip  (unknown)     -> Head        anywhere
 /// ```
@@ -44,7 +44,7 @@ enum State {
     Skip { left: u64, then_too_large: bool },
 }
 
-/// How far the message has come.
+/// Current part of the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Headers,
@@ -52,26 +52,26 @@ enum Part {
     End,
 }
 
-/// Reads one request.
+/// Parser of a single request.
 #[derive(Debug)]
 pub struct RequestReader {
     stream: u64,
     state: State,
     part: Part,
-    /// Bytes of the body that the fields announced and that have not come.
+    /// Number of missing bytes of the announced body length.
     announced: Option<u64>,
 }
 
 impl RequestReader {
-    /// Reads the request stream of that number.
+    /// Creates a parser for the request stream with identifier `stream`.
     pub fn new(stream: u64) -> Self {
         Self { stream, state: State::Head(HeadReader::default()), part: Part::Headers, announced: None }
     }
 
-    /// Takes bytes off `input`, what follows what was taken before: call until it says [`Event::Partial`].
+    /// Processes `input`, which continues the bytes consumed before: call until it returns [`Event::Partial`].
     ///
     /// # Errors
-    /// The client broke a rule; nothing more can be read.
+    /// The client violated a rule; nothing more can be read.
     pub fn receive<'a>(
         &mut self,
         input: &mut &'a [u8],
@@ -137,17 +137,17 @@ impl RequestReader {
         }
     }
 
-    /// Whether nothing can be read before more entries of the table have come.
+    /// Returns whether the stream is blocked until more table entries arrive.
     pub fn waits(&self, fields: &Decoder) -> bool {
         matches!(&self.state, State::Blocked { until, .. } if *until > fields.inserted())
     }
 
-    /// Whether there is a section that waits, or has waited, for entries of the table.
+    /// Returns whether a field section is stored because it waits, or has waited, for table entries.
     pub fn holds_section(&self) -> bool {
         matches!(self.state, State::Blocked { .. })
     }
 
-    /// Nothing more of the stream is read; the client is told, so that it may drop the entries that it refers to.
+    /// Stops reading the stream and notifies the client, which may then evict the entries that the stream refers to.
     pub fn abandon(&mut self, fields: &mut Decoder) {
         if matches!(self.state, State::Blocked { .. }) {
             fields.unblock();
@@ -158,10 +158,10 @@ impl RequestReader {
         }
     }
 
-    /// The client's side of the stream is over.
+    /// Handles the end of the client's half of the stream.
     ///
     /// # Errors
-    /// It ended too early.
+    /// The request is incomplete.
     pub fn finish(&self) -> Result<(), Error> {
         match &self.state {
             State::Head(reader) if !reader.began() => {}
@@ -175,7 +175,7 @@ impl RequestReader {
         }
     }
 
-    /// Bytes of the body that the fields announced and that have not come.
+    /// Returns the number of missing bytes of the announced body length.
     pub fn announced(&self) -> Option<u64> {
         self.announced
     }
@@ -183,7 +183,7 @@ impl RequestReader {
     fn begin(&mut self, frame: FrameHead, limits: &HeadLimits) -> Result<State, Error> {
         match (frame.kind, self.part) {
             (kind::HEADERS, Part::Headers | Part::Body) => {
-                // Compressed, a block is hardly ever longer than what it stands for.
+                // A compressed block is hardly ever longer than its contents.
                 if frame.length > limits.total as u64 {
                     if self.part == Part::Body {
                         return Err(Error::stream(Code::ExcessiveLoad, "trailers too large"));
@@ -218,7 +218,7 @@ impl RequestReader {
         }
     }
 
-    /// A field section is complete: the request's, or its trailers.
+    /// Processes a complete field section: the request or its trailers.
     fn section(
         &mut self,
         section: &[u8],

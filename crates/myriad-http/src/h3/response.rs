@@ -1,9 +1,10 @@
-//! Answers as frames.
+//! Responses as frames.
 
 use super::frame::{kind, write_head};
 use super::qpack::Encoder;
 
-/// Appends the head of an answer: `:status` and its fields, which may be in any case, without those of connections of HTTP/1.
+/// Appends the head of a response: `:status` and its fields, whose names may be in any case. Connection-specific fields
+/// of HTTP/1 are omitted.
 pub fn response_head<'a>(
     status: u16,
     fields: impl Iterator<Item = (&'a [u8], &'a [u8])>,
@@ -23,12 +24,12 @@ pub fn response_head<'a>(
     out.extend_from_slice(section);
 }
 
-/// Appends an interim answer.
+/// Appends an interim response.
 pub fn interim<'a>(status: u16, fields: impl Iterator<Item = (&'a [u8], &'a [u8])>, out: &mut Vec<u8>) {
     response_head(status, fields, &mut Encoder::default(), &mut Vec::new(), out);
 }
 
-/// Appends the fields behind a body.
+/// Appends the trailer fields.
 pub fn trailers<'a>(fields: impl Iterator<Item = (&'a [u8], &'a [u8])>, out: &mut Vec<u8>) {
     let mut section = Vec::new();
     let mut encoder = Encoder::default();
@@ -40,7 +41,7 @@ pub fn trailers<'a>(fields: impl Iterator<Item = (&'a [u8], &'a [u8])>, out: &mu
     out.extend_from_slice(&section);
 }
 
-/// Appends what goes ahead of so many bytes of a body, fewer than 2⁶².
+/// Appends the header of a frame with `length` bytes of a body, fewer than 2⁶².
 pub fn data_frame(length: u64, out: &mut Vec<u8>) {
     super::frame::write_integer(out, kind::DATA);
     super::frame::write_integer(out, length);

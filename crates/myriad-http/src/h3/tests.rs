@@ -24,7 +24,7 @@ fn get(more: &[(&str, &str)]) -> Vec<u8> {
     headers(&[&line[..], more].concat())
 }
 
-/// What a stream came to: its events, in short, and the error that ended it.
+/// Reads a request stream in pieces of `piece` bytes. Returns the head, a summary of the events, and the error.
 fn run(stream: &[u8], piece: usize) -> (RequestHead, Vec<String>, Option<Error>) {
     let (mut reader, mut head, mut events) =
         (RequestReader::new(0), RequestHead::new(), Vec::<String>::new());
@@ -131,7 +131,7 @@ fn malformed_requests_are_told_of_and_those_too_large_never_held() {
     assert_eq!(code(&[get(&[]), headers(&[(":path", "/")])].concat()), Some(Code::Message));
 }
 
-/// Reads a stream of the client's; the priorities it told, and the error that ended it.
+/// Reads a unidirectional stream of the client. Returns the streams with priorities, and the error.
 fn one_way(stream: &[u8], piece: usize) -> (Vec<u64>, Option<Code>) {
     let (mut peer, mut role, mut kept, mut told) = (Peer::default(), Role::default(), Vec::new(), Vec::new());
     for chunk in stream.chunks(piece) {
@@ -186,8 +186,8 @@ fn control_stream_that_breaks_a_rule_ends_the_connection() {
 fn clients_may_fill_the_table_within_its_bounds_and_acknowledge_nothing() {
     assert_eq!(one_way(&[2, 0x20, 0x3f, 0xe1, 0x1f, 0xc0, 1, b'a', 0], 1).1, None);
     for stream in [
-        &[2, 0x3f, 0xe2, 0x1f][..], // more than was offered
-        &[2, 0xc0, 0],              // no room was asked for
+        &[2, 0x3f, 0xe2, 0x1f][..], // above the announced capacity
+        &[2, 0xc0, 0],              // no capacity was set
         &[2, 0x3f, 0xe1, 0x1f, 0x80, 0],
         &[2, 0x3f, 0xe1, 0x1f, 0],
         &[2, 0x3f, 0xe1, 0x1f, 0xff, 0x24, 0],
@@ -206,7 +206,8 @@ fn clients_may_fill_the_table_within_its_bounds_and_acknowledge_nothing() {
     assert_eq!(one_way(&[0x40, 0x99, 1, 2, 3], 1).1, None);
 }
 
-/// A count is told modulo 256: many entries later the same bytes would ask for as many more, and wait again.
+/// The required insert count is transmitted modulo 256: many entries later, the same bytes would require as many
+/// further entries and block again.
 #[test]
 fn section_whose_entries_came_and_went_before_it_was_read_ends_the_connection() {
     for (copies, expected) in
@@ -229,7 +230,7 @@ fn section_whose_entries_came_and_went_before_it_was_read_ends_the_connection() 
 
 #[test]
 fn entry_that_cannot_fit_is_refused_as_soon_as_it_says_so() {
-    /// Bytes that are kept of an instruction whose strings are announced and come, but for the last byte.
+    /// Returns the number of stored bytes of an instruction whose last byte is missing.
     fn kept(instruction: &[&[u8]]) -> Result<usize, Code> {
         let (mut peer, mut role, mut kept) = (Peer::default(), Role::default(), Vec::new());
         let bytes = [&[2][..], &instruction.concat()].concat();
@@ -239,12 +240,12 @@ fn entry_that_cannot_fit_is_refused_as_soon_as_it_says_so() {
         Ok(kept.len())
     }
     const REFUSED: Result<usize, Code> = Err(Code::QpackEncoderStream);
-    // 4064 bytes, as they are; 15,240 in codes of 30 bits.
+    // 4064 plain bytes; 15,240 bytes in codes of 30 bits.
     assert_eq!(kept(&[b"\xc0\x7f\xe1\x1e", &[b'a'; 4063]]), Ok(4067));
     assert_eq!(kept(&[b"\xc0\x7f\xe2\x1e"]), REFUSED);
     assert_eq!(kept(&[b"\xc0\xff\x89\x76", &[b'a'; 15_239]]), Ok(15_243));
     assert_eq!(kept(&[b"\xc0\xff\x8a\x76"]), REFUSED);
-    // Name and value share it.
+    // Name and value share the limit.
     let name: &[u8] = &[&b"\x5f\xb0\x1e"[..], &[b'a'; 3919]].concat();
     assert!(kept(&[name, b"\x7f\x12"]).is_ok());
     assert_eq!(kept(&[name, b"\x7f\x13"]), REFUSED);
@@ -281,7 +282,7 @@ fn own_streams_and_answers_are_what_the_rfc_says() {
     assert_eq!(number, [0x40, 70]);
 }
 
-/// Whatever comes, nothing panics, and what is held stays small.
+/// Random input causes no panic, and the stored state remains small.
 #[test]
 fn no_bytes_make_the_readers_panic() {
     let mut seed = 7_u64;

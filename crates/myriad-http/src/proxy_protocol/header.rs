@@ -1,30 +1,32 @@
-//! What a header says, and how far it has come.
+//! Parsed PROXY header and parser state.
 
 use std::net::SocketAddr;
 
-/// The longest header, bytes, as in nginx. Version 1 ends by 107 (section 2.1); version 2 grows with its TLVs.
+/// Maximum length of a header in bytes, as in nginx. Version 1 has at most 107 bytes (section 2.1); version 2 grows
+/// with its TLVs.
 pub const LONGEST: usize = 4096;
 
-/// What was said of the client.
+/// Information about the client in a header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProxyHeader {
-    /// The client.
+    /// Address of the client.
     pub source: SocketAddr,
-    /// The address that it connected to.
+    /// Address that the client connected to.
     pub destination: SocketAddr,
-    /// Version 2's further facts, as they came; asked by [`ProxyHeader::tlv`].
+    /// TLVs of version 2 as received; [`ProxyHeader::tlv`] reads them.
     pub(super) tlvs: Box<[u8]>,
 }
 
-/// How far a header has come.
+/// Result of parsing the start of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Preface {
-    /// More is to come; never once [`LONGEST`] bytes are there.
+    /// More bytes are needed. Never returned once [`LONGEST`] bytes are available.
     Partial,
-    /// It is so many bytes long. None: the connection is the balancer's own, or of a kind that is not told.
+    /// Length of the header in bytes, and the header. `None` means that the connection originates from the balancer
+    /// itself or has an unsupported address family.
     Complete(usize, Option<Box<ProxyHeader>>),
 }
 
-/// The connection does not begin with a header, or with one that cannot be read.
+/// The connection does not begin with a header, or the header is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BrokenHeader;

@@ -1,4 +1,4 @@
-//! The PROXY protocol: what a load balancer says of the client before the client's own first byte (HAProxy's
+//! PROXY protocol: client information that a load balancer sends before the first byte of the client (HAProxy's
 //! `proxy-protocol.txt`, versions 1 and 2).
 
 mod header;
@@ -10,7 +10,7 @@ pub use header::{BrokenHeader, LONGEST, Preface, ProxyHeader};
 pub use tlv::Tlv;
 pub use v1::version_1;
 
-/// Reads the header at the start of a connection.
+/// Parses the header at the start of a connection.
 pub fn parse(bytes: &[u8]) -> Result<Preface, BrokenHeader> {
     let begins = |signature: &[u8]| {
         let length = bytes.len().min(signature.len());

@@ -13,7 +13,7 @@ fn addresses(bytes: &[u8]) -> (String, String) {
     (header.source.to_string(), header.destination.to_string())
 }
 
-/// A version 2 header of a TCP client over IPv4.
+/// Encodes a version 2 header of a TCP client over IPv4.
 fn version_2(tlvs: &[u8]) -> Vec<u8> {
     let mut out = v2::SIGNATURE.to_vec();
     out.extend([0x21, 0x11]);
@@ -159,7 +159,7 @@ fn no_bytes_make_trouble() {
         }
         if let Ok(Preface::Complete(length, header)) = parse(&bytes) {
             assert!(length <= bytes.len() && length <= LONGEST);
-            // Nothing that follows changes what was read.
+            // Bytes after the header do not change the result.
             bytes.extend_from_slice(b"more");
             assert_eq!(parse(&bytes), Ok(Preface::Complete(length, header.clone())));
             if let Some(header) = header {

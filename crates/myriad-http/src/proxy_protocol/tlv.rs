@@ -1,25 +1,25 @@
-//! Version 2's further facts (section 2.2): type, length, value.
+//! TLVs of version 2 (section 2.2): type, length, value.
 
 use super::ProxyHeader;
 
 const SSL: u8 = 0x20;
-/// Bytes before the facts within [`SSL`]: what the client did, and whether its certificate was found good.
+/// Length in bytes of the fixed part of [`SSL`]: the client flags and the result of the certificate verification.
 const SSL_FIXED: usize = 5;
 
-/// A fact that may be asked for, by nginx's name for it (`$proxy_protocol_tlv_…`).
+/// TLV, selected by the name that nginx uses (`$proxy_protocol_tlv_…`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tlv {
-    /// One of this type.
+    /// TLV of this type.
     Type(u8),
-    /// One of this type within the TLS facts.
+    /// TLV of this type within the TLS information.
     Ssl(u8),
-    /// What checking the client's certificate came to; 0 is good.
+    /// Result of the verification of the client certificate; 0 means success.
     SslVerify,
 }
 
 impl Tlv {
-    /// The fact of a name: `alpn`, `authority`, `unique_id`, `ssl`, `netns`, `ssl_version`, `ssl_cn`, `ssl_cipher`,
-    /// `ssl_sig_alg`, `ssl_key_alg`, `ssl_verify`, or a type such as `0xae` and `ssl_0x21`.
+    /// Returns the TLV with a given name: `alpn`, `authority`, `unique_id`, `ssl`, `netns`, `ssl_version`, `ssl_cn`,
+    /// `ssl_cipher`, `ssl_sig_alg`, `ssl_key_alg`, `ssl_verify`, or a type such as `0xae` and `ssl_0x21`.
     pub fn named(name: &str) -> Option<Self> {
         let plain = match name {
             "alpn" => Some(0x01),
@@ -45,7 +45,7 @@ impl Tlv {
     }
 }
 
-/// `0xae`, with any number of zeros before it.
+/// Parses a number such as `0xae`, with any number of leading zeros.
 fn number(text: &str) -> Option<u8> {
     let digits = text.strip_prefix("0x")?;
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -58,7 +58,7 @@ fn number(text: &str) -> Option<u8> {
 }
 
 impl ProxyHeader {
-    /// Appends the value of a fact to `out`; false where it was not told.
+    /// Appends the value of a TLV to `out`. Returns false if the header does not contain it.
     pub fn tlv(&self, tlv: Tlv, out: &mut Vec<u8>) -> bool {
         let value = match tlv {
             Tlv::Type(kind) => find(&self.tlvs, kind),
@@ -73,7 +73,7 @@ impl ProxyHeader {
         value.is_some()
     }
 
-    /// The certificate's verdict, and the facts within the TLS facts.
+    /// Returns the result of the certificate verification and the TLVs within the TLS information.
     fn ssl(&self) -> Option<(u32, &[u8])> {
         let (fixed, facts) = find(&self.tlvs, SSL)?.split_at_checked(SSL_FIXED)?;
         let verify = <[u8; 4]>::try_from(&fixed[1..]).ok()?;
@@ -81,7 +81,7 @@ impl ProxyHeader {
     }
 }
 
-/// The first of a type. What does not add up ends the search.
+/// Returns the first TLV of type `kind`. An invalid length stops the search.
 fn find(mut tlvs: &[u8], kind: u8) -> Option<&[u8]> {
     while let [found, high, low, rest @ ..] = tlvs {
         let length = usize::from(u16::from_be_bytes([*high, *low]));

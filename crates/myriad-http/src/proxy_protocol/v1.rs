@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use super::header::{BrokenHeader, Preface, ProxyHeader};
 
 pub(super) const SIGNATURE: &[u8] = b"PROXY ";
-/// The longest line with its end, bytes (section 2.1).
+/// Maximum length of the line in bytes, including its terminator (section 2.1).
 const LONGEST: usize = 107;
 
 pub(super) fn parse(bytes: &[u8]) -> Result<Preface, BrokenHeader> {
@@ -15,7 +15,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Preface, BrokenHeader> {
     };
     let line = bytes[SIGNATURE.len().min(end)..end].strip_suffix(b"\r").ok_or(BrokenHeader)?;
     let length = end + 1;
-    // What follows `UNKNOWN` is to be ignored.
+    // The text after `UNKNOWN` must be ignored.
     if line == b"UNKNOWN" || line.starts_with(b"UNKNOWN ") {
         return Ok(Preface::Complete(length, None));
     }
@@ -43,7 +43,8 @@ fn port(word: &str) -> Option<u16> {
     word.bytes().all(|byte| byte.is_ascii_digit()).then(|| word.parse().ok())?
 }
 
-/// Whether the first bytes of a line are those of one that tells of a family.
+/// Returns whether a partial line can become a valid header: it matches the start of a line with a known address
+/// family.
 fn may_become_a_header(bytes: &[u8]) -> bool {
     let told = bytes.get(SIGNATURE.len()..).unwrap_or_default();
     [&b"TCP4 "[..], b"TCP6 ", b"UNKNOWN"].iter().any(|family| {
@@ -52,11 +53,11 @@ fn may_become_a_header(bytes: &[u8]) -> bool {
     })
 }
 
-/// The line that tells of a client and the address that it connected to; without them nothing is told.
+/// Returns the header line for a client address and the address that it connected to; with `None`, an `UNKNOWN` line.
 pub fn version_1(ends: Option<(SocketAddr, SocketAddr)>) -> Vec<u8> {
     let Some((source, destination)) = ends else { return b"PROXY UNKNOWN\r\n".to_vec() };
     let (from, to) = (source.ip().to_canonical(), destination.ip().to_canonical());
-    // Both are written as the family of the line says.
+    // Both addresses must use the address family of the line.
     let (family, from, to) = match (from, to) {
         (IpAddr::V4(from), IpAddr::V4(to)) => ("TCP4", from.to_string(), to.to_string()),
         (from, to) => ("TCP6", six(from).to_string(), six(to).to_string()),

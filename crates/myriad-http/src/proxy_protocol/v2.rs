@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use super::header::{BrokenHeader, LONGEST, Preface, ProxyHeader};
 
 pub(super) const SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
-/// Signature, version and command, family and transport, length.
+/// Length in bytes of signature, version and command, family and transport, and length.
 const FIXED: usize = 16;
 const VERSION: u8 = 2;
 const PROXY: u8 = 1;
@@ -24,7 +24,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Preface, BrokenHeader> {
     let told = if version_command & 15 == PROXY && family_transport & 15 == STREAM {
         addresses(family_transport >> 4, told)?
     } else {
-        // The balancer's own health checks, datagrams: nothing is told of a client.
+        // Health checks of the balancer and datagrams carry no client information.
         None
     };
     let header = told
@@ -38,7 +38,7 @@ fn addresses(family: u8, told: &[u8]) -> Result<Option<Told<'_>>, BrokenHeader> 
     let width = match family {
         INET => 4,
         INET6 => 16,
-        // Unix sockets and whatever comes to be.
+        // Unix sockets and future address families.
         _ => return Ok(None),
     };
     let split = |bytes: &'_ [u8], at: usize| -> Result<usize, BrokenHeader> {

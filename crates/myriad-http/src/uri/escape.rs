@@ -1,14 +1,14 @@
 //! Percent-encoding and HTML escaping.
 
-/// What a text is escaped for; the kinds of nginx's `ngx_escape_uri` and `ngx_escape_html`.
+/// Kind of escaping, as in nginx's `ngx_escape_uri` and `ngx_escape_html`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Escape {
-    /// A path: escapes control bytes, space, `"`, `%`, `#`, `?`, `<`, `>`, `\`, `^`, `` ` ``, `{`, `|`, `}` and all
+    /// Path: escapes control bytes, space, `"`, `%`, `#`, `?`, `<`, `>`, `\`, `^`, `` ` ``, `{`, `|`, `}` and all bytes
     /// above `~`.
     Uri,
-    /// One argument: as `Uri`, and `&`, `+`, `;` too.
+    /// Single argument: like `Uri`, and also `&`, `+` and `;`.
     Args,
-    /// One component: escapes all but letters, digits, `-`, `.`, `_` and `~` (RFC 3986 §2.3).
+    /// Single component: escapes all except letters, digits, `-`, `.`, `_` and `~` (RFC 3986 §2.3).
     UriComponent,
     /// HTML text and attributes: `<`, `>`, `&` and `"` as character references.
     Html,
@@ -59,8 +59,10 @@ fn reference(byte: u8) -> &'static [u8] {
     }
 }
 
-/// Appends `text` to `out` with each `%XX` decoded. Of what is no escape nginx keeps little, and so do we: `%` before
-/// another byte than a digit is dropped, `%` and one digit with another byte after them are dropped with it.
+/// Appends `text` to `out` with each `%XX` decoded.
+///
+/// As in nginx, a `%` before a byte that is not a hexadecimal digit is dropped and that byte remains; a `%` and one
+/// digit before another byte are dropped together with that byte.
 pub fn unescape(text: &[u8], out: &mut Vec<u8>) {
     let mut rest = text;
     while let Some(percent) = memchr::memchr(b'%', rest) {
@@ -83,7 +85,7 @@ pub fn unescape(text: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(rest);
 }
 
-/// The value of a hexadecimal digit.
+/// Returns the value of a hexadecimal digit.
 #[inline]
 pub(super) fn hex_digit(byte: u8) -> Option<u8> {
     match byte {

@@ -1,19 +1,19 @@
-//! Hosts, validated as nginx's `ngx_http_validate_host` does.
+//! Hosts, validated like nginx's `ngx_http_validate_host`.
 
 use std::borrow::Cow;
 
 use super::UriError;
 
-/// A valid host: name or address in lower case without a trailing dot, IPv6 in its brackets.
+/// Valid host: name or address in lower case without a trailing dot; IPv6 addresses include their brackets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Host<'a> {
-    /// The name; borrowed where it was in lower case already.
+    /// Name; borrowed if it is already in lower case.
     pub name: Cow<'a, [u8]>,
-    /// The port, where one was given.
+    /// Port, if present.
     pub port: Option<u16>,
 }
 
-/// Reads `host[:port]` of a `Host` field or an absolute-form target (RFC 9110 §7.2, RFC 3986 §3.2.2).
+/// Parses `host[:port]` of a `Host` field or an absolute-form target (RFC 9110 §7.2, RFC 3986 §3.2.2).
 #[inline]
 pub fn parse_host(value: &[u8]) -> Result<Host<'_>, UriError> {
     let (end, seen) = match value {
@@ -39,13 +39,13 @@ pub fn parse_host(value: &[u8]) -> Result<Host<'_>, UriError> {
     Ok(Host { name, port })
 }
 
-/// A byte that may stand in a name (RFC 3986 §3.2.2, `reg-name`).
+/// Byte that is valid in a name (RFC 3986 §3.2.2, `reg-name`).
 const IN_NAME: u8 = 1;
-/// A byte that may stand between brackets (RFC 3986 §3.2.2, `IP-literal`).
+/// Byte that is valid between brackets (RFC 3986 §3.2.2, `IP-literal`).
 const IN_LITERAL: u8 = 2;
 const UPPER: u8 = 4;
 const DOT: u8 = 8;
-/// Not of a byte but of a text: two dots in a row.
+/// Two consecutive dots. This flag describes a text instead of a byte.
 const DOUBLE_DOT: u8 = 16;
 
 static CLASS: [u8; 256] = classes();
@@ -74,7 +74,7 @@ const fn classes() -> [u8; 256] {
     class
 }
 
-/// How many bytes from the beginning are of the class `wanted`, and all their classes together.
+/// Returns the number of leading bytes of the class `wanted`, and the union of their classes.
 #[inline]
 fn scan(text: &[u8], wanted: u8) -> (usize, u8) {
     let mut seen = 0;
@@ -90,7 +90,7 @@ fn scan(text: &[u8], wanted: u8) -> (usize, u8) {
     (text.len(), seen)
 }
 
-/// Decimal digits up to 65535; none at all, as in `host:`, is no port.
+/// Parses a port of decimal digits, up to 65,535; an empty text, as in `host:`, means no port.
 fn parse_port(digits: &[u8]) -> Result<Option<u16>, UriError> {
     if digits.is_empty() {
         return Ok(None);

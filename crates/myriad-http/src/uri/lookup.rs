@@ -1,7 +1,7 @@
-//! Arguments and cookies by name, nginx's `$arg_name` and `$cookie_name`.
+//! Arguments and cookies by name: nginx's `$arg_name` and `$cookie_name`.
 
-/// The value of the first argument called `name`, in any case, as it was sent: not decoded. An argument without `=`
-/// has no value and is not found, as in nginx.
+/// Returns the value of the first argument called `name`, ignoring case, without decoding it. As in nginx, an argument
+/// without `=` has no value and is not found.
 pub fn arg<'a>(query: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     query.split(|&byte| byte == b'&').find_map(|argument| {
         let (own, rest) = argument.split_at_checked(name.len())?;
@@ -12,7 +12,8 @@ pub fn arg<'a>(query: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     })
 }
 
-/// The value of the first cookie called `name`, in any case, in one `Cookie` field (RFC 6265 §4.2), as it was sent.
+/// Returns the value of the first cookie called `name`, ignoring case, in a single `Cookie` field (RFC 6265 §4.2),
+/// without decoding it.
 pub fn cookie<'a>(header: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     header.split(|&byte| byte == b';').find_map(|cookie| {
         let (own, rest) = trim_start(cookie).split_at_checked(name.len())?;

@@ -1,13 +1,13 @@
-//! Paths: decoded, dot segments removed, slashes merged.
+//! Path normalization: decodes escapes, removes dot segments and merges slashes.
 
 use super::UriError;
 use super::escape::hex_digit;
 
-/// Appends the path to `out` as locations are matched against it: `%XX` decoded, `.` and `..` resolved, and runs of
-/// `/` merged where `merge_slashes` is on; everything from a `?` or `#` on is left out.
+/// Appends the normalized path, which locations are matched against, to `out`: `%XX` is decoded, `.` and `..` are
+/// resolved, and, with `merge_slashes`, runs of `/` are merged. The path stops before a `?` or `#`.
 ///
-/// A path that climbs above the root, an escape without its digits, a NUL and a path that does not begin with `/`
-/// are errors, as in nginx; an escaped `/` or `.` counts as a plain one. On an error `out` is as before.
+/// As in nginx, a path above the root, an incomplete escape, a NUL and a path that does not begin with `/` are errors.
+/// An escaped `/` or `.` counts like a plain byte. On an error, `out` does not change.
 pub fn normalize_path(path: &[u8], merge_slashes: bool, out: &mut Vec<u8>) -> Result<(), UriError> {
     if path.first() != Some(&b'/') {
         return Err(UriError::InvalidTarget);
@@ -25,7 +25,7 @@ pub fn normalize_path(path: &[u8], merge_slashes: bool, out: &mut Vec<u8>) -> Re
     result
 }
 
-/// How many bytes there are before the first that needs more than copying.
+/// Returns the number of leading bytes that can be copied unchanged.
 #[inline]
 fn plain_length(path: &[u8]) -> usize {
     let mut after_slash = false;
@@ -41,9 +41,9 @@ fn plain_length(path: &[u8]) -> usize {
 
 struct Normalizer<'a> {
     out: &'a mut Vec<u8>,
-    /// The place where the path begins in `out`.
+    /// Position of the path in `out`.
     base: usize,
-    /// The place where the segment that is being written begins, after its slash.
+    /// Position of the current segment in `out`, after its slash.
     segment: usize,
     merge_slashes: bool,
 }
@@ -51,7 +51,7 @@ struct Normalizer<'a> {
 impl Normalizer<'_> {
     fn run(mut self, path: &[u8]) -> Result<(), UriError> {
         let mut at = 0;
-        // An escaped `?`, `#` or `%` makes a segment of dots an ordinary name, even where it begins the segment.
+        // A segment of dots is an ordinary name if it also contains an escaped `?`, `#` or `%`, even at its start.
         while let Some(&byte) = path.get(at) {
             at += 1;
             match byte {
@@ -84,7 +84,7 @@ impl Normalizer<'_> {
         if self.out.len() > self.base {
             let dots = self.end_segment()?;
             let empty = self.out.len() == self.segment;
-            // What was a segment of dots ends in the slash that is there already.
+            // After a resolved segment of dots, `out` already has the slash.
             if empty && (dots || self.merge_slashes) {
                 return Ok(());
             }
@@ -94,7 +94,8 @@ impl Normalizer<'_> {
         Ok(())
     }
 
-    /// Resolves the last segment if it is `.` or `..`, leaving `out` after a slash; tells whether it was one.
+    /// Resolves the last segment if it is `.` or `..`, so that `out` is left with a trailing slash. Returns whether the
+    /// segment was a dot segment.
     fn end_segment(&mut self) -> Result<bool, UriError> {
         match &self.out[self.segment..] {
             b"." => {
@@ -102,7 +103,7 @@ impl Normalizer<'_> {
                 Ok(true)
             }
             b".." => {
-                // Without the slash before the dots, the last slash is the one that ends the parent of the parent.
+                // Before the slash that precedes the dots, the last slash terminates the parent of the parent.
                 let parent = &self.out[self.base..self.segment - 1];
                 let slash = memchr::memrchr(b'/', parent).ok_or(UriError::AboveRoot)?;
                 self.segment = self.base + slash + 1;

@@ -1,6 +1,6 @@
 //! The scheme of a URL.
 
-/// What follows the scheme of an `http` or `https` URL, beginning with its authority.
+/// Returns the rest of an `http` or `https` URL after the scheme, starting with its authority.
 pub fn behind_scheme(url: &[u8]) -> Option<&[u8]> {
     let schemes: [&[u8]; 2] = [b"http://", b"https://"];
     schemes.into_iter().find_map(|scheme| {

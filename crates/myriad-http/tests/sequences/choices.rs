@@ -1,24 +1,24 @@
-//! Decisions of a sequence, read from bytes.
+//! Random decisions of a sequence, derived from bytes.
 
 use std::cell::Cell;
 
-/// Bytes that decide a sequence.
+/// Source of decisions for a sequence.
 pub(crate) struct Choices<'a> {
     bytes: Cell<&'a [u8]>,
 }
 
 impl<'a> Choices<'a> {
-    /// Reads decisions from `bytes`.
+    /// Creates a source of decisions from `bytes`.
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes: Cell::new(bytes) }
     }
 
-    /// Whether all bytes are used.
+    /// Returns whether all bytes are used.
     pub(crate) fn is_over(&self) -> bool {
         self.bytes.get().is_empty()
     }
 
-    /// Returns the next byte, 0 after the end.
+    /// Returns the next byte, or 0 if all bytes are used.
     pub(crate) fn byte(&self) -> u8 {
         let Some((first, rest)) = self.bytes.get().split_first() else { return 0 };
         self.bytes.set(rest);
@@ -30,7 +30,7 @@ impl<'a> Choices<'a> {
         usize::from(self.byte()) % end.max(1)
     }
 
-    /// Returns true once in `count`, and false after the end.
+    /// Returns true with a probability of 1 in `count`; false if all bytes are used.
     pub(crate) fn once_in(&self, count: usize) -> bool {
         !self.is_over() && self.below(count) == 0
     }

@@ -1,4 +1,4 @@
-//! Frames of HTTP/2 and contents of bodies.
+//! HTTP/2 frames and contents of bodies.
 
 pub(crate) const DATA: u8 = 0;
 pub(crate) const HEADERS: u8 = 1;
@@ -38,12 +38,12 @@ pub(crate) fn block(fields: &[(&str, &str)]) -> Vec<u8> {
     out
 }
 
-/// Returns `count` bytes of the body of `stream` from `at` on.
+/// Returns `count` bytes of the body of `stream`, starting at `at`.
 pub(crate) fn body(stream: u32, at: u64, count: usize) -> Vec<u8> {
     (at..at + count as u64).map(|at| (at % 251) as u8 ^ (stream.wrapping_mul(31) as u8)).collect()
 }
 
-/// Returns `content` with padding, and the flag; in some cases the padding is said to be a byte longer than the payload.
+/// Returns `content` with padding, and the flag. In some cases, the padding length exceeds the payload by a byte.
 pub(crate) fn padded(choices: &Choices, content: &[u8]) -> (u8, Vec<u8>) {
     if !choices.once_in(3) {
         return (0, content.to_vec());
@@ -75,18 +75,18 @@ pub(crate) fn headers(choices: &Choices, stream: u32, end: bool, fields: &[(&str
     [first, frame(CONTINUATION, END_HEADERS, stream, &rest)].concat()
 }
 
-/// Returns the number of a stream: one of `known`, rarely another.
+/// Returns a stream identifier: usually one of `known`, rarely another.
 pub(crate) fn stream(choices: &Choices, known: &[u32]) -> u32 {
     if choices.once_in(200) {
         return u32::from(choices.byte());
     }
-    // Newer streams more often: older ones are over.
+    // Prefers newer streams, because older streams are finished.
     let from = if choices.once_in(2) { known.len().saturating_sub(3) } else { 0 };
     let known = &known[from..];
     if known.is_empty() { 1 } else { known[choices.below(known.len())] }
 }
 
-/// Returns by how much a window is widened.
+/// Returns the increment of a window.
 pub(crate) fn increment(choices: &Choices) -> u32 {
     if choices.once_in(50) {
         return choices.one_of(&[0, u32::MAX >> 1]);
@@ -94,7 +94,7 @@ pub(crate) fn increment(choices: &Choices) -> u32 {
     choices.one_of(&[1, 7, 1000, 65_535, 1 << 20])
 }
 
-/// Changes bytes of a frame: its length, type, flags or stream, or any byte.
+/// Modifies a frame: its length, type, flags or stream, or any byte.
 pub(crate) fn mutate(choices: &Choices, frame: &mut Vec<u8>) {
     match choices.below(4) {
         0 => frame.truncate(choices.below(frame.len() + 1)),

@@ -1,4 +1,4 @@
-//! The client of HTTP/2: an origin sends frames in any order while requests are written and cancelled.
+//! HTTP/2 client: an origin sends frames in any order while requests are sent and cancelled.
 
 use std::collections::BTreeMap;
 
@@ -13,17 +13,17 @@ use super::frames::{
 };
 use super::receiver::Receiver;
 
-/// A request and what is reported of its response.
+/// Request with the reported parts of its response.
 #[derive(Debug, Default)]
 struct Request {
-    /// Bytes of the body that were queued, and whether its end was.
+    /// Number of queued bytes of the body. `is_sent` is set once the last byte is queued.
     queued: u64,
     is_sent: bool,
     has_head: bool,
-    /// Bytes of the response's body, and those of them that were not released.
+    /// Number of received bytes of the response body. `held` is the number of bytes not released.
     received: u64,
     held: u64,
-    /// Whether the response is complete or lost, or the request was cancelled.
+    /// True if the response is complete or lost, or if the request was cancelled.
     is_over: bool,
     is_lost: bool,
 }
@@ -68,7 +68,7 @@ pub(crate) fn run(choices: &Choices) {
 }
 
 impl Sequence {
-    /// The origin sends a frame.
+    /// Sends a frame of the origin.
     fn origin(&mut self, choices: &Choices) {
         let id = frames::stream(choices, &self.used);
         let mut bytes = match choices.below(14) {
@@ -144,7 +144,7 @@ impl Sequence {
         frame(SETTINGS, 0, 0, &[&name.to_be_bytes()[..], &value.to_be_bytes()].concat())
     }
 
-    /// Sends, cancels, or takes output.
+    /// Calls the client: sends, cancels, or takes output.
     fn call(&mut self, choices: &Choices) {
         let id = frames::stream(choices, &self.used);
         match choices.below(10) {
@@ -203,7 +203,7 @@ impl Sequence {
         }
     }
 
-    /// Gives bytes to the client, in pieces.
+    /// Passes bytes to the client in pieces.
     fn feed(&mut self, choices: &Choices, bytes: &[u8]) {
         self.input.extend_from_slice(bytes);
         let cut =
@@ -265,14 +265,14 @@ impl Sequence {
     fn lost(&mut self) {
         while let Some((id, lost)) = self.client.next_lost() {
             let request = self.requests.get_mut(&id).expect("a request");
-            // A request that is still being sent can be lost after the end of its response.
+            // An incomplete request can fail after its response is complete.
             let may_be_lost = !request.is_over || !self.receiver.streams[&id].is_ended;
             assert!(may_be_lost && !request.is_lost, "stream {id} is lost after its end: {lost:?}");
             (request.is_lost, request.is_over) = (true, true);
         }
     }
 
-    /// Takes what the client has put out, without scheduling more.
+    /// Takes the output of the client without scheduling more.
     fn drain(&mut self) {
         self.receiver.take(self.client.output(), usize::MAX);
     }

@@ -1,4 +1,4 @@
-//! The server of HTTP/2: a client sends frames in any order while answers are written, ended and reset.
+//! HTTP/2 server: a client sends frames in any order while responses are sent, completed and reset.
 
 use std::collections::BTreeMap;
 
@@ -13,16 +13,16 @@ use super::frames::{
 };
 use super::receiver::Receiver;
 
-/// A request as the server reports it.
+/// Request as reported by the server.
 #[derive(Debug, Default)]
 struct Request {
-    /// Bytes of the body that were reported, and those of them that were not released.
+    /// Number of reported bytes of the body. `held` is the number of bytes not released.
     received: u64,
     held: u64,
     is_complete: bool,
     is_malformed: bool,
     is_reset: bool,
-    /// Bytes of the answer's body that were queued, and whether its end was.
+    /// Number of queued bytes of the response body. `is_answer_complete` is set once the last byte is queued.
     queued: u64,
     is_answer_complete: bool,
     is_over: bool,
@@ -34,7 +34,7 @@ struct Sequence {
     receiver: Receiver,
     head: RequestHead,
     requests: BTreeMap<u32, Request>,
-    /// Numbers of streams that the client used, and the bytes of their bodies.
+    /// Stream identifiers used by the client. `written` contains the number of body bytes of each.
     used: Vec<u32>,
     written: BTreeMap<u32, u64>,
     input: Vec<u8>,
@@ -71,7 +71,7 @@ pub(crate) fn run(choices: &Choices) {
 }
 
 impl Sequence {
-    /// The client sends a frame.
+    /// Sends a frame of the client.
     fn client(&mut self, choices: &Choices) {
         let id = frames::stream(choices, &self.used);
         let kind = if self.used.is_empty() { 0 } else { choices.below(14) };
@@ -177,7 +177,7 @@ impl Sequence {
         frame(SETTINGS, 0, 0, &[&name.to_be_bytes()[..], &value.to_be_bytes()].concat())
     }
 
-    /// The server answers, or gives up.
+    /// Calls the server: sends a response or a reset.
     fn server(&mut self, choices: &Choices) {
         let id = frames::stream(choices, &self.used);
         match choices.below(12) {
@@ -253,7 +253,7 @@ impl Sequence {
         }
     }
 
-    /// Gives bytes to the server, in pieces.
+    /// Passes bytes to the server in pieces.
     fn feed(&mut self, choices: &Choices, bytes: &[u8]) {
         let was_quiet = self.connection.output().is_empty() && self.receiver.is_whole();
         self.input.extend_from_slice(bytes);
@@ -313,7 +313,7 @@ impl Sequence {
                 let request = self.requests.get_mut(stream).expect("a request");
                 assert!(!std::mem::replace(&mut request.is_reset, true), "stream {stream} is reset twice");
                 if was_quiet {
-                    // Nothing was under way: what is queued is dropped, and no more than a reset is sent.
+                    // No output was in flight: queued data is dropped, and only a reset is sent.
                     self.drain();
                     self.receiver.forbid(*stream);
                 }
@@ -321,12 +321,12 @@ impl Sequence {
         }
     }
 
-    /// Takes what the server has put out, without scheduling more.
+    /// Takes the output of the server without scheduling more.
     fn drain(&mut self) {
         self.receiver.take(self.connection.output(), usize::MAX);
     }
 
-    /// Reads which streams are over.
+    /// Processes the reports of finished streams.
     fn told(&mut self) {
         while let Some(over) = self.connection.take_over() {
             let request = self.requests.get_mut(&over.stream).expect("a request");

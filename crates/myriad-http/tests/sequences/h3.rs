@@ -1,4 +1,4 @@
-//! Streams of HTTP/3: request streams and one-way streams with frames in any order, of any lengths, in any pieces.
+//! HTTP/3 streams: request streams and unidirectional streams with frames in any order, of any length, in any pieces.
 
 use myriad_http::RequestHead;
 use myriad_http::h1::HeadLimits;
@@ -20,7 +20,7 @@ pub(crate) fn run(choices: &Choices) {
     }
 }
 
-/// Appends an integer in one of the lengths that can hold it.
+/// Appends an integer in a random valid length.
 fn integer(choices: &Choices, out: &mut Vec<u8>, value: u64) {
     let least = (0..4).find(|power| value < 1 << ((8 << power) - 2)).unwrap_or(3);
     let power = least + choices.below(4 - least as usize) as u32;
@@ -31,7 +31,7 @@ fn integer(choices: &Choices, out: &mut Vec<u8>, value: u64) {
     out[start] |= (power as u8) << 6;
 }
 
-/// Appends a frame whose length is right, but for some.
+/// Appends a frame, sometimes with a wrong length. Returns whether the length is correct.
 fn frame(choices: &Choices, out: &mut Vec<u8>, kind: u64, payload: &[u8]) -> bool {
     integer(choices, out, kind);
     let is_right = !choices.once_in(40);
@@ -45,14 +45,14 @@ fn frame(choices: &Choices, out: &mut Vec<u8>, kind: u64, payload: &[u8]) -> boo
     is_right && length == payload.len() as u64
 }
 
-/// What a request stream must be read as, as far as its bytes are right.
+/// Expected result of a request stream, as far as its bytes are valid.
 #[derive(Debug, Default)]
 struct Expected {
     body: Vec<u8>,
     announced: Option<u64>,
     requests: usize,
     trailers: usize,
-    /// Whether a frame was out of place, malformed or of a wrong length: any error may follow.
+    /// True if a frame is misplaced, malformed or of a wrong length: any error may follow.
     is_wrong: bool,
 }
 
@@ -127,7 +127,7 @@ fn request(choices: &Choices) {
     }
 }
 
-/// Appends a header section: the request first, then trailers.
+/// Appends a header section: first the request, then trailers.
 fn fields(choices: &Choices, out: &mut Vec<u8>, expected: &mut Expected) -> bool {
     let (mut encoder, mut section) = (Encoder::default(), Vec::new());
     Encoder::begin(&mut section);
@@ -141,7 +141,7 @@ fn fields(choices: &Choices, out: &mut Vec<u8>, expected: &mut Expected) -> bool
             encoder.field(name, value, &mut section);
         }
         if is_connect {
-            // Extended CONNECT (RFC 9220) is not offered.
+            // Extended CONNECT (RFC 9220) is not supported.
             encoder.field(b":protocol", b"webtransport", &mut section);
             is_sound = false;
         }
@@ -149,7 +149,7 @@ fn fields(choices: &Choices, out: &mut Vec<u8>, expected: &mut Expected) -> bool
             let length = choices.one_of(&["0", "1000", "18446744073709551615"]);
             encoder.field(b"content-length", length.as_bytes(), &mut section);
             expected.announced = length.parse().ok();
-            // Frames may be longer in sum.
+            // The sum of the frames may exceed the length.
             is_sound &= length != "18446744073709551615";
         }
         expected.requests = 1;
@@ -162,7 +162,7 @@ fn fields(choices: &Choices, out: &mut Vec<u8>, expected: &mut Expected) -> bool
     frame(choices, out, HEADERS, &section) && is_sound
 }
 
-/// One-way streams: their readers hold little, and pieces have the same meaning as the whole.
+/// Tests unidirectional streams: their readers store little, and the result does not depend on how the input is split.
 fn one_way(choices: &Choices) {
     let mut bytes = Vec::new();
     let kind = choices.one_of(&[0, 0, 0, 1, 2, 3, 0x21]);
@@ -187,7 +187,7 @@ fn one_way(choices: &Choices) {
     assert_eq!(read(&bytes, step), read(&bytes, bytes.len()));
 }
 
-/// Reads a one-way stream, and returns its events as text.
+/// Reads a unidirectional stream and returns its events as text.
 fn read(bytes: &[u8], step: usize) -> String {
     let (mut peer, mut role, mut kept, mut seen) =
         (Peer::default(), Role::default(), Vec::new(), String::new());

@@ -1,4 +1,4 @@
-//! The other side of an HTTP/2 connection: it reads what the tested side sends, and knows what it allowed.
+//! Peer of an HTTP/2 connection: it parses the output of the tested side and tracks the limits that it has granted.
 
 use std::collections::BTreeMap;
 use std::io::IoSlice;
@@ -10,33 +10,33 @@ use super::frames::{
     body,
 };
 
-/// A stream as the receiver sees it.
+/// State of a stream at the receiver.
 #[derive(Debug, Default)]
 pub(crate) struct Stream {
     window: i64,
     has_head: bool,
     pub(crate) is_ended: bool,
     is_gone: bool,
-    /// Bytes of the body.
+    /// Number of body bytes.
     pub(crate) body: u64,
-    /// Bytes of HEADERS, CONTINUATION and DATA.
+    /// Number of bytes of HEADERS, CONTINUATION and DATA frames.
     pub(crate) wire: u64,
 }
 
-/// The receiver.
+/// State of the receiver.
 #[derive(Debug)]
 pub(crate) struct Receiver {
     bytes: Vec<u8>,
     initial_window: i64,
     window: i64,
-    /// Largest frame that was allowed so far.
+    /// Maximum frame size allowed so far.
     pub(crate) max_frame: u32,
-    /// Whether windows and contents are known: not after frames with random changes.
+    /// True while windows and contents are known, which is not the case after frames with random changes.
     pub(crate) is_exact: bool,
-    /// Streams by number.
+    /// Streams by identifier.
     pub(crate) streams: BTreeMap<u32, Stream>,
     block: Option<(u32, bool)>,
-    /// Number of GOAWAY.
+    /// Number of GOAWAY frames.
     pub(crate) farewells: usize,
 }
 
@@ -55,13 +55,13 @@ impl Receiver {
         }
     }
 
-    /// Allows a stream.
+    /// Adds a stream.
     pub(crate) fn open(&mut self, id: u32) {
         let stream = Stream { window: self.initial_window, ..Stream::default() };
         assert!(self.streams.insert(id, stream).is_none(), "stream {id} twice");
     }
 
-    /// Widens the window of a stream, or of the connection for 0.
+    /// Increases the window of a stream, or of the connection for 0.
     pub(crate) fn widen(&mut self, id: u32, more: u32) {
         if id == 0 {
             self.window += i64::from(more);
@@ -86,7 +86,7 @@ impl Receiver {
         }
     }
 
-    /// Takes at most `most` bytes of the output, and reads the complete frames.
+    /// Takes at most `most` bytes of the output and parses the complete frames.
     pub(crate) fn take(&mut self, output: &mut Output, most: usize) {
         let mut left = most;
         while !output.is_empty() && left > 0 {
@@ -111,7 +111,7 @@ impl Receiver {
         output.advance(length);
     }
 
-    /// Whether all frames so far are complete.
+    /// Returns whether all frames so far are complete.
     pub(crate) fn is_whole(&self) -> bool {
         self.bytes.is_empty() && self.block.is_none()
     }

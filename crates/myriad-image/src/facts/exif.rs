@@ -1,9 +1,9 @@
-//! `Orientation` of Exif (CIPA DC-008 section 4.6.4, tag 0x0112), which is TIFF.
+//! `Orientation` of Exif (CIPA DC-008 section 4.6.4, tag 0x0112), in TIFF format.
 
-/// How many entries of the first directory are looked at; cameras write some twenty.
+/// Maximum number of entries of the first directory that are read; cameras write about twenty.
 const MOST_ENTRIES: usize = 512;
 
-/// The orientation, 1 to 8; none where there is none.
+/// Returns the orientation, 1 to 8, if any.
 pub(super) fn orientation(tiff: &[u8]) -> Option<u8> {
     let little = match tiff.get(..4)? {
         b"II\x2a\0" => true,

@@ -1,15 +1,15 @@
-//! Segments of a JPEG file (ITU-T T.81 annex B): the head, which ends at the first scan, and all scans.
+//! Segments of a JPEG file (ITU-T T.81 annex B): the head up to the first scan, and all scans.
 
 use super::exif;
 use crate::size::Size;
 
-/// Its size, its orientation, and whether it is laden with what is no picture. The first scan ends the head.
+/// Returns the size, the orientation, and whether the file contains much metadata. The first scan terminates the head.
 pub(super) fn read(bytes: &[u8]) -> Option<(Size, u8, bool)> {
     let mut rest = bytes.get(2..)?;
     let (mut size, mut orientation, mut laden) = (None, 1, 0);
     while let Some((marker, segment, behind)) = segment(rest) {
         match marker {
-            // Frames: all but DHT, JPG and DAC, which lie between them. Precision, lines, pixels of a line.
+            // Frames: all markers except DHT, JPG and DAC, which are in the same range. Precision, lines, columns.
             0xc0..=0xc3 | 0xc5..=0xc7 | 0xc9..=0xcb | 0xcd..=0xcf => {
                 let sides = segment.get(1..5)?;
                 let side = |at: usize| u32::from(u16::from_be_bytes([sides[at], sides[at + 1]]));
@@ -34,12 +34,12 @@ pub(super) fn read(bytes: &[u8]) -> Option<(Size, u8, bool)> {
 pub(crate) struct Scans {
     /// Number of scans.
     pub count: u64,
-    /// Number of components in all scans together. A decoder visits each block of a component once per scan, even where
-    /// the scan says nothing about it.
+    /// Number of components in all scans together. A decoder visits each block of a component once per scan, even if
+    /// the scan contains no data for it.
     pub components: u64,
 }
 
-/// Counts the scans up to the end of the image.
+/// Counts the scans of the image.
 pub(crate) fn scans(bytes: &[u8]) -> Scans {
     let (mut rest, mut scans) = (bytes.get(2..).unwrap_or_default(), Scans::default());
     while let Some((marker, segment, behind)) = segment(rest) {
@@ -52,11 +52,11 @@ pub(crate) fn scans(bytes: &[u8]) -> Scans {
     scans
 }
 
-/// Returns the marker and the bytes of the next segment, and the bytes behind it; none at the end of the image. Data of
+/// Returns the marker and the bytes of the next segment, and the bytes after it; `None` after the last one. Data of
 /// scans and markers without a segment are skipped.
 fn segment(mut rest: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     loop {
-        // Fill bytes may stand before a marker.
+        // A marker may be preceded by fill bytes.
         let at = rest.windows(2).position(|pair| pair[0] == 0xff && !matches!(pair[1], 0 | 0xff))?;
         let marker = rest[at + 1];
         rest = &rest[at + 2..];

@@ -1,4 +1,4 @@
-//! Sizes that WebP files and their streams state.
+//! Sizes stated in WebP files and their streams.
 
 use super::numbers::{le16, le24};
 use crate::size::Size;

@@ -1,4 +1,4 @@
-//! Pictures of each format made smaller, cut, turned, written anew; and what is no picture.
+//! Tests of resizing, cropping, rotation and re-encoding for each format, and of invalid images.
 
 use super::{Fault, Made};
 use crate::Kind;
@@ -12,7 +12,7 @@ use crate::write::write_as;
 
 const KINDS: [Kind; 4] = [Kind::Jpeg, Kind::Gif, Kind::Png, Kind::Webp];
 
-/// A picture of soft colors, or of four plain ones.
+/// Returns an image of smooth colors, or of four plain colors.
 fn drawn(width: u32, height: u32, plain: bool) -> Picture {
     let pixel = |at: u32| {
         let (x, y) = (at % width, at / width);
@@ -39,7 +39,7 @@ fn make(bytes: &[u8], kind: Kind, wish: &Wish) -> Result<Made, Fault> {
     super::make(bytes, kind, wish, Interrupt::never())
 }
 
-/// The bytes of what was made, which is of the kind that came in.
+/// Returns the bytes of the result, which has the input format.
 fn anew(bytes: &[u8], kind: Kind, wish: &Wish) -> Vec<u8> {
     match make(bytes, kind, wish).unwrap() {
         Made::Anew { bytes, format: None } => bytes,
@@ -184,7 +184,7 @@ fn what_is_transparent_stays_so_or_not() {
         };
         assert!((170..=210).contains(&holes(&resize(20, 20))), "{kind:?}: {}", holes(&resize(20, 20)));
         let without = Wish { transparency: false, ..resize(20, 20) };
-        // What has no palette keeps it in any case.
+        // An image without a palette preserves transparency in any case.
         assert_eq!(holes(&without) == 0, kind != Kind::Webp, "{kind:?}");
     }
 }
@@ -255,14 +255,14 @@ fn pictures_that_move_keep_their_format() {
     assert_eq!(make(&bytes, Kind::Gif, &wish), Ok(Made::AsItIs));
 }
 
-/// A picture of that kind with some bytes changed, added, lost, or taken from elsewhere in it.
+/// Returns an image with some bytes changed, added, removed, or copied from elsewhere in it.
 fn bent(whole: &[u8], random: &mut fastrand::Rng) -> Vec<u8> {
     let mut bytes = whole.to_vec();
     for _ in 0..random.usize(1..8) {
         if bytes.len() < 8 {
             break;
         }
-        // What decides stands at the beginning.
+        // The most relevant bytes are at the start.
         let near = if random.bool() { bytes.len() } else { bytes.len().min(64) };
         let at = random.usize(..near);
         match random.u8(..7) {
@@ -301,7 +301,7 @@ fn wished(random: &mut fastrand::Rng) -> Wish {
     }
 }
 
-/// `MYRIAD_BENT_SECONDS` has it go on for longer, from a seed by the clock, which is printed.
+/// Runs longer with `MYRIAD_BENT_SECONDS`, from a seed by the clock, which is printed.
 #[test]
 fn bent_pictures_come_to_an_error_or_to_a_picture_that_is_one() {
     let seconds = std::env::var("MYRIAD_BENT_SECONDS").ok().and_then(|text| text.parse::<u64>().ok());

@@ -1,4 +1,4 @@
-//! GIF, by `gif`: the first picture, where it stands on its canvas.
+//! GIF, by `gif`: the first frame, at its position on the canvas.
 
 use std::num::NonZeroU64;
 

@@ -9,16 +9,16 @@ use crate::picture::{Picture, bounded};
 use crate::pixels::Pixels;
 use crate::size::Size;
 
-/// Bytes that a pixel takes while it is decoded: the coefficients of a progressive picture, and its colors.
+/// Number of bytes per pixel during decoding: the coefficients of a progressive image, and its colors.
 const BYTES_OF_A_PIXEL: u64 = 16;
-/// Maximum number of scans. Encoders write some ten, those that search for the smallest file up to thirty.
+/// Maximum number of scans. Encoders write about ten, those that minimize the file size up to thirty.
 const MOST_SCANS: u64 = 128;
-/// Maximum number of times that each sample of the largest allowed picture is visited. A scan of a few bytes visits all
-/// samples of its components, so that the work does not follow from the length of the file.
+/// Maximum number of visits per sample of the largest permitted image. A scan of a few bytes visits all samples of its
+/// components, so that the work is not proportional to the length of the file.
 const MOST_VISITS: u64 = 64;
 
-/// Reads a picture. It may be read at half its size, or a quarter, or an eighth, as long as it stays at least as large as
-/// `wanted`: that takes a fraction of the time and memory.
+/// Decodes an image, at half, a quarter or an eighth of its size if the result is at least as large as `wanted`, which
+/// takes a fraction of the time and memory.
 pub(super) fn read(
     bytes: &[u8],
     wanted: Size,
@@ -41,7 +41,7 @@ pub(super) fn read(
     let (width, height) = reader.scale(side(wanted.width), side(wanted.height)).map_err(broken)?;
     let data = reader.decode().map_err(broken)?;
     let profile = reader.icc_profile();
-    // It holds the coefficients.
+    // The reader retains the coefficients.
     drop(reader);
     let data = rgba(info.pixel_format, &data);
     let size = Size { width: width.into(), height: height.into() };
@@ -49,7 +49,7 @@ pub(super) fn read(
     Ok(Picture { pixels, has_palette: false, profile })
 }
 
-/// Refuses a picture whose scans make more work than its size allows.
+/// Rejects an image whose scans cause more work than its size permits.
 fn check_scans(bytes: &[u8], size: Size, max_pixels: u64) -> Result<(), Fault> {
     let scans = scans(bytes);
     let visits = scans.components.saturating_mul(size.pixels());
@@ -62,12 +62,12 @@ fn check_scans(bytes: &[u8], size: Size, max_pixels: u64) -> Result<(), Fault> {
 fn rgba(format: PixelFormat, data: &[u8]) -> Vec<u8> {
     match format {
         PixelFormat::L8 => data.iter().flat_map(|gray| [*gray, *gray, *gray, u8::MAX]).collect(),
-        // Lossless pictures alone have more than eight bits.
+        // Only lossless images have more than eight bits.
         PixelFormat::L16 => Vec::new(),
         PixelFormat::RGB24 => {
             data.as_chunks::<3>().0.iter().flat_map(|[r, g, b]| [*r, *g, *b, u8::MAX]).collect()
         }
-        // What an ink leaves of white paper, and black of that.
+        // Light that an ink reflects from white paper, reduced by black.
         PixelFormat::CMYK32 => {
             let left = |ink: u8, black: u8| (u16::from(!ink) * u16::from(!black) / 255) as u8;
             let each = data.as_chunks::<4>().0.iter();

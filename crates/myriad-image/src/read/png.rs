@@ -1,4 +1,4 @@
-//! PNG, by `png`: what is shown where nothing moves.
+//! PNG, by `png`: the default image of an animation.
 
 use png::{BitDepth, ColorType, Decoder, Limits, Transformations};
 
@@ -8,10 +8,10 @@ use crate::picture::{Picture, bounded};
 use crate::pixels::{DEPTH, Pixels};
 use crate::size::Size;
 
-/// Maximum number of bytes of the chunks beside the pixels, as they are stored and as they are unpacked. A profile that
-/// unpacks to more is ignored.
+/// Maximum number of bytes of the ancillary chunks, both stored and decompressed. A profile that decompresses to more
+/// is ignored.
 const BESIDE: usize = 1 << 20;
-/// Maximum number of pixels of a line; JPEG and GIF know 65,535. The decoder counts a line and the chunks together.
+/// Maximum width in pixels; JPEG and GIF support 65,535. The decoder counts a line and the chunks together.
 const LONGEST_LINE: u32 = 1 << 17;
 
 pub(super) fn read(bytes: &[u8], max_pixels: u64, interrupt: Interrupt<'_>) -> Result<Picture, Fault> {
@@ -26,7 +26,7 @@ pub(super) fn read(bytes: &[u8], max_pixels: u64, interrupt: Interrupt<'_>) -> R
     if size.width > LONGEST_LINE {
         return Err(Fault::TooCostly("its lines have more than 131,072 pixels"));
     }
-    // Two bytes for each color are read before one of them is dropped.
+    // Two bytes per color are read before one of them is dropped.
     reader.set_limits(Limits { bytes: BESIDE + size.width as usize * 2 * DEPTH });
     let mut reader = reader.read_info().map_err(broken)?;
     let room = reader.output_buffer_size().ok_or(Fault::TooLarge(size))?;

@@ -1,7 +1,7 @@
-//! WebP, by `image-webp`: the first picture of an animation.
+//! WebP, by `image-webp`: the first frame of an animation.
 //!
-//! The decoder bounds neither the room that a stream of another size takes nor the tables of its prefix codes, so that
-//! both are checked before it starts, and it gets a file that holds the streams alone.
+//! The decoder limits neither the memory of a stream with a different size nor the tables of its prefix codes.
+//! Therefore both are checked before it starts, and it receives a file that only contains the streams.
 
 mod codes;
 mod container;
@@ -14,7 +14,7 @@ use crate::interrupt::{Interrupt, Source};
 use crate::picture::{LONGEST_PROFILE, Picture, bounded};
 use crate::pixels::Pixels;
 
-/// Maximum number of bytes of tables for prefix codes: a fixed part, and one for each pixel that may be read.
+/// Maximum number of bytes of tables for prefix codes: a fixed part, and a part for each permitted pixel.
 const TABLES: u64 = 16 << 20;
 const TABLES_OF_A_PIXEL: u64 = 8;
 

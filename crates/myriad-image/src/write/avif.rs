@@ -6,9 +6,9 @@ use ravif::{Encoder, Img, RGBA8};
 
 use crate::pixels::Pixels;
 
-/// The fastest setting: a million pixels take a second even so.
+/// Fastest setting, which still takes a second for a million pixels.
 const SPEED: u8 = 10;
-/// Maximum number of pixels: a larger picture would occupy a thread for longer, and the encoder cannot be cancelled.
+/// Maximum number of pixels: a larger image would occupy a thread for longer, and the encoder cannot be cancelled.
 const MOST_PIXELS: u64 = 8 << 20;
 
 pub(super) fn write(pixels: &Pixels, quality: u8) -> Option<Vec<u8>> {

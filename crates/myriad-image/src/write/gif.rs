@@ -8,7 +8,7 @@ use crate::fault::Fault;
 use crate::interrupt::Interrupt;
 use crate::pixels::{DEPTH, Pixels};
 
-/// From here on a pixel counts as opaque: GIF knows nothing between.
+/// Minimum alpha of an opaque pixel: GIF supports no partial transparency.
 const OPAQUE: u8 = 128;
 
 pub(super) fn write(
@@ -30,7 +30,7 @@ pub(super) fn write(
     Ok(encoded(&pixels, few, interlace))
 }
 
-/// Returns the picture in close colors, one of which is kept for what is transparent.
+/// Returns the image in approximated colors, one of which is reserved for transparency.
 fn with_clear(pixels: &Pixels, interrupt: Interrupt<'_>) -> Result<Few, Fault> {
     let has_clear = !pixels.is_opaque();
     let mut few = close(pixels, MOST - usize::from(has_clear), interrupt)?;
@@ -64,7 +64,8 @@ fn encoded(pixels: &Pixels, mut few: Few, interlace: bool) -> Option<Vec<u8>> {
     Some(made)
 }
 
-/// The lines in the order of an interlaced picture (GIF89a appendix E): every eighth, those between, and so on.
+/// Returns the lines in the order of an interlaced image (GIF89a appendix E): every eighth, then those between, and so
+/// on.
 fn interlaced(numbers: &[u8], width: u16) -> Vec<u8> {
     let lines: Vec<&[u8]> = numbers.chunks_exact(width.into()).collect();
     let passes = [(0, 8), (4, 8), (2, 4), (1, 2)];

@@ -19,7 +19,7 @@ pub(super) fn write(picture: &Picture, wish: &Wish) -> Option<Vec<u8>> {
     }
     let (width, height) = (size.width.try_into().ok()?, size.height.try_into().ok()?);
     writer.encode(&picture.pixels.data, width, height, ColorType::Rgba).ok()?;
-    // As GD, which says with what it was written: it is seen with any viewer of comments.
+    // As in GD, the comment contains the encoder and the quality.
     let comment = format!("CREATOR: Myriad, quality = {quality}\n");
     let length = comment.len() as u16 + 2;
     made.splice(2..2, [&[0xff, 0xfe], &length.to_be_bytes()[..], comment.as_bytes()].concat());

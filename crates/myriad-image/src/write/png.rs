@@ -1,4 +1,4 @@
-//! PNG, by `png`. What came with a palette leaves with one, for it would be many times as large without.
+//! PNG, by `png`. An image with a palette is written with a palette, since it would be many times as large without.
 
 use png::{BitDepth, ColorType, Compression, Encoder, Filter, Info};
 
@@ -40,7 +40,7 @@ fn encoded(picture: &Picture, few: Option<&Few>) -> Option<Vec<u8>> {
     let mut made = Vec::new();
     let mut writer = Encoder::with_info(&mut made, info).ok()?;
     writer.set_compression(Compression::Balanced);
-    // Numbers of colors do not follow from their neighbours.
+    // Palette indices cannot be predicted from adjacent pixels.
     writer.set_filter(if few.is_some() { Filter::NoFilter } else { Filter::Adaptive });
     let mut writer = writer.write_header().ok()?;
     writer.write_image_data(data).ok()?;

@@ -1,4 +1,4 @@
-//! WebP, by libwebp: no encoder in Rust writes its lossy kind. It sees pixels alone, never a stranger's bytes.
+//! WebP, by libwebp, because no Rust encoder supports lossy WebP. It only receives pixels, never untrusted bytes.
 
 use std::num::NonZeroU8;
 
@@ -7,16 +7,16 @@ use webp::Encoder;
 use crate::colors::exact;
 use crate::pixels::Pixels;
 
-/// The longest side that the format knows.
+/// Maximum side of the format, in pixels.
 const LONGEST: u32 = 16_383;
-/// How hard lossless pictures are packed, 0 to 100: the library's middle.
+/// Compression effort of lossless images, 0 to 100: a medium value of the library.
 const EFFORT: f32 = 75.0;
 
 pub(super) fn write(pixels: &Pixels, quality: u8) -> Option<Vec<u8>> {
     if pixels.size.width > LONGEST || pixels.size.height > LONGEST {
         return None;
     }
-    // Drawings and text of few colors are smaller without loss, and stay sharp.
+    // Drawings and text with few colors are smaller in lossless form, and remain sharp.
     let lossless = exact(pixels).is_some();
     let quality = if lossless { EFFORT } else { f32::from(NonZeroU8::new(quality)?.get().min(100)) };
     let writer = Encoder::from_rgba(&pixels.data, pixels.size.width, pixels.size.height);

@@ -1,4 +1,4 @@
-//! Pictures made to cost much: each is refused, or read within the memory that its pixels allow.
+//! Images that are expensive to decode: each is rejected, or decoded within the memory that its pixels permit.
 #![cfg(target_os = "linux")]
 
 mod jpeg;
@@ -11,13 +11,13 @@ use std::sync::{Mutex, PoisonError};
 
 use myriad_image::{Fault, Format, Interrupt, Kind, Made, Shape, Turn, Wish, make};
 
-/// Bytes of memory that a small picture may take beyond what the process has: tables of the decoders, and noise.
+/// Maximum memory growth for a small image, in bytes: tables of the decoders, and noise.
 const SMALL: u64 = 24 << 20;
 
-/// Tests run one at a time, so that none allocates while another measures.
+/// Tests run one at a time, so that they do not allocate while another measures.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// A small picture, also turned, so that none is left as it is.
+/// Requests a small image that is also rotated, so that no image remains unchanged.
 fn thumbnail() -> Wish {
     Wish { shape: Shape::Resize { width: 8, height: 8 }, turn: Turn::Quarter, ..Wish::default() }
 }
@@ -26,16 +26,16 @@ fn made(bytes: &[u8], wish: &Wish) -> Result<Made, Fault> {
     make(bytes, Kind::of(bytes).expect("a picture"), wish, Interrupt::never())
 }
 
-/// A line of `/proc/self/status`, in bytes.
+/// Returns the value of a line of `/proc/self/status`, in bytes.
 fn memory(line: &str) -> u64 {
     let status = fs::read_to_string("/proc/self/status").expect("the process's status");
     let line = status.lines().find_map(|text| text.strip_prefix(line)).expect("a line of the status");
     line.trim_start_matches(':').trim().trim_end_matches(" kB").parse::<u64>().expect("a number") << 10
 }
 
-/// Runs `work` and returns how far memory grew meanwhile.
+/// Runs `work` and returns the growth of memory meanwhile.
 fn growth(work: impl FnOnce()) -> u64 {
-    // Sets the peak to what is in use.
+    // Resets the peak to the current use.
     fs::write("/proc/self/clear_refs", "5").expect("the peak of memory is set back");
     let before = memory("VmRSS");
     work();
@@ -71,7 +71,7 @@ fn pictures_that_are_made_to_cost_memory_take_what_their_pixels_allow() {
     for (name, bytes, expected) in attacks {
         assert!(bytes.len() <= 2 << 20, "{name}: {} bytes", bytes.len());
         let mut result = None;
-        // Of a kind that the limit of pixels lets through: what counts is what they cost beside their pixels.
+        // The number of pixels is permitted: the test measures the cost in addition to the pixels.
         let wish = Wish { max_pixels: 1 << 22, ..thumbnail() };
         let wish = if name.contains("25 million") { thumbnail() } else { wish };
         let grown = growth(|| result = Some(made(&bytes, &wish)));
@@ -97,7 +97,7 @@ fn progressive_jpeg_of_a_thousand_scans_is_refused_and_one_of_a_hundred_is_read(
         assert!(file.len() < 1 << 20);
         assert_eq!(made(&file, &thumbnail()), Err(Fault::TooCostly("it has too many scans")), "{scans}");
     }
-    // Few scans of a picture that is just small enough make as much work as many of a small one.
+    // Few scans of an image of the maximum size cause as much work as many scans of a small image.
     let file = jpeg::Progressive { width: 640, height: 640, scans: 70 }.file();
     let wish = Wish { max_pixels: 640 * 640, ..thumbnail() };
     assert_eq!(made(&file, &wish), Err(Fault::TooCostly("it has too many scans")));
@@ -114,18 +114,18 @@ fn jpeg_of_other_processes_and_without_the_number_of_lines_is_refused() {
         file[at + 1] = process;
         assert!(matches!(made(&file, &thumbnail()), Err(Fault::Broken(_))), "{process:x}");
     }
-    // DNL tells the number of lines behind the first scan.
+    // DNL defines the number of lines after the first scan.
     let mut lines = file.clone();
     lines[at + 5..at + 7].fill(0);
     lines.splice(lines.len() - 2.., *b"\xff\xdc\x00\x04\x00\x40\xff\xd9");
     assert!(matches!(made(&lines, &thumbnail()), Err(Fault::Broken(_))));
-    // A restart after each block that does not come.
+    // Restart interval of one block, without restart markers.
     let mut restarts = file;
     restarts.splice(at..at, *b"\xff\xdd\x00\x04\x00\x01");
     assert!(matches!(made(&restarts, &thumbnail()), Err(Fault::Broken(_))));
 }
 
-/// Cancels at the poll of each number until the work is done, and returns how many there were.
+/// Cancels at each poll number until the work completes, and returns the number of polls.
 fn cancelled_at_each_poll(bytes: &[u8], wish: &Wish) -> u32 {
     for number in 0.. {
         let polls = Cell::new(0);
@@ -152,12 +152,12 @@ fn work_is_cancelled_while_pictures_are_decoded_and_encoded() {
         }
     };
     let webp = of(Format::Webp, &png);
-    // Each picture is polled often while it is read: about every 4 KB of a packed picture, every 32 bytes of a JPEG.
+    // The interrupt is polled regularly during decoding: about every 4 KB of compressed data, every 32 bytes of a JPEG.
     for (bytes, least) in [(&jpeg, 20), (&png, 60), (&webp, 3)] {
         let polls = cancelled_at_each_poll(bytes, &thumbnail());
         assert!(polls >= least, "{:?}: {polls}", Kind::of(bytes));
     }
-    // And before each format that is tried.
+    // The interrupt is also polled before each output format.
     let both = Wish { formats: vec![Format::Avif, Format::Webp], ..thumbnail() };
     assert!(cancelled_at_each_poll(&png, &both) > cancelled_at_each_poll(&png, &thumbnail()));
 }

@@ -1,4 +1,4 @@
-//! PNG files (W3C, PNG Specification, third edition) with chunks that unpack to much.
+//! PNG files (W3C, PNG Specification, third edition) with chunks that decompress to large data.
 
 use std::io::Write;
 
@@ -28,13 +28,13 @@ fn packed(bytes: &[u8]) -> Vec<u8> {
     packer.finish().expect("to memory")
 }
 
-/// A picture of 16 x 16 pixels with chunks before its pixels.
+/// Returns an image of 16 x 16 pixels with chunks before its pixels.
 pub(crate) fn with(chunks: &[Chunk]) -> Vec<u8> {
     let pixels = packed(&[0; 16 * (1 + 16 * 3)]);
     file(&[&[header(16, 16)], chunks, &[(b"IDAT", pixels), (b"IEND", Vec::new())]].concat())
 }
 
-/// A picture of random pixels.
+/// Returns an image of random pixels.
 pub(crate) fn noise(width: u32, height: u32) -> Vec<u8> {
     let mut random = fastrand::Rng::with_seed(1);
     let line = || [vec![0], (0..width * 3).map(|_| random.u8(..)).collect()].concat();
@@ -42,12 +42,12 @@ pub(crate) fn noise(width: u32, height: u32) -> Vec<u8> {
     file(&[header(width, height), (b"IDAT", pixels), (b"IEND", Vec::new())])
 }
 
-/// The beginning of a picture.
+/// Returns the start of an image.
 pub(crate) fn head(width: u32, height: u32) -> Vec<u8> {
     file(&[header(width, height), (b"IDAT", Vec::new())])
 }
 
-/// A picture of one line, with a profile.
+/// Returns an image of one line, with a profile.
 pub(crate) fn line(width: u32) -> Vec<u8> {
     file(&[
         header(width, 1),
@@ -57,12 +57,12 @@ pub(crate) fn line(width: u32) -> Vec<u8> {
     ])
 }
 
-/// The data of a chunk whose profile unpacks to so many bytes, all zero.
+/// Returns the data of a chunk whose profile decompresses to `length` zero bytes.
 pub(crate) fn profile(length: u32) -> Vec<u8> {
     [&b"name\0\0"[..], &zeros(length)].concat()
 }
 
-/// Texts of each kind that unpack to so many bytes, and long ones that are not packed.
+/// Returns texts of each kind that decompress to `length` bytes, and long uncompressed texts.
 pub(crate) fn texts(length: u32) -> Vec<Chunk> {
     let text = zeros(length);
     let mut chunks: Vec<Chunk> = vec![
@@ -75,7 +75,7 @@ pub(crate) fn texts(length: u32) -> Vec<Chunk> {
     chunks
 }
 
-/// An animation of so many frames, of which the first is the picture itself.
+/// Returns an animation of `count` frames, the first of which is the default image.
 pub(crate) fn frames(count: u32) -> Vec<Chunk> {
     let control = |number: u32| {
         let sides = [16_u32, 16, 0, 0].map(u32::to_be_bytes).concat();
@@ -86,7 +86,7 @@ pub(crate) fn frames(count: u32) -> Vec<Chunk> {
     chunks
 }
 
-/// Zeros, packed: the same compressed block again and again.
+/// Returns compressed zeros: the same compressed block repeated.
 fn zeros(length: u32) -> Vec<u8> {
     const BLOCK: u32 = 1 << 20;
     let mut packer = Compress::new(Compression::best(), false);
@@ -96,7 +96,7 @@ fn zeros(length: u32) -> Vec<u8> {
     for _ in 0..length / BLOCK {
         packed.extend(&block);
     }
-    // An empty last block, and Adler's checksum: the low half stays 1, the high half counts.
+    // An empty last block, and Adler's checksum: the low half remains 1, the high half counts.
     packed.extend(b"\x03\0");
     packed.extend(((length / BLOCK * BLOCK % 65_521) << 16 | 1).to_be_bytes());
     packed

@@ -1,4 +1,4 @@
-//! WebP files (RFC 9649) that cost their decoder more than their size says.
+//! WebP files (RFC 9649) that cost their decoder more than their size indicates.
 
 fn chunk(kind: &[u8], data: &[u8]) -> Vec<u8> {
     let padding = &[0][..data.len() % 2];
@@ -9,12 +9,12 @@ fn file(chunks: &[u8]) -> Vec<u8> {
     [b"RIFF", &(chunks.len() as u32 + 4).to_le_bytes()[..], b"WEBP", chunks].concat()
 }
 
-/// `VP8X` of a canvas of one pixel.
+/// Returns `VP8X` with a canvas of one pixel.
 fn canvas(flags: u8) -> Vec<u8> {
     chunk(b"VP8X", &[flags, 0, 0, 0, 0, 0, 0, 0, 0, 0])
 }
 
-/// A lossy picture of 16,383 x 16,383 pixels on a canvas of one, of some hundred bytes.
+/// Returns a lossy image of 16,383 x 16,383 pixels on a canvas of one pixel, in some hundred bytes.
 pub(crate) fn small_canvas(animated: bool) -> Vec<u8> {
     // A key frame whose first part has 16 bytes; start code; sides.
     let mut lossy = vec![0x10, 0x02, 0x00, 0x9d, 0x01, 0x2a, 0xff, 0x3f, 0xff, 0x3f];
@@ -29,13 +29,13 @@ pub(crate) fn small_canvas(animated: bool) -> Vec<u8> {
     file(&chunks)
 }
 
-/// A profile that is said to be longer than the file.
+/// Returns a profile whose declared length exceeds the file.
 pub(crate) fn long_profile() -> Vec<u8> {
     let profile = [b"ICCP", &u32::MAX.to_le_bytes()[..], &[0; 100]].concat();
     file(&[canvas(0x20), profile].concat())
 }
 
-/// A lossless picture with so many groups of five codes, each of which makes a table of 4 KB from 12 bytes.
+/// Returns a lossless image with `groups` groups of five codes, each of which results in a table of 4 KB from 12 bytes.
 pub(crate) fn codes(groups: u32) -> Vec<u8> {
     let mut bits = Bits::default();
     bits.push(0x2f, 8);
@@ -45,7 +45,7 @@ pub(crate) fn codes(groups: u32) -> Vec<u8> {
     file(&chunk(b"VP8L", &stream(bits, groups)))
 }
 
-/// The same as the alpha channel of a lossy picture.
+/// Returns the same as the alpha channel of a lossy image.
 pub(crate) fn codes_of_alpha(groups: u32) -> Vec<u8> {
     let mut bits = Bits::default();
     bits.push(1, 8);
@@ -59,14 +59,15 @@ pub(crate) fn codes_of_alpha(groups: u32) -> Vec<u8> {
 
 const SIDE: u32 = 4;
 
-/// No transformation, no cache of colors, and a picture of one pixel that names the last of the groups.
+/// Completes the stream: no transformation, no color cache, and an image of one pixel that refers to the last of the
+/// groups.
 fn stream(mut bits: Bits, groups: u32) -> Vec<u8> {
     bits.push(0, 1);
     bits.push(0, 1);
     bits.push(1, 1);
     bits.push(0, 3);
     bits.push(0, 1);
-    // Green, red, blue, alpha and distance of one symbol each: the number's low half is green, its high half red.
+    // Green, red, blue, alpha and distance of one symbol each: the low half of the number is green, its high half red.
     let last = groups - 1;
     for symbol in [last & 0xff, last >> 8, 0, 0, 0] {
         bits.push(0b101, 3);
@@ -78,10 +79,10 @@ fn stream(mut bits: Bits, groups: u32) -> Vec<u8> {
     bits.bytes
 }
 
-/// A code of eleven words of 1, 2, ..., 9, 10 and 10 bits.
+/// Writes a code of eleven words of 1, 2, ..., 9, 10 and 10 bits.
 fn code(bits: &mut Bits) {
     bits.push(0, 1);
-    // Fourteen lengths, of the code for lengths: of 17, 18, 0, 1, ..., 5, 16, 6, ..., 10.
+    // Fourteen lengths of the code-length code: of 17, 18, 0, 1, ..., 5, 16, 6, ..., 10.
     bits.push(10, 4);
     for length in [0, 0, 0, 3, 3, 3, 3, 3, 0, 3, 4, 4, 4, 4] {
         bits.push(length, 3);
@@ -95,7 +96,7 @@ fn code(bits: &mut Bits) {
     }
 }
 
-/// Bits, the lowest of a byte first.
+/// Bit writer, least significant bit first.
 #[derive(Default)]
 struct Bits {
     bytes: Vec<u8>,

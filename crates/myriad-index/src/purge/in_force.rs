@@ -1,4 +1,4 @@
-//! The purges in force as plain data, and what they say of a page.
+//! Purges in force as plain data, and their verdicts on pages.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -12,21 +12,21 @@ use super::request::{Purge, Retired};
 use super::verdict::{Judged, Verdict};
 use crate::{Covers, Metadata, Seed};
 
-/// Rules from which on one that is asked for again takes the place of its former self, count and all.
+/// Number of rules from which on a repeated rule replaces its former purge and takes over its count.
 const MANY_RULES: usize = 64;
 
-/// A purge by rule, or of everything, in force.
+/// Purge by rule, or of everything, in force.
 pub(super) struct LiveRule<M: Metadata> {
     name: Arc<str>,
     pub(super) number: u64,
     pub(super) purge: Purge,
-    /// The rule as it was given; `None` is everything.
+    /// Rule as given by the caller; `None` for everything.
     rule: Option<Box<[u8]>>,
-    /// The rule as it is asked; `None` covers everything.
+    /// Parsed rule; `None` covers everything.
     pub(super) covers: Option<Covers<M>>,
-    /// Pages that it has covered so far.
+    /// Number of pages that it has covered so far.
     pub(super) count: AtomicUsize,
-    /// Whether its count was told.
+    /// Set once its count has been reported.
     pub(super) told: bool,
 }
 
@@ -43,7 +43,8 @@ impl<M: Metadata> LiveRule<M> {
         }
     }
 
-    /// A rule from a log. One that this build cannot read may have covered anything, so it covers everything.
+    /// Creates a rule from a log. A rule that this build cannot parse may have covered any page, so it covers
+    /// everything.
     pub(super) fn read(rule: &RulePurge) -> Self {
         Self::new(rule, rule.rule.as_deref().and_then(M::covers))
     }
@@ -62,28 +63,28 @@ impl<M: Metadata> LiveRule<M> {
     }
 }
 
-/// The purges in force.
+/// Purges in force.
 pub(super) struct InForce<M: Metadata> {
-    /// That of the zone.
+    /// Seed of the zone.
     pub(super) seed: Seed,
-    /// The newest purges of each key, by its hash.
+    /// Newest purges of each key, by its hash.
     pub(super) keys: HashMap<u128, Numbers>,
-    /// The newest purges of each label.
+    /// Newest purges of each label.
     pub(super) labels: HashMap<u64, Numbers>,
-    /// The newest purge of a label that only a response tells.
+    /// Newest purge of a label that only responses have.
     pub(super) newest_label: u64,
-    /// The newest purge of a label that claims tell.
+    /// Newest purge of a label that claims have.
     pub(super) newest_address: u64,
-    /// The newest purge of a key or label; zero where there is none.
+    /// Newest purge of a key or label, or zero.
     newest_exact: u64,
-    /// A number that no purge of a key or label is below; the highest where there is none.
+    /// Lower bound of the numbers of purges of keys and labels; the maximum if none exists.
     oldest_exact: u64,
-    /// In the order of their numbers.
+    /// Rules in the order of their numbers.
     pub(super) rules: Vec<LiveRule<M>>,
     /// Purges of keys and labels whose pages are being counted.
     pub(super) counting: Vec<Arc<ExactPurge>>,
-    /// From when on the pages of soft purges are stale, in ms since the epoch, by their numbers. It is not written down: a
-    /// purge that is missing counts as 0.
+    /// Time from which on the pages of soft purges are stale, in ms since the epoch, by their numbers. It is not
+    /// logged: a missing purge counts as 0.
     pub(super) stale_from: BTreeMap<u64, u64>,
 }
 
@@ -103,13 +104,13 @@ impl<M: Metadata> InForce<M> {
         }
     }
 
-    /// Notes that a key or label was purged, later than all others.
+    /// Records that a key or label was purged, later than all others.
     pub(super) fn note_exact(&mut self, number: u64) {
         self.newest_exact = number;
         self.oldest_exact = self.oldest_exact.min(number);
     }
 
-    /// Finds the newest and the oldest purge of keys and labels.
+    /// Determines the newest and the oldest purge of keys and labels.
     pub(super) fn measure(&mut self) {
         let numbers = || self.keys.values().chain(self.labels.values()).map(|numbers| numbers.newest());
         (self.newest_exact, self.oldest_exact) =
@@ -120,18 +121,18 @@ impl<M: Metadata> InForce<M> {
         self.rules.first().is_none_or(|rule| rule.number >= number) && self.oldest_exact >= number
     }
 
-    /// The newest purge by rule; zero where there is none.
+    /// Returns the newest purge by rule, or zero.
     pub(super) fn newest_rule(&self) -> u64 {
         self.rules.last().map_or(0, |rule| rule.number)
     }
 
-    /// The newest purge; zero where there is none.
+    /// Returns the newest purge, or zero.
     pub(super) fn newest(&self) -> u64 {
         self.newest_exact.max(self.newest_rule())
     }
 
-    /// Takes out former purges by a rule that is about to be added once more, where keeping them would only have pages asked
-    /// twice; how many pages they have counted and not told.
+    /// Removes former purges by a rule that is about to be added again, if retaining them would only check pages twice.
+    /// Returns the number of pages that they have counted and not reported.
     pub(super) fn take_repeated(&mut self, purge: Purge, rule: Option<&[u8]>) -> usize {
         let many = self.rules.len() >= MANY_RULES;
         let mut counted = 0;
@@ -145,7 +146,7 @@ impl<M: Metadata> InForce<M> {
         counted
     }
 
-    /// Gives all purges of keys and labels one number; the records of them.
+    /// Gives all purges of keys and labels the same number, and returns their records.
     pub(super) fn renumber(&mut self, number: u64) -> Vec<PurgeRecord> {
         let mut records = Vec::new();
         for purge in [Purge::Hard, Purge::Soft] {
@@ -166,7 +167,8 @@ impl<M: Metadata> InForce<M> {
         records
     }
 
-    /// What purges of keys and labels after `since` say of a page: the verdict, and those that are counting and cover it.
+    /// Returns the verdict of the purges of keys and labels after `since` on a page, and the counting purges that cover
+    /// it.
     pub(super) fn judge_exact(
         &self,
         since: u64,
@@ -201,7 +203,7 @@ impl<M: Metadata> InForce<M> {
         (verdict, covering)
     }
 
-    /// From when on the soft purges after `since` make an object stale: the earliest time that one of them gives.
+    /// Returns the time from which on the soft purges after `since` make an object stale: the earliest of their times.
     pub(super) fn stale_from(&self, since: u64, object: &impl Judged<M>) -> u64 {
         let (key, meta) = (object.key(), object.meta());
         let mut soft = self.keys.get(&self.seed.hash(key)).map_or(0, |numbers| numbers.soft);
@@ -217,7 +219,8 @@ impl<M: Metadata> InForce<M> {
         &self.rules[self.rules.partition_point(|rule| rule.number <= since)..]
     }
 
-    /// What the purges after `since` say of a page. `count` has those that cover it count it.
+    /// Returns the verdict of the purges after `since` on a page. With `count`, the purges that cover the page count
+    /// it.
     pub(super) fn judge(&self, since: u64, key: &[u8], meta: M::View<'_>, count: bool) -> Verdict {
         let key_hash = (!self.keys.is_empty()).then(|| self.seed.hash(key));
         let (exact, mut covering) = self.judge_exact(since, key_hash, |each| M::labels(meta, each), false);
@@ -238,8 +241,8 @@ impl<M: Metadata> InForce<M> {
         }
     }
 
-    /// What the purges after `since` say of any page, where all of them are of everything; else `None`. Those after `count`
-    /// count it.
+    /// Returns the verdict of the purges after `since` on any page, if all of them are of everything; else `None`.
+    /// Purges after `count` count it.
     pub(super) fn judge_any(&self, since: u64, count: Option<u64>) -> Option<Verdict> {
         let newer = self.rules_after(since);
         if self.newest_exact > since || newer.is_empty() || newer.iter().any(|rule| rule.covers.is_some()) {
@@ -254,10 +257,10 @@ impl<M: Metadata> InForce<M> {
     }
 }
 
-/// A purge that covers a page: its number, what it does, where it counts.
+/// Purge that covers a page: its number, its kind, its counter.
 pub(super) type Covering<'a> = (u64, Purge, &'a AtomicUsize);
 
-/// Counts a page for the purges that cover it, up to the first hard one: for those after it the page is not there any more.
+/// Counts a page for the purges that cover it, up to the first hard purge, after which the page no longer exists.
 fn count_page(covering: &mut [Covering<'_>]) {
     covering.sort_unstable_by_key(|(number, ..)| *number);
     let takes = covering.iter().position(|(_, purge, _)| *purge == Purge::Hard);

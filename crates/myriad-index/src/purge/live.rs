@@ -1,4 +1,4 @@
-//! The purges of a zone that are in force: asked by look-ups, by fetches that end, and by sweeps.
+//! Purges in force in a zone, which look-ups, completed fetches and sweeps check.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,26 +14,27 @@ use super::request::{Purge, PurgeError, Retired};
 use super::verdict::{Judged, Softened, Verdict};
 use crate::{Covers, Hashed, KeyRef, Metadata, Name, Seed};
 
-/// Most rules that wait for all pages to be asked: each look-up of an object asks all that are new to it.
+/// Maximum number of rules that wait until all pages are checked. Each look-up of an object checks all rules that are
+/// newer than its last check.
 const MOST_RULES: usize = 1024;
-/// Most keys and labels that are kept at once, some 50 bytes each.
+/// Maximum number of stored keys and labels, about 50 bytes each.
 const MOST_EXACT: usize = 1 << 18;
-/// The part of both bounds from which on no fetch may keep purges from being forgotten: one in so many.
+/// Divisor of both maximums: from this share on, no fetch may prevent purges from being forgotten.
 const CROWD: usize = 2;
 
-/// The purges of a zone that are in force, until [`Self::retire`] forgets them.
+/// Purges in force in a zone, until [`Self::retire`] removes them.
 pub struct LivePurges<M: Metadata> {
-    /// The number of the newest, zero where there is none: most look-ups read nothing else.
+    /// Number of the newest purge, or zero. Most look-ups read only this field.
     newest: AtomicU64,
     in_force: RwLock<InForce<M>>,
-    /// Pages that soft purges have covered, where the disk tier is to hear of them. No lock is taken under this one.
+    /// Pages covered by soft purges, if the disk tier must be notified of them. No lock is taken under this lock.
     softened: Mutex<Vec<Softened>>,
     has_disk: AtomicBool,
 }
 
-/// Adding and forgetting purges.
+/// Addition and removal of purges.
 impl<M: Metadata> LivePurges<M> {
-    /// None yet, of a zone whose keys are hashed with `seed`.
+    /// Creates an empty set for a zone whose keys are hashed with `seed`.
     pub fn new(seed: Seed) -> Self {
         Self {
             newest: AtomicU64::new(0),
@@ -43,22 +44,23 @@ impl<M: Metadata> LivePurges<M> {
         }
     }
 
-    /// Keys are hashed with this seed from now on. To be called before the first purge of a key.
+    /// Sets the seed of the keys' hashes. Must be called before the first purge of a key.
     pub fn take_seed(&self, seed: Seed) {
         self.in_force.write().seed = seed;
     }
 
-    /// From now on, pages that soft purges cover are noted for the disk tier ([`Self::take_softened`]).
+    /// Starts to record the pages that soft purges cover, for the disk tier ([`Self::take_softened`]).
     pub fn serve_disk(&self) {
         self.has_disk.store(true, SeqCst);
     }
 
-    /// The pages that soft purges have covered in memory since the last call.
+    /// Returns the pages that soft purges have covered in memory since the last call.
     pub fn take_softened(&self) -> Vec<Softened> {
         std::mem::take(&mut self.softened.lock())
     }
 
-    /// Adds a purge by rule, or of everything, under the number that `sequence` gives: numbers and lists go up together.
+    /// Adds a purge by rule, or of everything, under a number from `sequence`. The number and the list are changed
+    /// under the same lock, so that the list is ordered.
     pub fn add_rule(
         &self,
         sequence: &AtomicU64,
@@ -82,8 +84,8 @@ impl<M: Metadata> LivePurges<M> {
         Ok(PurgeRecord::Rule(record))
     }
 
-    /// Adds a purge of keys, of labels that claims tell (`addresses`), and of `labels` that only a response tells. It counts
-    /// what it covers until [`Self::end_count`].
+    /// Adds a purge of keys, of labels that claims have (`addresses`), and of `labels` that only responses have. It
+    /// counts the covered pages until [`Self::end_count`].
     pub fn add_exact(
         &self,
         sequence: &AtomicU64,
@@ -122,8 +124,8 @@ impl<M: Metadata> LivePurges<M> {
         Ok(exact)
     }
 
-    /// The purges of the runs before are in force from now on. Those of this run get numbers beyond all that is in the folder,
-    /// since they cover it too; they are returned, to be written down. Where `is_lost`, everything is purged.
+    /// Puts the purges of former runs in force. Those of this run get numbers above all numbers in the folder, because
+    /// they cover its pages too; they are returned for logging. With `is_lost`, everything is purged.
     pub fn begin(&self, sequence: &AtomicU64, book: &Book, is_lost: bool) -> Vec<PurgeRecord> {
         let mut in_force = self.in_force.write();
         let number = sequence.fetch_add(1, SeqCst);
@@ -151,8 +153,8 @@ impl<M: Metadata> LivePurges<M> {
         early
     }
 
-    /// Purges of another process are in force from now on, over all that was fetched before, under numbers of this process:
-    /// those are returned. Nothing is counted for them.
+    /// Puts purges of another process in force, over all pages fetched before. Returns them under numbers of this
+    /// process. No pages are counted for them.
     pub fn adopt(&self, sequence: &AtomicU64, news: &Book) -> Book {
         let mut in_force = self.in_force.write();
         let number = sequence.fetch_add(1, SeqCst);
@@ -186,8 +188,8 @@ impl<M: Metadata> LivePurges<M> {
         book
     }
 
-    /// Notes from when on the pages of a soft purge are stale, in ms since the epoch. At most [`MOST_EXACT`] such times are
-    /// kept; beyond that the oldest counts as not known.
+    /// Records the time from which on the pages of a soft purge are stale, in ms since the epoch. At most
+    /// [`MOST_EXACT`] times are stored; beyond that the oldest time counts as unknown.
     pub fn note_stale_from(&self, number: u64, from: u64) {
         let mut in_force = self.in_force.write();
         in_force.stale_from.insert(number, from);
@@ -196,7 +198,8 @@ impl<M: Metadata> LivePurges<M> {
         }
     }
 
-    /// Forgets the purges with numbers below `below`, rules once they are told: nothing from before them can come any more.
+    /// Removes the purges with numbers below `below`, and rules only after they have been reported: no older page can
+    /// appear any more.
     pub fn retire(&self, below: u64) {
         if self.in_force.read().oldest_is_at_least(below) {
             return;
@@ -211,15 +214,15 @@ impl<M: Metadata> LivePurges<M> {
     }
 }
 
-/// Counting what purges cover.
+/// Counts of covered pages.
 impl<M: Metadata> LivePurges<M> {
-    /// Ends the count of a purge; how many pages it covered.
+    /// Stops the count of a purge, and returns the number of covered pages.
     pub fn end_count(&self, exact: &ExactPurge) -> usize {
         self.in_force.write().counting.retain(|other| other.number != exact.number);
         exact.count.load(Relaxed)
     }
 
-    /// Counts pages of a key or a label for the oldest purge that is counting such: it took them.
+    /// Adds pages of a key or a label to the oldest purge that is counting such pages, because it removed them.
     pub fn note_found(&self, key: Option<u128>, labels: &[u64], purge: Purge, count: usize) {
         let in_force = self.in_force.read();
         let mut counting = in_force.counting.iter().filter(|exact| exact.purge == purge);
@@ -228,18 +231,19 @@ impl<M: Metadata> LivePurges<M> {
         }
     }
 
-    /// Whether pages are being counted for a purge of keys or labels.
+    /// Returns whether pages are being counted for a purge of keys or labels.
     pub fn is_counting(&self) -> bool {
         !self.in_force.read().counting.is_empty()
     }
 
-    /// The rules whose pages are being counted, in the order of their numbers, with the counts so far.
+    /// Returns the rules whose pages are being counted, in the order of their numbers, with the current counts.
     pub fn untold(&self) -> Vec<Retired> {
         let in_force = self.in_force.read();
         in_force.rules.iter().filter(|rule| !rule.told).map(LiveRule::retired).collect()
     }
 
-    /// The rules up to a number with their counts, each once. To be called when all pages from before them were asked.
+    /// Returns the rules up to a number with their counts, each only once. Must be called when all older pages have
+    /// been checked.
     pub fn tell(&self, upto: u64) -> Vec<Retired> {
         if self.in_force.read().rules.iter().all(|rule| rule.told || rule.number > upto) {
             return Vec::new();
@@ -254,21 +258,23 @@ impl<M: Metadata> LivePurges<M> {
     }
 }
 
-/// Asking the purges about a page.
+/// Verdicts of the purges on pages.
 impl<M: Metadata> LivePurges<M> {
-    /// Whether a purge is newer than `number`.
+    /// Returns whether a purge is newer than `number`.
     #[inline]
     pub fn any_since(&self, number: u64) -> bool {
         self.newest.load(SeqCst) > number
     }
 
-    /// Judges a stored object: makes it stale, or says that it must go, and counts it. Each purge asks it once.
+    /// Applies the purges to a stored object: makes it stale, or returns that it must be removed, and counts it. Each
+    /// purge is applied to it once.
     #[cold]
     pub fn judge(&self, object: &impl Judged<M>) -> Verdict {
         self.judge_object(object, true)
     }
 
-    /// As [`Self::judge`], of an object that is about to be stored: it was not there to be purged, so it is not counted.
+    /// Like [`Self::judge`], for an object that is about to be stored. It is not counted, because it was not stored at
+    /// the purge.
     #[cold]
     pub fn judge_arriving(&self, object: &impl Judged<M>) -> Verdict {
         self.judge_object(object, false)
@@ -291,8 +297,8 @@ impl<M: Metadata> LivePurges<M> {
         verdict
     }
 
-    /// What the purges since its fetch say of a page that was in a file, or has just come there; and the newest of them. Those
-    /// after `count` count it.
+    /// Returns the verdict of the purges since its fetch on a page that was in a file or has just been written, and the
+    /// newest of them. Those after `count` count it.
     pub fn judge_filed(&self, object: &impl Judged<M>, count: Option<u64>) -> (Verdict, u64) {
         let began = object.generation();
         let count = count.map(|count| began.max(count));
@@ -303,7 +309,8 @@ impl<M: Metadata> LivePurges<M> {
         (verdict, newest)
     }
 
-    /// What the purges after `since` say of a page on disk, and the newest of them. Those after `count` count it.
+    /// Returns the verdict of the purges after `since` on a page on disk, and the newest of them. Those after `count`
+    /// count it.
     pub fn judge_stored(
         &self,
         since: u64,
@@ -318,7 +325,8 @@ impl<M: Metadata> LivePurges<M> {
         (in_force.judge(since, key, meta, count == Some(since)), self.newest.load(SeqCst))
     }
 
-    /// What the purges of keys and labels after `since` say of a page of which only these are known. It is counted.
+    /// Returns the verdict of the purges of keys and labels after `since` on a page of which only key and labels are
+    /// known. The page is counted.
     pub fn judge_exact(&self, since: u64, key: u128, labels: &[u64]) -> Verdict {
         self.in_force
             .read()
@@ -326,14 +334,14 @@ impl<M: Metadata> LivePurges<M> {
             .0
     }
 
-    /// What the purges after `since` say of any page, and the newest of them, where all of them are of everything; else
-    /// `None`. Those after `count` count it.
+    /// Returns the verdict of the purges after `since` on any page, and the newest of them, if all of them are of
+    /// everything; else `None`. Those after `count` count it.
     pub fn judge_any(&self, since: u64, count: Option<u64>) -> Option<(Verdict, u64)> {
         let in_force = self.in_force.read();
         in_force.judge_any(since, count).map(|verdict| (verdict, self.newest.load(SeqCst)))
     }
 
-    /// What the purges after `since` say of a page; it is not counted.
+    /// Returns the verdict of the purges after `since` on a page without counting it.
     pub fn look_at(&self, since: u64, key: &[u8], meta: M::View<'_>) -> Verdict {
         if !self.any_since(since) {
             return Verdict::Stays;
@@ -341,8 +349,8 @@ impl<M: Metadata> LivePurges<M> {
         self.in_force.read().judge(since, key, meta, false)
     }
 
-    /// Whether a flight that began at `generation` takes no newcomers: a purge covers what it fetches, or may, as long as there
-    /// is no head.
+    /// Returns whether a flight that began at `generation` accepts no new waiters: a purge covers its page, or may
+    /// cover it before the head has arrived.
     #[cold]
     pub fn may_cover(
         &self,
@@ -357,7 +365,7 @@ impl<M: Metadata> LivePurges<M> {
             return in_force.newest_label > generation
                 || in_force.newest_rule() > generation
                 || since(in_force.keys.get(&key.hash()))
-                // A claim without an address may fetch anything.
+                // A claim without an address may fetch any page.
                 || address.map_or(in_force.newest_address > generation, |address| {
                     address.iter().any(|label| since(in_force.labels.get(label)))
                 });
@@ -365,30 +373,30 @@ impl<M: Metadata> LivePurges<M> {
         in_force.judge(generation, key.bytes(), head, false) != Verdict::Stays
     }
 
-    /// The newest purge by rule, which every object must be asked by, since no index finds what it covers; zero where there is
-    /// none.
+    /// Returns the newest purge by rule, or zero. Every object must be checked by it, because no index finds the
+    /// covered objects.
     pub fn newest_rule(&self) -> u64 {
         self.in_force.read().newest_rule()
     }
 
-    /// The newest purge by rule below a number; zero where there is none.
+    /// Returns the newest purge by rule below a number, or zero.
     pub fn newest_rule_before(&self, number: u64) -> u64 {
         let in_force = self.in_force.read();
         in_force.rules.iter().rfind(|rule| rule.number < number).map_or(0, |rule| rule.number)
     }
 
-    /// Whether no purge is in force.
+    /// Returns whether no purge is in force.
     pub fn is_empty(&self) -> bool {
         self.newest.load(SeqCst) == 0
     }
 
-    /// Keys, labels and rules in force.
+    /// Returns the number of keys, labels and rules in force.
     pub fn len(&self) -> usize {
         let in_force = self.in_force.read();
         in_force.rules.len() + in_force.keys.len() + in_force.labels.len()
     }
 
-    /// Whether so many purges are kept that no fetch may keep them from being forgotten.
+    /// Returns whether the number of purges is so high that no fetch may prevent them from being forgotten.
     pub fn is_crowded(&self) -> bool {
         let in_force = self.in_force.read();
         in_force.keys.len() + in_force.labels.len() >= MOST_EXACT / CROWD

@@ -1,13 +1,13 @@
-//! The log of purges, as bytes.
+//! Binary format of the purge log.
 //!
 //! ```text
 //! magic, version | record | record | ... | zeros
-//! record: length, its complement, checksum (XXH3-64) | kind | what it is of
+//! record: length, its complement, checksum (XXH3-64) | kind | contents
 //! ```
 //!
-//! Numbers are little-endian. A record is written before its purge is answered, into zeros that are there already. So a
-//! record at the end that a power loss has torn has a sector of zeros in it, and its purge was answered to nobody. Any
-//! other damage may have been of a purge that was answered: [`Reading::is_lost`] says so.
+//! Numbers are little-endian. A record is written before its purge completes, into existing zeros. If a power loss
+//! tears the last record, the record therefore has a sector of zeros, and its purge was never reported as complete. Any
+//! other damage may have affected a complete purge: [`Reading::is_lost`] is then set.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -18,28 +18,28 @@ use super::request::{MOST_RULE, Purge};
 
 const MAGIC: [u8; 8] = *b"\x89Myrban\n";
 const VERSION: u32 = 1;
-/// Bytes of magic and version.
+/// Length of magic number and version, in bytes.
 const HEAD: usize = 12;
-/// Bytes that a disk writes whole or not at all.
+/// Number of bytes that a disk writes atomically.
 pub(super) const SECTOR: usize = 512;
-/// Most bytes of a payload.
+/// Maximum length of a payload, in bytes.
 const MOST_PAYLOAD: usize = MOST_OF_ONE * 48 + 2 * MOST_RULE + 64;
 
-/// What reading a log came to.
+/// Result of reading a log.
 #[derive(Debug)]
 pub struct Reading {
-    /// The purges of the records that are whole.
+    /// Purges of the intact records.
     pub book: Book,
-    /// Bytes that are whole.
+    /// Number of intact bytes.
     pub len: usize,
-    /// Whether something follows them that was not written so.
+    /// Set if invalid bytes follow them.
     pub is_damaged: bool,
-    /// Whether that may have been a purge that was answered.
+    /// Set if these bytes may have been a complete purge.
     pub is_lost: bool,
 }
 
 impl Book {
-    /// Notes the records that the bytes begin with, up to the first that is not whole; how many bytes those are.
+    /// Adds the records at the start of the bytes, up to the first that is not intact. Returns their length in bytes.
     pub fn read_records(&mut self, bytes: &[u8]) -> usize {
         let mut len = 0;
         while let Some(payload) = payload(&bytes[len..]) {
@@ -51,25 +51,25 @@ impl Book {
         len
     }
 
-    /// The bytes of a log that says all of it, without the zeros.
+    /// Returns the bytes of a log with all purges, without the zeros.
     pub fn write(&self) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
         out.extend_from_slice(&VERSION.to_le_bytes());
-        // Rules come first, the newest before the others: reading a purge of everything forgets what was noted before it under
-        // an older number, and a purge of another process may be older by its number alone.
+        // Rules are written first, the newest before the others: reading a purge of everything removes older numbers
+        // that were read before it, and a purge of another process may be older only by its number.
         self.rules.iter().rev().for_each(|rule| rule.write(&mut out));
         let keys = self.keys.iter().map(|(key, numbers)| (*key, *numbers));
         write_exact(keys, self.labels.iter().map(|(label, numbers)| (*label, *numbers)), &mut out);
         out
     }
 
-    /// Reads a log.
+    /// Parses a log.
     pub fn read(bytes: &[u8]) -> Reading {
         let mut reading = Reading { book: Self::default(), len: 0, is_damaged: false, is_lost: false };
         let mut head = MAGIC.to_vec();
         head.extend_from_slice(&VERSION.to_le_bytes());
         if !bytes.starts_with(&head) {
-            // A log is made whole before it gets its name.
+            // A log is complete before it is renamed to its name.
             (reading.is_damaged, reading.is_lost) = (true, true);
             return reading;
         }
@@ -129,8 +129,8 @@ impl Book {
     }
 }
 
-/// Reads a log of purges as a start does, for tests with bytes from outside: how many bytes of it are whole, and whether
-/// what was read is the same after it was written and read again.
+/// Parses a log of purges like a start, for tests with arbitrary bytes. Returns the number of intact bytes, and whether
+/// the purges are the same after they are written and read again.
 pub fn examine_purges(bytes: &[u8]) -> (usize, bool) {
     let reading = Book::read(bytes);
     let again = Book::read(&reading.book.write());
@@ -142,7 +142,7 @@ fn parse_numbers(bytes: &[u8]) -> Option<Numbers> {
     Some(Numbers { hard: u64::from_le_bytes(*hard), soft: u64::from_le_bytes(soft.try_into().ok()?) })
 }
 
-/// The payload of the record that the bytes begin with, if it is whole.
+/// Returns the payload of the record at the start of the bytes, if it is intact.
 fn payload(bytes: &[u8]) -> Option<&[u8]> {
     let (frame, rest) = bytes.split_first_chunk::<FRAME>()?;
     let len = declared(frame)?;
@@ -150,21 +150,22 @@ fn payload(bytes: &[u8]) -> Option<&[u8]> {
     (xxh3_64(payload).to_le_bytes() == frame[8..]).then_some(payload)
 }
 
-/// The length that a frame declares; `None` where it is none that was written.
+/// Returns the length that a frame declares; `None` if it is invalid.
 fn declared(frame: &[u8; FRAME]) -> Option<usize> {
     let len = u32::from_le_bytes([frame[0], frame[1], frame[2], frame[3]]);
     let complement = u32::from_le_bytes([frame[4], frame[5], frame[6], frame[7]]);
     (len == !complement && len > 0 && len as usize <= MOST_PAYLOAD).then_some(len as usize)
 }
 
-/// Whether the bytes from `at` on are what a power loss leaves of a write: some of its sectors, zeros for the others.
+/// Returns whether the bytes from `at` on are the result of a write during a power loss: some of its sectors, and zeros
+/// in place of the others.
 fn is_torn(bytes: &[u8], at: usize) -> bool {
     let rest = &bytes[at..];
     let len = rest.first_chunk::<FRAME>().and_then(declared).map_or(FRAME, |len| FRAME + len);
     if rest.len() < len {
         return true;
     }
-    // The part of its first sector that it has, then whole sectors.
+    // The part of its first sector, then whole sectors.
     let first = (SECTOR - at % SECTOR).min(len);
     let (first, others) = rest[..len].split_at(first);
     let is_zero = |sector: &[u8]| sector.iter().all(|byte| *byte == 0);

@@ -1,23 +1,23 @@
-//! Purges: what is asked for, which of them are in force, and what a restart must know of them.
+//! Purges: requests, purges in force, and records for a restart.
 //!
 //! ```text
-//!   of keys and labels --> in force: asked at look-ups, when a fetch ends, when a file is read
-//!   by rule, of all    --> in force --> every stored page was asked: counted
-//!                             '---- no fetch from before it is under way, every file was asked ----'--> forgotten
+//!   of keys and labels --> in force: checked at look-ups, when a fetch completes, when a file is read
+//!   by rule, of all    --> in force --> every stored page was checked: counted
+//!                             '---- no older fetch is in progress, every file was checked ---------'--> forgotten
 //! ```
 //!
-//! A purge has a number out of the sequence that also numbers fetches. It covers what began to be fetched before it,
-//! whatever the clocks say. An object that no purge covers remembers the newest purge that it was asked by, so each purge
-//! asks it once.
+//! A purge has a number from the sequence that also numbers fetches. It covers pages whose fetch began before it,
+//! independent of clocks. An object that no purge covers records the newest purge that was applied to it, so each purge
+//! is applied only once.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
-//! | `request` | what callers ask for, and what they are told |
+//! | `request` | requests of callers, and their results |
 //! | `exact` | a purge of keys and labels while it is counted; numbers of purges |
-//! | `verdict` | what purges say of a page |
-//! | `live`, `in_force` | the purges in force: adding and forgetting them; asking them about a page |
-//! | `record` | one purge as it is written down |
-//! | `book`, `log` | all purges that a restart must know, and the log that they are read from |
+//! | `verdict` | verdicts of purges on a page |
+//! | `live`, `in_force` | the purges in force: addition and removal; verdicts on a page |
+//! | `record` | a purge in its logged form |
+//! | `book`, `log` | all purges that must survive a restart, and the format of their log |
 
 mod book;
 mod exact;

@@ -1,60 +1,60 @@
-//! One purge, as it is written down.
+//! Purge in its logged form.
 
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::exact::Numbers;
 use super::request::Purge;
 
-/// Bytes before the payload of a record: its length, the complement of that, its checksum.
+/// Number of bytes before the payload of a record: its length, the complement of the length, its checksum.
 pub(super) const FRAME: usize = 16;
-/// Most keys or labels in one record.
+/// Maximum number of keys or labels in a record.
 pub(super) const MOST_OF_ONE: usize = 4096;
 
-/// First byte of a payload: what the record is of.
+/// First byte of a payload: the kind of the record.
 pub(super) const EXACT: u8 = 0;
 pub(super) const RULE: u8 = 1;
 pub(super) const ALL: u8 = 2;
 
-/// A purge by rule, or of everything.
+/// Purge by rule, or of everything.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RulePurge {
-    /// Its place in the zone's sequence.
+    /// Number in the zone's sequence.
     pub number: u64,
-    /// What it does with the pages.
+    /// Kind of the purge.
     pub purge: Purge,
-    /// What it is called where its end is told.
+    /// Name in the report of its result.
     pub name: Box<str>,
-    /// The rule, as the caller gave it; `None` covers everything.
+    /// Rule as given by the caller; `None` covers everything.
     pub rule: Option<Box<[u8]>>,
 }
 
-/// One purge, to be written down.
+/// Purge for the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PurgeRecord {
-    /// A purge of keys and labels.
+    /// Purge of keys and labels.
     Exact {
-        /// Its place in the zone's sequence.
+        /// Number in the zone's sequence.
         number: u64,
-        /// What it does with the pages.
+        /// Kind of the purge.
         purge: Purge,
         /// Hashes of the keys under the zone's seed.
         keys: Box<[u128]>,
-        /// The labels.
+        /// Labels.
         labels: Box<[u64]>,
     },
-    /// A purge by rule, or of everything.
+    /// Purge by rule, or of everything.
     Rule(RulePurge),
 }
 
 impl PurgeRecord {
-    /// Its place in the zone's sequence.
+    /// Returns the number in the zone's sequence.
     pub fn number(&self) -> u64 {
         match self {
             Self::Exact { number, .. } | Self::Rule(RulePurge { number, .. }) => *number,
         }
     }
 
-    /// The same purge under another number.
+    /// Returns the purge with another number.
     #[must_use]
     pub fn numbered(mut self, new: u64) -> Self {
         match &mut self {
@@ -63,7 +63,8 @@ impl PurgeRecord {
         self
     }
 
-    /// Appends it to the bytes of a log. A purge of more keys and labels than one record takes becomes several records.
+    /// Appends the purge to the bytes of a log. A purge with more keys and labels than one record permits becomes
+    /// several records.
     pub fn write(&self, out: &mut Vec<u8>) {
         match self {
             Self::Exact { number, purge, keys, labels } => {
@@ -122,7 +123,7 @@ pub(super) fn write_exact(
     }
 }
 
-/// Appends a record: the frame, and behind it what `payload` appends.
+/// Appends a record: the frame, followed by the bytes that `payload` appends.
 pub(super) fn frame(out: &mut Vec<u8>, payload: impl FnOnce(&mut Vec<u8>)) {
     let at = out.len();
     out.extend_from_slice(&[0; FRAME]);

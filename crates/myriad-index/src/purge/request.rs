@@ -1,4 +1,4 @@
-//! What callers say of a purge, and what they are told of it.
+//! Purge requests of callers, and their results.
 
 use std::fmt;
 use std::future::Future;
@@ -9,66 +9,66 @@ use std::task::{Context, Poll};
 
 use crate::{KeyRef, Ticket};
 
-/// What a purge does with what it covers.
+/// Effect of a purge on the covered pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Purge {
-    /// Takes it out.
+    /// Removes them.
     Hard,
-    /// Leaves it, stale from this moment on: the next visitor has it refreshed.
+    /// Makes them stale from this moment on: the next request has them refreshed.
     Soft,
 }
 
-/// What a purge covers. Every purge covers all variants and encodings, in memory and on disk, and what is being fetched
-/// at its moment: that is not stored, or stale at once.
+/// Pages covered by a purge. Every purge covers all variants and encodings, in memory and on disk. Fetches in progress
+/// at its moment are covered too: their pages are not stored, or stale at once.
 #[derive(Clone, Copy, Debug)]
 pub enum Covered<'a> {
-    /// All pages under one of the keys, and all that bear one of the labels. They are counted at once.
+    /// All pages under one of the keys, and all pages with one of the labels. They are counted at once.
     Exact {
         /// Keys.
         keys: &'a [KeyRef<'a>],
-        /// Labels that whoever claims a page knows already (the address of a claim): a fetch under way for another
-        /// address goes on as if nothing had happened.
+        /// Labels that a claim has before the response (its address). The purge has no effect on a fetch in progress
+        /// for another address.
         addresses: &'a [u64],
-        /// Labels that only a response tells.
+        /// Labels that only responses have.
         labels: &'a [u64],
     },
-    /// All pages that a rule covers, which [`crate::Metadata::covers`] reads. They are counted in the background.
+    /// All pages covered by a rule, which [`crate::Metadata::covers`] parses. They are counted in the background.
     Rule {
-        /// What the purge is called where its end is told ([`Retired`]).
+        /// Name in the report of the purge's result ([`Retired`]).
         name: &'a str,
-        /// The rule, at most [`MOST_RULE`] bytes.
+        /// Rule, at most [`MOST_RULE`] bytes.
         rule: &'a [u8],
     },
     /// All pages. They are counted in the background.
     All,
 }
 
-/// Most bytes of a rule, and of its name.
+/// Maximum length of a rule, and of its name, in bytes.
 pub const MOST_RULE: usize = 8 << 10;
 
-/// A purge that holds, and is written down where its zone has a folder.
+/// Purge in force, which is logged if its zone has a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Purged {
-    /// Its place in the zone's sequence.
+    /// Number in the zone's sequence.
     pub number: u64,
-    /// How many pages it covered.
+    /// Number of covered pages.
     pub count: Count,
 }
 
-/// How many pages a purge covered: each stored object counts once, in memory, on disk or in both, so every variant of a
-/// key counts, and no encoding does.
+/// Number of pages covered by a purge. Each stored object counts once, in memory, on disk or in both: every variant of
+/// a key counts, and no encoding does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Count {
-    /// So many.
+    /// Exact number.
     Exact(usize),
-    /// So many and perhaps more: files of a former process are still being found. They are covered.
+    /// Minimum number: more files of a former process may be found. They are covered too.
     AtLeast(usize),
-    /// Told by `Zone::tend_purges` once all pages were asked.
+    /// Reported by `Zone::tend_purges` once all pages are checked.
     Later,
 }
 
 impl Count {
-    /// The count as far as it is known.
+    /// Returns the number known so far.
     pub fn known(self) -> usize {
         match self {
             Self::Exact(count) | Self::AtLeast(count) => count,
@@ -77,14 +77,14 @@ impl Count {
     }
 }
 
-/// Why a purge may not hold, or not for good.
+/// Reason why a purge is not in force, or not permanently.
 #[derive(Debug)]
 pub enum PurgeError {
-    /// [`crate::Metadata::covers`] reads no rule in these bytes, or they are too many. Nothing was purged.
+    /// [`crate::Metadata::covers`] cannot parse the rule, or the rule is too long. Nothing was purged.
     Rule,
-    /// As many different purges as are kept at once wait for all pages to be asked. Nothing was purged.
+    /// The maximum number of different purges is already in force. Nothing was purged.
     TooMany,
-    /// It holds, but could not be written down: a restart would forget it.
+    /// The purge is in force, but could not be logged: a restart would lose it.
     Unlogged(io::Error),
 }
 
@@ -100,8 +100,10 @@ impl fmt::Display for PurgeError {
 
 impl std::error::Error for PurgeError {}
 
-/// A purge on its way. It holds from the moment it was asked for, whether this is awaited or not; its end says that it
-/// survives a crash, and how many pages it covered.
+/// Purge in progress.
+///
+/// It is in force from its request on, whether this is awaited or not. Its completion means that it survives a crash,
+/// and returns the number of covered pages.
 #[must_use = "a purge survives a crash once this has ended"]
 pub struct Purging(State);
 
@@ -111,12 +113,12 @@ enum State {
 }
 
 impl Purging {
-    /// One that has ended.
+    /// Returns a purge that is complete.
     pub fn done(end: Result<Purged, PurgeError>) -> Self {
         Self(State::Done(Some(end)))
     }
 
-    /// One whose end a ticket will tell.
+    /// Returns a purge whose result a ticket will provide.
     pub fn waiting(ticket: Ticket<Result<Purged, PurgeError>>) -> Self {
         Self(State::Waiting(ticket))
     }
@@ -140,13 +142,13 @@ impl fmt::Debug for Purging {
     }
 }
 
-/// A purge whose pages were all found; see `Zone::tend_purges`.
+/// Purge whose pages were all found; see `Zone::tend_purges`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Retired {
-    /// What the purge was called when it was made.
+    /// Name given by the caller.
     pub name: Arc<str>,
-    /// Its place in the zone's sequence.
+    /// Number in the zone's sequence.
     pub number: u64,
-    /// Pages that were taken out, or made stale.
+    /// Number of pages that were removed or made stale.
     pub count: usize,
 }

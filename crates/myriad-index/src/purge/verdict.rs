@@ -1,41 +1,41 @@
-//! What purges say of a page.
+//! Verdicts of purges on pages.
 
 use crate::Metadata;
 
-/// What the purges say of a page. A greater verdict overrides a lesser one.
+/// Verdict of the purges on a page. A greater verdict overrides a lesser verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// No purge covers it.
     Stays,
-    /// A soft purge covers it: it stays, but is not fresh any more.
+    /// A soft purge covers it: it remains, but is no longer fresh.
     Stale,
-    /// A hard purge covers it: it is taken out.
+    /// A hard purge covers it: it is removed.
     Goes,
 }
 
-/// A page in memory that a soft purge covers; the disk tier has yet to hear of it.
+/// Page in memory that a soft purge covers, for the notification of the disk tier.
 #[derive(Clone, Copy, Debug)]
 pub struct Softened {
-    /// The hash of its key under the zone's seed.
+    /// Hash of its key under the zone's seed.
     pub key: u128,
-    /// The sequence number at which its fetch began.
+    /// Sequence number at the start of its fetch.
     pub generation: u64,
-    /// The newest purge that the page was asked by.
+    /// Newest purge that was applied to the page.
     pub number: u64,
 }
 
-/// A stored object, as purges judge it.
+/// Stored object, to which purges are applied.
 pub trait Judged<M: Metadata> {
-    /// The key's bytes.
+    /// Returns the bytes of the key.
     fn key(&self) -> &[u8];
-    /// What the caller keeps with it.
+    /// Returns the caller's metadata.
     fn meta(&self) -> M::View<'_>;
-    /// The sequence number at which its fetch began: later purges may cover it.
+    /// Returns the sequence number at the start of its fetch: later purges may cover it.
     fn generation(&self) -> u64;
-    /// The number of the newest purge that it was asked by; at first its generation.
+    /// Returns the number of the newest purge that was applied to it; initially its generation.
     fn asked_by(&self) -> u64;
-    /// Notes that all purges up to a number have asked it.
+    /// Records that all purges up to a number were applied to it.
     fn note_asked(&self, number: u64);
-    /// Makes it stale from a time on, in ms since the epoch, unless it became stale before; 0 where the time is not known.
+    /// Makes it stale from a time on, in ms since the epoch, unless it became stale before; 0 if the time is unknown.
     fn expire(&self, from: u64);
 }

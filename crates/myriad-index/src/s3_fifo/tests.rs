@@ -1,4 +1,4 @@
-//! The order in which values leave, and that both queues stay whole.
+//! Eviction order, and consistency of both queues.
 
 use super::*;
 

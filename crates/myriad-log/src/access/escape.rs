@@ -6,12 +6,12 @@ use myriad_script::ValueForm;
 
 use crate::escaped::is_unsafe;
 
-/// Appends a value, escaped so that it cannot end its line nor, except with `none`, the quotes around it.
+/// Appends an escaped value, which cannot terminate its line or, except with `none`, the quotes around it.
 pub fn write_escaped(escape: LogEscape, value: &[u8], out: &mut Vec<u8>) {
     Escaped(escape).append(value, out);
 }
 
-/// Values of a log, escaped so that they cannot end their line nor, except with `none`, the quotes around them.
+/// Values of a log line, escaped so that they cannot terminate the line or, except with `none`, the quotes around them.
 pub(super) struct Escaped(pub(super) LogEscape);
 
 impl ValueForm for Escaped {
@@ -37,7 +37,7 @@ impl ValueForm for Escaped {
 }
 
 impl Escaped {
-    /// Whether the value is to be written as it is.
+    /// Returns whether the value needs no escaping.
     fn is_plain(&self, value: &[u8]) -> bool {
         match self.0 {
             LogEscape::None => true,
@@ -55,8 +55,8 @@ impl Escaped {
     }
 }
 
-/// Whether a word of a value holds a byte that is marked: eight bytes are looked at at once. Where their number cannot be divided, the
-/// last ones are looked at together with those before them, a second time.
+/// Returns whether any byte of a value is marked. Tests eight bytes at a time; if the length is not a multiple of
+/// eight, the last eight bytes overlap with those before them.
 #[inline]
 fn any(value: &[u8], marks: impl Fn(u64) -> u64) -> bool {
     let is_marked = |bytes: [u8; 8]| marks(u64::from_le_bytes(bytes)) != 0;
@@ -64,7 +64,7 @@ fn any(value: &[u8], marks: impl Fn(u64) -> u64) -> bool {
     is_marked(*last) || value.as_chunks().0.iter().any(|bytes| is_marked(*bytes))
 }
 
-/// Fewer than eight bytes, some of them twice, and spaces.
+/// Returns fewer than eight bytes as a word, some of them repeated, padded with spaces.
 #[inline]
 fn padded(value: &[u8]) -> [u8; 8] {
     let mut word = [b' '; 8];
@@ -77,10 +77,11 @@ fn padded(value: &[u8]) -> [u8; 8] {
     word
 }
 
-/// Marks quotes, backslashes, control bytes below 32, and bytes from 128 on: these may be UTF-8 that [`write_json`] escapes, or no UTF-8.
+/// Marks quotes, backslashes, control bytes below 32, and bytes from 128: they may be UTF-8 that [`write_json`]
+/// escapes, or invalid UTF-8.
 #[inline]
 const fn marks_json(word: u64) -> u64 {
-    // As `below(word, 32)`, but bytes from 128 on stay marked. A borrow can only reach a byte above one that is marked.
+    // Like `below(word, 32)`, but bytes from 128 remain marked. A borrow only affects a byte above a marked byte.
     (word.wrapping_sub(ONES * 32) | word) & HIGH | equal(word, b'"') | equal(word, b'\\')
 }
 
@@ -104,8 +105,9 @@ fn write_default(value: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Writes the characters of a JSON string (RFC 8259 section 7). Characters that steer a terminal or reverse the order of letters are
-/// escaped: a JSON parser returns the same text. Bytes that are no UTF-8 become U+FFFD, since JSON is UTF-8.
+/// Appends the characters of a JSON string (RFC 8259 section 7). Characters that control a terminal or the text
+/// direction are escaped; a JSON parser returns the same text. Bytes that are not UTF-8 become U+FFFD, because JSON is
+/// UTF-8.
 fn write_json(value: &[u8], out: &mut Vec<u8>) {
     for chunk in value.utf8_chunks() {
         for character in chunk.valid().chars() {
@@ -116,7 +118,7 @@ fn write_json(value: &[u8], out: &mut Vec<u8>) {
                 '\t' => out.extend_from_slice(b"\\t"),
                 '\x08' => out.extend_from_slice(b"\\b"),
                 '\x0c' => out.extend_from_slice(b"\\f"),
-                // As nginx: DEL is no control character of JSON.
+                // As in nginx: DEL is not a control character of JSON.
                 '\x7f' => out.push(0x7f),
                 _ if is_unsafe(character) => write_unit(character as u32, out),
                 _ => out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
@@ -128,7 +130,7 @@ fn write_json(value: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Writes a character of the Basic Multilingual Plane as `\uXXXX`.
+/// Appends a character of the Basic Multilingual Plane as `\uXXXX`.
 fn write_unit(unit: u32, out: &mut Vec<u8>) {
     out.extend_from_slice(b"\\u");
     for shift in [12, 8, 4, 0] {
@@ -201,7 +203,7 @@ mod tests {
         assert_eq!(json("é日🦀\u{a0}".as_bytes()), "é日🦀\u{a0}");
         assert_eq!(json("a\u{9b}31m\u{202e}\u{2066}\u{2028}".as_bytes()), "a\\u009B31m\\u202E\\u2066\\u2028");
         assert_eq!(json(b"a\xffb\x9b\xe6\x97"), "a\\uFFFDb\\uFFFD\\uFFFD");
-        // Overlong forms and surrogates are no UTF-8.
+        // Overlong encodings and surrogates are invalid UTF-8.
         assert_eq!(json(b"\xc0\x8a"), "\\uFFFD\\uFFFD");
         assert!(json(b"\xed\xa0\x80").is_ascii());
     }

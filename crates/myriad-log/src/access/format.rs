@@ -1,22 +1,22 @@
-//! Log formats: what `log_format` names, compiled.
+//! Compiled log formats (`log_format`).
 
 use myriad_conf::model::LogEscape;
 use myriad_script::{Environment, EvalError, Frame, Template};
 
 use super::escape::Escaped;
 
-/// A compiled `log_format`.
+/// Compiled `log_format`.
 pub struct Format {
-    /// Name by which `access_log` refers to it.
+    /// Name used by `access_log`.
     pub name: String,
-    /// Text of a line, with variables.
+    /// Text of a line with variables.
     pub template: Template,
     /// Escaping of the values (`escape=`).
     pub escape: LogEscape,
 }
 
 impl Format {
-    /// Appends the line of a request, line end included.
+    /// Appends the line of a request, including its terminator.
     pub fn write_line(
         &self,
         request: &impl Environment,

@@ -1,4 +1,4 @@
-//! Lines of access logs that could not be written, and what the error log says of them.
+//! Lost access log lines and their messages for the error log.
 
 use std::fmt;
 use std::io;
@@ -6,25 +6,25 @@ use std::path::{Path, PathBuf};
 
 use myriad_conf::settings::Level;
 
-/// Files of which losses are told one by one between two reports; those of further files are told as one.
+/// Maximum number of files reported separately between two reports; further files are reported together.
 const MOST_FILES: usize = 32;
 
-/// Why lines were lost.
+/// Reason for lost lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Why {
-    /// Too much waited already, bytes.
+    /// Too many bytes were already queued.
     Behind(usize),
     /// `write()` failed.
     Written(String),
-    /// `open()` failed, of a path with variables.
+    /// `open()` failed for a path with variables.
     Opened(String),
 }
 
-/// Lines of a file that were lost.
+/// Lost lines of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
     path: PathBuf,
-    /// How many lines.
+    /// Number of lines.
     pub lines: u64,
     why: Why,
 }
@@ -42,7 +42,7 @@ impl Loss {
         Self::of(Why::Opened(shown(error)))
     }
 
-    /// Level of the message, as in nginx: an open() that failed may be the client's doing.
+    /// Returns the level of the message, as in nginx: a client may be the cause of a failed `open()`.
     pub(crate) fn level(&self) -> Level {
         if matches!(self.why, Why::Opened(_)) { Level::Crit } else { Level::Alert }
     }
@@ -52,7 +52,7 @@ impl Loss {
     }
 }
 
-/// An error of the system as nginx shows it: `28: No space left on device`.
+/// Formats a system error like nginx: `28: No space left on device`.
 fn shown(error: &io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();
@@ -94,14 +94,14 @@ impl fmt::Display for Lines {
     }
 }
 
-/// Losses since the last report, each file once.
+/// Losses since the last report, with a single entry for each file.
 #[derive(Default)]
 pub(super) struct Losses {
     files: Vec<Loss>,
 }
 
 impl Losses {
-    /// Counts the lines that `bytes` hold, or would have held.
+    /// Counts the lines in `bytes`.
     pub(super) fn add(&mut self, path: &Path, bytes: &[u8], why: Loss) {
         let lines = bytes.split(|&byte| byte == b'\n').count().saturating_sub(1) as u64;
         if lines == 0 {

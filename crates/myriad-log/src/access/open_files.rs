@@ -1,4 +1,4 @@
-//! Logs whose path holds variables: opened for each line, or kept open as `open_log_file_cache` says.
+//! Logs with variables in their path: opened for each line, or cached according to `open_log_file_cache`.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -10,9 +10,9 @@ use myriad_conf::settings::OpenLogFileCache;
 
 use crate::MODE;
 
-/// Open logs of one worker.
+/// Cache of open logs.
 pub(crate) struct OpenLogs {
-    /// Most entries: set by `open_log_file_cache` of each log as it is added.
+    /// Cached files; `open_log_file_cache` of each added log sets the maximum number of entries.
     files: Lru<PathBuf, Kept>,
 }
 
@@ -23,7 +23,7 @@ impl Default for OpenLogs {
 }
 
 struct Kept {
-    /// Open file; `None` until the path was used `min_uses` times.
+    /// Open file; `None` until the path has been used `min_uses` times.
     file: Option<File>,
     uses: u64,
     first_ms: u64,
@@ -41,7 +41,7 @@ impl OpenLogs {
         line: &[u8],
     ) -> io::Result<()> {
         let Some(rules) = rules else { return open(path)?.write_all(line) };
-        // Opened before room is made: a path that cannot be opened closes no other file.
+        // Opened before other files are evicted: a path that cannot be opened must not close another file.
         let mut opened = None;
         if self.files.get(path).is_none() {
             opened = Some(open(path)?);
@@ -73,26 +73,26 @@ impl OpenLogs {
         Ok(())
     }
 
-    /// Closes logs that were not written to for `inactive=`, and sets the bound to `max=`: beyond it a new log takes the place
-    /// of the one unused for longest.
+    /// Closes logs without a line for `inactive=`, and sets the limit to `max=`: beyond it, a new log replaces the
+    /// least recently used one.
     fn make_room(&mut self, rules: &OpenLogFileCache, now: u64) {
         while self.files.remove_oldest_if(|kept| now.saturating_sub(kept.used_ms) > rules.inactive) {}
         self.files.set_most(rules.max.max(1));
     }
 
-    /// Closes all logs: their files were renamed.
+    /// Closes all logs because their files were renamed.
     pub(crate) fn close(&mut self) {
         self.files.clear();
     }
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    // A pipe without a reader fails: to wait for one would stop the logs of all sites.
+    // Opening a pipe without a reader fails: waiting for a reader would stop the logs of all sites.
     let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     OpenOptions::new().append(true).create(true).mode(MODE).custom_flags(nonblocking).open(path)
 }
 
-/// Whether the path still names the open file.
+/// Returns whether the path still refers to the open file.
 fn is_at(file: &File, path: &Path) -> bool {
     match (file.metadata(), std::fs::metadata(path)) {
         (Ok(ours), Ok(there)) => (ours.dev(), ours.ino()) == (there.dev(), there.ino()),

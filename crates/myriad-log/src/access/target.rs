@@ -1,4 +1,4 @@
-//! Targets of access logs: which requests are logged, and where the lines go.
+//! Targets of access logs: conditions for logging a request, and the destination of the lines.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -11,22 +11,22 @@ use myriad_script::{Environment, Frame, Predicates, Template};
 use crate::log_file::LogFile;
 use crate::syslog::Syslog;
 
-/// One `access_log`.
+/// `access_log` directive.
 #[derive(PartialEq)]
 pub struct AccessLog {
-    /// The index of its [`Format`](super::Format) among those of the configuration.
+    /// Index of its [`Format`](super::Format) in the configuration.
     pub format: usize,
     /// Destination of the lines.
     pub target: LogTarget,
-    /// `if=`: the request is logged where one of these is neither empty nor `0`.
+    /// `if=`: the request is logged if any of these is neither empty nor `0`.
     pub condition: Option<Predicates>,
-    /// `sample=1/N`: of requests that went well one in so many.
+    /// `sample=1/N`: logs one in N successful requests.
     pub sample: Option<u32>,
 }
 
 impl AccessLog {
-    /// Whether a request that ended with `status` is to be logged; it is where the condition cannot be evaluated. A sample leaves
-    /// out no error: 400 and above, and what has no status.
+    /// Returns whether a request with this final `status` is logged. If the condition cannot be evaluated, the request
+    /// is logged. A sample includes all errors: status 400 and above, and requests without a status.
     pub fn admits(&self, status: u16, request: &impl Environment, frame: &mut Frame) -> bool {
         let is_error = !(100..400).contains(&status);
         let is_sampled = is_error || self.sample.is_none_or(|sample| fastrand::u32(..sample.max(1)) == 0);
@@ -38,33 +38,33 @@ impl AccessLog {
     }
 }
 
-/// The destination of an `access_log`.
+/// Destination of an `access_log`.
 pub enum LogTarget {
-    /// A file, opened once.
+    /// File that is opened once.
     File {
-        /// The file.
+        /// Log file.
         file: Arc<LogFile>,
-        /// `buffer=` and what goes with it.
+        /// `buffer=` and related parameters.
         buffer: Option<BufferRules>,
     },
-    /// A path with variables.
+    /// Path with variables.
     Variable(Template, Option<OpenLogFileCache>),
-    /// A syslog server.
+    /// Syslog server.
     Syslog(Arc<Syslog>),
 }
 
 /// Buffering of lines before they are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferRules {
-    /// `buffer=`, bytes.
+    /// `buffer=`, in bytes.
     pub size: usize,
-    /// `flush=`, milliseconds.
+    /// `flush=`, in milliseconds.
     pub flush_ms: Option<u64>,
-    /// `gzip=`: level at which a full buffer is compressed.
+    /// `gzip=`: compression level of a full buffer.
     pub gzip: Option<u8>,
 }
 
-/// Whether lines go to the same file, opened once, or to the same server.
+/// Compares identity: equal targets use the same open file or the same server.
 impl PartialEq for LogTarget {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
@@ -79,13 +79,15 @@ impl PartialEq for LogTarget {
 }
 
 impl LogTarget {
-    /// The path for one request, relative to `prefix`, of a target whose path holds variables. `None` for other targets, and
-    /// for a path that is not used: empty, with a zero byte, with a component `..`, or not to be evaluated.
+    /// Returns the path for a request of a target with variables in its path, relative to `prefix`.
+    ///
+    /// Returns `None` for other targets and for unusable paths: empty, with a NUL byte, with a component `..`, or if
+    /// the evaluation fails.
     pub fn path(&self, request: &impl Environment, frame: &mut Frame, prefix: &Path) -> Option<PathBuf> {
         let Self::Variable(template, _) = self else { return None };
         let mut path = Vec::new();
         template.eval(request, frame, &mut path).ok()?;
-        // A value that the client chose may be part of the path: it must not lead out of the folder.
+        // The path may contain a client-controlled value, which must not escape from the folder.
         let climbs = path.split(|byte| *byte == b'/').any(|part| part == b"..") || path.contains(&0);
         (!climbs && !path.is_empty()).then(|| prefix.join(OsStr::from_bytes(&path)))
     }
@@ -123,7 +125,7 @@ mod tests {
         for plain in [&b".."[..], b"../../etc/passwd", b"a/../../b", b"a/..", b"a\0"] {
             assert_eq!(path("logs/$plain", &Values { plain, ..Values::default() }), None, "{plain:?}");
         }
-        // Two dots within a name do not lead to the folder above.
+        // Two dots within a name do not refer to the parent folder.
         let values = Values { plain: b"a..b", ..Values::default() };
         assert_eq!(path("logs/$plain", &values), Some("/srv/logs/a..b".into()));
     }

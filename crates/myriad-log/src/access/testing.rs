@@ -1,4 +1,4 @@
-//! A request for tests: four variables.
+//! Request for tests with four variables.
 
 use myriad_script::{Builtin, Catalogue, Compiler, Environment, EvalError, Frame, Role, Template};
 
@@ -12,7 +12,7 @@ impl Catalogue for Names {
     }
 }
 
-/// What `$plain` and `$other` are; `$absent` does not exist, and `$broken` cannot be evaluated.
+/// Values of `$plain` and `$other`; `$absent` does not exist, and the evaluation of `$broken` fails.
 #[derive(Default)]
 pub(crate) struct Values {
     pub(crate) plain: &'static [u8],
@@ -48,7 +48,7 @@ impl Environment for Values {
     fn rewrite(&mut self, _: &[u8], _: &[u8]) {}
 }
 
-/// A template that reads the variables of [`Values`].
+/// Compiles a template that can use the variables of [`Values`].
 pub(crate) fn template(text: &str) -> Template {
     let mut compiler = Compiler::new(Names);
     let template = compiler.template(text).expect("a template");

@@ -1,8 +1,8 @@
-//! Threads that write access logs: workers leave lines here and go on, however slow the disk is.
+//! Threads that write access logs: workers queue lines here and never wait for the disk.
 //!
 //! ```text
 //! worker: LogWriter --batches--> LogThreads: a queue for each file --> thread --> LogFile
-//!                                   | no room: dropped, counted
+//!                                   | queue full: dropped, counted
 //! ```
 
 use std::collections::{HashMap, VecDeque};
@@ -21,10 +21,10 @@ use super::losses::{Loss, Losses};
 use super::open_files::OpenLogs;
 use crate::log_file::LogFile;
 
-/// Most threads: a disk that hangs holds up one of them, and with it its own files only.
+/// Maximum number of threads: a disk that hangs blocks one of them, and only its own files.
 const MOST_THREADS: usize = 4;
 
-/// How many bytes may wait.
+/// Maximum number of queued bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     /// For one file.
@@ -39,13 +39,13 @@ impl Default for Bounds {
     }
 }
 
-/// Senders of connections that wait until their lines are written. Dropped with the last batch that contains such lines, which wakes
-/// the receivers.
+/// Senders for connections that wait until their lines are written. They are dropped with the last batch that contains
+/// such lines, which wakes the receivers.
 pub(crate) type Waiters = Arc<Vec<oneshot::Sender<()>>>;
 
-/// Lines on their way to a file.
+/// Queued lines.
 pub(crate) enum Batch {
-    /// Lines of one file; with `gzip` they become a member of it.
+    /// Lines of a file; with `gzip`, they form a gzip member.
     Lines {
         file: Arc<LogFile>,
         gzip: Option<u8>,
@@ -53,11 +53,11 @@ pub(crate) enum Batch {
         #[expect(dead_code, reason = "it is dropped, not read")]
         waiters: Option<Waiters>,
     },
-    /// Connections that wait for lines of logs whose path holds variables, put before.
+    /// Connections that wait for earlier lines of logs with variables in their path.
     Waiters(#[expect(dead_code, reason = "it is dropped, not read")] Waiters),
-    /// A line of a log whose path holds variables.
+    /// Line of a log with variables in its path.
     Line { path: PathBuf, rules: Option<OpenLogFileCache>, now_ms: u64, line: Vec<u8> },
-    /// Logs whose path holds variables are to be opened anew.
+    /// Closes the logs with variables in their path, so that they are reopened.
     Reopen,
 }
 
@@ -86,11 +86,11 @@ impl Batch {
     }
 }
 
-/// Which queue a batch waits in.
+/// Key of the queue of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Key {
     File(usize),
-    /// All logs whose path holds variables: their open files are one table.
+    /// All logs with variables in their path, which share a table of open files.
     Variable,
 }
 
@@ -98,14 +98,14 @@ enum Key {
 struct Queue {
     batches: VecDeque<Batch>,
     bytes: usize,
-    /// Whether a thread writes what it took from here: the order of lines is kept, as one thread at a time does.
+    /// True while a thread writes batches of this queue: a single thread at a time preserves the order of lines.
     is_taken: bool,
 }
 
 #[derive(Default)]
 struct State {
     queues: HashMap<Key, Queue>,
-    /// Queues that hold something and that no thread has taken.
+    /// Non-empty queues that no thread has taken.
     ready: VecDeque<Key>,
     bytes: usize,
     idle: usize,
@@ -116,15 +116,16 @@ struct State {
 
 struct Shared {
     state: Mutex<State>,
-    /// Something is ready, or it is over.
+    /// Signals a ready queue or the shutdown.
     wake: Condvar,
-    /// A thread has written what it took.
+    /// Signals that a thread has written a queue.
     written: Condvar,
     open: Mutex<OpenLogs>,
     bounds: Bounds,
 }
 
-/// Threads that write the access logs of a process; none is there before the first line. Dropped, they write what waits and end.
+/// Threads that write the access logs of a process, started with the first line. When this is dropped, they write the
+/// queued lines and stop.
 pub struct LogThreads {
     shared: Arc<Shared>,
 }
@@ -136,7 +137,7 @@ impl Default for LogThreads {
 }
 
 impl LogThreads {
-    /// Threads before which so many bytes may wait.
+    /// Creates the threads with limits on the queued bytes.
     pub(crate) fn within(bounds: Bounds) -> Self {
         let shared = Shared {
             state: Mutex::default(),
@@ -148,7 +149,7 @@ impl LogThreads {
         Self { shared: Arc::new(shared) }
     }
 
-    /// Leaves a batch to be written. It is dropped and counted where there is no room.
+    /// Queues a batch. If its queue is full, the batch is dropped and counted.
     pub(crate) fn put(&self, batch: Batch) {
         let (key, bytes) = (batch.key(), batch.bytes().len());
         let mut state = self.shared.state.lock();
@@ -156,7 +157,7 @@ impl LogThreads {
         let waiting = state.queues.get(&key).map_or(0, |queue| queue.bytes);
         let has_room =
             waiting + bytes <= self.shared.bounds.file && state.bytes + bytes <= self.shared.bounds.all;
-        // A batch that is larger than all that may wait is written where nothing waits.
+        // A batch that exceeds the limit is accepted if its queue is empty.
         if !has_room && waiting > 0 {
             state.losses.add(batch.path(), batch.bytes(), Loss::behind(waiting));
             return;
@@ -171,7 +172,7 @@ impl LogThreads {
         }
     }
 
-    /// Wakes a thread that has nothing to do, or starts another.
+    /// Wakes an idle thread or starts another.
     fn call_thread(&self, state: &mut State) {
         if state.idle >= state.ready.len() || state.threads == MOST_THREADS {
             self.shared.wake.notify_one();
@@ -179,13 +180,14 @@ impl LogThreads {
         }
         let shared = Arc::clone(&self.shared);
         let name = format!("log-{}", state.threads);
-        // Where there can be no further thread, those that there are do it; without any, lines are dropped once there is no room.
+        // If no further thread can be started, the existing threads do the work. Without any thread, lines are dropped
+        // once the queues are full.
         let started = std::thread::Builder::new().name(name).spawn(move || shared.write_queues());
         state.threads += usize::from(started.is_ok());
         self.shared.wake.notify_one();
     }
 
-    /// Waits until all is written that was put before, at most so long. Whether it is.
+    /// Waits at most `most` until everything queued before is written. Returns whether it is.
     pub fn settle(&self, most: Duration) -> bool {
         let end = Instant::now() + most;
         let mut state = self.shared.state.lock();
@@ -197,7 +199,7 @@ impl LogThreads {
         true
     }
 
-    /// What could not be written since the last call, each file once.
+    /// Returns the losses since the last call, with a single entry for each file.
     pub fn losses(&self) -> Vec<Loss> {
         self.shared.state.lock().losses.take()
     }
@@ -211,7 +213,7 @@ impl Drop for LogThreads {
 }
 
 impl Shared {
-    /// What a thread does until it is over.
+    /// Main loop of a thread.
     fn write_queues(&self) {
         let mut state = self.state.lock();
         loop {
@@ -253,15 +255,16 @@ impl Shared {
         }
     }
 
-    /// Writes a batch; else how many of its bytes were written, and why no more.
+    /// Writes a batch. The error contains the number of written bytes and the reason.
     fn write(&self, batch: &Batch) -> Result<(), (usize, Loss)> {
         match batch {
             Batch::Waiters(_) => Ok(()),
             Batch::Lines { file, gzip, lines, .. } => {
-                // Each batch becomes one member of the file: members after each other are a gzip file (RFC 1952 section 2.2).
+                // Each batch is a separate member of the file; concatenated members are a valid gzip file (RFC 1952
+                // section 2.2).
                 let packed = gzip.and_then(|level| compress(Coding::Gzip, Level::Number(level), lines).ok());
                 let cut = match &packed {
-                    // Of a member that was cut off nothing can be read.
+                    // No part of a truncated member can be read.
                     Some(packed) => file.append(packed).map_err(|cut| (0, cut.error)),
                     None => file.append(lines).map_err(|cut| (cut.written, cut.error)),
                 };
@@ -293,7 +296,7 @@ mod tests {
         Batch::Lines { file: Arc::clone(file), gzip: None, lines: lines.to_vec(), waiters: None }
     }
 
-    /// A file behind which somebody has to read before more can be written.
+    /// Returns a pipe as a log file: a reader must drain it before more can be written.
     fn pipe(name: &str) -> (Arc<LogFile>, std::fs::File) {
         let (reader, writer) = rustix::pipe::pipe().expect("a pipe");
         (Arc::new(LogFile::new(name.into(), writer)), std::fs::File::from(reader))
@@ -320,7 +323,7 @@ mod tests {
         let threads = LogThreads::within(Bounds { file: 1 << 20, all: 4 << 20 });
         let (slow, mut reader) = pipe("slow.log");
         let line = [[b'x'; 1023].as_slice(), b"\n"].concat();
-        // More than a pipe and a queue hold.
+        // More than the pipe and the queue can store.
         let put = 4096;
         (0..put).for_each(|_| threads.put(lines(&slow, &line)));
         let quick = folder.log("quick.log");
@@ -332,7 +335,7 @@ mod tests {
         assert_eq!(lost.len(), 1);
         let count = lost[0].lines;
         assert!(count > 0 && lost[0].to_string().contains("slow.log"), "{}", lost[0]);
-        // What was not lost arrives, once it is read.
+        // The lines that were not lost arrive once the pipe is drained.
         let mut arrived = vec![0; (put - count as usize) * line.len()];
         reader.read_exact(&mut arrived).expect("the rest");
         assert!(threads.settle(LONG) && threads.losses().is_empty());

@@ -1,4 +1,4 @@
-//! What one worker has to log: lines gathered until they are left to the threads that write them.
+//! Access log lines of a worker, gathered until they are passed to the writer threads.
 
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
@@ -11,35 +11,36 @@ use super::target::{BufferRules, LogTarget};
 use super::threads::{Batch, LogThreads, Waiters};
 use crate::log_file::LogFile;
 
-/// Lines of one worker that wait to be written. Nothing here waits for a disk.
+/// Pending lines of a worker. No method waits for the disk, except [`LogWriter::finish`].
 pub struct LogWriter {
     threads: Arc<LogThreads>,
-    /// By the number of the file.
+    /// Buffers by file number.
     buffers: RefCell<Vec<Option<Buffer>>>,
-    /// Numbers of the files whose buffers hold lines.
+    /// Numbers of the files with non-empty buffers.
     filled: RefCell<Vec<usize>>,
     /// Wakes `keep_flushing` when a buffer with a `flush=` time gets its first line.
     begun: Notify,
-    /// Shortest `flush=` time of these buffers, milliseconds.
+    /// Shortest `flush=` time of these buffers in milliseconds.
     soonest_ms: Cell<u64>,
     /// Connections that wait until the lines of logs without `buffer=` are written.
     waiters: RefCell<Vec<oneshot::Sender<()>>>,
-    /// Lines were put for logs whose path holds variables, and no connection has waited for them yet.
+    /// Lines were queued for logs with variables in their path, and no connection has waited for them yet.
     has_put_lines: Cell<bool>,
-    /// Time until which no connection waits, as the disk was slow; monotonic milliseconds.
+    /// Time until which connections do not wait because the disk was slow, in monotonic milliseconds.
     slow_until_ms: Cell<u64>,
 }
 
-/// Most milliseconds by which a flush may be later than its `flush=` time.
+/// Maximum delay of a flush after its `flush=` time in milliseconds.
 const LONGEST_WAIT_MS: u64 = 1000;
 
-/// A log without `buffer=`: its lines of ten milliseconds are written at once, so that a busy worker seldom wakes a thread.
+/// Parameters of a log without `buffer=`: lines are gathered for ten milliseconds, so that a busy worker rarely wakes a
+/// thread.
 const UNBUFFERED: BufferRules = BufferRules { size: 64 << 10, flush_ms: Some(10), gzip: None };
 
-/// How long no connection waits for its lines after one waited too long, milliseconds.
+/// Time in milliseconds for which connections do not wait for their lines after one has waited too long.
 const SLOW_MS: u64 = 10_000;
 
-/// Longest time that a worker waits at its end for its lines to be written.
+/// Maximum time that a stopping worker waits for its lines to be written.
 const AT_THE_END: Duration = Duration::from_secs(5);
 
 impl Default for LogWriter {
@@ -58,7 +59,7 @@ struct Buffer {
 }
 
 impl LogWriter {
-    /// A worker without lines; `threads` are those of its process.
+    /// Creates a writer without lines; `threads` are those of the process.
     pub fn new(threads: Arc<LogThreads>) -> Self {
         Self {
             threads,
@@ -72,12 +73,13 @@ impl LogWriter {
         }
     }
 
-    /// The threads that write.
+    /// Returns the writer threads.
     pub fn threads(&self) -> &LogThreads {
         &self.threads
     }
 
-    /// Logs one line, which `write` appends with its end; `false` takes it back. `path` is that of a target with variables.
+    /// Logs a line. `write` appends it with its terminator, or returns `false` to discard it. `path` is the path of a
+    /// target with variables.
     pub fn line(&self, target: &LogTarget, path: Option<PathBuf>, write: impl FnOnce(&mut Vec<u8>) -> bool) {
         match target {
             LogTarget::File { file, buffer } => self.gather(file, *buffer, write),
@@ -110,7 +112,7 @@ impl LogWriter {
             buffers.resize_with(number + 1, || None);
         }
         let buffer = buffers[number].get_or_insert_with(|| Buffer::new(file, rules));
-        // Rules of the log: a reload may have changed them.
+        // A reload may have changed the parameters of the log.
         buffer.rules = rules;
         buffer.is_unbuffered = buffered.is_none();
         let began = buffer.lines.len();
@@ -134,11 +136,11 @@ impl LogWriter {
         }
     }
 
-    /// Flushes buffers when their `flush=` time has come, for ever.
+    /// Flushes buffers after their `flush=` time; never returns.
     pub async fn keep_flushing(&self) {
         loop {
             self.begun.notified().await;
-            // A buffer that gets its first line during the wait may have a shorter time than this one.
+            // A buffer that gets its first line during the wait may have a shorter time.
             let wait_ms = self.soonest_ms.replace(LONGEST_WAIT_MS);
             tokio::time::sleep(Duration::from_millis(wait_ms)).await;
             self.flush(false);
@@ -149,7 +151,7 @@ impl LogWriter {
         }
     }
 
-    /// The shortest `flush=` time of buffers that hold lines.
+    /// Returns the shortest `flush=` time of non-empty buffers.
     fn soonest(&self) -> Option<u64> {
         let buffers = self.buffers.borrow();
         let filled = self.filled.borrow();
@@ -157,7 +159,7 @@ impl LogWriter {
         filled.filter_map(|buffer| buffer.rules.flush_ms).min()
     }
 
-    /// Leaves to the threads what has waited for its `flush=` time; everything when `all`.
+    /// Passes lines older than their `flush=` time to the threads; with `all`, all lines.
     pub fn flush(&self, all: bool) {
         self.write_for_waiters();
         let now = myriad_net::clock::monotonic_ms();
@@ -173,8 +175,10 @@ impl LogWriter {
         });
     }
 
-    /// Returns a receiver that ends when the lines of logs without `buffer=` that were gathered until now are written, if
-    /// [`LogWriter::write_for_waiters`] is called; `None` if there are no such lines, or shortly after [`LogWriter::note_slow_disk`].
+    /// Returns a receiver that completes once the lines gathered so far of logs without `buffer=` are written, provided
+    /// that [`LogWriter::write_for_waiters`] is called.
+    ///
+    /// Returns `None` without such lines, or shortly after [`LogWriter::note_slow_disk`].
     pub fn wait(&self) -> Option<oneshot::Receiver<()>> {
         let buffers = self.buffers.borrow();
         let is_unbuffered =
@@ -190,12 +194,13 @@ impl LogWriter {
         Some(receiver)
     }
 
-    /// Has no connection wait for its lines during the next seconds: the threads are behind.
+    /// Disables waiting for lines for some seconds because the threads are overloaded.
     pub fn note_slow_disk(&self) {
         self.slow_until_ms.set(myriad_net::clock::monotonic_ms() + SLOW_MS);
     }
 
-    /// Leaves the lines of logs without `buffer=` to the threads, for all connections that wait; does nothing if none waits.
+    /// Passes the lines of logs without `buffer=` to the threads for all waiting connections; does nothing if none
+    /// waits.
     pub fn write_for_waiters(&self) {
         let waiters = self.waiters.take();
         if waiters.is_empty() {
@@ -215,13 +220,13 @@ impl LogWriter {
         });
     }
 
-    /// Closes the logs whose path holds variables: they are to be opened anew.
+    /// Closes the logs with variables in their path, so that they are reopened.
     pub fn reopen(&self) {
         self.flush(true);
         self.threads.put(Batch::Reopen);
     }
 
-    /// Has everything written, and waits for it five seconds at most. Whether it is.
+    /// Writes all lines and waits for completion, at most five seconds. Returns whether all are written.
     pub fn finish(&self) -> bool {
         self.flush(true);
         self.threads.settle(AT_THE_END)
@@ -237,7 +242,7 @@ impl Buffer {
         if self.lines.is_empty() {
             return;
         }
-        // As much is likely to come again until the next time.
+        // The next batch probably has a similar size.
         let next = Vec::with_capacity(self.lines.len());
         let lines = std::mem::replace(&mut self.lines, next);
         let (file, gzip) = (Arc::clone(&self.file), self.rules.gzip);
@@ -281,7 +286,7 @@ mod tests {
         });
     }
 
-    /// What the file holds once the threads have nothing to do.
+    /// Returns the contents of the file once the threads are idle.
     fn read(writer: &LogWriter, folder: &Folder, name: &str) -> String {
         assert!(writer.threads.settle(Duration::from_mins(1)));
         folder.read(name)
@@ -345,7 +350,7 @@ mod tests {
         write(&writer, &target(3_600_000), "one\n");
         writer.flush(false);
         assert_eq!(read(&writer, &folder, "a.log"), "");
-        // A reload may shorten the time of lines that are waiting.
+        // A reload may shorten the time of pending lines.
         write(&writer, &target(0), "2\n");
         writer.flush(false);
         assert_eq!(read(&writer, &folder, "a.log"), "one\n2\n");

@@ -1,9 +1,9 @@
-//! The wait before the server closes a connection whose last answer was sent completely.
+//! Wait before the server closes a connection whose last response was sent completely.
 //!
-//! It is for the lines of unbuffered access logs, which are in the file when the connection closes, as in nginx, and for the
-//! refresh of the stale page that was the answer: most refreshes take some milliseconds, so a client that comes again at once
-//! gets the new page. nginx waits for both however long they take; here both waits are bounded. Only a client that reads to the end
-//! of the connection notices them.
+//! The wait is for the lines of unbuffered access logs, which are in the file when the connection closes, as in nginx,
+//! and for the refresh of the stale page that was the response: most refreshes take some milliseconds, so a client that
+//! reconnects at once gets the new page. nginx waits for both without a limit; here both waits are bounded. Only a
+//! client that reads until the connection closes can observe them.
 
 use std::future::poll_fn;
 use std::task::Poll;
@@ -15,7 +15,8 @@ use crate::service::Behind;
 /// Maximum delay of a close by a refresh.
 const MOST: Duration = Duration::from_millis(40);
 
-/// Waits until the lines of the exchanges are logged, only while the client is connected. The connection counts as idle.
+/// Waits until the lines of the exchanges are logged, but only while the client is connected. The connection counts as
+/// idle.
 pub(crate) async fn logged(connection: &Connection, mut logged: Behind) {
     connection.rest();
     poll_fn(|cx| match logged.as_mut().poll(cx) {
@@ -25,7 +26,7 @@ pub(crate) async fn logged(connection: &Connection, mut logged: Behind) {
     .await;
 }
 
-/// Waits for a refresh behind the answer, for at most [`MOST`] and only while the client is connected.
+/// Waits for a refresh after the response, for at most [`MOST`] and only while the client is connected.
 pub(super) async fn refreshed(connection: &Connection, mut behind: Behind) {
     let over = poll_fn(|cx| match behind.as_mut().poll(cx) {
         Poll::Pending => connection.socket.poll_closed(cx),

@@ -1,4 +1,4 @@
-//! One request and its response.
+//! A request and its response.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -20,26 +20,26 @@ use crate::service::{Behind, Outcome, Rejection, Service};
 use crate::test_panic::test_panic;
 use crate::timeouts::Timeouts;
 
-/// How long an unread body is read for the sake of the connection where `lingering_close` is off, milliseconds: nginx's
-/// default of `lingering_time`.
+/// Maximum time in milliseconds for reading an unread body to preserve the connection if `lingering_close` is off:
+/// nginx's default of `lingering_time`.
 const DRAIN_MS: u64 = 30_000;
 
-/// What becomes of the connection.
+/// Next state of the connection.
 pub(super) enum After {
     KeepAlive(Box<RequestBuffers>),
     Close,
-    /// As [`After::Close`], once what goes on behind the answer is over or has taken too long.
+    /// Same as [`After::Close`], once the work after the response is finished or has timed out.
     CloseBehind(Behind),
-    /// The client may still be sending: a plain close would reset the answer under way.
+    /// The client may still be sending: an immediate close would reset the response in transit.
     Linger(Timeouts),
 }
 
-/// What of the request the driver still needs once the service has taken the head.
+/// Properties of the request that the driver needs after the service has taken the head.
 struct Facts {
     head_only: bool,
     http11: bool,
     keep_alive: bool,
-    /// The request could not be read: what else arrives is of no use, but must not reset the answer.
+    /// Set if the request could not be read: further input is unusable, but must not reset the response.
     rejected: bool,
     bytes: u64,
 }
@@ -56,11 +56,11 @@ impl Facts {
     }
 }
 
-/// How far an exchange got without waiting.
+/// State of an exchange after the part that does not wait.
 pub(super) enum Ran {
-    /// It is over.
+    /// The exchange is finished.
     Done(After),
-    /// It goes on in a future of its own, so that an idle connection does not carry the room for it.
+    /// The exchange continues in a separate future, so that an idle connection does not contain the space for it.
     Waiting(Pin<Box<dyn Future<Output = After>>>),
 }
 
@@ -73,7 +73,7 @@ impl Ran {
     }
 }
 
-/// What an exchange is made of once its head has been read.
+/// State of an exchange once its head has been read.
 struct Parts<S: Service> {
     service: Rc<S>,
     connection: Rc<Connection>,
@@ -82,7 +82,7 @@ struct Parts<S: Service> {
     facts: Facts,
 }
 
-/// Answers a request whose head has been read.
+/// Processes a request whose head has been read.
 pub(super) fn run<S: Service>(
     service: &Rc<S>,
     connection: &Rc<Connection>,
@@ -108,7 +108,7 @@ pub(super) fn run<S: Service>(
     Parts { service, connection, buffers, body: held, facts }.go_on(outcome)
 }
 
-/// Answers what could not be read, then closes.
+/// Responds to a request that could not be read, then closes.
 pub(super) fn reject<S: Service>(
     service: &Rc<S>,
     connection: &Rc<Connection>,
@@ -135,7 +135,7 @@ impl<S: Service> Parts<S> {
         }
     }
 
-    /// Sends the response and says what becomes of the connection.
+    /// Sends the response and returns the next state of the connection.
     fn answer(self, mut response: Response<S::Ticket>) -> Ran {
         let timeouts = response.timeouts;
         if matches!(response.body, ResponseBody::Tunnel(_)) {
@@ -169,8 +169,8 @@ impl<S: Service> Parts<S> {
         }
     }
 
-    /// Sends the head, then passes bytes both ways. Where the request's own body is not over, the client cannot have begun
-    /// to speak another protocol: the connection ends.
+    /// Sends the head, then relays bytes in both directions. If the request's own body is incomplete, the client cannot
+    /// have started to use another protocol, so the connection closes.
     async fn tunnel(mut self, mut response: Response<S::Ticket>) -> After {
         let body = std::mem::replace(&mut response.body, ResponseBody::None);
         response.head.lines(b"\r\n");
@@ -237,7 +237,7 @@ impl<S: Service> Parts<S> {
     }
 }
 
-/// Waits for a response while watching whether the client is still there.
+/// Waits for a response and checks whether the client is still connected. Returns `None` if it has closed.
 async fn wait<T>(
     mut future: Pin<Box<dyn Future<Output = Response<T>>>>,
     connection: &Connection,
@@ -249,7 +249,7 @@ async fn wait<T>(
         if let Poll::Ready(response) = future.as_mut().poll(cx) {
             return Poll::Ready(Some(response));
         }
-        // While a body is under way, what arrives is the body, and its reader sees a close.
+        // While a body is incomplete, arriving data belongs to the body, and its reader detects a close.
         if body.is_done() && connection.socket.poll_closed(cx).is_ready() {
             return Poll::Ready(None);
         }

@@ -1,4 +1,4 @@
-//! The HTTP/1 driver: reads heads, asks the service, writes answers, keeps the connection.
+//! HTTP/1 driver: reads heads, calls the service, writes responses, and maintains the connection.
 //!
 //! ```text
 //!            +------------------------------ keep-alive ------------------------------+
@@ -30,9 +30,9 @@ use crate::tls::{self, Greeting};
 use exchange::After;
 use read::Read;
 
-/// Takes a client of a TLS port in. Returns whether there is anybody to serve.
+/// Performs the handshake with a client of a TLS port. Returns whether the connection can be served.
 async fn greet<S: Service>(service: &S, connection: &Connection) -> bool {
-    // Boxed: an idle connection does not carry the room for it.
+    // Boxed, so that an idle connection does not contain the space for it.
     match Box::pin(tls::accept(&tls::OfService(service), connection)).await {
         Greeting::Secure => {
             service.handshake_over(connection, None);
@@ -54,7 +54,7 @@ async fn greet<S: Service>(service: &S, connection: &Connection) -> bool {
     }
 }
 
-/// Serves one connection until it ends.
+/// Serves one connection until it closes.
 pub(crate) async fn drive<S: Service>(service: Rc<S>, connection: &Rc<Connection>) {
     if service.is_secure(connection) && !greet(&*service, connection).await {
         return;
@@ -90,14 +90,14 @@ pub(crate) async fn drive<S: Service>(service: Rc<S>, connection: &Rc<Connection
         };
         let logged = service.logged();
         if logged.is_some() || behind.is_some() || linger.is_some() {
-            // Boxed: an idle connection has no room for it.
+            // Boxed, so that an idle connection does not contain the space for it.
             Box::pin(finish(connection, logged, behind, linger)).await;
         }
         return connection.end();
     }
 }
 
-/// Waits for what delays the close of a connection whose last answer was sent.
+/// Waits for the work that delays the close of a connection whose last response was sent.
 async fn finish(
     connection: &Rc<Connection>,
     logged: Option<Behind>,

@@ -14,40 +14,40 @@ use crate::request_buffers::{self, RequestBuffers};
 use crate::service::{ConnectionEvent, Rejection, Service};
 
 pub(super) enum Read {
-    /// The client or a time-out ended an idle connection.
+    /// The client or a time-out closed the connection.
     Closed,
-    /// A whole head; bytes past it wait in the input.
+    /// A complete head; bytes past it remain in the input.
     Request(Box<RequestBuffers>),
-    /// Something that is no request.
+    /// Not a valid request.
     Rejected(Box<RequestBuffers>, Rejection),
-    /// The client speaks HTTP/2, as it knew before that it may.
+    /// The client uses HTTP/2 with prior knowledge.
     Http2(Box<RequestBuffers>),
 }
 
-/// Waits for a request head. While nothing has arrived, the returned future holds no buffer.
+/// Waits for a request head. While no byte has arrived, the returned future contains no buffer.
 pub(super) async fn head<S: Service>(
     service: &S,
     connection: &Connection,
     carried: Option<Box<RequestBuffers>>,
 ) -> Read {
-    // After an answer the deadline is set already: `keepalive_timeout` of the place that answered.
+    // After a response the deadline is already set, to `keepalive_timeout` of its location.
     let first = connection.requests.get() == 0;
     if first {
         connection.deadline.set(service.limits(connection).header_timeout_ms);
     }
-    // Before TLS the handshake has read it.
+    // On a TLS connection the header was read before the handshake.
     let announced = first && service.expects_proxy_header(connection) && !service.is_secure(connection);
     let mut reader =
         HeadReader { buffers: carried, announced, first, timed: first, began: None, slow: None, parsed: 0 };
     poll_fn(|cx| reader.poll(service, connection, cx)).await
 }
 
-/// What holds of clients whose server is not known yet.
+/// Returns the minimum rate for clients whose server is not known yet.
 fn min_rate<S: Service>(service: &S, connection: &Connection) -> MinRate {
     service.limits(connection).timeouts.min_rate
 }
 
-/// A part of a head is there. The end is told of whatever comes, be it a panic.
+/// Marks a partial head. Dropping it reports the event that follows, even in a panic.
 struct Began<'a, S: Service>(&'a S);
 
 impl<'a, S: Service> Began<'a, S> {
@@ -65,17 +65,17 @@ impl<S: Service> Drop for Began<'_, S> {
 
 struct HeadReader<'a, S: Service> {
     buffers: Option<Box<RequestBuffers>>,
-    /// Whether a PROXY protocol header is still to come.
+    /// Set while a PROXY protocol header is expected.
     announced: bool,
-    /// Whether nothing came on this connection before.
+    /// Set for the first request of the connection.
     first: bool,
-    /// Whether `client_header_timeout` runs already.
+    /// Set once `client_header_timeout` runs.
     timed: bool,
-    /// Whether a part of a head is there, and was told of.
+    /// Set once a partial head has been reported.
     began: Option<Began<'a, S>>,
-    /// How fast the rest of it comes.
+    /// Transfer rate of the rest of the head.
     slow: Option<Box<(Deadline, Patience)>>,
-    /// Bytes that were there at the last parse, so that a parse is made only when there are more.
+    /// Number of input bytes at the last parse, so that parsing is repeated only with more bytes.
     parsed: usize,
 }
 
@@ -122,7 +122,7 @@ impl<'a, S: Service> HeadReader<'a, S> {
                     self.announced = false;
                     buffers.input.consume(length);
                     if let Some(header) = header {
-                        // It is set here alone, once for a connection.
+                        // Set only here, once per connection.
                         let _ = connection.proxied.set(header);
                     }
                     if buffers.input.is_empty() {

@@ -1,4 +1,4 @@
-//! Writing a response: in one `writev` where everything is at hand, else piece by piece.
+//! Writing of a response: with one `writev` if the whole response is available, otherwise piece by piece.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -14,33 +14,33 @@ use crate::pace::Pace;
 use crate::patience::{Lapse, Patience, Terms};
 use crate::response::{Response, ResponseBody};
 
-/// Most bytes gathered before they are written.
+/// Maximum number of bytes gathered before a write.
 const GATHER: usize = 64 * 1024;
-/// Bytes that a postponed answer is held back for, as nginx's `postpone_output` does by default.
+/// Number of bytes up to which a postponed response is buffered, the default of nginx's `postpone_output`.
 const POSTPONED: usize = 1460;
-/// Most bytes of a file given to one `sendfile`, so that one fast client does not keep the worker to itself.
+/// Maximum number of file bytes per `sendfile`, so that one fast client does not monopolize the worker.
 const FILE_PIECE: u64 = 512 * 1024;
-/// Most slices in one `writev`.
+/// Maximum number of slices per `writev`.
 const SLICES: usize = 16;
 
-/// How far a response got.
+/// Progress of a response.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Progress {
-    /// Bytes of the head.
+    /// Size of the head in bytes.
     pub(super) head: u64,
-    /// Bytes written, the head included.
+    /// Bytes written, including the head.
     pub(super) written: u64,
     pub(super) complete: bool,
     pub(super) client_closed: bool,
-    /// When the first byte was written, microseconds since the epoch; 0 where all was written at once.
+    /// Time of the first written byte, in microseconds since the epoch; 0 if the response was written at once.
     pub(super) first_us: u64,
-    /// The client took nothing for `send_timeout`.
+    /// Set if the client read nothing for `send_timeout`.
     pub(super) timed_out: bool,
-    /// The client took less than `client_min_rate`.
+    /// Set if the client was slower than `client_min_rate`.
     pub(super) too_slow: bool,
 }
 
-/// Completes the head with the connection's own fields. Returns whether the connection stays open.
+/// Completes the head with the fields of the connection. Returns whether the connection stays open.
 pub(super) fn frame<T>(response: &mut Response<T>, http11: bool, head_only: bool, keep: bool) -> bool {
     let bodiless = head_only || matches!(response.head.status(), 100..=199 | 204 | 304);
     let sized = bodiless || response.body.length().is_some();
@@ -63,7 +63,7 @@ pub(super) fn frame<T>(response: &mut Response<T>, http11: bool, head_only: bool
     keep
 }
 
-/// Tries to send everything with one `writev`. None when it did not fit: [`rest`] goes on from where the body is.
+/// Tries to send the whole response with one `writev`. Returns `None` if bytes remain: [`rest`] continues from there.
 pub(super) fn now<T>(
     connection: &Connection,
     response: &mut Response<T>,
@@ -107,14 +107,14 @@ pub(super) fn now<T>(
     }
 }
 
-/// Sends what [`now`] could not.
+/// Sends the rest after [`now`].
 pub(super) async fn rest<T>(
     connection: &Connection,
     response: &mut Response<T>,
     head_only: bool,
 ) -> Progress {
     let mut sender = Sender::new(response, head_only);
-    // What is armed is the head's time, or that of the request before.
+    // The deadline may still be armed for the head or the previous request.
     connection.deadline.clear();
     let terms = Terms { silence_ms: response.timeouts.send_ms, rate: response.timeouts.min_rate };
     poll_fn(|cx| {
@@ -128,11 +128,11 @@ pub(super) async fn rest<T>(
     .await
 }
 
-/// What is still to be sent, in order: the queue, then the file or the stream.
+/// Data to be sent, in order: the queue, then the file or the stream.
 struct Sender {
     head: u64,
     written: u64,
-    /// When the first byte was written, microseconds since the epoch; 0 before.
+    /// Time of the first written byte, in microseconds since the epoch; 0 before.
     first_us: u64,
     queue: VecDeque<Bytes>,
     queued: usize,
@@ -140,11 +140,11 @@ struct Sender {
     chunked: bool,
     failed: bool,
     pace: Option<Pace>,
-    /// How long the client is waited for.
+    /// Time limits of waiting for the client.
     patience: Patience,
-    /// The rate held the last piece back, not the client.
+    /// Set if the last piece was delayed by the rate limit, not by the client.
     is_paced: bool,
-    /// Nothing has been sent yet, and nothing is before so much has been gathered.
+    /// Set while no byte has been sent and the response is postponed until enough bytes are gathered.
     postponed: bool,
 }
 
@@ -173,7 +173,7 @@ impl Sender {
         };
         sender.push(Bytes::copy_from_slice(&response.head.text));
         match body {
-            // What follows the head of a tunnel is not this sender's to send.
+            // The sender does not send the data after the head of a tunnel.
             ResponseBody::None | ResponseBody::Tunnel(_) => {}
             ResponseBody::Full(bytes) => sender.push(bytes),
             ResponseBody::Parts(parts) => parts.into_iter().for_each(|part| sender.push(part)),
@@ -224,7 +224,7 @@ impl Sender {
             } else if self.failed || self.ended() {
                 return Poll::Ready(self.progress(!self.failed, false));
             } else if connection.socket.poll_closed(cx).is_ready() {
-                // Nothing to write until the origin goes on, and nobody left to write it to.
+                // No data is available and the client has closed the connection.
                 return Poll::Ready(self.progress(false, true));
             } else {
                 if self.moved(connection, 0, terms) {
@@ -243,7 +243,7 @@ impl Sender {
                     }
                 }
                 Poll::Ready(Err(_)) => return Poll::Ready(self.progress(false, true)),
-                // While a rate holds bytes back, no write would tell that nobody waits for them any more.
+                // While a rate limit delays the response, no write would detect a closed connection.
                 Poll::Pending if self.pace.is_some() && connection.socket.poll_closed(cx).is_ready() => {
                     return Poll::Ready(self.progress(false, true));
                 }
@@ -286,7 +286,7 @@ impl Sender {
         }
     }
 
-    /// Notes that so much was written and the client is not waited for. True where it has taken too little.
+    /// Records the written bytes and stops waiting for the client. Returns `true` if the client is too slow.
     fn moved(&mut self, connection: &Connection, bytes: usize, terms: Terms) -> bool {
         connection.go_on();
         self.patience.moved(bytes as u64, &connection.deadline, terms.rate, &|| connection.taken())
@@ -296,7 +296,8 @@ impl Sender {
         Progress { too_slow: true, ..self.progress(false, true) }
     }
 
-    /// Ends the postponement once there is enough to send, or all of it; what broke off before is not sent.
+    /// Stops the postponement once enough bytes or the whole response are available. A response that failed before is
+    /// not sent.
     fn settle(&mut self) {
         if self.failed {
             self.queue.clear();
@@ -306,7 +307,7 @@ impl Sender {
             !self.failed && self.queued < POSTPONED && matches!(self.source, Source::Stream { .. });
     }
 
-    /// Pulls the stream until enough is gathered or it has nothing more for now.
+    /// Pulls the stream until enough bytes are gathered or no more are available.
     fn fill(&mut self, trailers: &mut dyn FnMut(&mut Vec<u8>), cx: &mut Context<'_>) {
         while self.queued < GATHER {
             let Source::Stream { body, left } = &mut self.source else { return };
@@ -324,7 +325,7 @@ impl Sender {
                     self.source = Source::Done;
                 }
                 Poll::Ready(None) => {
-                    // A sized body that ends early must not look whole.
+                    // A truncated body of known length must not look complete.
                     self.failed = left.is_some_and(|left| left > 0);
                     self.source = Source::Done;
                     if self.chunked && !self.failed {
@@ -351,7 +352,7 @@ impl Sender {
         }
     }
 
-    /// How many bytes the rate allows to be written now.
+    /// Returns the number of bytes that the rate limit allows to be written now.
     fn poll_room(&mut self, cx: &mut Context<'_>) -> Poll<usize> {
         let room = Pace::poll_room(&mut self.pace, self.written.saturating_sub(self.head), cx);
         self.is_paced = room.is_pending();
@@ -383,7 +384,7 @@ impl Sender {
         let file = std::os::fd::AsFd::as_fd(&**file);
         let written = ready!(connection.socket.poll_send_file(cx, file, *offset, piece))?;
         if written == 0 {
-            // The file shrank under us: what was promised can no longer be sent.
+            // The file was truncated: the promised length cannot be sent.
             return Poll::Ready(Err(std::io::ErrorKind::UnexpectedEof.into()));
         }
         *offset += written as u64;

@@ -1,4 +1,4 @@
-//! A connection that has become another protocol's (101, RFC 9110 section 7.8): bytes pass both ways.
+//! Connection switched to another protocol (101, RFC 9110 section 7.8): bytes are relayed in both directions.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -14,15 +14,15 @@ use crate::connection::Connection;
 use crate::deadline::Deadline;
 use crate::response::{Duplex, Tunnel};
 
-/// Most bytes that wait on their way in one direction.
+/// Maximum number of buffered bytes in one direction.
 const BUFFER: usize = 16 * 1024;
 
 thread_local! {
-    /// What can end the tunnels of this worker.
+    /// Deadlines that close the tunnels of this worker.
     static ENDS: RefCell<Vec<Weak<Deadline>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Ends the tunnels that this worker has now, in so many milliseconds.
+/// Closes the current tunnels of this worker in `after_ms` milliseconds.
 pub fn end_tunnels(after_ms: u64) {
     ENDS.with_borrow(|ends| {
         for end in ends.iter().filter_map(Weak::upgrade) {
@@ -31,11 +31,11 @@ pub fn end_tunnels(after_ms: u64) {
     });
 }
 
-/// A deadline that [`end_tunnels`] sets.
+/// Creates a deadline that is set by [`end_tunnels`].
 pub(crate) fn end() -> Rc<Deadline> {
     let end = Rc::new(Deadline::new());
     ENDS.with_borrow_mut(|ends| {
-        // Now and then, so that ten thousand tunnels are not walked for each new one.
+        // Only when the vector is full, so that a new tunnel does not require a scan of ten thousand others.
         if ends.len() == ends.capacity() {
             ends.retain(|end| end.strong_count() > 0);
         }
@@ -44,30 +44,30 @@ pub(crate) fn end() -> Rc<Deadline> {
     end
 }
 
-//   Open ──▶ Ended     nothing more comes from this side; what came is still passed on
+//   Open ──▶ Ended     no more bytes from this side; received bytes are still relayed
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     Open,
     Ended,
 }
 
-/// What is on its way, and who still speaks.
+/// Bytes in transit and the state of both sides.
 struct Passing {
     stream: Pin<Box<dyn Duplex>>,
-    /// Bytes from the client, for the origin.
+    /// Bytes from the client to the origin.
     up: BytesMut,
-    /// Bytes from the origin, for the client.
+    /// Bytes from the origin to the client.
     down: BytesMut,
     client: Side,
     origin: Side,
-    /// Bytes that the client took.
+    /// Bytes sent to the client.
     delivered: u64,
 }
 
-/// Passes bytes on until one side ends, or nothing moves for too long. Returns how many the client was sent.
+/// Relays bytes until one side closes or a time-out expires. Returns the number of bytes sent to the client.
 ///
-/// `early` came from the client behind its request. Silence on both sides counts against the origin's read time-out, a
-/// side that takes nothing against its own send time-out.
+/// `early` contains the client's bytes after its request. Silence on both sides counts against the origin's read
+/// time-out, a side that accepts no bytes against its own send time-out.
 pub(super) async fn run(connection: &Connection, tunnel: Tunnel, early: &[u8], client_send_ms: u64) -> u64 {
     let Tunnel { stream, leftover, read_ms, send_ms } = tunnel;
     let (up, down) = (BytesMut::from(early), BytesMut::from(&leftover[..]));
@@ -90,7 +90,7 @@ pub(super) async fn run(connection: &Connection, tunnel: Tunnel, early: &[u8], c
         watch(&connection.deadline, !passing.down.is_empty(), &mut stuck.0, client_send_ms);
         watch(&origin_stuck, !passing.up.is_empty(), &mut stuck.1, send_ms);
         let deadlines = [&silence, &origin_stuck, &*end, &connection.deadline];
-        // Each is asked, so that each wakes this task.
+        // All are polled, so that each wakes this task.
         let expired = deadlines.map(|deadline| deadline.poll_expired(cx).is_ready());
         if expired.contains(&true) { Poll::Ready(()) } else { Poll::Pending }
     })
@@ -99,7 +99,7 @@ pub(super) async fn run(connection: &Connection, tunnel: Tunnel, early: &[u8], c
     passing.delivered
 }
 
-/// Lets a deadline run while bytes wait for a side that takes none.
+/// Runs a deadline while bytes wait for a side that accepts none.
 fn watch(deadline: &Deadline, waits: bool, runs: &mut bool, ms: u64) {
     if !waits {
         deadline.clear();
@@ -115,7 +115,7 @@ enum Step {
 }
 
 impl Passing {
-    /// Moves what can be moved now, in both directions.
+    /// Transfers the available bytes in both directions.
     fn step(&mut self, connection: &Connection, cx: &mut Context<'_>) -> Poll<Step> {
         let read = [self.read_origin(cx), self.read_client(connection, cx)];
         let written = [self.write_client(connection, cx), self.write_origin(cx)];
@@ -165,7 +165,7 @@ impl Passing {
         count > 0
     }
 
-    /// Whether anything was written; an error where that side is gone.
+    /// Returns whether bytes were written; an error if that side has closed.
     fn write_client(&mut self, connection: &Connection, cx: &mut Context<'_>) -> Result<bool, ()> {
         if self.down.is_empty() {
             return Ok(false);

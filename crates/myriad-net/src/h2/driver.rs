@@ -1,4 +1,4 @@
-//! The loop of a connection.
+//! Main loop of a connection.
 
 mod watch;
 
@@ -20,92 +20,92 @@ use crate::patience::{Lapse, Patience};
 use crate::service::{Service, StreamLimits};
 use crate::timeouts::Timeouts;
 
-/// Bytes that are put into one write, more or less: whole frames, heads of answers on top.
+/// Approximate maximum size of one write: whole frames, plus response heads.
 const BATCH: usize = 64 * 1024;
-/// Most slices in one write.
+/// Maximum number of slices per write.
 const SLICES: usize = 64;
-/// Bytes of output from which on nothing more is read: heads of answers, answers to control frames.
+/// Size of the output from which reading stops: response heads, replies to control frames.
 const BACKLOG: usize = 256 * 1024;
-/// Bytes that a client may send ahead of the reader of one stream's body, once somebody reads it.
+/// Bytes that a client may send in advance on one stream once its body is being read.
 pub(super) const READ_AHEAD_STREAM: u32 = 1 << 20;
-/// Reads after which other connections have their turn.
+/// Number of reads before other connections are served.
 const READS: u32 = 8;
 
-/// How long a client has to answer that it knows of the end, milliseconds: some round trips to anywhere.
+/// Time in milliseconds for a client to acknowledge the shutdown: some round trips to any place.
 const PARTING_MS: u64 = 1000;
 
-/// How a connection ended.
+/// Reason why a connection closes.
 pub(super) enum End {
-    /// The client is gone.
+    /// The client has closed the connection.
     Gone,
-    /// It takes nothing any more.
+    /// The client reads nothing.
     TimedOut,
-    /// It takes too little.
+    /// The client reads too slowly.
     TooSlow,
-    /// The client has been told.
+    /// The client has been notified and all responses are sent.
     Said,
 }
 
-/// Why nothing more is written.
+/// Reason why writing stopped.
 enum WriteEnd {
     Gone,
     TooSlow,
 }
 
-/// What the deadline of the connection is set for.
+/// Event that the deadline of the connection is set for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Clock {
     /// The first request.
     First,
-    /// The rest of a header block, that opens this stream.
+    /// The rest of a header block, which opens this stream.
     Head(u32),
-    /// The ends of bodies that nobody needs: they may be under way.
+    /// The rest of unused bodies, which may be in transit.
     Tails,
-    /// The client's word that it knows of the end.
+    /// The client's acknowledgement of the shutdown.
     Parting,
     /// The next request.
     Idle,
-    /// Nothing: somebody else is waited for.
+    /// No event of the client.
     Off,
-    /// The client, to take what is written.
+    /// The client reading the written bytes.
     Sending,
 }
 
-/// A connection with all its requests.
+/// Connection with all its requests.
 pub(super) struct Driver<S: Service> {
     pub(super) service: Rc<S>,
     pub(super) connection: Rc<Connection>,
     pub(super) codec: h2::Connection,
     pub(super) limits: StreamLimits,
-    /// The exchanges under way, in the order of their streams.
+    /// Exchanges in progress, in the order of their streams.
     pub(super) exchanges: Vec<Exchange<S::Ticket>>,
-    /// Answers that are in the output whole, each with the place in it where it ends.
+    /// Responses that are completely in the output, each with its end position in the output.
     leaving: VecDeque<(u64, Exchange<S::Ticket>, Over)>,
-    /// Pieces of bodies that wait for windows.
+    /// Pieces of bodies that wait for flow-control windows.
     pub(super) held: HeldBytes,
     /// Bytes written so far.
     written: u64,
-    /// What came of a frame that is not complete.
+    /// Received bytes of an incomplete frame.
     pub(super) partial: Vec<u8>,
-    /// What was read before the connection was known for one of HTTP/2 has not been looked at.
+    /// Set while the bytes read before HTTP/2 was detected have not been processed.
     pub(super) is_early: bool,
     pub(super) woken: Option<Woken>,
     /// The task of the connection.
     pub(super) task: Waker,
-    /// What clients may send ahead of readers, beyond the windows that streams begin with, bytes.
+    /// Bytes that clients may send in advance of readers, in addition to the initial windows of streams.
     pub(super) read_ahead: u32,
-    /// Streams that are to be looked at; kept for its memory.
+    /// Streams to process; retained for its allocation.
     streams: Vec<u32>,
     clock: Clock,
-    /// How long the client is waited for to take what is written.
+    /// Time limits of waiting for the client to read the written bytes.
     sending: Patience,
-    /// How fast a header block comes that has come in part.
+    /// Transfer rate of a partial header block.
     pub(super) head: Option<Box<(Deadline, Patience)>>,
-    /// When the connection began, in reloads: those of before one are to connect anew.
+    /// Number of reloads at the start of the connection: after a reload, older connections are shut down gracefully.
     epoch: u32,
-    /// The client broke a rule: what is under way is given up.
+    /// Set if the client violated the protocol or the connection is closed: exchanges in progress are abandoned.
     pub(super) failed: bool,
-    /// Until when the client's word is awaited that it knows of the end, by the monotonic clock; 0 before it was told.
+    /// Deadline of the client's acknowledgement of the shutdown, by the monotonic clock; 0 before the shutdown.
     parts_by: u64,
 }
 
@@ -141,12 +141,12 @@ impl<S: Service> Driver<S> {
         }
     }
 
-    /// The time-outs of the connection's default server, as it is now.
+    /// Returns the current time-outs of the connection's default server.
     pub(super) fn timeouts(&self) -> Timeouts {
         self.service.limits(&self.connection).timeouts
     }
 
-    /// Moves everything that can be moved now.
+    /// Runs all work that can proceed now.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<End> {
         if !self.task.will_wake(cx.waker()) {
             self.task.clone_from(cx.waker());
@@ -198,7 +198,8 @@ impl<S: Service> Driver<S> {
         }
     }
 
-    /// Tells the client that the connection ends. One that does not answer in time, and may go on asking, is told what is refused.
+    /// Starts a graceful shutdown. If the client does not acknowledge it in time, sends the final GOAWAY, which lists
+    /// the refused streams.
     fn part(&mut self) {
         if self.codec.is_parting() {
             if monotonic_ms() >= self.parts_by {
@@ -210,13 +211,13 @@ impl<S: Service> Driver<S> {
         }
     }
 
-    /// Whether the client has been told that the connection ends, and has all that it asked for before.
+    /// Returns whether the connection is shut down and all earlier requests have been responded to.
     fn is_over(&mut self) -> bool {
         let done = self.failed || self.codec.is_leaving() && self.codec.streams() == 0;
         done && self.exchanges.is_empty() && self.leaving.is_empty() && self.codec.output().is_empty()
     }
 
-    /// Writes what there is; tells whether anything left.
+    /// Writes the output. Returns whether bytes were written.
     fn write(&mut self, cx: &mut Context<'_>) -> Result<bool, WriteEnd> {
         let mut moved = false;
         loop {
@@ -238,14 +239,14 @@ impl<S: Service> Driver<S> {
                     self.settle();
                     moved = true;
                     if self.clock == Clock::Sending {
-                        // Whoever still takes something is given time again.
+                        // A client that reads any bytes gets the full time again.
                         self.clock = Clock::Off;
                     }
                     if self.sending.is_waiting() && self.has_taken_too_little(written) {
                         self.late(Lapse::Slow);
                         return Err(WriteEnd::TooSlow);
                     }
-                    // Others have woken meanwhile, and pieces of bodies are wanted.
+                    // Streams have been woken in the meantime, and pieces of bodies are needed.
                     if self.exchanges.iter().any(Exchange::is_pulling) {
                         return Ok(moved);
                     }
@@ -255,7 +256,7 @@ impl<S: Service> Driver<S> {
         }
     }
 
-    /// Takes leave of streams that are over: of answers once they have been written.
+    /// Removes finished streams; a complete response counts as finished once it has been written.
     fn settle(&mut self) {
         while let Some(over) = self.codec.take_over() {
             let Some(exchange) = self.take_exchange(over.stream) else { continue };
@@ -273,7 +274,7 @@ impl<S: Service> Driver<S> {
         }
     }
 
-    /// An answer has been sent, or will never be.
+    /// Finishes an exchange whose response was sent or aborted.
     fn finish(&mut self, exchange: Exchange<S::Ticket>, over: &Over) {
         let request_bytes = exchange.request_bytes();
         if exchange.is_widened {
@@ -282,17 +283,17 @@ impl<S: Service> Driver<S> {
         if let Some(feed) = &exchange.feed {
             feed.fail(myriad_http::body::BodyError::Aborted);
         }
-        // One that waits logs its end by itself.
+        // A waiting exchange logs its abort on drop.
         let Stage::Sending(sending) = exchange.stage else { return };
         let response = sending.response;
         let status = if response.drop_connection { 0 } else { response.head.status() };
         let sent = exchange::account(over, status, request_bytes, sending.first_us);
-        // A stream ends by itself: no client waits for a close.
+        // No client waits for a connection to close after a stream.
         drop(self.service.finish(&RequestHead::new(), &self.connection, response.ticket, &sent));
         crate::request_buffers::give_head(response.head.text);
     }
 
-    /// Whether the connection takes no more requests after this one.
+    /// Returns whether the connection accepts no requests after this one.
     pub(super) fn is_worn(&self) -> bool {
         let timeouts = self.timeouts();
         timeouts.keepalive_ms == 0
@@ -300,7 +301,7 @@ impl<S: Service> Driver<S> {
             || now_ms().saturating_sub(self.connection.accepted_ms) > self.limits.keepalive_time_ms
     }
 
-    /// Looks at the streams that were woken; whether there were any.
+    /// Processes the woken streams. Returns whether any stream was woken.
     fn run_woken(&mut self) -> bool {
         let Some(woken) = &self.woken else { return false };
         let mut streams = std::mem::take(&mut self.streams);
@@ -316,7 +317,7 @@ impl<S: Service> Driver<S> {
 }
 
 impl<S: Service> Driver<S> {
-    /// Nothing is served any more, but the client is told why.
+    /// Abandons all exchanges; the client is still notified of the reason.
     pub(super) fn fail(&mut self) {
         self.failed = true;
         for exchange in std::mem::take(&mut self.exchanges) {
@@ -327,7 +328,7 @@ impl<S: Service> Driver<S> {
 }
 
 impl<S: Service> Drop for Driver<S> {
-    /// The connection is over: what has not left never will.
+    /// Aborts the responses that have not been sent.
     fn drop(&mut self) {
         for (_, exchange, over) in std::mem::take(&mut self.leaving) {
             self.finish(exchange, &Over { complete: false, by_client: true, ..over });

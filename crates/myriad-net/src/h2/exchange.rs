@@ -1,9 +1,9 @@
-//! One request of a connection and its answer.
+//! Request of a connection and its response.
 //!
 //! ```text
 //!   begin -> Ready ---------------------> answer: head, body in memory -> over -> finish
 //!      |                                     |                              ^
-//!      +---> Later -> Waiting -> (woken) ----+-> Sending: pieces as wanted -+
+//!      +---> Later -> Waiting -> (woken) ----+-> Sending: pieces on demand -+
 //! ```
 
 use std::future::Future;
@@ -17,39 +17,39 @@ use crate::multiplex::{Feed, Outgoing};
 use crate::patience::{AS_MOVED, Lapse, Patience, Terms};
 use crate::response::{Head, Response, Sent};
 
-/// A request that is not over.
+/// Request in progress.
 pub(super) struct Exchange<T> {
     pub(super) stream: u32,
-    /// Its number on the connection.
+    /// Number of the request on the connection.
     pub(super) number: u32,
     pub(super) is_head: bool,
-    /// Bytes of the request's head.
+    /// Size of the request head in bytes.
     pub(super) head_bytes: u64,
-    /// The body, for a request that has one.
+    /// Body, if the request has one.
     pub(super) feed: Option<Feed>,
     pub(super) stage: Stage<T>,
-    /// Made when something has to be waited for.
+    /// Waker of the stream, created when the exchange first waits.
     waker: Option<(Arc<StreamWaker>, Waker)>,
-    /// How long the client keeps the windows shut; made when it does so first.
+    /// Time limits of closed flow-control windows; created when the client first closes one.
     pub(super) stalled: Option<Box<Stalled>>,
-    /// The client may send more of the body ahead than at first.
+    /// Set if the receive window has been enlarged.
     pub(super) is_widened: bool,
 }
 
-/// How an answer goes that had to wait for a window.
+/// State of a response that waited for a flow-control window.
 #[derive(Default)]
 pub(super) struct Stalled {
     deadline: Deadline,
     patience: Patience,
-    /// Bytes of the body that were sent when this was looked at last.
+    /// Body bytes sent by the last check.
     sent: u64,
-    /// A window is shut.
+    /// Set while a window is closed.
     pub(super) is_shut: bool,
 }
 
 impl Stalled {
-    /// Notes how much of the body has been sent by now, and how the windows stand. Gives the reason where the client has no
-    /// more time.
+    /// Records the body bytes sent so far and the state of the windows. Returns a reason if the client has exceeded a
+    /// limit.
     pub(super) fn look(&mut self, sent: u64, is_shut: bool, terms: Terms, cx: &Context<'_>) -> Option<Lapse> {
         let moved = sent - std::mem::replace(&mut self.sent, sent);
         if (moved > 0 || !is_shut) && self.patience.moved(moved, &self.deadline, terms.rate, AS_MOVED) {
@@ -67,24 +67,24 @@ impl Stalled {
 }
 
 pub(super) enum Stage<T> {
-    /// The service works on it.
+    /// The service processes the request.
     Waiting(Pin<Box<dyn Future<Output = Response<T>>>>),
-    /// The answer is on its way.
+    /// The response is being sent.
     Sending(Box<Sending<T>>),
 }
 
-/// An answer that has not left whole.
+/// Response that has not been sent completely.
 pub(super) struct Sending<T> {
     pub(super) response: Response<T>,
-    /// What the codec does not have yet; none where it has all.
+    /// Part of the response that the codec does not have yet; `None` if it has all.
     pub(super) outgoing: Option<Outgoing>,
-    /// The head waits for the first piece.
+    /// Set while the head waits for the first piece.
     pub(super) is_held: bool,
-    /// When the codec was given the head, microseconds since the epoch; 0 before.
+    /// Time at which the codec got the head, in microseconds since the epoch; 0 before.
     pub(super) first_us: u64,
-    /// The next piece is waited for: there is none until the stream is woken.
+    /// Set while no piece is available, until the stream is woken.
     pub(super) is_parked: bool,
-    /// Its body comes in pieces, which nobody else holds.
+    /// Set if the body consists of pulled pieces, which are not shared with other owners.
     pub(super) is_pulled: bool,
 }
 
@@ -117,7 +117,7 @@ impl<T> Exchange<T> {
         }
     }
 
-    /// What wakes this exchange; it may be woken anew from here on.
+    /// Returns the waker of this exchange and rearms it.
     pub(super) fn arm(&mut self, woken: &Woken) -> Waker {
         let (stream, waker) = self.waker.get_or_insert_with(|| {
             let stream = woken.waker(self.stream);
@@ -127,12 +127,12 @@ impl<T> Exchange<T> {
         waker.clone()
     }
 
-    /// Whether pieces of the answer's body may be had.
+    /// Returns whether pieces of the response body may be available.
     pub(super) fn is_pulling(&self) -> bool {
         matches!(&self.stage, Stage::Sending(sending) if sending.outgoing.is_some() && !sending.is_parked)
     }
 
-    /// Whether nothing goes on until the client opens a window, or sends more of the body.
+    /// Returns whether the exchange cannot proceed until the client opens a window or sends more of the body.
     pub(super) fn awaits_client(&self) -> bool {
         match &self.stage {
             Stage::Waiting(_) => self.feed.as_ref().is_some_and(Feed::is_awaited),
@@ -140,13 +140,13 @@ impl<T> Exchange<T> {
         }
     }
 
-    /// Bytes of the request so far.
+    /// Returns the bytes of the request received so far.
     pub(super) fn request_bytes(&self) -> u64 {
         self.head_bytes + self.feed.as_ref().map_or(0, Feed::received)
     }
 }
 
-/// What a driver tells of an answer that is over.
+/// Returns the report of a finished response.
 pub(super) fn account(over: &myriad_http::h2::Over, status: u16, request_bytes: u64, first_us: u64) -> Sent {
     Sent {
         status,
@@ -163,12 +163,12 @@ pub(super) fn account(over: &myriad_http::h2::Over, status: u16, request_bytes: 
     }
 }
 
-/// The fields of an answer that may stand in a header block (RFC 9113 section 8.2.2): none of the connection.
+/// Returns the response fields allowed in a header block (RFC 9113 section 8.2.2), without connection-specific fields.
 pub(super) fn fields(head: &Head) -> impl Iterator<Item = (&[u8], &[u8])> {
     head.iter().filter(|(name, _)| !is_of_connection(name))
 }
 
-/// The same of lines that stand alone.
+/// Returns the same for separate field lines.
 pub(super) fn lines(text: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     crate::response::fields(text).filter(|(name, _)| !is_of_connection(name))
 }

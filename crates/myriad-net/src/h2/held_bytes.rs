@@ -1,18 +1,19 @@
-//! The bytes of answers that are held because their client does not take them; a bound for each connection.
+//! Limit of the response bytes buffered on a connection because the client does not read them.
 //!
-//! A piece of a body is fetched once its stream takes some of it, so a client that opens many windows by one byte each has as many
-//! pieces held for it. Beyond the bound, which is lower where the worker's connections hold much together, other streams of that
-//! client wait.
+//! A piece of a body is fetched once its stream takes some of it, so a client that opens many windows by one byte each
+//! causes one buffered piece per stream. Above the limit, which is lower if the worker's connections buffer many bytes
+//! together, other streams of that client wait.
 
 use crate::memory_figures::{ANSWERS, Counted, is_short};
 
-/// Most bytes of pieces that a connection holds before it fetches no more.
+/// Maximum number of buffered bytes of a connection; above it no more pieces are fetched.
 const CONNECTION: usize = 1 << 20;
-/// The bound of a connection where all connections of the worker hold more than [`WORKER`], or the process is short of memory.
+/// Limit of a connection if all connections of the worker buffer more than [`WORKER`] bytes, or the process is short of
+/// memory.
 const CONNECTION_AMONG_MANY: usize = 64 << 10;
 const WORKER: usize = 64 << 20;
 
-/// The bytes that one connection holds, as it counted last, among those of all connections of this thread's worker.
+/// Bytes buffered by one connection at its last count, included in the sum of this thread's worker.
 #[derive(Debug)]
 pub(super) struct HeldBytes(Counted);
 
@@ -23,17 +24,17 @@ impl Default for HeldBytes {
 }
 
 impl HeldBytes {
-    /// The connection holds so much now.
+    /// Sets the number of buffered bytes.
     pub(super) fn set(&mut self, bytes: usize) {
         self.0.set(bytes);
     }
 
-    /// One more piece, of so many bytes.
+    /// Adds a piece of `bytes` bytes.
     pub(super) fn add(&mut self, bytes: usize) {
         self.set(self.0.part() + bytes);
     }
 
-    /// Whether nothing more is to be fetched.
+    /// Returns whether no more pieces may be fetched.
     pub(super) fn is_full(&self) -> bool {
         let most = if ANSWERS.get() > WORKER || is_short() { CONNECTION_AMONG_MANY } else { CONNECTION };
         self.0.part() >= most

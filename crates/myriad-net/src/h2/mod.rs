@@ -1,18 +1,18 @@
-//! The HTTP/2 driver: one task a connection, around the codec of `myriad-http`.
+//! HTTP/2 driver: one task per connection, around the codec of `myriad-http`.
 //!
 //! ```text
-//!            .-- woken streams: poll what they wait for, pull pieces of bodies
+//!            .-- woken streams: poll their futures, pull pieces of bodies
 //!            v
 //!   read -> codec -> begin -> Ready | Later      schedule -> one write -> over: finish
 //!    ^                                                                     |
-//!    '------------------------- as long as anything moves -----------------'
+//!    '------------------------- while there is progress -------------------'
 //!                                      |
-//!                     nothing moves: deadlines (idle, send, stalled windows), then sleep
+//!                     no progress: deadlines (idle, send, stalled windows), then sleep
 //! ```
 //!
-//! What has been read at once is answered at once: the heads and bodies of a batch of hits leave with one `writev`, bodies
-//! shared with the store. An idle connection holds the codec's tables and no buffer: reading goes through one buffer a
-//! worker, and only a frame that came in part is kept.
+//! Requests of one read are processed together: the heads and bodies of a batch of hits are sent with one `writev`, and
+//! the bodies are shared with the store. An idle connection holds the codec's tables and no buffer: reads use one
+//! buffer per worker, and only a partial frame is stored.
 
 mod driver;
 mod exchange;
@@ -30,7 +30,7 @@ use crate::linger;
 use crate::service::Service;
 use driver::{Driver, End};
 
-/// Serves a connection whose client speaks HTTP/2 until it ends; `early` is what was read of it.
+/// Serves an HTTP/2 connection until it closes; `early` contains the bytes read so far.
 pub(crate) async fn drive<S: Service>(service: Rc<S>, connection: &Rc<Connection>, early: &[u8]) {
     let mut driver = Driver::new(Rc::clone(&service), Rc::clone(connection), early);
     let end = poll_fn(|cx| driver.poll(cx)).await;

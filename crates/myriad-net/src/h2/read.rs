@@ -1,4 +1,4 @@
-//! Reading: through one buffer a worker, so that no connection needs its own.
+//! Reading through one buffer per worker, so that connections need no buffers.
 
 use std::cell::RefCell;
 use std::task::{Context, Poll, ready};
@@ -16,11 +16,11 @@ use crate::patience::AS_MOVED;
 use crate::request_body::RequestBody;
 use crate::service::{Outcome, Rejection, Service};
 
-/// Bytes that a client may send ahead of a body's reader once somebody reads it, for all streams of a connection together:
-/// a window of a round trip's worth makes uploads as fast as the line. One stream has [`READ_AHEAD_STREAM`].
+/// Bytes that a client may send in advance of the readers, for all streams of a connection together: a window of one
+/// round trip makes uploads as fast as the line. The limit of one stream is [`READ_AHEAD_STREAM`].
 const READ_AHEAD: u32 = 4 << 20;
 
-/// The buffers of one read, shared by all connections of a worker.
+/// Buffers of one read, shared by all connections of a worker.
 #[derive(Default)]
 struct ReadBuffers {
     buffer: Vec<u8>,
@@ -32,9 +32,9 @@ thread_local! {
 }
 
 impl<S: Service> Driver<S> {
-    /// Reads once, and does what that asks for. False where the client is gone.
+    /// Reads once and processes the frames. Returns `false` if the client has closed the connection.
     pub(super) fn read(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
-        // Taken out: a service may look at anything but this.
+        // Taken out of the cell, because the service is called during the read.
         let mut buffers = READ_BUFFERS.take();
         let size = self.limits.receive_buffer.max(2 * (MAX_FRAME + FRAME_HEADER));
         let size = size.max(self.partial.len() + MAX_FRAME);
@@ -60,7 +60,7 @@ impl<S: Service> Driver<S> {
                 return Poll::Ready(false);
             };
             if let Some(head) = &mut self.head {
-                // A verdict is for the next look.
+                // The rate is checked at the next poll.
                 let rate = crate::patience::MinRate::NONE;
                 let _ = head.1.moved(count as u64, &head.0, rate, AS_MOVED);
             }
@@ -79,7 +79,7 @@ impl<S: Service> Driver<S> {
         Poll::Ready(true)
     }
 
-    /// Takes one frame; how many bytes it was. None where there is none, or never will be.
+    /// Processes one frame and returns its length; `None` if no complete frame is available or the connection failed.
     fn take(&mut self, input: &[u8], head: &mut RequestHead) -> Option<usize> {
         let taken = match self.codec.receive(input, head) {
             Ok(taken) => taken,
@@ -91,7 +91,7 @@ impl<S: Service> Driver<S> {
         };
         match taken.received {
             Received::Partial => return None,
-            // Streams that are over are told of by the codec in their order.
+            // The codec reports finished streams separately, in their order.
             Received::Nothing | Received::Reset { .. } => {}
             Received::Request { stream, end, malformed } => self.request(stream, end, malformed, head),
             Received::Data { stream, data, end } => {
@@ -148,7 +148,7 @@ impl<S: Service> Driver<S> {
         self.exchange(stream)?.feed.as_ref()
     }
 
-    /// Gives back to the client what was read of its body, and what is to be said of it.
+    /// Updates the client's window by the body bytes read, and sends `100 Continue` if required.
     pub(super) fn tend(&mut self, stream: u32) {
         let (may_widen, preread) =
             (self.read_ahead < READ_AHEAD && !memory_figures::is_short(), u64::from(self.limits.preread));

@@ -1,4 +1,4 @@
-//! Streams: what they wait for, and the pieces of their answers.
+//! Streams: their pending futures, and the pieces of their responses.
 
 use std::task::{Context, Poll};
 
@@ -13,7 +13,7 @@ use crate::multiplex::{Feed, Outgoing};
 use crate::response::{Response, ResponseBody};
 use crate::service::Service;
 
-/// Stream and number, whether it asks for the head alone, bytes of its head, its body.
+/// Stream and request number, whether the method is HEAD, size of the head, body.
 pub(super) type Request = ((u32, u32), bool, u64, Option<Feed>);
 
 impl<S: Service> Driver<S> {
@@ -27,7 +27,7 @@ impl<S: Service> Driver<S> {
         Some(self.exchanges.remove(at))
     }
 
-    /// The stream is looked at before the connection sleeps.
+    /// Wakes a stream, so that it is processed before the connection sleeps.
     pub(super) fn wake(&mut self, stream: u32) {
         let woken = self.woken.get_or_insert_with(|| Woken::new(&self.task));
         let at = self.exchanges.binary_search_by_key(&stream, |exchange| exchange.stream);
@@ -35,7 +35,7 @@ impl<S: Service> Driver<S> {
         exchange.arm(woken).wake_by_ref();
     }
 
-    /// Looks at a stream that was woken: polls what it waits for, tends to its body.
+    /// Processes a woken stream: polls its future and updates its body.
     pub(super) fn run(&mut self, stream: u32) {
         let Some(woken) = &self.woken else { return };
         let at = self.exchanges.binary_search_by_key(&stream, |exchange| exchange.stream);
@@ -52,14 +52,14 @@ impl<S: Service> Driver<S> {
             }
         };
         self.tend(stream);
-        // What was said ahead of an answer goes ahead of it, if both came at once.
+        // Interim responses are sent before the response, even if both are ready together.
         self.send_interims();
         if let Poll::Ready(response) = response {
             self.answer_later(stream, response);
         }
     }
 
-    /// An answer that was at hand at once.
+    /// Sends an immediate response.
     pub(super) fn answer(&mut self, request: Request, response: Response<S::Ticket>) {
         let ((stream, number), is_head, head_bytes, feed) = request;
         let sending = self.begin_answer(stream, is_head, response);
@@ -83,7 +83,7 @@ impl<S: Service> Driver<S> {
         }
     }
 
-    /// Gives the codec the head, and of the body what is at hand.
+    /// Passes the head and the available part of the body to the codec.
     fn begin_answer(
         &mut self,
         stream: u32,
@@ -96,7 +96,7 @@ impl<S: Service> Driver<S> {
         let body = std::mem::replace(&mut response.body, ResponseBody::None);
         let is_bodiless = is_head || matches!(response.head.status(), 100..=199 | 204 | 304);
         if response.drop_connection || matches!(body, ResponseBody::Tunnel(_)) {
-            // As nginx on 444. No tunnel is asked for by a version that cannot have one.
+            // As nginx does for 444. A tunnel is not possible in this protocol version.
             self.codec.reset(stream, ErrorCode::Internal);
             return Sending::new(response, None, false);
         }
@@ -128,7 +128,7 @@ impl<S: Service> Driver<S> {
         Sending::new(response, outgoing, is_held)
     }
 
-    /// Gives the codec pieces of bodies, as many as it wants; whether there were any.
+    /// Passes the pieces of bodies that it needs to the codec. Returns whether there were any.
     pub(super) fn pull(&mut self) -> bool {
         if !self.exchanges.iter().any(Exchange::is_pulling) {
             return false;
@@ -143,7 +143,7 @@ impl<S: Service> Driver<S> {
         moved
     }
 
-    /// Counts the pieces that wait for windows.
+    /// Counts the pieces that wait for flow-control windows.
     fn count_held(&mut self) {
         let mut held = 0;
         for exchange in &self.exchanges {
@@ -205,7 +205,7 @@ impl<S: Service> Driver<S> {
         moved
     }
 
-    /// Passes on what is to be said ahead of answers.
+    /// Passes on interim responses.
     pub(super) fn send_interims(&mut self) {
         for interim in self.connection.multiplex().take() {
             let waiting = self.exchanges.iter().find(|exchange| {

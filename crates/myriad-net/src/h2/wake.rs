@@ -1,11 +1,10 @@
-//! Which streams have something to do: a connection of a hundred waiting streams must not ask all of them whenever one is
-//! woken.
+//! Set of woken streams: a connection with a hundred waiting streams must not poll all of them when one is woken.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Wake, Waker};
 
-/// The streams of a connection that were woken.
+/// Streams of a connection that were woken.
 pub(super) struct Woken {
     shared: Arc<Shared>,
 }
@@ -16,7 +15,7 @@ struct Shared {
     task: Mutex<Waker>,
 }
 
-/// Wakes one stream.
+/// Waker of one stream.
 pub(super) struct StreamWaker {
     stream: u32,
     is_woken: AtomicBool,
@@ -33,12 +32,12 @@ impl Woken {
         self.shared.task.lock().unwrap_or_else(PoisonError::into_inner).clone_from(task);
     }
 
-    /// What wakes a stream.
+    /// Creates the waker of a stream.
     pub(super) fn waker(&self, stream: u32) -> Arc<StreamWaker> {
         Arc::new(StreamWaker { stream, is_woken: AtomicBool::new(false), shared: Arc::clone(&self.shared) })
     }
 
-    /// Takes those that were woken since, each once, into `out`.
+    /// Moves the streams woken since the last call into `out`, each once.
     pub(super) fn take(&self, out: &mut Vec<u32>) {
         out.clear();
         std::mem::swap(out, &mut self.shared.streams.lock().unwrap_or_else(PoisonError::into_inner));
@@ -46,7 +45,7 @@ impl Woken {
 }
 
 impl StreamWaker {
-    /// The stream is looked at now: from here on it may be woken anew.
+    /// Rearms the waker: the stream is processed now and may be woken again.
     pub(super) fn rearm(&self) {
         self.is_woken.store(false, Ordering::Release);
     }
@@ -62,7 +61,7 @@ impl Wake for StreamWaker {
             return;
         }
         self.shared.streams.lock().unwrap_or_else(PoisonError::into_inner).push(self.stream);
-        // The lock ends before the task is woken: it may run at once.
+        // The lock is released before the task is woken, because the task may run immediately.
         let task = self.shared.task.lock().unwrap_or_else(PoisonError::into_inner).clone();
         task.wake();
     }

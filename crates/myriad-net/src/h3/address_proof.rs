@@ -1,4 +1,4 @@
-//! The proof that a client gets what is sent to its address (address validation, RFC 9000 section 8.1).
+//! Proof that a client receives packets at its address (address validation, RFC 9000 section 8.1).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bytes::BytesMut;
 use quinn_proto::crypto::{CryptoError, PacketKey};
 
-/// The proof; given by the first packet that opens with the keys of the handshake's second stage: these follow from the server's first
-/// packets. What a datagram's headers say proves nothing, for anybody can write them.
+/// Address proof, set by the first packet that is decrypted with the handshake keys: these keys are derived from the
+/// server's first packets. Packet headers prove nothing, because they can be forged.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AddressProof(Arc<AtomicBool>);
 
@@ -16,7 +16,7 @@ impl AddressProof {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// A key whose first success gives the proof.
+    /// Returns a key whose first successful decryption sets the proof.
     pub(super) fn by(&self, key: Box<dyn PacketKey>) -> Box<dyn PacketKey> {
         Box::new(ProvingKey { key, proof: self.clone() })
     }
@@ -55,7 +55,7 @@ impl PacketKey for ProvingKey {
 mod tests {
     use super::*;
 
-    /// Opens what is `right`.
+    /// Decrypts only the packet `right`.
     struct Lock;
 
     impl PacketKey for Lock {

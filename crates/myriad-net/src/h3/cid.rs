@@ -1,29 +1,29 @@
-//! Connection IDs that name the worker they belong to (RFC 9000 section 5.1).
+//! Connection IDs that contain the worker of their connection (RFC 9000 section 5.1).
 //!
 //! ```text
-//!   6 random bytes | worker, process (masked) | 2 bytes that tell an ID from what anybody could invent
+//!   6 random bytes | worker, process (masked) | 2 bytes of check, to detect IDs made by others
 //! ```
 //!
-//! The mask and the check follow from the random bytes by a keyed hash: an observer does not see which IDs are one
-//! connection's, and a datagram is routed without a table that threads would have to share.
+//! The mask and the check are a keyed hash of the random bytes: an observer cannot link the IDs of one connection, and
+//! datagrams are routed without a table shared between threads.
 
 use quinn_proto::{ConnectionId, ConnectionIdGenerator, InvalidCid};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Bytes of an ID.
+/// Length of an ID in bytes.
 pub(super) const LENGTH: usize = 10;
 const RANDOM: usize = 6;
 
-/// The worker and process that an ID names.
+/// Worker and process encoded in an ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Owner {
-    /// The number of the worker thread.
+    /// Number of the worker thread.
     pub(super) worker: u8,
-    /// The number of the process that the worker is in, modulo 256.
+    /// Number of the worker's process, modulo 256.
     pub(super) process: u8,
 }
 
-/// Makes IDs of one worker and reads those of all.
+/// Generates the IDs of one worker and decodes the IDs of all.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Names {
     pub(super) key: u64,
@@ -42,7 +42,7 @@ impl Names {
         id
     }
 
-    /// The owner that an ID names; none for one that was not made with this key.
+    /// Decodes the owner of an ID; `None` for an ID that was not made with this key.
     pub(super) fn owner(&self, id: &[u8]) -> Option<Owner> {
         let (random, rest) = id.split_first_chunk::<RANDOM>()?;
         let mask = xxh3_64_with_seed(random, self.key).to_le_bytes();
@@ -54,7 +54,7 @@ impl Names {
 impl ConnectionIdGenerator for Names {
     fn generate_cid(&mut self) -> ConnectionId {
         let mut random = [0; RANDOM];
-        // Without randomness there is no TLS either.
+        // TLS would fail without randomness too.
         let _ = aws_lc_rs::rand::fill(&mut random);
         ConnectionId::new(&self.seal(random, self.own))
     }
@@ -72,8 +72,8 @@ impl ConnectionIdGenerator for Names {
     }
 }
 
-/// The ID that a datagram is for (RFC 9000 section 17); none in what is no QUIC. `is_long` where its length is in the datagram:
-/// it may be one that the client has invented.
+/// Returns the destination ID of a datagram (RFC 9000 section 17); `None` if it is not QUIC. The flag is set for a long
+/// header, whose ID may be chosen by the client.
 pub(super) fn destination(datagram: &[u8]) -> Option<(&[u8], bool)> {
     let first = *datagram.first()?;
     if first & 0x80 == 0 {

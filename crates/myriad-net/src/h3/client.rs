@@ -1,4 +1,4 @@
-//! One connection: its streams, and how long it is kept.
+//! QUIC connection: its streams and its lifetime.
 
 mod answer;
 mod events;
@@ -28,10 +28,10 @@ use crate::patience::MinRate;
 use crate::seats::Guard;
 use crate::service::{ConnectionEvent, Service};
 
-/// How long a connection is kept at least, and at most, after its client was told to make no more requests.
+/// Minimum and maximum time for which a connection is retained after its GOAWAY.
 const SHORTEST_FAREWELL: Duration = Duration::from_millis(50);
 const LONGEST_FAREWELL: Duration = Duration::from_secs(1);
-/// What connections share while one of them is looked at.
+/// Shared state that is passed to a connection while it is processed.
 pub(super) struct Around<'a, S> {
     pub(super) service: &'a Rc<S>,
     pub(super) wakes: &'a Arc<StreamWakes>,
@@ -40,60 +40,60 @@ pub(super) struct Around<'a, S> {
     pub(super) now: Instant,
 }
 
-/// A connection.
+/// Connection of a client.
 pub(super) struct Client<S: Service> {
     pub(super) quic: Quic,
     place: usize,
     connection: Rc<Connection>,
-    /// None once the connection is over, but for what QUIC has to do after that.
+    /// `None` once the connection is closed; QUIC then runs for some more round trips.
     guard: Option<Guard>,
     streams: HashMap<StreamId, RequestStream<S::Ticket>>,
-    /// The client's one-way streams, and what is kept of each.
+    /// The client's unidirectional streams, and the unprocessed bytes of each.
     one_way: HashMap<StreamId, (Role, Vec<u8>)>,
     peer: h3::Peer,
     control: Option<StreamId>,
-    /// The server's stream of its decoder of fields.
+    /// The server's QPACK decoder stream.
     decoder: Option<StreamId>,
-    /// The stream after the last that was taken.
+    /// ID of the next stream after the last accepted stream.
     next: u64,
-    /// The reloads before it came: its settings and its server's are of that time.
+    /// Number of reloads at the start of the connection: its settings and its server are from then.
     epoch: u32,
-    /// When the client was told to make no more requests, if it was.
+    /// Time of the GOAWAY; `None` before it.
     leaving: Option<Instant>,
-    /// The client has proved its address before the handshake, by a token (RFC 9000 section 8.1).
+    /// Set if the client validated its address before the handshake with a token (RFC 9000 section 8.1).
     shown: bool,
-    /// Bytes that may still be sent to a client that has not shown where it is (RFC 9000 section 8.1); none once it has. quinn
-    /// counts, too, but lets a datagram go out whole that begins within the limit.
+    /// Number of bytes that may still be sent to a client without a validated address (RFC 9000 section 8.1); `None`
+    /// once validated. quinn counts too, but allows a whole datagram to be sent if it starts within the limit.
     credit: Option<u64>,
-    /// Given once it has.
+    /// Proof of the client's address, set by the handshake.
     proof: AddressProof,
-    /// The address that the client has shown to be its own, or shows by its handshake.
+    /// Validated address of the client, or the address that the handshake validates.
     proven: Option<IpAddr>,
-    /// One that it has moved to since, until that is shown.
+    /// New address of the client, until it is validated.
     moved: Option<Moved>,
-    /// A datagram that waits for more of it.
+    /// Datagram that waits for more credit.
     withheld: Option<(Transmit, Vec<u8>)>,
-    /// The address whose handshake is counted.
+    /// Address whose handshake is counted.
     pub(super) counted: Option<IpAddr>,
-    /// When a handshake that is not over ends.
+    /// Deadline of the handshake; `None` once it is complete.
     handshake_until: Option<Instant>,
     /// `keepalive_timeout`.
     idle: Duration,
     stream_buffer: u64,
     resets: Resets,
-    /// When something last happened to a request, or an idle connection began to be.
+    /// Time of the last request activity, or of the start of an idle period.
     active: Instant,
-    /// `client_header_timeout`, none for no limit.
+    /// `client_header_timeout`; `None` for no limit.
     head_timeout: Option<Duration>,
-    /// The grace of `client_min_rate`, none for no rate.
+    /// Grace time of `client_min_rate`; `None` for no rate.
     head_grace: Option<Duration>,
-    /// `client_min_rate`, for heads.
+    /// `client_min_rate`, for request heads.
     min_rate: MinRate,
-    /// When its requests were last looked through for those that do not get on.
+    /// Time of the last check for stalled requests.
     looked: Instant,
-    /// When a request has waited long enough for its end, if one waits.
+    /// Time at which a delayed request is passed on without its end; `None` if no request is delayed.
     held_until: Option<Instant>,
-    /// Whether it waits to be looked at.
+    /// Set while the connection is queued for processing.
     pub(super) marked: bool,
 }
 
@@ -142,17 +142,17 @@ impl<S: Service> Client<S> {
         }
     }
 
-    /// The connection's number.
+    /// Returns the number of the connection.
     pub(super) fn id(&self) -> u64 {
         self.connection.id
     }
 
-    /// What rings where there is something to be said on the connection as a whole.
+    /// Sets the waker of events of the connection as a whole.
     pub(super) fn wake_by(&self, wakes: &Arc<StreamWakes>) {
         self.connection.multiplex().set_driver(&wakes.waker(self.wake(None)));
     }
 
-    /// Its seat was given to somebody else: no more requests. One that is shaking hands has nothing to be told.
+    /// Evicts the connection: no more requests are accepted. During the handshake it is closed immediately.
     fn give_way(&mut self, now: Instant) {
         if self.quic.is_handshaking() {
             self.close(now, Code::NoError, "too many connections");
@@ -165,12 +165,12 @@ impl<S: Service> Client<S> {
         StreamWake { place: self.place, connection: self.connection.id, stream }
     }
 
-    /// A datagram has come for it, of so many bytes.
+    /// Counts a received datagram of `length` bytes.
     pub(super) fn received(&mut self, length: usize) {
         self.credit = self.credit.map(|credit| credit + 3 * length as u64);
     }
 
-    /// A datagram of so many bytes from that address has been read.
+    /// Records a processed datagram of `length` bytes from `from`.
     pub(super) fn came_from(&mut self, from: IpAddr, length: usize) {
         if self.quic.remote_address().ip() != from {
             return;
@@ -183,13 +183,13 @@ impl<S: Service> Client<S> {
         }
     }
 
-    /// Forgets an address that the client is not at: what waits to be sent there is lost.
+    /// Forgets the new address of the client and drops the datagram withheld for it.
     fn stay(&mut self) {
         self.moved = None;
         self.withheld = None;
     }
 
-    /// Puts what is to be sent next into `out`, which is empty: so many datagrams at most.
+    /// Writes the next datagrams, up to `most`, into `out`, which is empty.
     pub(super) fn next_datagrams(
         &mut self,
         now: Instant,
@@ -223,7 +223,7 @@ impl<S: Service> Client<S> {
         None
     }
 
-    /// The same for a client that is at an address which it has not shown to be its own.
+    /// Does the same for a client at a new address that is not validated.
     fn next_to_moved(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<(Transmit, Fate)> {
         let moved = self.moved.as_mut()?;
         let (transmit, fate) = if let Some((transmit, bytes)) = self.withheld.take() {
@@ -247,7 +247,7 @@ impl<S: Service> Client<S> {
         Some((transmit, fate))
     }
 
-    /// Opens the server's streams, as soon as the client has said how many it bears.
+    /// Opens the server's streams as soon as the client's stream limit is known.
     fn greet(&mut self, field_section: usize) {
         for (index, bytes) in h3::greeting(field_section).into_iter().enumerate() {
             let Some(id) = self.quic.streams().open(Dir::Uni) else { return };
@@ -260,7 +260,7 @@ impl<S: Service> Client<S> {
         }
     }
 
-    /// Tells the client what became of the entries that it has put into the table of fields.
+    /// Acknowledges the client's insertions into the QPACK table.
     fn tell_encoder(&mut self, around: &Around<'_, S>) {
         let fields = self.peer.fields();
         if fields.output().is_empty() {
@@ -275,8 +275,7 @@ impl<S: Service> Client<S> {
         }
     }
 
-    /// Tells the client to go elsewhere with its next request (RFC 9114 section 5.2); ends at once where there is nothing
-    /// under way.
+    /// Sends a GOAWAY (RFC 9114 section 5.2) and closes the connection if it is done.
     pub(super) fn leave(&mut self, now: Instant) {
         self.go_away(now);
         self.close_if_done(now);
@@ -293,7 +292,7 @@ impl<S: Service> Client<S> {
     }
 
     fn close_if_done(&mut self, now: Instant) {
-        // The last answer is the client's only once it has said so: a close would take back what is on its way.
+        // The client must acknowledge the last response before the close, which discards data in transit.
         if self.leaving.is_some_and(|told| told + self.farewell() <= now)
             && self.streams.is_empty()
             && self.unacknowledged() == 0
@@ -302,19 +301,19 @@ impl<S: Service> Client<S> {
         }
     }
 
-    /// How long a client has for what it asked before it heard that it should not: a few ways there and back, for one of
-    /// them may be lost. It learns then that the request was rejected, and may ask elsewhere.
+    /// Returns the time for requests that the client sent before it received the GOAWAY: some round trips, because a
+    /// packet may be lost. Their rejection allows the client to retry them on another connection.
     fn farewell(&self) -> Duration {
         (self.quic.rtt() * 4).clamp(SHORTEST_FAREWELL, LONGEST_FAREWELL)
     }
 
-    /// Answers that the client has not acknowledged whole; the server's own streams never end.
+    /// Returns the number of responses that are not fully acknowledged; the server's own streams never finish.
     fn unacknowledged(&mut self) -> usize {
         let own = if self.control.is_some() { 3 } else { 0 };
         self.quic.streams().send_streams().saturating_sub(own)
     }
 
-    /// The client broke a rule, or makes work that leads nowhere: ends the connection, with a line in the log.
+    /// Closes the connection because the client violated the protocol or causes excessive work, and logs it.
     fn offended(&mut self, code: Code, reason: &'static str, around: &Around<'_, S>) {
         if !self.is_over() {
             around.service.http3_failed(&self.connection, &reason);
@@ -322,7 +321,7 @@ impl<S: Service> Client<S> {
         self.close(around.now, code, reason);
     }
 
-    /// A panic came up while it was looked at: its requests are lost, and nothing of it is believed any more.
+    /// Handles a panic during its processing: its requests are lost, and its state is not used any more.
     pub(super) fn lost_by(&mut self, panic: &str, around: &Around<'_, S>) {
         around.service.connection_lost(&self.connection, panic);
         self.streams.clear();
@@ -335,32 +334,33 @@ impl<S: Service> Client<S> {
         self.quic.close(now, number, Bytes::from_static(reason.as_bytes()));
     }
 
-    /// Whether the client's datagrams come from another address than that of its handshake. QUIC follows them before
-    /// anybody has shown that the client gets what is sent there (RFC 9000 section 9.3), so that rules must not.
+    /// Returns whether the client's datagrams come from another address than during the handshake. QUIC follows them
+    /// before the address is validated (RFC 9000 section 9.3), so rules must not use it.
     fn has_moved(&self) -> bool {
         self.connection.peer.ip() != Some(self.quic.remote_address().ip())
     }
 
-    /// Sends a client that has moved through another handshake, which proves where it is. What was asked before is answered.
+    /// Requires a client that has moved to reconnect, because a handshake validates its address. Earlier requests are
+    /// still served.
     fn watch_address(&mut self, now: Instant) {
         if self.is_over() || !self.has_moved() {
             return;
         }
         if self.quic.is_handshaking() {
-            // A handshake that two addresses took part in proves neither.
+            // A handshake with two addresses validates neither.
             self.close(now, Code::NoError, "the address changed during the handshake");
         } else {
-            // It ends once the streams that have come by now are rejected.
+            // The connection closes once the streams received so far are rejected.
             self.go_away(now);
         }
     }
 
-    /// Whether nothing can be asked or answered on it any more.
+    /// Returns whether the connection is closed for requests and responses.
     pub(super) fn is_over(&self) -> bool {
         self.quic.is_closed()
     }
 
-    /// Drops what the connection was for; QUIC itself goes on for some round trips.
+    /// Drops the streams and the seat; QUIC itself runs for some more round trips.
     pub(super) fn bury(&mut self, around: &Around<'_, S>) {
         let Some(guard) = self.guard.take() else { return };
         let ids: Vec<StreamId> = self.streams.keys().copied().collect();

@@ -1,7 +1,7 @@
-//! Datagrams that came to another worker than the one that has their connection.
+//! Datagrams received by another worker than the owner of their connection.
 //!
-//! The kernel deals datagrams out by the addresses at both ends; a client whose address changes on the way (a phone that
-//! leaves the house, a NAT that forgets) is then dealt to another thread.
+//! The kernel distributes datagrams by the addresses of both sides. A client whose address changes (a phone that leaves
+//! the house, a NAT that loses its state) is then assigned to another thread.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
@@ -11,20 +11,20 @@ use std::task::Waker;
 use bytes::BytesMut;
 use quinn_proto::EcnCodepoint;
 
-/// Datagrams that wait for one worker at most; beyond that they are dropped, as the kernel would: about 6 MB.
+/// Maximum number of datagrams queued for one worker, about 6 MB; further datagrams are dropped, as the kernel would.
 const MOST: usize = 4096;
 
-/// A datagram with what the kernel said of it.
+/// Datagram with its kernel metadata.
 #[derive(Debug)]
 pub(super) struct Datagram {
     pub(super) bytes: BytesMut,
     pub(super) from: SocketAddr,
-    /// The address that it was sent to.
+    /// Destination address.
     pub(super) to: Option<IpAddr>,
     pub(super) ecn: Option<EcnCodepoint>,
 }
 
-/// Inboxes in which the workers of one listener pass datagrams on to each other.
+/// Inboxes through which the workers of one listener exchange datagrams.
 #[derive(Debug)]
 pub struct Crossing {
     inboxes: Vec<Mutex<Inbox>>,
@@ -37,12 +37,12 @@ struct Inbox {
 }
 
 impl Crossing {
-    /// A crossing of so many workers, at most 256.
+    /// Creates inboxes for `workers` workers, at most 256.
     pub fn new(workers: usize) -> Arc<Self> {
         Arc::new(Self { inboxes: (0..workers.clamp(1, 256)).map(|_| Mutex::default()).collect() })
     }
 
-    /// How many workers there are.
+    /// Returns the number of workers.
     pub(super) fn workers(&self) -> usize {
         self.inboxes.len()
     }
@@ -52,7 +52,7 @@ impl Crossing {
         Some(inbox.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Sets who is woken when there is something for `worker`.
+    /// Sets the waker for datagrams to `worker`.
     pub(super) fn attend(&self, worker: u8, owner: &Waker) {
         if let Some(mut inbox) = self.inbox(worker)
             && inbox.owner.as_ref().is_none_or(|known| !known.will_wake(owner))
@@ -61,7 +61,7 @@ impl Crossing {
         }
     }
 
-    /// Passes a datagram on. Where there is no such worker, or it does not keep up, the datagram is lost.
+    /// Queues a datagram for `worker`. It is dropped if the worker does not exist or its inbox is full.
     pub(super) fn pass(&self, worker: u8, datagram: Datagram) {
         let Some(mut inbox) = self.inbox(worker) else { return };
         if inbox.waiting.len() < MOST {
@@ -84,7 +84,7 @@ impl Crossing {
         }
     }
 
-    /// Takes what waits for `worker`.
+    /// Takes the datagrams queued for `worker`.
     pub(super) fn take(&self, worker: u8) -> VecDeque<Datagram> {
         self.inbox(worker).map(|mut inbox| std::mem::take(&mut inbox.waiting)).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! A UDP socket, as the task of a listener reads and writes it.
+//! UDP socket of a listener's task.
 
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
@@ -11,29 +11,29 @@ use quinn_udp::{RecvMeta, UdpSocketState};
 use super::crossing::Datagram;
 use crate::transport::Registered;
 
-/// Stretches that one system call fills; each may hold many datagrams of one sender, joined by the kernel.
+/// Number of buffers filled by one system call; each may contain several datagrams of one sender, joined by the kernel.
 const BATCH: usize = 8;
-/// Largest datagram that is taken, bytes (quinn tells clients so).
+/// Maximum size of a received datagram in bytes, announced to clients by quinn.
 const LARGEST: usize = 1472;
 
-/// Bytes of one UDP datagram at most, and so of a buffer of several.
+/// Maximum size of a UDP datagram in bytes, and of a buffer with several.
 const LONGEST: usize = 65_000;
 
-/// A socket and what the kernel can do for it.
+/// Socket and its kernel capabilities.
 pub(super) struct DatagramSocket {
     socket: Registered,
     state: UdpSocketState,
     pub(super) local: SocketAddr,
 }
 
-/// Buffers that datagrams are read into; the same for all sockets of a worker's listener.
+/// Receive buffers, shared by all sockets of a worker's listener.
 pub(super) struct Buffers {
     bytes: Vec<u8>,
     each: usize,
 }
 
 impl DatagramSocket {
-    /// Takes a bound socket.
+    /// Wraps a bound socket.
     pub(super) fn new(socket: OwnedFd) -> io::Result<Self> {
         rustix::io::ioctl_fionbio(&socket, true)?;
         let name = rustix::net::getsockname(&socket)?;
@@ -42,13 +42,14 @@ impl DatagramSocket {
         Ok(Self { socket: Registered::new(socket)?, state, local })
     }
 
-    /// Datagrams that the kernel cuts one buffer into. The buffer is as long as a datagram may be at most, whatever number of
-    /// segments the kernel knows: what is longer it refuses whole.
+    /// Returns the number of datagrams that the kernel can segment from one buffer. The buffer is limited to the
+    /// maximum size of one datagram, regardless of the number of segments supported by the kernel, which rejects longer
+    /// buffers.
     pub(super) fn segments(&self) -> usize {
         self.state.max_gso_segments().min(LONGEST / LARGEST)
     }
 
-    /// Whether the network may cut datagrams up, so that their best size cannot be found out.
+    /// Returns whether the network may fragment datagrams, so that path MTU discovery is not possible.
     pub(super) fn may_fragment(&self) -> bool {
         self.state.may_fragment()
     }
@@ -58,7 +59,7 @@ impl DatagramSocket {
         Buffers { bytes: vec![0; each * BATCH], each }
     }
 
-    /// Reads what is there, up to a batch; each datagram is given to `take`. How many there were.
+    /// Reads up to one batch and passes each datagram to `take`. Returns the number of datagrams.
     pub(super) fn poll_receive(
         &self,
         cx: &mut Context<'_>,
@@ -89,7 +90,7 @@ impl DatagramSocket {
         Poll::Ready(Ok(datagrams))
     }
 
-    /// Sends `bytes` as the datagrams that they are. What the kernel refuses for good is lost, as on any network.
+    /// Sends `bytes` as one or several datagrams. Datagrams rejected by the kernel are lost, as on any network.
     pub(super) fn poll_send(
         &self,
         cx: &mut Context<'_>,

@@ -1,29 +1,29 @@
-//! Handshakes under way, by address.
+//! Limits of concurrent handshakes by client network.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 
 use myriad_http::client_network;
 
-/// Handshakes of one address that may be under way before clients there must show that they can be reached.
+/// Number of concurrent handshakes of one client network before its clients must validate their addresses.
 const EASY: u32 = 64;
-/// The same, of all addresses.
+/// The same limit for all networks together.
 const EASY_IN_ALL: u32 = 1024;
-/// Handshakes of one address beyond which it is refused.
+/// Number of concurrent handshakes of one client network before further handshakes are refused.
 const MOST: u32 = 1024;
 
-/// What becomes of a client that asks for a connection.
+/// Decision about a client that opens a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reception {
-    /// It is taken in.
+    /// The connection is accepted.
     Accept,
-    /// It has to show first that it is where it says (RFC 9000 section 8.1.2).
+    /// The client must validate its address first (RFC 9000 section 8.1.2).
     Retry,
-    /// It is sent away.
+    /// The connection is refused.
     Refuse,
 }
 
-/// Counts them.
+/// Counters of concurrent handshakes.
 #[derive(Debug, Default)]
 pub(super) struct Handshakes {
     by_network: HashMap<IpAddr, u32>,
@@ -31,7 +31,7 @@ pub(super) struct Handshakes {
 }
 
 impl Handshakes {
-    /// What to do with a client at `address`; `shown` where it has shown that it is there.
+    /// Returns the decision for a client at `address`; `shown` is set if its address is validated.
     pub(super) fn receive(&self, address: IpAddr, shown: bool) -> Reception {
         let own = self.by_network.get(&client_network(address)).copied().unwrap_or(0);
         match (own >= EASY || self.all >= EASY_IN_ALL, shown) {
@@ -41,13 +41,13 @@ impl Handshakes {
         }
     }
 
-    /// One begins.
+    /// Counts a new handshake.
     pub(super) fn begin(&mut self, address: IpAddr) {
         *self.by_network.entry(client_network(address)).or_default() += 1;
         self.all += 1;
     }
 
-    /// One is over.
+    /// Removes a finished handshake.
     pub(super) fn end(&mut self, address: IpAddr) {
         let network = client_network(address);
         if let Some(count) = self.by_network.get_mut(&network) {

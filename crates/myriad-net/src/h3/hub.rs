@@ -1,4 +1,4 @@
-//! A worker's share of a listener: its sockets, its connections, and the task that looks after them.
+//! QUIC listener of one worker: its sockets, its connections, and the task that drives them.
 
 mod arrivals;
 
@@ -33,12 +33,12 @@ use crate::seats::Seats;
 use crate::service::Service;
 use crate::test_panic::test_panic;
 
-/// Batches of datagrams that are read before connections get their turn, and turns before others on this thread get theirs.
+/// Maximum number of rounds (read a batch of datagrams, process connections) before other tasks of this thread run.
 const ROUNDS: usize = 8;
-/// Stateless resets are sent no more often than this (RFC 9000 section 10.3.3).
+/// Minimum interval between stateless resets (RFC 9000 section 10.3.3).
 const RESETS_APART: Duration = Duration::from_millis(1);
 
-/// A worker's share of a listener.
+/// QUIC listener of one worker.
 pub(crate) struct Hub<S: Service> {
     service: Rc<S>,
     seats: Seats,
@@ -49,28 +49,28 @@ pub(crate) struct Hub<S: Service> {
     segments: usize,
     endpoint: Endpoint,
     clients: Vec<Option<Box<Client<S>>>>,
-    /// How many there are.
+    /// Number of connections.
     open: usize,
-    /// The clients that something has happened to.
+    /// Connections with pending events.
     marked: VecDeque<usize>,
     wakes: Arc<StreamWakes>,
     timers: Timers,
     sleep: Pin<Box<Sleep>>,
     handshakes: Handshakes,
-    /// Datagrams that the socket had no room for.
+    /// Datagrams that wait for room in the socket.
     stuck: Option<(Transmit, Vec<u8>)>,
     out: Vec<u8>,
     head: RequestHead,
     scratch: Scratch,
     users: WeakUsers,
     leaving: bool,
-    /// Rung by reloads, never by time.
+    /// Deadline that is never armed, but woken by reloads.
     renewed: Deadline,
-    /// The reloads that clients have been told of.
+    /// Number of reloads announced to clients.
     epoch: u32,
 }
 
-/// What holds of packets before a connection is made of them.
+/// TLS settings for packets without a connection.
 struct NoServer;
 
 impl ChooseTls for NoServer {
@@ -84,7 +84,7 @@ impl ChooseTls for NoServer {
 }
 
 impl<S: Service> Hub<S> {
-    /// Begins to look after the sockets, which have all the same address.
+    /// Starts the task of the sockets, which all have the same address.
     pub(crate) fn start(
         service: Rc<S>,
         seats: Seats,
@@ -167,7 +167,7 @@ impl<S: Service> Hub<S> {
         Poll::Pending
     }
 
-    /// Nothing is left to do until something happens.
+    /// Sleeps until the next event or timer.
     fn rest(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if let Some(at) = self.timers.next() {
             self.sleep.as_mut().reset(at.into());
@@ -186,7 +186,7 @@ impl<S: Service> Hub<S> {
         }
     }
 
-    /// Does something to a client, and to what all share.
+    /// Runs `work` on a client with the shared state, and contains panics.
     fn with(&mut self, place: usize, now: Instant, work: impl FnOnce(&mut Client<S>, &mut Around<'_, S>)) {
         let Some(Some(client)) = self.clients.get_mut(place) else { return };
         let mut around = Around {
@@ -217,7 +217,7 @@ impl<S: Service> Hub<S> {
         }
     }
 
-    /// Sends clients away: who connects anew meets what holds now.
+    /// Sends a GOAWAY to the selected clients, so that they reconnect with the current settings.
     fn send_away(&mut self, now: Instant, whom: impl Fn(&Client<S>) -> bool) {
         for place in 0..self.clients.len() {
             if self.clients[place].as_deref().is_some_and(&whom) {
@@ -226,7 +226,7 @@ impl<S: Service> Hub<S> {
         }
     }
 
-    /// Looks at the clients that something has happened to.
+    /// Processes the clients with pending events.
     fn turns(&mut self, now: Instant, cx: &mut Context<'_>) {
         if !self.unstick(cx) {
             return;
@@ -286,7 +286,7 @@ impl<S: Service> Hub<S> {
         }
     }
 
-    /// Sends what the socket had no room for. Whether it has room now.
+    /// Sends the waiting datagrams. Returns whether the socket has room.
     fn unstick(&mut self, cx: &mut Context<'_>) -> bool {
         if let Some((transmit, bytes)) = &self.stuck {
             if self.sockets[0].poll_send(cx, transmit, bytes).is_pending() {
@@ -297,7 +297,7 @@ impl<S: Service> Hub<S> {
         true
     }
 
-    /// Sends what a client is to get. False where the socket has no room for more.
+    /// Sends the pending datagrams of a client. Returns `false` if the socket is full.
     fn flush(&mut self, place: usize, now: Instant, cx: &mut Context<'_>) -> bool {
         let Some(Some(client)) = self.clients.get_mut(place) else { return true };
         for _ in 0..ROUNDS {
@@ -314,7 +314,7 @@ impl<S: Service> Hub<S> {
                 return false;
             }
         }
-        // There is more, but others want their turn.
+        // More datagrams are pending, but other clients are served first.
         self.mark(place);
         true
     }

@@ -1,19 +1,20 @@
-//! HTTP/3: QUIC connections over the datagrams of a listening socket, each of their streams an exchange.
+//! HTTP/3: QUIC connections over the datagrams of a listening socket; each stream is an exchange.
 //!
 //! ```text
 //!   socket -> DatagramSocket -> route by connection ID -+-> Endpoint (quinn-proto) -> Client -> RequestStream -> Service
 //!        other worker <-Crossing, other process <-Relay-+                      |           |
-//!   socket <- DatagramSocket <---------------------- datagrams, cut by the kernel <-- streams <-- Sending <- Response
+//!   socket <- DatagramSocket <-------------------- datagrams, segmented by kernel <-- streams <-- Sending <- Response
 //! ```
 //!
-//! The protocol state machines are quinn's, without its runtime: one task per listener and worker owns them all, so nothing is
-//! locked or sent between threads but datagrams that came to the wrong one. TLS is rustls, by the same settings as on TCP.
-//! What is waited for (an origin, a slow body) puts a wake into [`stream_wakes::StreamWakes`]; the task looks at the streams that it names.
+//! The protocol state machines are those of quinn, without its runtime: one task per listener and worker owns them all,
+//! so no state is locked or sent between threads except datagrams received by the wrong thread. TLS is rustls with the
+//! same settings as on TCP. Pending work (an origin, a slow body) adds a wake to [`stream_wakes::StreamWakes`]; the
+//! task processes the streams in it.
 //!
-//! What a client can make this hold is bounded: streams and their windows by the listener's settings, unsent answers by
-//! `settings::SEND_WINDOW` a connection, handshakes under way by address and in all (beyond that, clients have to show by a
-//! Retry that they can be reached), unknown connection IDs by stateless resets. An address that has not been validated gets at
-//! most three times what it sent (RFC 9000 section 8.1).
+//! The memory that a client can use is limited: streams and their windows by the settings of the listener, unsent
+//! responses by `settings::SEND_WINDOW` per connection, concurrent handshakes per network and in total (above that,
+//! clients must validate their address with a Retry), unknown connection IDs by stateless resets. An address that has
+//! not been validated gets at most three times the bytes that it sent (RFC 9000 section 8.1).
 
 mod address_proof;
 mod cid;

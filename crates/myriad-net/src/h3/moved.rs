@@ -1,33 +1,34 @@
-//! An address that a client has moved to (RFC 9000 section 9), until it has shown that it gets what is sent there.
+//! New address of a client that has moved (RFC 9000 section 9), until it is validated.
 //!
-//! Whoever has a connection can send a datagram in another's name. quinn counts what goes there, but lets a whole datagram begin while any credit
-//! is left, and probes the path's size beside it: 2.5 KB for 60 bytes. Here it is three times what came (section 9.3.1).
+//! Any client with a connection can send a datagram with a forged source address. quinn limits the bytes sent to that
+//! address, but sends a whole datagram while any credit is left, and also probes the path MTU: 2.5 KB for 60 bytes.
+//! This module limits them to three times the received bytes (section 9.3.1).
 
 use std::net::IpAddr;
 
 use quinn_proto::{Connection as Quic, Transmit};
 
-/// The address, and what may be sent there.
+/// New address and the credit for bytes sent to it.
 #[derive(Debug)]
 pub(super) struct Moved {
     pub(super) address: IpAddr,
-    /// Bytes: three times what came from there, less what went there.
+    /// Credit in bytes: three times the bytes received from the address, minus the bytes sent to it.
     credit: u64,
 }
 
-/// What becomes of a datagram.
+/// Decision about a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Goes,
-    /// It goes, and the address has answered: quinn asks for no answer any more.
+    /// It is sent, and the address is validated: quinn no longer challenges it.
     GoesToShown,
-    /// It waits until more has come from there.
+    /// It waits until more bytes have been received from the address.
     Waits,
-    /// A probe of the path's size, which may be lost.
+    /// A path MTU probe, which may be dropped.
     IsLost,
 }
 
-/// What quinn has sent so far: by what a datagram adds to it is told what is in it.
+/// Frame counters of quinn; the difference caused by a datagram shows its content.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
     challenges: u64,
@@ -42,13 +43,14 @@ impl Sent {
 }
 
 impl Moved {
-    /// A datagram of so many bytes has come from an address that has shown nothing.
+    /// Adds the credit for a datagram of `length` bytes from an address that is not validated.
     pub(super) fn earn(known: Option<Self>, address: IpAddr, length: usize) -> Self {
         let credit = known.filter(|known| known.address == address).map_or(0, |known| known.credit);
         Self { address, credit: credit.saturating_add(3 * length as u64) }
     }
 
-    /// Judges a datagram that quinn has made: `before` and `after` it, on a connection that is open or not.
+    /// Decides about a datagram made by quinn. `before` and `after` are the counters around it; `is_open` is the state
+    /// of the connection.
     pub(super) fn judge(&mut self, transmit: &Transmit, before: Sent, after: Sent, is_open: bool) -> Fate {
         if transmit.destination.ip() != self.address {
             return Fate::Goes;
@@ -56,14 +58,14 @@ impl Moved {
         if after.probes > before.probes {
             return Fate::IsLost;
         }
-        // Each datagram to a path that has not answered asks it for an answer, but for the last one of a connection.
+        // Each datagram to an unvalidated path contains a challenge, except the last datagram of a connection.
         if is_open && after.challenges == before.challenges {
             return Fate::GoesToShown;
         }
         self.pay(transmit)
     }
 
-    /// Whether a datagram to the address may go now; then it is paid for.
+    /// Charges a datagram to the credit of the address. It waits if the credit is too small.
     pub(super) fn pay(&mut self, transmit: &Transmit) -> Fate {
         match self.credit.checked_sub(transmit.size as u64) {
             Some(left) => {
@@ -94,7 +96,7 @@ mod tests {
         let mut moved = Moved::earn(Some(moved), here, 1000);
         assert_eq!(moved.pay(&to([127, 0, 0, 2], 3100)), Fate::Goes);
         assert_eq!(moved.pay(&to([127, 0, 0, 2], 1)), Fate::Waits);
-        // What goes elsewhere costs nothing, and another address begins anew.
+        // Datagrams to other addresses are free, and a new address starts without credit.
         assert_eq!(moved.judge(&to([127, 0, 0, 1], 1200), none, asked, true), Fate::Goes);
         let mut other = Moved::earn(Some(Moved { credit: 9000, ..moved }), [127, 0, 0, 3].into(), 1);
         assert_eq!(other.pay(&to([127, 0, 0, 3], 4)), Fate::Waits);

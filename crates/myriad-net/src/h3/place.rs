@@ -1,4 +1,4 @@
-//! The sockets of a listener, and where its worker and process stand among others.
+//! Sockets of a listener, and the numbers of its worker and process.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,27 +9,27 @@ use super::relay::Relay;
 use super::secret::QuicSecret;
 use super::tokens::QuicTokens;
 
-/// The sockets of a listener for QUIC, as one worker has them.
+/// Sockets of a QUIC listener, as used by one worker.
 pub struct QuicPlace {
-    /// The number of its listener.
+    /// Number of the listener.
     pub number: u32,
-    /// The number of the worker; below that of the crossing's workers.
+    /// Number of the worker, less than the number of workers of the crossing.
     pub worker: u8,
-    /// The number of the process, modulo 256.
+    /// Number of the process, modulo 256.
     pub process: u8,
-    /// Whether no other worker reads these sockets.
+    /// Set if no other worker reads these sockets.
     pub alone: bool,
-    /// What resets and connection IDs are made with.
+    /// Keys of stateless resets and connection IDs.
     pub secret: QuicSecret,
-    /// What tokens are made with, and which were used.
+    /// Key of tokens, and the tokens used so far.
     pub tokens: QuicTokens,
-    /// The inboxes in which workers pass on what is not theirs.
+    /// Inboxes through which workers exchange datagrams.
     pub crossing: Arc<Crossing>,
-    /// The listener's part in what processes pass on to each other.
+    /// The listener's part of the relay between processes.
     pub relay: QuicShare,
 }
 
-/// A listener's part in what processes pass on to each other.
+/// Part of a listener in the relay between processes.
 #[derive(Clone, Debug)]
 pub struct QuicShare {
     relay: Arc<Relay>,
@@ -38,23 +38,23 @@ pub struct QuicShare {
 }
 
 impl QuicShare {
-    /// The part of the listener of that name, whose workers have this crossing.
+    /// Registers the listener `name`, whose workers use `crossing`.
     pub fn new(relay: &Arc<Relay>, name: &str, crossing: &Arc<Crossing>) -> Self {
         let (listener, reads) = relay.listen(name, crossing);
         Self { relay: Arc::clone(relay), listener, reads }
     }
 
-    /// Whether this process reads the listener's sockets. Its workers are woken when it begins to.
+    /// Returns whether this process reads the listener's sockets. Its workers are woken when it starts to.
     pub(super) fn reads(&self) -> bool {
         self.reads.load(Ordering::Acquire)
     }
 
-    /// Passes a datagram on to the process that has its connection. False where there is no such process.
+    /// Forwards a datagram to the process of its connection. Returns `false` if that process does not exist.
     pub(super) fn pass(&self, owner: Owner, datagram: &Datagram) -> bool {
         self.relay.pass(self.listener, owner, datagram)
     }
 
-    /// Whether another process takes new connections.
+    /// Returns whether another process accepts new connections.
     pub(super) fn has_successor(&self) -> bool {
         self.relay.has_successor(self.listener)
     }

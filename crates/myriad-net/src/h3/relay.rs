@@ -1,19 +1,20 @@
-//! Datagrams that come to another process than the one that has their connection, as they do during an upgrade of the binary.
+//! Datagrams received by another process than the owner of their connection, as happens during an upgrade of the
+//! binary.
 //!
-//! The processes have copies of the same sockets, and a datagram that one has read is gone for the others. So one alone reads a
-//! listener's sockets, its reader: the newest process that serves. What is for a connection of another process, by its ID, the
-//! reader puts into the inbox of that process, which answers by its own copy of the socket.
+//! The processes have copies of the same sockets, and a datagram read by one process is lost for the others. So only
+//! one process, the reader, reads a listener's sockets: the newest serving process. Datagrams whose ID belongs to
+//! another process are put into the inbox of that process, which responds through its own copy of the socket.
 //!
 //! ```text
 //!   sockets -> the reader's hub -> ID of another process? -> Relay -> inbox of that process -> its Crossing -> its hub
 //! ```
 //!
-//! A reader that has a successor reads no more and tells it so by a message. Before that a new process reads nothing, so that none of
-//! its connections begins before the earlier reader knows it: that one would answer their datagrams by resets. They wait in the
-//! sockets meanwhile.
+//! A reader with a successor stops reading and notifies the successor by a message. A new process does not read before
+//! that, so that its connections do not start before the earlier reader has registered it: the earlier reader would
+//! respond to their datagrams with resets. The datagrams wait in the sockets meanwhile.
 //!
-//! What is passed on is bounded by the size of the inbox and dropped beyond, as on any network; it is passed on once, never back; and the
-//! only address that it is ever answered to is the one that it came from.
+//! The relay is limited by the size of the inbox; further datagrams are dropped, as on any network. A datagram is
+//! forwarded once, never back, and responses go only to its source address.
 
 mod message;
 mod process;
@@ -34,10 +35,11 @@ pub use message::examine as examine_relayed;
 use message::{LONGEST, Message};
 pub use process::{QuicProcess, Standing, listener_id};
 
-/// How long a new process waits to be told that it may read; then it reads all the same, for the earlier reader may hang.
+/// Maximum time that a new process waits for the permission to read; then it reads without it, because the earlier
+/// reader may hang.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What a process knows of the others that have the same sockets, and its own inbox.
+/// State of the processes that share the sockets, and the inbox of this process.
 #[derive(Debug)]
 pub struct Relay {
     state: Mutex<State>,
@@ -52,12 +54,12 @@ impl Default for Relay {
 
 #[derive(Debug, Default)]
 struct State {
-    /// This process; none where there are no others.
+    /// This process; `None` if no other process exists.
     own: Option<QuicProcess>,
     others: Vec<Other>,
-    /// The listeners of this process, by their IDs.
+    /// Listeners of this process, by ID.
     listeners: HashMap<u64, Listener>,
-    /// The inbox, until it is read from.
+    /// The inbox, until its thread is started.
     inbox: Option<Arc<OwnedFd>>,
 }
 
@@ -70,33 +72,33 @@ struct Other {
 #[derive(Debug)]
 struct Listener {
     crossing: Arc<Crossing>,
-    /// Whether this process reads its sockets.
+    /// Set while this process reads its sockets.
     reads: Arc<AtomicBool>,
-    /// Whether it is the reader by what is known of all; none before that was asked.
+    /// Set if this process is the reader according to the state of all processes; `None` before the first check.
     is_reader: Option<bool>,
-    /// Whether another process has taken new connections since this one takes no more of them.
+    /// Set if another process has accepted new connections since this process stopped to.
     had_successor: bool,
 }
 
-/// What became of a message to another process.
+/// Result of a message to another process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sent {
-    /// It is in the inbox, or was dropped because that is full.
+    /// It is in the inbox, or was dropped because the inbox is full.
     Done,
-    /// Nobody reads the inbox any more.
+    /// The process has closed its inbox.
     Gone,
 }
 
 impl Relay {
-    /// A process waits so long to be told that it may read.
+    /// Creates a relay with this maximum waiting time for the permission to read.
     fn with_patience(patience: Duration) -> Self {
         Self { state: Mutex::default(), patience }
     }
 
-    /// Takes in what there is now: this process, and the others with the ways into their inboxes.
+    /// Sets the current processes: this process, and the others with the sockets that write to their inboxes.
     pub fn know(self: &Arc<Self>, own: QuicProcess, others: Vec<(QuicProcess, OwnedFd)>) {
         let mut state = self.state();
-        // Who has begun to leave does not come back, whatever was said of it before.
+        // A process that leaves cannot return to another state.
         let leaves = state.own.as_ref().is_some_and(|known| known.standing == Standing::Leaving);
         let standing = if leaves { Standing::Leaving } else { own.standing };
         state.own = Some(QuicProcess { standing, ..own });
@@ -105,7 +107,7 @@ impl Relay {
         self.settle(&mut state);
     }
 
-    /// This process takes no new connections from now on: another one reads the sockets, if there is any.
+    /// Stops accepting new connections in this process; another process reads the sockets from now on, if it exists.
     pub fn leave(self: &Arc<Self>) {
         let mut state = self.state();
         if let Some(own) = &mut state.own {
@@ -114,16 +116,16 @@ impl Relay {
         self.settle(&mut state);
     }
 
-    /// Takes this process's inbox, which [`Relay::begin`] reads.
+    /// Sets the inbox of this process, which [`Relay::begin`] reads.
     pub fn take_inbox(&self, inbox: OwnedFd) {
         self.state().inbox = Some(Arc::new(inbox));
     }
 
-    /// Reads the inbox from now on, on a thread of its own, if there is one that is not read yet.
+    /// Starts a separate thread that reads the inbox, unless it is already being read.
     ///
     /// # Errors
-    /// The thread cannot be started. The inbox is kept, for without it the others would take this process for gone; the next call tries
-    /// again.
+    /// Fails if the thread cannot be started. The inbox stays open, because the other processes would otherwise treat
+    /// this process as dead; the next call tries again.
     pub fn begin(self: &Arc<Self>) -> io::Result<()> {
         let Some(inbox) = self.state().inbox.clone() else { return Ok(()) };
         let relay = Arc::clone(self);
@@ -132,7 +134,8 @@ impl Relay {
         Ok(())
     }
 
-    /// A listener of this process, by its name; its workers have this crossing. Gives its ID, and whether this process reads its sockets.
+    /// Registers a listener of this process, whose workers use `crossing`. Returns its ID, and a flag that is set while
+    /// this process reads its sockets.
     pub(super) fn listen(&self, name: &str, crossing: &Arc<Crossing>) -> (u64, Arc<AtomicBool>) {
         let id = listener_id(name);
         let mut state = self.state();
@@ -146,7 +149,7 @@ impl Relay {
         (id, Arc::clone(&listener.reads))
     }
 
-    /// Passes a datagram on to the process that has its connection. False where there is no such process.
+    /// Forwards a datagram to the process of its connection. Returns `false` if that process does not exist.
     pub(super) fn pass(self: &Arc<Self>, listener: u64, owner: Owner, datagram: &Datagram) -> bool {
         let other = |other: &&Other| other.process.number == owner.process;
         let Some(inbox) = self.state().others.iter().find(other).map(|other| Arc::clone(&other.inbox)) else {
@@ -162,14 +165,15 @@ impl Relay {
         false
     }
 
-    /// Whether another process takes new connections of a listener, or has taken them since this one left: the next of its kind will.
+    /// Returns whether another process accepts new connections of a listener, or has accepted them since this process
+    /// left.
     pub(super) fn has_successor(&self, listener: u64) -> bool {
         let state = self.state();
         state.others.iter().any(|other| other.takes_new(listener))
             || state.listeners.get(&listener).is_some_and(|listener| listener.had_successor)
     }
 
-    /// Reads the inbox for as long as anybody can write into it.
+    /// Reads the inbox until all writers have closed it.
     fn read(self: &Arc<Self>, inbox: &OwnedFd) {
         let mut buffer = vec![0; LONGEST];
         loop {
@@ -180,7 +184,7 @@ impl Relay {
         }
     }
 
-    /// Does what a message says; what is no message is dropped.
+    /// Processes a message; malformed messages are dropped.
     fn take(&self, message: &[u8]) {
         let state = self.state();
         match Message::parse(message) {
@@ -198,14 +202,14 @@ impl Relay {
         }
     }
 
-    /// Has each listener's sockets read by its reader, by what is known now.
+    /// Selects the reader of each listener according to the current state.
     fn settle(self: &Arc<Self>, state: &mut State) {
         let State { own: Some(own), others, listeners, .. } = state else { return };
         if own.standing == Standing::Starting {
             return;
         }
         for (id, listener) in listeners {
-            // A listener that is no longer configured is read as long as it has connections.
+            // A listener that is no longer configured is still read while it has connections.
             let own_rank = (own.standing_for(*id).unwrap_or(Standing::Leaving), own.rank);
             listener.had_successor = own_rank.0 == Standing::Leaving
                 && (listener.had_successor || others.iter().any(|other| other.takes_new(*id)));
@@ -219,7 +223,7 @@ impl Relay {
                 Some(heir) if listener.reads.swap(false, Ordering::AcqRel) => {
                     send(&heir.inbox, &[IoSlice::new(&message::read(*id))]);
                 }
-                // One that was the reader before is known to all others.
+                // A process that was the reader before is registered at all others.
                 None if before == Some(false) || !others.iter().any(|other| other.process.may_read(*id)) => {
                     listener.begin_to_read();
                 }
@@ -229,7 +233,8 @@ impl Relay {
         }
     }
 
-    /// Has a listener's sockets read after some time even if nobody says that they may be. False where no thread can wait for that.
+    /// Starts to read a listener's sockets after the maximum waiting time, even without permission. Returns `false` if
+    /// the thread cannot be started.
     fn read_at_last(self: &Arc<Self>, listener: u64) -> bool {
         let relay = Arc::downgrade(self);
         let patience = self.patience;
@@ -250,7 +255,7 @@ impl Relay {
 }
 
 impl Other {
-    /// Whether it takes new connections of a listener.
+    /// Returns whether the process accepts new connections of a listener.
     fn takes_new(&self, listener: u64) -> bool {
         self.process.standing_for(listener) == Some(Standing::Serving)
     }
@@ -264,7 +269,7 @@ impl Listener {
     }
 }
 
-/// Puts a message into an inbox without waiting.
+/// Sends a message to an inbox without waiting.
 fn send(inbox: &OwnedFd, parts: &[IoSlice<'_>]) -> Sent {
     let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
     let sent = retry_on_intr(|| sendmsg(inbox, parts, &mut SendAncillaryBuffer::default(), flags));

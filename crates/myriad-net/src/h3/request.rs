@@ -1,4 +1,4 @@
-//! A request stream: what the client sends on it, and who answers.
+//! Request stream: the received request and the handler of its response.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -18,77 +18,78 @@ use crate::response::Response;
 ///       \----------^---------^
 /// ```
 pub(super) enum Work<T> {
-    /// The head has not come whole.
+    /// The head is incomplete.
     Reading,
-    /// The head has come, but something else is waited for.
+    /// The head is complete, but the request waits for another event.
     Held(Box<Held>),
-    /// Somebody works on the answer.
+    /// The service prepares the response.
     Waiting(Pin<Box<dyn Future<Output = Response<T>>>>),
-    /// The answer is known.
+    /// The response is available.
     Sending(Box<Sending<T>>),
-    /// The answer is in the stream, or will never be.
+    /// The response is in the stream, or was aborted.
     Over,
 }
 
-/// A request that is not asked yet.
+/// Request that has not been passed to the service.
 pub(super) struct Held {
     pub(super) head: RequestHead,
     pub(super) malformed: Option<ParseError>,
     pub(super) until: Until,
 }
 
-/// What a request waits for.
+/// Event that a request waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Until {
-    /// The end of the handshake: it came as 0-RTT data, and answering it twice would do harm, or nothing has shown yet that
-    /// its client is where it says.
+    /// The end of the handshake: the request is 0-RTT data, and repeating it would be harmful, or the address of its
+    /// client is not validated yet.
     Handshake,
-    /// The end of the stream, or a body: it is of a kind that has none as a rule, and many clients tell so a little later.
+    /// The end of the stream, or a body: the method usually has no body, and many clients close the stream slightly
+    /// later.
     End,
 }
 
-/// How the client's side of a stream stands.
+/// State of the client's side of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
-    /// More may come, or be there already.
+    /// More bytes may arrive or be available.
     Open,
-    /// All of it was taken.
+    /// All bytes were taken.
     Ended,
-    /// The client broke it off, and what was not taken is lost.
+    /// The client reset the stream; bytes that were not taken are lost.
     Reset,
 }
 
-/// The state of a stream.
+/// State of a stream.
 pub(super) struct RequestStream<T> {
     pub(super) reader: RequestReader,
-    /// What was taken off the stream and not read yet.
+    /// Bytes taken from the stream and not yet parsed.
     pub(super) rest: Bytes,
-    /// What QUIC said last of the client's side: it says only once that it is over.
+    /// Last state of the client's side; QUIC reports its end only once.
     pub(super) side: Side,
-    /// The client may still send on it.
+    /// Set while the client may send on the stream.
     pub(super) receiving: bool,
-    /// Something of a body has come.
+    /// Set if a part of a body has arrived.
     pub(super) has_body: bool,
-    /// The reader that the body goes to.
+    /// Feed of the body.
     pub(super) feed: Option<Feed>,
-    /// Bytes put into it that were not taken out.
+    /// Bytes in the feed that have not been read.
     pub(super) fed: u64,
     pub(super) work: Work<T>,
-    /// The number of the request on its connection.
+    /// Number of the request on its connection.
     pub(super) number: u32,
     pub(super) head_only: bool,
-    /// Bytes of the request's head and its frames.
+    /// Size of the request head and its frames in bytes.
     pub(super) head_bytes: u64,
-    /// Interim answers that the stream had no room for.
+    /// Interim responses that wait for room in the stream.
     pub(super) ahead: Vec<u8>,
-    /// When it was opened.
+    /// Time at which the stream was opened.
     pub(super) opened: Instant,
-    /// How the task is told to look at this stream; made when there is something to wait for.
+    /// Waker of this stream, created when it first waits.
     pub(super) waker: Option<Waker>,
 }
 
 impl<T> RequestStream<T> {
-    /// The stream of that number, which was opened at `opened`.
+    /// Creates the stream `id`, opened at `opened`.
     pub(super) fn new(id: u64, opened: Instant) -> Self {
         Self {
             reader: RequestReader::new(id),
@@ -108,12 +109,12 @@ impl<T> RequestStream<T> {
         }
     }
 
-    /// Whether the request waits for the end of the stream, or a body.
+    /// Returns whether the request waits for the end of the stream or a body.
     pub(super) fn is_held_for_its_end(&self) -> bool {
         matches!(&self.work, Work::Held(held) if held.until == Until::End)
     }
 
-    /// Whether nothing more is to be done on it.
+    /// Returns whether the stream is finished.
     pub(super) fn is_over(&self) -> bool {
         matches!(self.work, Work::Over) && !self.receiving
     }

@@ -1,12 +1,12 @@
-//! What resets and connection IDs are made with.
+//! Keys of stateless resets and connection IDs.
 
 use std::sync::Arc;
 
 use aws_lc_rs::{hkdf, hmac};
 use zeroize::Zeroizing;
 
-/// Keys of a listener that follow from a secret, so that whoever has the secret again has the keys: resets hold over reloads
-/// and after a crash, and each worker reads the IDs of all.
+/// Keys of a listener, derived from a secret. The same secret results in the same keys, so that resets remain valid
+/// over reloads and after a crash, and each worker can decode the IDs of all.
 #[derive(Clone)]
 pub struct QuicSecret {
     pub(super) reset: Arc<hmac::Key>,
@@ -14,14 +14,15 @@ pub struct QuicSecret {
 }
 
 impl QuicSecret {
-    /// The keys by a secret, `quic_host_key` or random bytes, which may be of any length. They follow from the listener's name
-    /// too: one that took an ID of another's for its own would answer with that connection's reset (RFC 9000 section 21.11).
+    /// Derives the keys from a secret of any length: `quic_host_key` or random bytes. The name of the listener is
+    /// included, because a listener that accepts an ID of another would send the reset token of that connection (RFC
+    /// 9000 section 21.11).
     pub fn new(secret: &[u8], listener: &str) -> Self {
         let extracted = hkdf::Salt::new(hkdf::HKDF_SHA256, b"myriad quic").extract(secret);
         let derived = |purpose: &[u8]| {
             let mut key = Zeroizing::new([0; 32]);
             let info = [purpose, b" of ", listener.as_bytes()];
-            // A key of the length of the hash is always given.
+            // The key has the length of the hash, so the expansion cannot fail.
             let _ = extracted.expand(&info, hkdf::HKDF_SHA256).and_then(|okm| okm.fill(&mut *key));
             key
         };

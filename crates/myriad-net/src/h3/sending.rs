@@ -1,4 +1,4 @@
-//! An answer on its way into a stream.
+//! Response that is being written into a stream.
 
 use std::collections::VecDeque;
 use std::task::{Context, Poll};
@@ -13,52 +13,52 @@ use crate::patience::{AS_MOVED, Lapse, Patience, Terms};
 use crate::request_buffers;
 use crate::response::{Response, ResponseBody, Sent};
 
-/// Most bytes that wait to be taken by the stream.
+/// Maximum number of bytes queued for the stream.
 const GATHER: usize = 64 * 1024;
-/// Bytes that a postponed answer is held back for, as nginx's `postpone_output` does by default.
+/// Number of bytes up to which a postponed response is buffered, the default of nginx's `postpone_output`.
 const POSTPONED: usize = 1460;
 
-/// How an answer ended.
+/// Result of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ended {
-    /// All of it is in the stream.
+    /// The whole response is in the stream.
     Whole,
-    /// Its source broke off.
+    /// The source failed.
     Broken,
-    /// The client does not want it any more.
+    /// The client has cancelled the response.
     Unwanted,
-    /// The client took nothing for `send_timeout`.
+    /// The client read nothing for `send_timeout`.
     TimedOut,
-    /// The client took less than `client_min_rate`.
+    /// The client was slower than `client_min_rate`.
     TooSlow,
 }
 
-/// What is still to be sent, in order.
+/// Data to be sent, in order.
 pub(super) struct Sending<T> {
     pub(super) response: Response<T>,
     body: Outgoing,
     queue: VecDeque<Bytes>,
     queued: usize,
-    /// The head said how long the body's frame is.
+    /// Set if the length of the body's frame was written with the head.
     sized: bool,
-    /// Nothing is left at the source.
+    /// Set once the source is exhausted.
     ended: bool,
     broken: bool,
-    /// Nothing has been sent yet, and nothing is before so much has been gathered.
+    /// Set while no byte has been sent and the response is postponed until enough bytes are gathered.
     postponed: bool,
     head: u64,
-    /// Bytes of frames around the body.
+    /// Bytes of frame headers of the body.
     framing: u64,
     written: u64,
-    /// When the stream took the first byte, microseconds since the epoch; 0 before.
+    /// Time at which the stream accepted the first byte, in microseconds since the epoch; 0 before.
     first_us: u64,
-    /// How long the client is waited for; made when it is waited for first.
+    /// Time limits of waiting for the client; created at the first wait.
     patience: Option<Box<(Deadline, Patience)>>,
     trailers: bool,
 }
 
 impl<T> Sending<T> {
-    /// `head_only`: the request was HEAD.
+    /// Creates the state of a response; `head_only` is set for HEAD requests.
     pub(super) fn new(mut response: Response<T>, head_only: bool, scratch: &mut Scratch) -> Self {
         let status = response.head.status();
         let bodiless = head_only || matches!(status, 100..=199 | 204 | 304);
@@ -94,7 +94,7 @@ impl<T> Sending<T> {
         sending
     }
 
-    /// Puts the rest of an interim answer in front.
+    /// Puts the rest of an interim response in front.
     pub(super) fn put_ahead(&mut self, bytes: Bytes) {
         self.head += bytes.len() as u64;
         self.queued += bytes.len();
@@ -106,7 +106,7 @@ impl<T> Sending<T> {
         self.queue.push_back(bytes);
     }
 
-    /// Sends what the stream takes.
+    /// Writes as much as the stream accepts.
     pub(super) fn poll(&mut self, quic: &mut Quic, id: StreamId, cx: &mut Context<'_>) -> Poll<Ended> {
         loop {
             self.fill(cx);
@@ -142,7 +142,8 @@ impl<T> Sending<T> {
         }
     }
 
-    /// `send_timeout`: the stream is full, and nobody takes anything off it.
+    /// Applies the time limits (`send_timeout`, `client_min_rate`) while the stream is full and the client reads
+    /// nothing.
     fn poll_patience(&mut self, cx: &mut Context<'_>) -> Poll<Ended> {
         let timeouts = &self.response.timeouts;
         let terms = Terms { silence_ms: timeouts.send_ms, rate: timeouts.min_rate };
@@ -153,7 +154,7 @@ impl<T> Sending<T> {
         })
     }
 
-    /// Notes that so much went into the stream and the client is not waited for. True where that was too little.
+    /// Records `bytes` bytes written into the stream and stops waiting. Returns `true` if the client is too slow.
     fn moved(&mut self, bytes: u64) -> bool {
         let rate = self.response.timeouts.min_rate;
         let waited = self.patience.as_deref_mut();
@@ -170,7 +171,7 @@ impl<T> Sending<T> {
         }
     }
 
-    /// Pulls the source until enough is gathered or it has nothing more for now.
+    /// Pulls the source until enough bytes are gathered or no more are available.
     fn fill(&mut self, cx: &mut Context<'_>) {
         while !self.ended && self.queued < GATHER {
             match self.body.poll_piece(GATHER - self.queued, cx) {
@@ -205,7 +206,7 @@ impl<T> Sending<T> {
         }
     }
 
-    /// What became of it, for the log.
+    /// Returns the report for the log.
     pub(super) fn sent(&self, ended: Ended) -> Sent {
         let head = self.head.min(self.written);
         Sent {
@@ -222,7 +223,7 @@ impl<T> Sending<T> {
     }
 }
 
-/// What heads are written with.
+/// Buffers for encoding heads.
 #[derive(Default)]
 pub(super) struct Scratch {
     encoder: Encoder,

@@ -1,4 +1,4 @@
-//! How QUIC is spoken on a listener.
+//! QUIC settings of a listener.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,55 +10,54 @@ use super::tls::{ChooseTls, Crypto};
 use super::tokens::QuicTokens;
 use crate::patience::MinRate;
 
-/// Bytes of answers that a connection may hold until its client has acknowledged them. Pages of the cache are not copied
-/// for it.
+/// Maximum number of unacknowledged response bytes per connection. Cached pages are not copied for it.
 const SEND_WINDOW: u64 = 1 << 20;
-/// One-way streams that a client may open: HTTP/3 needs three, and some clients try whether others are borne.
+/// Number of unidirectional streams that a client may open: HTTP/3 needs three, and some clients test whether others
+/// are accepted.
 const ONE_WAY: u32 = 8;
-/// A client that is silent for so long while it has no request under way is gone, whatever `keepalive_timeout` says: a
-/// connection that answers nothing is of no use to it. A day.
+/// Maximum idle time of a client without a request, regardless of `keepalive_timeout`, in milliseconds: one day.
 const LONGEST_SILENCE_MS: u64 = 86_400_000;
 
-/// What holds for connections that begin now.
+/// Settings of new connections.
 #[derive(Clone)]
 pub struct QuicSettings {
-    /// How the server that a client names speaks TLS.
+    /// TLS settings by the requested server name.
     pub tls: Arc<dyn ChooseTls>,
     /// `http3_max_concurrent_streams`.
     pub streams: u32,
-    /// `http3_stream_buffer_size`, bytes.
+    /// `http3_stream_buffer_size`, in bytes.
     pub stream_buffer: u64,
     /// `quic_retry`.
     pub retry: bool,
     /// `quic_gso`.
     pub gso: bool,
-    /// `keepalive_timeout`: how long a connection without a request is kept, milliseconds.
+    /// `keepalive_timeout`: maximum idle time of a connection, in milliseconds.
     pub idle_ms: u64,
-    /// `client_min_rate`, for heads.
+    /// `client_min_rate`, for request heads.
     pub min_rate: MinRate,
-    /// `client_header_timeout`: how long a handshake may take, milliseconds; 0 for no limit.
+    /// `client_header_timeout`: maximum duration of a handshake, in milliseconds; 0 for no limit.
     pub handshake_ms: u64,
 }
 
 impl QuicSettings {
-    /// When a head is looked at that has not come whole; none where it may come as slowly as it does.
+    /// Returns the time after which the rate of an incomplete head is checked; `None` if no rate is set.
     pub(super) fn head_grace(&self) -> Option<Duration> {
         let rate = self.min_rate;
         (rate.bytes_per_second > 0).then(|| Duration::from_millis(u64::from(rate.grace_ms)))
     }
 
-    /// How long a connection without a request is kept. One that ends with its first answer waits for the request, as long as
-    /// for the handshake.
+    /// Returns the maximum idle time of a connection. A connection that closes after its first response waits for the
+    /// request as long as for the handshake.
     pub(super) fn idle(&self) -> Duration {
         let limits = [self.idle_ms, self.handshake_ms, LONGEST_SILENCE_MS];
         let idle_ms = limits.into_iter().find(|limit| *limit > 0).unwrap_or(LONGEST_SILENCE_MS);
         Duration::from_millis(idle_ms.min(LONGEST_SILENCE_MS))
     }
 
-    /// The settings in quinn's words, for a connection whose client gives that proof of its address.
+    /// Converts the settings to quinn's configuration, for a connection whose client sets `proof`.
     pub(super) fn server_config(&self, tokens: &QuicTokens, proof: &AddressProof) -> Arc<ServerConfig> {
         let window = VarInt::from_u64(self.stream_buffer).unwrap_or(VarInt::MAX);
-        // All streams together may have as much waiting as sixteen of them.
+        // The receive window of the connection is sixteen stream windows.
         let together = VarInt::from_u64(self.stream_buffer.saturating_mul(16)).unwrap_or(VarInt::MAX);
         let mut transport = TransportConfig::default();
         transport

@@ -1,29 +1,29 @@
-//! Wakes of streams: a list by which the task of a listener knows which of them to look at.
+//! Wakes of streams: a list of the streams that the task of a listener must process.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Wake, Waker};
 
 use quinn_proto::StreamId;
 
-/// A stream or connection that is to be looked at.
+/// Stream or connection to process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct StreamWake {
-    /// The connection's place in the table of its listener.
+    /// Index of the connection in the table of its listener.
     pub(super) place: usize,
-    /// The connection's number, since places are used again.
+    /// Number of the connection, because indexes are reused.
     pub(super) connection: u64,
-    /// The stream; none where it is about the connection.
+    /// The stream; `None` for the connection as a whole.
     pub(super) stream: Option<StreamId>,
 }
 
-/// The wakes that the task has not taken yet.
+/// Wakes that the task has not taken yet.
 #[derive(Debug, Default)]
 pub(super) struct StreamWakes {
     state: Mutex<(Vec<StreamWake>, Option<Waker>)>,
 }
 
 impl StreamWakes {
-    /// Sets which task is woken.
+    /// Sets the task to wake.
     pub(super) fn attend(&self, task: &Waker) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.1.as_ref().is_none_or(|known| !known.will_wake(task)) {
@@ -36,7 +36,7 @@ impl StreamWakes {
         std::mem::take(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner).0)
     }
 
-    /// The waker that adds `wake` to the list.
+    /// Returns a waker that adds `wake` to the list.
     pub(super) fn waker(self: &Arc<Self>, wake: StreamWake) -> Waker {
         Waker::from(Arc::new(StreamWaker { wakes: Arc::clone(self), wake }))
     }
@@ -54,7 +54,7 @@ impl Wake for StreamWaker {
 
     fn wake_by_ref(self: &Arc<Self>) {
         let mut state = self.wakes.state.lock().unwrap_or_else(PoisonError::into_inner);
-        // A stream that many pieces wake is looked at once.
+        // A stream that is woken by many pieces is processed once.
         if state.0.last() != Some(&self.wake) {
             state.0.push(self.wake);
         }

@@ -1,22 +1,22 @@
-//! When connections want to be looked at again.
+//! Timers of connections.
 //!
-//! A connection's time moves with every datagram, nearly always away: it is put in only where it comes before the one that
-//! is there, and looked at anew when that one has passed.
+//! The time of a connection changes with every datagram, nearly always to a later time. It is inserted only if it is
+//! earlier than the current entry, and computed again when that entry expires.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Instant;
 
-/// The times of all connections of a listener, by their places.
+/// Timers of all connections of a listener, by index.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
     heap: BinaryHeap<Reverse<(Instant, usize)>>,
-    /// The earliest time in the heap for each place.
+    /// Earliest time in the heap for each index.
     set: Vec<Option<Instant>>,
 }
 
 impl Timers {
-    /// `place` wants to be looked at no later than `at`.
+    /// Schedules `place` for processing, no later than `at`.
     pub(super) fn set(&mut self, place: usize, at: Instant) {
         if self.set.len() <= place {
             self.set.resize(place + 1, None);
@@ -27,14 +27,14 @@ impl Timers {
         }
     }
 
-    /// The next place whose time has come.
+    /// Returns the next index whose time has expired.
     pub(super) fn due(&mut self, now: Instant) -> Option<usize> {
         while let Some(Reverse((at, place))) = self.heap.peek().copied() {
             if at > now {
                 return None;
             }
             self.heap.pop();
-            // What was put in before an earlier one counts no more.
+            // An entry superseded by an earlier time is ignored.
             if self.set[place] == Some(at) {
                 self.set[place] = None;
                 return Some(place);
@@ -43,7 +43,7 @@ impl Timers {
         None
     }
 
-    /// When the first of them is.
+    /// Returns the earliest time.
     pub(super) fn next(&self) -> Option<Instant> {
         self.heap.peek().map(|Reverse((at, _))| *at)
     }

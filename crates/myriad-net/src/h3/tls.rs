@@ -1,6 +1,6 @@
-//! TLS within QUIC (RFC 9001): the client names a server, and that server's settings of rustls go on.
+//! TLS within QUIC (RFC 9001): the handshake uses the rustls settings of the requested server.
 //!
-//! Keys and packets are rustls' and quinn's; what is done here is to look at the client's hello before a server is chosen,
+//! Keys and packets are handled by rustls and quinn. This module parses the client hello before a server is selected,
 //! which neither of them does for QUIC.
 
 use std::any::Any;
@@ -19,24 +19,24 @@ use rustls::server::{Acceptor, ClientHello};
 use super::address_proof::AddressProof;
 use crate::tls::{Offer, TlsFacts, hearing};
 
-/// The only version of QUIC that is spoken (RFC 9000).
+/// The only supported version of QUIC (RFC 9000).
 pub(super) const VERSION: u32 = 1;
-/// The longest hello that is taken, bytes: one with a post-quantum key and a ticket has two thousand.
+/// Maximum size of an accepted client hello in bytes; a hello with a post-quantum key and a ticket has two thousand.
 const LONGEST_HELLO: usize = 32 << 10;
-/// What a record of TLS holds at most, bytes.
+/// Maximum content of a TLS record in bytes.
 const RECORD: usize = 16 << 10;
 /// Alerts (RFC 8446 section 6).
 const DECODE_ERROR: u8 = 50;
 const INTERNAL_ERROR: u8 = 80;
 
-/// Why no server speaks to a client.
+/// Reason why a client is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// No server has that name (`ssl_reject_handshake`).
+    /// No server has the requested name (`ssl_reject_handshake`).
     UnrecognizedName,
-    /// That server does not speak HTTP/3 (`http3 off`).
+    /// HTTP/3 is disabled on the server (`http3 off`).
     NoApplicationProtocol,
-    /// The certificate that variables name cannot be had; the error log says why.
+    /// The certificate named by variables cannot be loaded; the reason is in the error log.
     NoCertificate,
 }
 
@@ -50,30 +50,30 @@ impl Refusal {
     }
 }
 
-/// Chooses how to speak TLS to a client. It is asked on the thread of the connection, once a handshake.
+/// Selects the TLS settings for a client. Called on the thread of the connection, once per handshake.
 pub trait ChooseTls: Send + Sync {
-    /// The settings of the server that the client names; they offer `h3` alone.
+    /// Returns the settings of the requested server; their ALPN contains only `h3`.
     ///
     /// # Errors
-    /// The client is sent away.
+    /// Fails if the client is rejected.
     fn choose(&self, hello: &ClientHello<'_>) -> Result<Arc<rustls::ServerConfig>, Refusal>;
 
-    /// Whether what a hello offered is kept, for variables.
+    /// Returns whether the offers of a client hello are stored, for variables.
     fn keeps_offers(&self) -> bool;
 }
 
-/// The suite of the first packets (RFC 9001 section 5.2), and what seals a Retry.
+/// Cipher suite of the first packets (RFC 9001 section 5.2), and the key that seals a Retry.
 struct Initial {
     suite: Suite,
     retry_key: aws_lc_rs::aead::LessSafeKey,
 }
 
-/// RFC 9001 section 5.8.
+/// Key of Retry packets (RFC 9001 section 5.8).
 const RETRY_KEY: [u8; 16] =
     [0xbe, 0x0c, 0x69, 0x0b, 0x9f, 0x66, 0x57, 0x5a, 0x1d, 0x76, 0x6b, 0x54, 0xe3, 0x68, 0xc8, 0x4e];
 const RETRY_NONCE: [u8; 12] = [0x46, 0x15, 0x99, 0xd3, 0x5d, 0x63, 0x2b, 0xf2, 0x23, 0x98, 0x25, 0xbb];
 
-/// None where the cryptographic library lacks AES-128-GCM, which it does not.
+/// Returns the initial keys; `None` if the cryptographic library lacks AES-128-GCM, which it does not.
 fn initial() -> Option<&'static Initial> {
     static INITIAL: OnceLock<Option<Initial>> = OnceLock::new();
     INITIAL
@@ -86,14 +86,14 @@ fn initial() -> Option<&'static Initial> {
         .as_ref()
 }
 
-/// How a handshake begins.
+/// Start of a handshake.
 pub(super) struct Crypto {
     choose: Arc<dyn ChooseTls>,
     proof: AddressProof,
 }
 
 impl Crypto {
-    /// The cryptography of one connection, whose client gives the proof.
+    /// Creates the cryptography of one connection, whose client sets `proof`.
     pub(super) fn new(choose: Arc<dyn ChooseTls>, proof: AddressProof) -> Self {
         Self { choose, proof }
     }
@@ -129,21 +129,21 @@ impl CryptoConfig for Crypto {
     }
 }
 
-/// A session of TLS.
+/// TLS session.
 struct Handshake {
     state: State,
-    /// The secrets that the next keys follow from (RFC 9001 section 6).
+    /// Secrets for the derivation of the next keys (RFC 9001 section 6).
     next: Option<Secrets>,
-    /// Given with the handshake's second stage.
+    /// Proof that is set by the handshake keys.
     proof: AddressProof,
-    /// What the hello offered, where the service asks for it.
+    /// Offers of the client hello, if the service stores them.
     offer: Option<Box<Offer>>,
 }
 
 enum State {
-    /// The client's hello is on its way.
+    /// The client hello is incomplete.
     Hello { bytes: Vec<u8>, parameters: Vec<u8>, choose: Arc<dyn ChooseTls> },
-    /// A server is chosen.
+    /// A server is selected.
     Server(Box<ServerConnection>),
 }
 
@@ -173,7 +173,7 @@ impl Handshake {
     }
 }
 
-/// Whether the first message of a handshake is there whole; an error where it is no hello, or too long.
+/// Returns whether the first message of a handshake is complete. Fails if it is not a client hello or too long.
 fn is_whole(bytes: &[u8]) -> Result<bool, TransportError> {
     let Some((head, rest)) = bytes.split_first_chunk::<4>() else { return Ok(false) };
     let length = usize::from(head[1]) << 16 | usize::from(head[2]) << 8 | usize::from(head[3]);
@@ -183,10 +183,10 @@ fn is_whole(bytes: &[u8]) -> Result<bool, TransportError> {
     Ok(rest.len() >= length)
 }
 
-/// The settings of the server that a client means, and what its hello offered.
+/// Settings of the requested server, and the offers of the client hello.
 type Chosen = (Arc<rustls::ServerConfig>, Option<Box<Offer>>);
 
-/// Has rustls read a hello as on TCP, in records, and asks who is meant.
+/// Parses a client hello with rustls in records, as on TCP, and selects the server.
 fn choose(hello: &[u8], choose: &dyn ChooseTls) -> Result<Chosen, TransportError> {
     let mut acceptor = Acceptor::default();
     let mut records = Vec::with_capacity(hello.len() + 16);
@@ -225,12 +225,12 @@ fn choose(hello: &[u8], choose: &dyn ChooseTls) -> Result<Chosen, TransportError
 impl Session for Handshake {
     fn initial_keys(&self, id: &ConnectionId, side: Side) -> Keys {
         let side = if side.is_client() { rustls::Side::Client } else { rustls::Side::Server };
-        // A session begins only once such keys were made.
+        // A session starts only after these keys were created.
         let suite = initial().expect("the listener has made keys of it").suite;
         keys(suite.keys(id, side, Version::V1))
     }
 
-    /// [`TlsFacts`].
+    /// Returns [`TlsFacts`].
     fn handshake_data(&self) -> Option<Box<dyn Any>> {
         let server = self.server()?;
         let offer = self.offer.clone();
@@ -298,12 +298,12 @@ impl Session for Handshake {
         Some(KeyPair { local: Box::new(keys.local), remote: Box::new(keys.remote) })
     }
 
-    /// Only clients are sent one.
+    /// Only clients receive a Retry.
     fn is_valid_retry(&self, _: &ConnectionId, _: &[u8], _: &[u8]) -> bool {
         false
     }
 
-    /// Nothing here asks for any.
+    /// Not used.
     fn export_keying_material(
         &self,
         _: &mut [u8],

@@ -1,4 +1,4 @@
-//! Tokens with which clients that come again show at once that they are where they say (RFC 9000 section 8.1.3).
+//! Tokens that validate the addresses of returning clients (RFC 9000 section 8.1.3).
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -7,20 +7,21 @@ use aws_lc_rs::{hkdf, rand};
 use quinn_proto::{TokenLog, TokenReuseError, ValidationTokenConfig};
 use zeroize::Zeroizing;
 
-/// How long a token holds: about as long as a visitor who comes again has the same address.
+/// Lifetime of a token: about as long as the address of a returning client stays the same.
 const LIFETIME: Duration = Duration::from_hours(24);
-/// Tokens that a client gets: it uses one for each connection, and each connection gives it another.
+/// Number of tokens sent to a client: a client uses one token per connection and gets another on each connection.
 const SENT: u32 = 1;
-/// Bits that tell used tokens of one lifetime from others, a megabyte: with half a million of them one token in 2,500 is
-/// taken for a used one, and its client waits for its handshake.
+/// Number of bits of the filter of used tokens of one lifetime, a megabyte. With half a million tokens, one token in
+/// 2,500 is wrongly treated as used, and its client waits for its handshake.
 const BITS: u64 = 1 << 23;
-/// Bits that each token sets.
+/// Number of bits set by each token.
 const MARKS: u64 = 8;
-/// Bits beyond which used tokens are forgotten, and all that were made up to then show nothing: some 720,000 tokens.
+/// Number of set bits from which the filter is cleared and all tokens issued up to then become invalid: some 720,000
+/// tokens.
 const FULL: u64 = BITS / 2;
 
-/// What makes tokens, and which were used: both are one process's. To the next the used ones are as unknown as the others, so
-/// all show nothing there, and each client waits for one handshake.
+/// Token key and used tokens of one process. The next process cannot detect the used tokens, so it has another key and
+/// accepts none of them: each client waits for one handshake.
 #[derive(Clone)]
 pub struct QuicTokens {
     pub(super) key: Arc<hkdf::Prk>,
@@ -28,16 +29,16 @@ pub struct QuicTokens {
 }
 
 impl QuicTokens {
-    /// The tokens of a process that begins.
+    /// Creates the tokens of a new process.
     pub fn new(secret: &[u8]) -> Self {
         let mut process = Zeroizing::new([0; 32]);
-        // Without randomness there is no TLS either.
+        // TLS would fail without randomness too.
         let _ = rand::fill(&mut *process);
         let key = hkdf::Salt::new(hkdf::HKDF_SHA256, &*process).extract(secret);
         Self { key: Arc::new(key), used: Arc::default() }
     }
 
-    /// The tokens in quinn's words.
+    /// Returns quinn's configuration of the tokens.
     pub(super) fn config(&self) -> ValidationTokenConfig {
         let mut config = ValidationTokenConfig::default();
         config.lifetime(LIFETIME).sent(SENT).log(Arc::clone(&self.used) as _);
@@ -45,11 +46,11 @@ impl QuicTokens {
     }
 }
 
-/// Which tokens have been used (RFC 9000 section 8.1.4): each shows an address once. All workers share it; it holds no
-/// memory before the first.
+/// Filter of used tokens (RFC 9000 section 8.1.4): each token validates an address once. Shared by all workers;
+/// allocated by the first token.
 #[derive(Debug, Default)]
 pub(super) struct UsedTokens {
-    /// The tokens that were used, of this lifetime and the one before, by its number modulo two.
+    /// Filters of this lifetime and the previous, by the number of the lifetime modulo two.
     periods: Mutex<[Period; 2]>,
 }
 
@@ -57,16 +58,17 @@ pub(super) struct UsedTokens {
 struct Period {
     number: u64,
     bits: Vec<u64>,
-    /// How many of them are set.
+    /// Number of set bits.
     set: u64,
-    /// When the newest of the used ones was made, seconds since the Unix epoch.
+    /// Time of issue of the newest used token, in seconds since the Unix epoch.
     newest: u64,
-    /// Tokens that were made up to then may have been used and forgotten.
+    /// Tokens issued up to this time are invalid, because their use may have been forgotten.
     forgotten: u64,
 }
 
 impl Period {
-    /// Whether a token was there already; it is from now on. The number of a token was drawn by the server, so it needs no hash.
+    /// Marks a token as used. Returns whether it was marked already. The server generated the nonce randomly, so it
+    /// needs no hash.
     fn mark(&mut self, nonce: u128) -> bool {
         self.bits.resize((BITS / 64) as usize, 0);
         let (first, apart) = (nonce as u64, (nonce >> 64) as u64 | 1);
@@ -128,7 +130,7 @@ mod tests {
         assert_eq!(numbers(77).filter(|nonce| take(*nonce, at(10))).count(), 1999);
         assert_eq!(numbers(77).filter(|nonce| take(*nonce, at(10))).count(), 0);
         assert!(take(5, at(11)) && !take(5, at(11)) && take(6, at(10)));
-        // Two lifetimes later nobody can use the first ones any more.
+        // Two lifetimes later the first tokens are unusable.
         assert!(take(5, at(12)));
         assert!(!take(7, at(10)));
         assert!(!take(5, at(11)));

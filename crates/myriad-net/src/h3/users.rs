@@ -1,11 +1,11 @@
-//! Who accepts connections at a listener's sockets; its hub ends once nobody does.
+//! Users of a listener's sockets; its hub terminates once no acceptor is left.
 
 use std::cell::Cell;
 use std::rc::{Rc, Weak};
 use std::sync::{Mutex, PoisonError};
 use std::task::Waker;
 
-/// The acceptors of a listener; the last to be dropped sends its clients away.
+/// Acceptors of a listener; dropping the last of them shuts down its clients.
 #[derive(Clone)]
 pub(crate) struct Users(Rc<UsersInner>);
 
@@ -15,35 +15,35 @@ struct UsersInner {
 }
 
 impl Users {
-    /// The first acceptor.
+    /// Creates the first acceptor.
     pub(super) fn new() -> Self {
         Self(Rc::new(UsersInner { gone: Rc::default(), task: Mutex::default() }))
     }
 
-    /// What joins later acceptors to these as long as there are any.
+    /// Returns a weak reference that later acceptors can join through.
     pub(crate) fn downgrade(&self) -> WeakUsers {
         WeakUsers { gone: Rc::clone(&self.0.gone), users: Rc::downgrade(&self.0) }
     }
 }
 
-/// Knows whether somebody accepts.
+/// Weak reference that shows whether acceptors are left.
 pub(crate) struct WeakUsers {
     gone: Rc<Cell<bool>>,
     users: Weak<UsersInner>,
 }
 
 impl WeakUsers {
-    /// Joins those who accept, if there are any.
+    /// Joins the acceptors; `None` if no acceptor is left.
     pub(crate) fn join(&self) -> Option<Users> {
         self.users.upgrade().map(Users)
     }
 
-    /// Whether nobody accepts any more: clients are to be sent away.
+    /// Returns whether no acceptor is left, so that clients must be shut down.
     pub(super) fn are_gone(&self) -> bool {
         self.gone.get()
     }
 
-    /// Has the last acceptor wake this task as it goes.
+    /// Sets the task that the last acceptor wakes when it is dropped.
     pub(super) fn attend(&self, task: &Waker) {
         if let Some(users) = self.users.upgrade() {
             *users.task.lock().unwrap_or_else(PoisonError::into_inner) = Some(task.clone());

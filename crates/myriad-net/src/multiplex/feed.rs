@@ -1,4 +1,4 @@
-//! The body of a request whose stream shares its connection with others.
+//! Request body on a multiplexed connection.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -12,21 +12,21 @@ use crate::deadline::Deadline;
 use crate::memory::WaitingBytes;
 use crate::patience::{AS_MOVED, Patience, Terms};
 
-/// Shorter pieces than this are joined as they come, bytes: a body in frames of one byte would cost a hundred times its
-/// length.
+/// Size in bytes below which received pieces are joined: without it, a body in frames of one byte would use a hundred
+/// times its length.
 const SHORT: usize = 1024;
 
-/// A body between the driver, who puts in what comes, and whoever takes it out.
+/// Request body between the driver, which pushes received pieces, and the reader.
 ///
-/// It holds no more than the driver lets the client send ahead: the driver opens the stream's window by what
-/// [`Feed::take_released`] says has been taken out.
+/// It buffers at most the bytes that the driver allows the client to send in advance: the driver opens the stream's
+/// window by the number of bytes returned by [`Feed::take_released`].
 pub struct Feed {
     inner: Rc<Inner>,
 }
 
 struct Inner {
     state: RefCell<State>,
-    /// Largest body accepted, bytes (`client_max_body_size`), 0 for any.
+    /// Maximum size of the body in bytes (`client_max_body_size`); 0 for no limit.
     limit: Cell<u64>,
     /// `client_body_timeout` and `client_min_rate`.
     terms: Cell<Terms>,
@@ -36,27 +36,27 @@ struct Inner {
 #[derive(Default)]
 struct State {
     pieces: VecDeque<Bytes>,
-    /// Short pieces behind them, in one.
+    /// Short pieces after them, joined.
     tail: BytesMut,
-    /// Bytes of both.
+    /// Total bytes of both.
     held: WaitingBytes,
-    /// Bytes put in so far.
+    /// Bytes received so far.
     received: u64,
-    /// Bytes that the fields announced.
+    /// Length announced by the fields.
     announced: Option<u64>,
     ended: bool,
     failed: Option<BodyError>,
-    /// How long the client is waited for.
+    /// Time limits of waiting for the client.
     patience: Patience,
-    /// The client is waited for.
+    /// Set while the client is waited for.
     waiting: bool,
-    /// Taken out, and not yet told of.
+    /// Bytes read, but not yet reported to the driver.
     released: usize,
-    /// The client waits for an interim answer before it sends the body.
+    /// Set while the client waits for `100 Continue`.
     expects_continue: bool,
-    /// Whether somebody wants the body of a client that waits.
+    /// Set when the body is needed and the client waits for `100 Continue`.
     wants_continue: bool,
-    /// Whether somebody has begun to read, of which the driver has not been told.
+    /// Set when reading has started and the driver has not been notified.
     began: bool,
     reads: bool,
     reader: Option<Waker>,
@@ -64,7 +64,8 @@ struct State {
 }
 
 impl Feed {
-    /// A body of `announced` bytes, where the fields say it (`Content-Length`). `expects_continue`: the client waits for 100.
+    /// Creates a body of `announced` bytes, if the length is known (`Content-Length`). `expects_continue` is set if the
+    /// client waits for 100.
     pub fn new(announced: Option<u64>, expects_continue: bool) -> Self {
         let state = State { announced, expects_continue, ..State::default() };
         Self {
@@ -77,22 +78,22 @@ impl Feed {
         }
     }
 
-    /// The other end, for whoever reads.
+    /// Returns the reader.
     pub(crate) fn reader(&self) -> Self {
         Self { inner: Rc::clone(&self.inner) }
     }
 
-    /// Sets who is woken when something was taken out, or the client is to be told to go on.
+    /// Sets the waker that is called when bytes were read or `100 Continue` must be sent.
     pub fn set_driver(&self, driver: &Waker) {
         self.inner.state.borrow_mut().driver = Some(driver.clone());
     }
 
-    /// Whether anybody may still read: the other end is there.
+    /// Returns whether the reader still exists.
     pub fn is_wanted(&self) -> bool {
         Rc::strong_count(&self.inner) > 1
     }
 
-    /// Puts a piece in.
+    /// Appends a received piece.
     pub fn push(&self, piece: &[u8]) {
         let mut state = self.inner.state.borrow_mut();
         state.received += piece.len() as u64;
@@ -109,14 +110,14 @@ impl Feed {
         wake_reader(state);
     }
 
-    /// The body is complete.
+    /// Marks the body as complete.
     pub fn end(&self) {
         let mut state = self.inner.state.borrow_mut();
         state.ended = true;
         wake_reader(state);
     }
 
-    /// The body will never be complete; what was put in and not taken out is dropped.
+    /// Marks the body as failed; pieces that have not been read are dropped.
     pub fn fail(&self, error: BodyError) {
         let mut state = self.inner.state.borrow_mut();
         if !state.ended || state.held.get() > 0 {
@@ -126,44 +127,44 @@ impl Feed {
         wake_reader(state);
     }
 
-    /// Bytes taken out since this was last asked.
+    /// Returns the number of bytes read since the last call.
     pub fn take_released(&self) -> usize {
         std::mem::take(&mut self.inner.state.borrow_mut().released)
     }
 
-    /// Whether the client is to be told to go on; true once.
+    /// Returns whether `100 Continue` must be sent; `true` once.
     pub fn take_continue(&self) -> bool {
         std::mem::take(&mut self.inner.state.borrow_mut().wants_continue)
     }
 
-    /// Whether somebody has begun to read; true once.
+    /// Returns whether reading has started; `true` once.
     pub fn take_reading(&self) -> bool {
         std::mem::take(&mut self.inner.state.borrow_mut().began)
     }
 
-    /// Whether somebody waits for the client to send more.
+    /// Returns whether the reader waits for the client.
     pub(crate) fn is_awaited(&self) -> bool {
         let state = self.inner.state.borrow();
         state.waiting && state.held.get() == 0 && !state.ended
     }
 
-    /// Whether the client took too long.
+    /// Returns whether the client timed out.
     pub fn has_timed_out(&self) -> bool {
         self.inner.state.borrow().failed == Some(BodyError::Timeout)
     }
 
-    /// Whether the request has no body after all, as far as that is known.
+    /// Returns whether the body is known to be empty.
     pub(crate) fn is_empty(&self) -> bool {
         let state = self.inner.state.borrow();
         state.announced == Some(0) || state.ended && state.received == 0
     }
 
-    /// Bytes put in so far.
+    /// Returns the number of bytes received so far.
     pub fn received(&self) -> u64 {
         self.inner.state.borrow().received
     }
 
-    /// Bytes still to be taken out, where that is known.
+    /// Returns the number of bytes still to be read, if it is known.
     pub(crate) fn length(&self) -> Option<u64> {
         let state = self.inner.state.borrow();
         if state.ended {
@@ -178,7 +179,7 @@ impl Feed {
         self.inner.terms.set(terms);
     }
 
-    /// Whether all of it has come.
+    /// Returns whether the whole body has been received.
     pub(crate) fn is_whole(&self) -> bool {
         let state = self.inner.state.borrow();
         state.ended && state.failed.is_none()
@@ -188,7 +189,7 @@ impl Feed {
         self.inner.state.borrow_mut().ask_to_go_on();
     }
 
-    /// Drops what has come.
+    /// Drops the received bytes.
     pub(crate) fn discard(&self) -> Result<(), BodyError> {
         let mut state = self.inner.state.borrow_mut();
         state.drop_held();
@@ -207,7 +208,7 @@ impl Feed {
             return Poll::Ready(Some(Err(BodyError::TooLarge)));
         }
         if state.held.get() > 0 {
-            // An origin that is slow to take the body must not count against the client.
+            // An origin that reads the body slowly must not count against the client.
             state.waiting = false;
             let piece = state.pieces.pop_front().unwrap_or_else(|| state.tail.split().freeze());
             if state.patience.moved(piece.len() as u64, deadline, terms.get().rate, AS_MOVED) {
@@ -233,7 +234,7 @@ impl Feed {
     }
 }
 
-/// The borrow ends first: whoever is woken may look at once.
+/// Wakes the reader after the borrow is released, because the reader may access the state immediately.
 fn wake_reader(mut state: std::cell::RefMut<'_, State>) {
     let reader = state.reader.take();
     drop(state);
@@ -268,7 +269,7 @@ impl State {
         }
     }
 
-    /// RFC 9110 section 10.1.1: asked only once somebody wants the body.
+    /// Requests `100 Continue` once the body is needed (RFC 9110 section 10.1.1).
     fn ask_to_go_on(&mut self) {
         if std::mem::take(&mut self.expects_continue) && !self.ended {
             self.wants_continue = true;

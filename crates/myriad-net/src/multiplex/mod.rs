@@ -1,12 +1,12 @@
-//! What the drivers of connections with many streams share.
+//! Shared parts of the drivers of multiplexed connections.
 //!
-//! On HTTP/1 the socket belongs to one exchange at a time: its body is read from there, its answer written there. On a
-//! connection of streams the driver reads and writes for all of them, so that
+//! On HTTP/1 the socket belongs to one exchange at a time, which reads its body from it and writes its response to it.
+//! On a multiplexed connection the driver reads and writes for all exchanges, so
 //!
-//! - the body of a request is a [`Feed`]: the driver puts pieces in, whoever answers takes them out, and what was taken
-//!   opens the stream's window again;
-//! - the body of an answer is an [`Outgoing`]: pieces of it are taken as the stream's window allows;
-//! - what goes ahead of an answer (103) is handed to the driver as an [`Interim`].
+//! - the body of a request is a [`Feed`]: the driver pushes pieces, the handler of the request reads them, and the bytes
+//!   read open the stream's window again;
+//! - the body of a response is an [`Outgoing`]: the driver takes pieces as the stream's window allows;
+//! - an interim response (103) is passed to the driver as an [`Interim`].
 
 mod feed;
 mod interim;

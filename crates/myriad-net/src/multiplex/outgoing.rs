@@ -1,4 +1,4 @@
-//! The body of an answer, taken in pieces as a stream's window allows.
+//! Response body, taken in pieces as the stream's window allows.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, OwnedFd};
@@ -11,16 +11,16 @@ use myriad_http::body::{BodyError, BoxBody};
 use crate::pace::Pace;
 use crate::response::{Rate, ResponseBody};
 
-/// Most bytes of a file that are read at once.
+/// Maximum number of file bytes per read.
 const FILE_PIECE: usize = 64 * 1024;
 
-/// Fewest bytes of a file that are read at once, however few are wanted.
+/// Minimum number of file bytes per read, even if fewer are needed.
 const SHORT_PIECE: usize = 4 * 1024;
 
-/// What is left of an answer's body.
+/// Rest of a response body.
 pub struct Outgoing {
     source: Source,
-    /// Taken from the source, and not yet given out for the rate's sake.
+    /// Taken from the source, but delayed by the rate limit.
     held: Bytes,
     pace: Option<Pace>,
     given: u64,
@@ -33,7 +33,7 @@ enum Source {
 }
 
 impl Outgoing {
-    /// The body of an answer; `rate` is `limit_rate`. A tunnel has none.
+    /// Creates the state of a response body; `rate` is `limit_rate`. A tunnel has no body.
     pub fn new(body: ResponseBody, rate: Option<Rate>) -> Self {
         let source = match body {
             ResponseBody::None | ResponseBody::Tunnel(_) => Source::Memory(VecDeque::new()),
@@ -45,7 +45,7 @@ impl Outgoing {
         Self { source, held: Bytes::new(), pace: rate.map(Pace::new), given: 0 }
     }
 
-    /// Whether nothing comes any more, as far as that is known without asking.
+    /// Returns whether the body is known to be complete without a poll.
     pub fn is_over(&self) -> bool {
         self.held.is_empty()
             && match &self.source {
@@ -55,8 +55,8 @@ impl Outgoing {
             }
     }
 
-    /// The next piece, which is not empty; none once the body is complete. Of a file no more than `wanted` bytes are read, or
-    /// a few: what a client does not take is not held for it.
+    /// Returns the next piece, which is not empty; `None` once the body is complete. At most `wanted` bytes of a file
+    /// are read, or the minimum of a read, so that bytes that a client does not read are not buffered.
     pub fn poll_piece(
         &mut self,
         wanted: usize,
@@ -97,7 +97,7 @@ impl Source {
                     }
                     Poll::Ready(Some(Ok(piece)))
                 }
-                // A sized body that ends early must not look whole.
+                // A truncated body of known length must not look complete.
                 None if left.is_some_and(|left| left > 0) => Poll::Ready(Some(Err(BodyError::Aborted))),
                 end => Poll::Ready(end),
             },
@@ -108,7 +108,7 @@ impl Source {
 fn read(file: &OwnedFd, offset: u64, most: usize) -> Result<Bytes, BodyError> {
     let mut piece = vec![0; most];
     match rustix::io::pread(file.as_fd(), &mut piece[..], offset) {
-        // The file shrank under us: what was promised can no longer be sent.
+        // The file was truncated: the promised length cannot be sent.
         Ok(0) => Err(BodyError::Aborted),
         Ok(count) => {
             piece.truncate(count);

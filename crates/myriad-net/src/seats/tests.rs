@@ -6,7 +6,7 @@ fn client(id: u64) -> Rc<Connection> {
     Connection::new(id, 0, Peer::Unix, Socket::none())
 }
 
-/// Clients of these numbers, the first of which began to wait first.
+/// Creates clients with these numbers, which started to wait in this order.
 fn clients(seats: &Seats, ids: std::ops::Range<u64>) -> Vec<(Rc<Connection>, Guard)> {
     ids.map(|id| {
         let connection = client(id);
@@ -45,13 +45,13 @@ fn oldest_idle_connections_give_way_and_busy_ones_never_do() {
     let seats = Seats::new(100);
     let all = clients(&seats, 0..100);
     all[3].0.go_on();
-    // A request has begun on it since it was idle.
+    // A request has started on it since it was idle.
     all[5].0.requests.set(1);
     let origins: Vec<_> = (0..5).map(|_| seats.take().expect("somebody gives way")).collect();
     assert_eq!(gone(&all), [0, 1, 2, 4, 6]);
     assert_eq!(seats.take_shortage(), Some(Shortage { idle: 5, ..Shortage::default() }));
     assert_eq!(seats.take_shortage(), None);
-    // What waits again since it was found is not the oldest any more.
+    // A connection that became idle again after the scan is no longer the oldest.
     all[7].0.activity.set(Activity::idle(1000, 0));
     let more = seats.take();
     assert_eq!(gone(&all), [0, 1, 2, 4, 6, 8]);
@@ -116,7 +116,7 @@ fn for_want_of_memory_the_oldest_idle_ones_are_closed_and_busy_ones_stay() {
         connection.activity.set(Activity::idle(deadline::tick().wrapping_sub(waited), 0));
     }
     all[0].0.go_on();
-    // A newcomer's request is on its way.
+    // The request of a new connection is in transit.
     all[10].0.activity.set(Activity::idle(deadline::tick(), 0));
     let long_ago = deadline::tick().wrapping_sub(STALL_TICKS.cast_unsigned());
     all[9].0.activity.set(Activity::stalled(long_ago, 0));
@@ -154,7 +154,7 @@ fn without_memory_a_newcomer_needs_somebody_who_gives_way() {
 #[test]
 fn without_memory_some_newcomers_are_let_in_though_nobody_gives_way() {
     crate::memory::set_stage(myriad_memory::Stage::Refusing);
-    // An eighth of the seats, 64 at least, but no more than clients may have.
+    // An eighth of the seats, 64 at least, but no more than the seats of clients.
     for (most, let_in) in [(1000, 125), (100, 64), (32, 28)] {
         let seats = Seats::new(most);
         let mut all = Vec::new();
@@ -183,7 +183,7 @@ fn a_walk_in_vain_for_memory_does_not_keep_others_from_a_seat() {
     }
     seats.make_descriptors(1);
     assert_eq!(gone(&all).len(), 1);
-    // Nobody could give way for a seat, so nobody can for memory: the walk is not made again.
+    // No connection could be evicted for a seat, so none can be for memory: the scan is not repeated.
     let tick = deadline::tick();
     all[5].0.activity.set(Activity::idle(tick.wrapping_sub(REST_TICKS.cast_unsigned()), 0));
     let relieved = seats.relieve(5);

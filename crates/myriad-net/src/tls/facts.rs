@@ -1,4 +1,4 @@
-//! What a handshake came to, for `$ssl_*`.
+//! Results of a handshake, for `$ssl_*`.
 
 use std::cell::{Cell, RefCell};
 
@@ -10,55 +10,55 @@ use rustls::{
 
 use super::names;
 
-/// What client and server agreed on.
+/// Negotiated TLS parameters.
 #[derive(Debug)]
 pub struct TlsFacts {
-    /// The name that the client asked for (`$ssl_server_name`).
+    /// Server name requested by the client (`$ssl_server_name`).
     pub server_name: Option<Box<str>>,
-    /// `TLSv1.2`, `TLSv1.3` (`$ssl_protocol`).
+    /// Protocol version: `TLSv1.2` or `TLSv1.3` (`$ssl_protocol`).
     pub protocol: &'static str,
-    /// The cipher suite, under OpenSSL's name (`$ssl_cipher`).
+    /// OpenSSL's name of the cipher suite (`$ssl_cipher`).
     pub cipher: Box<str>,
-    /// The key exchange group, under OpenSSL's name (`$ssl_curve`); empty where none was used.
+    /// OpenSSL's name of the key exchange group (`$ssl_curve`); empty if no group was used.
     pub curve: Box<str>,
-    /// The protocol chosen by ALPN (`$ssl_alpn_protocol`); empty for none.
+    /// Protocol chosen by ALPN (`$ssl_alpn_protocol`); empty for none.
     pub alpn: Box<[u8]>,
-    /// Whether an earlier session was resumed (`$ssl_session_reused`).
+    /// Set if an earlier session was resumed (`$ssl_session_reused`).
     pub resumed: bool,
-    /// The client's certificates, its own first (`$ssl_client_cert`).
+    /// The client's certificates, its own certificate first (`$ssl_client_cert`).
     pub certificates: Vec<CertificateDer<'static>>,
-    /// What the service thinks of them.
+    /// The service's verification result of these certificates.
     pub judged: Cell<Option<Judged>>,
-    /// What the service has read in the client's own.
+    /// Values that the service has read from the client's own certificate.
     pub readings: Readings,
-    /// What the hello offered, where the service asks for it.
+    /// Offers of the client hello, if the service stores them.
     pub offer: Option<Box<Offer>>,
 }
 
-/// A verdict on certificates: what is wrong, by number and words.
+/// Result of a certificate verification: error number and text.
 pub type Judgement = Result<(), (u32, &'static str)>;
 
-/// What was thought of certificates.
+/// Stored result of a certificate verification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Judged {
-    /// The rules by which.
+    /// Identifier of the rules used.
     pub rules: u64,
-    /// The last second at which that holds, since the Unix epoch.
+    /// Last second for which the result is valid, since the Unix epoch.
     pub until_s: i64,
-    /// The verdict.
+    /// The result.
     pub judgement: Judgement,
 }
 
-/// What the service has read in a client's certificate, by names of its own: a connection reads it once, however often it
-/// is asked. What is too long to be kept is read again.
+/// Values that the service has read from a client's certificate, under its own names: a connection reads each value
+/// once. Values that are too long to be stored are read again.
 #[derive(Debug, Default)]
 pub struct Readings(RefCell<Vec<(&'static str, Box<str>)>>);
 
-/// Bytes that are kept of readings.
+/// Maximum number of bytes stored.
 const MOST_KEPT: usize = 32 << 10;
 
 impl Readings {
-    /// Uses a reading, which is made where it is not known yet.
+    /// Passes a value to `show`, and reads it first if it is not stored.
     pub fn with<T>(
         &self,
         name: &'static str,
@@ -78,25 +78,25 @@ impl Readings {
     }
 }
 
-/// What a hello offered, and what came of it.
+/// Offers of a client hello, and the choices made.
 #[derive(Clone, Debug, Default)]
 pub struct Offer {
-    /// Cipher suites (`$ssl_ciphers`).
+    /// Offered cipher suites (`$ssl_ciphers`).
     pub ciphers: Vec<CipherSuite>,
-    /// Groups (`$ssl_curves`).
+    /// Offered groups (`$ssl_curves`).
     pub groups: Vec<NamedGroup>,
-    /// Ways of signing (`$ssl_sigalgs`).
+    /// Offered signature schemes (`$ssl_sigalgs`).
     pub schemes: Vec<SignatureScheme>,
-    /// The way in which the server has signed (`$ssl_sigalg`).
+    /// Signature scheme of the server (`$ssl_sigalg`).
     pub signed: Option<SignatureScheme>,
-    /// The way in which the client has signed (`$ssl_client_sigalg`).
+    /// Signature scheme of the client (`$ssl_client_sigalg`).
     pub client_signed: Option<SignatureScheme>,
-    /// A number of the session's, the same whenever it is resumed (`$ssl_session_id`).
+    /// Number of the session, the same after each resumption (`$ssl_session_id`).
     pub session: Vec<u8>,
 }
 
 impl TlsFacts {
-    /// What a usual client would agree on, for a connection that nobody is on: TLS 1.3.
+    /// Returns the parameters of a typical client, for a connection without a client: TLS 1.3.
     pub fn imagined() -> Self {
         Self {
             server_name: None,
@@ -116,7 +116,7 @@ impl TlsFacts {
         Self { offer, ..Self::of_common(session, session.server_name()) }
     }
 
-    /// The facts that sessions over TCP and over QUIC have in common.
+    /// Returns the parameters common to TCP and QUIC sessions.
     pub(crate) fn of_common(session: &CommonState, server_name: Option<&str>) -> Self {
         let suite = session.negotiated_cipher_suite().map(|suite| suite.suite());
         let group = session.negotiated_key_exchange_group().map(SupportedKxGroup::name);

@@ -1,4 +1,4 @@
-//! What a handshake asks of the site.
+//! Interface between a handshake and the site.
 
 use std::sync::Arc;
 
@@ -8,32 +8,32 @@ use rustls::server::ClientHello;
 use crate::connection::Connection;
 use crate::service::Service;
 
-/// Answers what a handshake asks.
+/// Callbacks of a handshake.
 pub trait Greeter {
-    /// How long the client has for all of it, milliseconds; 0 for any time.
+    /// Returns the time limit of the whole handshake in milliseconds; 0 for no limit.
     fn timeout_ms(&self, connection: &Connection) -> u64;
 
-    /// Whether a PROXY protocol header comes first.
+    /// Returns whether a PROXY protocol header precedes the handshake.
     fn expects_proxy_header(&self, connection: &Connection) -> bool {
         let _ = connection;
         false
     }
 
-    /// There was none; the connection is closed.
+    /// Reports a connection without a valid header; it is closed.
     fn proxy_header_failed(&self, connection: &Connection) {
         let _ = connection;
     }
 
-    /// How the server speaks that a client asks for; none refuses it (`ssl_reject_handshake`).
+    /// Returns the TLS settings for a client hello; `None` rejects the handshake (`ssl_reject_handshake`).
     fn tls(&self, connection: &Connection, hello: &ClientHello<'_>) -> Option<Arc<ServerConfig>>;
 
-    /// Whether what a hello offered is kept, for variables.
+    /// Returns whether the offers of a client hello are stored, for variables.
     fn keeps_offers(&self) -> bool {
         false
     }
 }
 
-/// The greeter of a service.
+/// Greeter that uses a service.
 pub(crate) struct OfService<'a, S>(pub(crate) &'a S);
 
 impl<S: Service> Greeter for OfService<'_, S> {

@@ -1,8 +1,9 @@
-//! How many handshakes a client may have under way at once.
+//! Limit of the concurrent handshakes of a client.
 //!
-//! A connection that says nothing costs the worker a socket, as one to a port of plain HTTP does; one that has begun a
-//! handshake, some kilobytes and perhaps a signature. The time-out bounds how long; this bounds how many there are of one
-//! address. Whoever shares it must not be locked out by those who begin and do not go on: the oldest makes room for the next.
+//! A silent connection costs the worker a socket, as a plain HTTP connection does; a started handshake costs some
+//! kilobytes and perhaps a signature. The time-out limits the duration; this module limits the number per client
+//! network. Other clients of the same network must not be locked out by clients that start and do not continue, so the
+//! oldest handshake is aborted for a new one.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
@@ -14,27 +15,27 @@ use myriad_http::client_network;
 
 use crate::connection::Connection;
 
-/// Most handshakes that one address may have under way with one worker. Whole offices are behind one address, and a
+/// Maximum number of concurrent handshakes of one client network per worker. Whole offices share one address, and a
 /// handshake takes one round trip.
 const MOST: usize = 256;
 
 thread_local! {
-    /// The oldest first.
+    /// Handshakes in progress by client network, the oldest first.
     static UNDER_WAY: RefCell<HashMap<IpAddr, VecDeque<Rc<Place>>>> = RefCell::default();
 }
 
-/// A handshake among those of its address.
+/// Handshake in the list of its client network.
 #[derive(Default)]
 struct Place {
     gave_way: Cell<bool>,
     task: RefCell<Option<Waker>>,
 }
 
-/// A handshake under way, until dropped; not counted where its client has no address.
+/// Handshake in progress, until dropped; not counted if its client has no address.
 pub(super) struct HalfOpen(Option<(IpAddr, Rc<Place>)>);
 
 impl HalfOpen {
-    /// Counts a client's handshake, which has begun. Where there are too many the oldest has to give way.
+    /// Counts a client's handshake that has started. At the limit, aborts the oldest.
     pub(super) fn enter(connection: &Connection) -> Self {
         let announced = connection.proxied.get().map(|header| header.source.ip());
         let Some(client) = announced.or_else(|| connection.peer.ip()).map(client_network) else {
@@ -56,7 +57,7 @@ impl HalfOpen {
         Self(Some((client, place)))
     }
 
-    /// Whether it has to end because others have begun since; wakes the task when it has to.
+    /// Returns whether the handshake must be aborted because of later handshakes; wakes the task when it must.
     pub(super) fn gives_way(&self, cx: &Context<'_>) -> bool {
         let Some((_, place)) = &self.0 else { return false };
         if place.gave_way.get() {

@@ -1,4 +1,4 @@
-//! The handshake: the client says which server it wants, the greeter says how that server speaks TLS.
+//! Handshake: the greeter selects the TLS settings by the server name that the client requests.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -17,44 +17,44 @@ use super::{Offer, Session, TlsFacts, hearing};
 use crate::connection::Connection;
 use crate::service::HandshakeFailure;
 
-/// The first byte of a TLS record that holds a handshake (RFC 8446 section 5.1).
+/// First byte of a TLS record with a handshake message (RFC 8446 section 5.1).
 const HANDSHAKE_RECORD: u8 = 22;
 
-/// Room for a PROXY protocol header with everything that proxies add to it; nginx has 4 KB too.
+/// Buffer size for a PROXY protocol header with all extensions of proxies; 4 KB as in nginx.
 const LONGEST_HEADER: usize = 4096;
 
-/// What an authority speaks that looks for a challenge (RFC 8737 section 4): it wants the handshake alone.
+/// ALPN protocol of an authority that validates a challenge (RFC 8737 section 4): it needs only the handshake.
 const CHALLENGE: &[u8] = b"acme-tls/1";
 
-/// How the connection goes on.
+/// Result of the handshake.
 pub(crate) enum Greeting {
-    /// By TLS.
+    /// The connection uses TLS.
     Secure,
-    /// The client speaks plain HTTP to a port of TLS.
+    /// The client sent plain HTTP to a TLS port.
     Plain,
-    /// Not at all; why, unless the client has not begun to shake hands.
+    /// The handshake failed; the reason, unless the client sent nothing.
     Failed(Option<Failure>),
 }
 
-/// Why a handshake failed, for the error log.
+/// Reason of a failed handshake, for the error log.
 pub(crate) enum Failure {
-    /// What was said makes no sense, or the two have nothing in common.
+    /// A malformed message, or no common parameters.
     Protocol(rustls::Error),
-    /// Its client has begun too many others since.
+    /// The client network has started too many other handshakes since.
     TooMany,
-    /// The client took too long.
+    /// The handshake timed out.
     TimedOut,
-    /// The client went away, or wanted no more than the handshake, or a server that refuses it.
+    /// The client closed the connection, needed only the handshake, or requested a server that rejects it.
     BrokenOff,
 }
 
 impl Failure {
-    /// Whether the error log is told of it: not of what every client may do.
+    /// Returns whether the failure is logged: not if any client may cause it.
     pub(crate) fn is_told(&self) -> bool {
         matches!(self, Self::Protocol(_) | Self::TooMany)
     }
 
-    /// What it is counted as.
+    /// Returns the category for counting.
     pub(crate) fn counted(&self) -> HandshakeFailure {
         use rustls::AlertDescription::{
             BadCertificate, CertificateExpired, CertificateRevoked, CertificateUnknown, UnknownCA,
@@ -106,7 +106,7 @@ impl From<rustls::Error> for Greeting {
     }
 }
 
-/// Takes a client through the handshake, within the time that the greeter gives it.
+/// Performs the handshake with a client, within the time limit of the greeter.
 pub(crate) async fn accept<G: Greeter>(greeter: &G, connection: &Connection) -> Greeting {
     connection.deadline.set(greeter.timeout_ms(connection));
     let announced = greeter.expects_proxy_header(connection);
@@ -125,13 +125,13 @@ pub(crate) async fn accept<G: Greeter>(greeter: &G, connection: &Connection) -> 
 }
 
 enum Handshake {
-    /// A PROXY protocol header comes first.
+    /// A PROXY protocol header is expected.
     Announced,
-    /// Nothing was read of the client itself.
+    /// No byte of the client itself has been read.
     First,
-    /// The hello is on its way.
+    /// The client hello is incomplete.
     Hello(Box<Acceptor>, HalfOpen),
-    /// A server is chosen.
+    /// A server is selected.
     Keys { session: Box<ServerConnection>, offer: Option<Box<Offer>>, counted: HalfOpen },
 }
 
@@ -196,13 +196,13 @@ impl Handshake {
     }
 }
 
-/// Ends a session in peace, as far as the client takes it.
+/// Closes a session cleanly, as far as the client accepts the data.
 fn bid_farewell(mut session: Box<ServerConnection>, connection: &Connection) {
     session.send_close_notify();
     let _ = session.write_tls(&mut &connection.socket);
 }
 
-/// Reads a PROXY protocol header and not a byte more. Returns whether there was one.
+/// Reads exactly one PROXY protocol header. Returns whether it was valid.
 pub(crate) fn poll_header(connection: &Connection, cx: &mut Context<'_>) -> Poll<bool> {
     let mut buffer = [0; LONGEST_HEADER];
     let judge = |bytes: &[u8]| match proxy_protocol::parse(bytes) {
@@ -213,13 +213,13 @@ pub(crate) fn poll_header(connection: &Connection, cx: &mut Context<'_>) -> Poll
     let header = ready!(connection.socket.poll_peek(cx, &mut buffer, judge));
     let Ok(Ok(header)) = header else { return Poll::Ready(false) };
     if let Some(header) = header {
-        // It is set here alone, once for a connection.
+        // Set only here, once per connection.
         let _ = connection.proxied.set(header);
     }
     Poll::Ready(true)
 }
 
-/// The first byte that the client sends, left where it is; none where it sends nothing.
+/// Peeks at the first byte of the client; `None` if the client sends nothing.
 fn poll_first(connection: &Connection, cx: &mut Context<'_>) -> Poll<Option<u8>> {
     let first =
         ready!(connection.socket.poll_peek(cx, &mut [0; 1], |bytes| Some((0, bytes.first().copied()))));
@@ -236,7 +236,7 @@ fn poll_hello(
             Ok(Some(accepted)) => return Poll::Ready(Ok(accepted)),
             Ok(None) => {}
             Err((error, mut alert)) => {
-                // The client may be gone; then nobody asks why.
+                // The client may have closed the connection; the alert is optional.
                 let _ = alert.write_all(&mut Wire { transport: connection.socket.transport(), cx });
                 return Poll::Ready(Err(error.into()));
             }
@@ -250,14 +250,14 @@ fn poll_hello(
     }
 }
 
-/// Asks how the server speaks that the client wants.
+/// Selects the TLS settings for the client.
 fn choose<G: Greeter>(
     greeter: &G,
     connection: &Connection,
     accepted: Accepted,
 ) -> Result<(ServerConnection, Option<Box<Offer>>), Greeting> {
     let Some(config): Option<Arc<ServerConfig>> = greeter.tls(connection, &accepted.client_hello()) else {
-        // RFC 6066 section 3: a server that the client did not mean says so.
+        // Alert `unrecognized_name` of RFC 6066 section 3.
         let unrecognized_name = [21, 3, 3, 0, 2, 2, 112];
         let _ = io::Write::write(&mut &connection.socket, &unrecognized_name);
         return Err(Greeting::Failed(Some(Failure::BrokenOff)));
@@ -294,7 +294,7 @@ fn poll_keys(
             return Poll::Ready(Ok(()));
         }
         if session.early_data().is_some() {
-            // A request may have come with the hello, in the same read.
+            // A request may have arrived with the hello, in the same read.
             return Poll::Ready(match session.process_new_packets() {
                 Ok(_) => Ok(()),
                 Err(error) => Err(error.into()),

@@ -1,7 +1,7 @@
-//! TLS on a connection: the handshake, then the same reads and writes as on a bare socket.
+//! TLS on a connection: the handshake, then the same reads and writes as on a plain socket.
 //!
-//! The protocol is rustls'; this module moves its bytes. A connection that is idle holds the session's state and no
-//! record buffers beyond the few kilobytes that rustls keeps.
+//! rustls implements the protocol; this module moves its bytes. An idle connection holds the session's state and no
+//! record buffers except the few kilobytes of rustls.
 
 mod facts;
 mod greeter;

@@ -1,8 +1,8 @@
-//! What OpenSSL calls suites, groups and ways of signing: nginx's variables hold its names.
+//! OpenSSL's names of cipher suites, groups and signature schemes, which nginx's variables contain.
 
 use rustls::{CipherSuite, NamedGroup, SignatureScheme};
 
-/// The names of IANA for TLS 1.3, OpenSSL's own for what came before; a number where there is none.
+/// Returns the IANA name for TLS 1.3, OpenSSL's name for earlier versions, or a number if no name is known.
 pub fn cipher(suite: CipherSuite) -> Box<str> {
     let name = match suite {
         CipherSuite::TLS13_AES_128_GCM_SHA256 => "TLS_AES_128_GCM_SHA256",
@@ -14,7 +14,7 @@ pub fn cipher(suite: CipherSuite) -> Box<str> {
         CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 => "ECDHE-RSA-AES128-GCM-SHA256",
         CipherSuite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384 => "ECDHE-RSA-AES256-GCM-SHA384",
         CipherSuite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256 => "ECDHE-RSA-CHACHA20-POLY1305",
-        // Offered by clients and never spoken here.
+        // Offered by clients, but not supported by this server.
         other => match u16::from(other) {
             0x002f => "AES128-SHA",
             0x0033 => "DHE-RSA-AES128-SHA",
@@ -43,7 +43,7 @@ pub fn cipher(suite: CipherSuite) -> Box<str> {
     name.into()
 }
 
-/// As [`cipher`], for groups.
+/// Same as [`cipher`], for groups.
 pub fn group(group: NamedGroup) -> Box<str> {
     let name = match u16::from(group) {
         0x0017 => "prime256v1",
@@ -64,7 +64,7 @@ pub fn group(group: NamedGroup) -> Box<str> {
     name.into()
 }
 
-/// As [`cipher`], for ways of signing.
+/// Same as [`cipher`], for signature schemes.
 pub fn scheme(scheme: SignatureScheme) -> Box<str> {
     let name = match u16::from(scheme) {
         0x0201 => "rsa_pkcs1_sha1",

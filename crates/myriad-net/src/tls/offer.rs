@@ -1,18 +1,19 @@
-//! What a hello offered, for variables that ask for it.
+//! Offers of a client hello, for variables that use them.
 
 use rustls::server::{Accepted, ClientHello};
 use rustls::{ServerConfig, ServerConnection, SignatureScheme};
 
 use super::Offer;
 
-/// Bytes of a session's number, as many as TLS allows.
+/// Length of a session number in bytes, the maximum of TLS.
 const SESSION: usize = 32;
 
-/// Ways of signing that TLS 1.3 does not have (RFC 8446 section 4.2.3).
+/// Signature schemes that TLS 1.3 does not have (RFC 8446 section 4.2.3).
 const OLD: [SignatureScheme; 3] =
     [SignatureScheme::RSA_PKCS1_SHA256, SignatureScheme::RSA_PKCS1_SHA384, SignatureScheme::RSA_PKCS1_SHA512];
 
-/// `supported_versions` is not shown to whoever chooses: a client of TLS 1.3 has its suites.
+/// Returns whether the client supports TLS 1.3. rustls does not expose `supported_versions`, so the cipher suites are
+/// checked.
 fn has_tls13(hello: &ClientHello<'_>) -> bool {
     hello.cipher_suites().iter().any(|suite| u16::from(*suite) >> 8 == 0x13)
 }
@@ -37,7 +38,7 @@ impl Offer {
         }
     }
 
-    /// Gives the session a number, or finds the one that it had.
+    /// Assigns a number to the session, or restores the number of the resumed session.
     pub(super) fn remember(&mut self, session: &mut ServerConnection, config: &ServerConfig) {
         self.session = match session.received_resumption_data() {
             Some(known) if known.len() == SESSION => known.to_vec(),
@@ -46,7 +47,7 @@ impl Offer {
         session.set_resumption_data(&self.session);
     }
 
-    /// Gives the session a number of its own; sessions over QUIC keep none.
+    /// Assigns a new number to the session; QUIC sessions do not store it.
     pub(crate) fn number(&mut self, config: &ServerConfig) {
         self.session = number(config);
     }

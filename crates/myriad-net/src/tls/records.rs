@@ -1,19 +1,19 @@
-//! How large records are where `ssl_buffer_size` does not say.
+//! Size of TLS records if `ssl_buffer_size` is not set.
 //!
-//! A client can use nothing of a record before its last byte has come. While a connection is young, or has been silent for so
-//! long that the congestion window has shrunk, records are those of one packet each, and the first of a page is shown as soon
-//! as it is there; then they are as large as can be, which costs the least.
+//! A client can use a record only after its last byte has arrived. While a connection is new, or after a silence in
+//! which the congestion window has shrunk, each record fits one packet, so that the first bytes of a page are usable on
+//! arrival. After that, records have the maximum size, which costs the least.
 
-/// Plain bytes of a record that fits one packet, with room for the options of TCP and for IPv6.
+/// Plain bytes of a record that fits one packet, with room for TCP options and IPv6.
 const SMALL: usize = 1369;
 
-/// Bytes after which records are large: more than the first congestion windows hold.
+/// Number of bytes after which records are large: more than the first congestion windows.
 const YOUNG: usize = 64 * 1024;
 
-/// Silence after which a connection counts as young again, milliseconds.
+/// Silence in milliseconds after which a connection counts as new again.
 const SILENCE_MS: u64 = 1000;
 
-/// What has been sent of late.
+/// Recently sent bytes.
 #[derive(Debug, Default)]
 pub(super) struct Records {
     sent: usize,
@@ -21,7 +21,7 @@ pub(super) struct Records {
 }
 
 impl Records {
-    /// Plain bytes of the next record at most, none for as many as there can be.
+    /// Returns the maximum number of plain bytes of the next record; `None` for the maximum size of TLS.
     pub(super) fn most(&mut self, now_ms: u64) -> Option<usize> {
         if now_ms.saturating_sub(self.last_ms) > SILENCE_MS {
             self.sent = 0;

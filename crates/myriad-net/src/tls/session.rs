@@ -1,4 +1,4 @@
-//! A session: reads and writes of plain bytes over a socket of ciphertext.
+//! Session: reads and writes plain bytes over a socket of ciphertext.
 
 use std::io::{self, IoSlice, Read, Write};
 use std::task::{Context, Poll, ready};
@@ -9,19 +9,19 @@ use super::records::Records;
 use crate::memory_figures::{Counted, SESSIONS};
 use crate::transport::Transport;
 
-/// Most plain bytes that are encrypted at once: what a slow client has not taken yet stays unencrypted.
+/// Maximum number of plain bytes encrypted at once: bytes that a slow client has not read stay unencrypted.
 const PIECE: usize = 64 * 1024;
 
-/// Most plain bytes that are encrypted at once while records are small: rustls holds 64 KB of ciphertext at most, and heads make
-/// up more of it.
+/// Maximum number of plain bytes encrypted at once while records are small: rustls buffers at most 64 KB of ciphertext,
+/// and record headers are a larger part of it.
 const YOUNG_PIECE: usize = 32 * 1024;
 
-/// The TLS state of a connection after its handshake.
+/// TLS state of a connection after its handshake.
 pub(crate) struct Session {
     tls: ServerConnection,
-    /// Plain bytes of a write that were encrypted and did not all leave yet: the write is told of them when they have.
+    /// Plain bytes of a write that were encrypted but not completely sent; the write reports them when they are.
     in_flight: usize,
-    /// How large records are, where the configuration leaves it open.
+    /// Record sizes, if the configuration does not set them.
     records: Option<Records>,
     _counted: Counted,
 }
@@ -36,13 +36,13 @@ impl Session {
         }
     }
 
-    /// Whether what is read may have been sent by somebody else before: the handshake is not over (RFC 8446 section 8).
+    /// Returns whether the data being read may be a replay because the handshake is not complete (RFC 8446 section 8).
     pub(crate) fn is_early(&self) -> bool {
         self.tls.is_handshaking()
     }
 
-    /// Reads decrypted bytes. Zero where the client has ended the session, with or without saying so: HTTP's own framing
-    /// tells whether something is missing.
+    /// Reads decrypted bytes. Returns zero if the client has closed the session, with or without a notification: the
+    /// framing of HTTP detects truncation.
     pub(crate) fn poll_read(
         &mut self,
         transport: &Transport,
@@ -65,10 +65,10 @@ impl Session {
         }
     }
 
-    /// Reads records and takes them in.
+    /// Reads and processes records.
     fn poll_records(&mut self, transport: &Transport, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.tls.wants_write() {
-            // An answer to the last records; where the client does not take it yet, reading goes on all the same.
+            // A reply to the last records; if the client does not read it yet, reading continues.
             let _ = self.poll_flush(transport, cx)?;
         }
         match self.tls.read_tls(&mut Wire { transport, cx }) {
@@ -77,15 +77,15 @@ impl Session {
             Err(error) => return Poll::Ready(Err(error)),
         }
         if let Err(error) = self.tls.process_new_packets() {
-            // The alert that says why.
+            // Sends the alert.
             let _ = self.poll_flush(transport, cx);
             return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, error)));
         }
         Poll::Ready(Ok(()))
     }
 
-    /// Writes once: ready when the bytes of which it tells have left as ciphertext. As long as it is pending, the same bytes
-    /// must be given again.
+    /// Writes once: ready when the reported bytes have been sent as ciphertext. While it is pending, the same bytes
+    /// must be passed again.
     pub(crate) fn poll_write(
         &mut self,
         transport: &Transport,
@@ -100,20 +100,20 @@ impl Session {
         Poll::Ready(Ok(std::mem::take(&mut self.in_flight)))
     }
 
-    /// Takes over bytes that nobody waits for: they leave ahead of the next write, now or with it. No write may be under
-    /// way, nor may ciphertext of an earlier one be left: then nothing is taken.
+    /// Accepts bytes that are sent before the next write, now or with it. Fails with `WouldBlock` if a write is in
+    /// progress or ciphertext of an earlier write is left.
     pub(crate) fn write_ahead(&mut self, transport: &Transport, bytes: &[u8]) -> io::Result<usize> {
         let mut cx = Context::from_waker(std::task::Waker::noop());
         if self.in_flight > 0 || self.poll_flush(transport, &mut cx)?.is_pending() {
             return Err(io::ErrorKind::WouldBlock.into());
         }
         let taken = self.encrypt(&[IoSlice::new(bytes)])?;
-        // What does not leave yet is no part of the next write, which must not be told that it was.
+        // Unsent bytes are not part of the next write and must not be counted in it.
         let _ = self.poll_flush(transport, &mut cx)?;
         Ok(taken)
     }
 
-    /// Whether a write is under way whose bytes are encrypted already.
+    /// Returns whether a write with encrypted bytes is in progress.
     pub(crate) fn is_writing(&self) -> bool {
         self.in_flight > 0
     }
@@ -142,7 +142,7 @@ impl Session {
         Ok(taken)
     }
 
-    /// Encrypts up to a piece in records of `most` bytes.
+    /// Encrypts up to one piece in records of `most` bytes.
     fn encrypt_small(&mut self, parts: &[IoSlice<'_>], most: usize) -> io::Result<usize> {
         let mut taken = 0;
         let mut record: Vec<u8> = Vec::with_capacity(most);
@@ -177,10 +177,10 @@ impl Session {
         Poll::Ready(Ok(()))
     }
 
-    /// Ready once the client has closed its side or the connection failed; pending while it is silent or talks.
+    /// Ready once the client has closed its side or the connection failed; pending otherwise, even if data arrives.
     pub(crate) fn poll_closed(&mut self, transport: &Transport, cx: &mut Context<'_>) -> Poll<()> {
         loop {
-            // A pipelined request waits: a close behind it is seen when that request has been read.
+            // A pipelined request is pending: a close after it is detected when that request has been read.
             match self.tls.process_new_packets() {
                 Ok(state) if state.peer_has_closed() => return Poll::Ready(()),
                 Ok(state) if state.plaintext_bytes_to_read() > 0 => return Poll::Pending,
@@ -196,14 +196,14 @@ impl Session {
         }
     }
 
-    /// Says that nothing more is to come, if the client takes it at once.
+    /// Sends the close notification, if the client accepts it immediately.
     pub(crate) fn say_goodbye(&mut self, transport: &Transport) {
         self.tls.send_close_notify();
         let _ = self.poll_flush(transport, &mut Context::from_waker(std::task::Waker::noop()));
     }
 }
 
-/// The transport, as rustls reads and writes it.
+/// Transport as an I/O stream for rustls.
 pub(super) struct Wire<'a, 'b> {
     pub(super) transport: &'a Transport,
     pub(super) cx: &'a mut Context<'b>,

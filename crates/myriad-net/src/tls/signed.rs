@@ -1,5 +1,5 @@
-//! How a client has signed, for `$ssl_client_sigalg`: rustls tells it to nobody but to who judges the signature, who does not know
-//! of which session it is. Both happen within one call on one thread.
+//! Signature scheme of a client, for `$ssl_client_sigalg`. rustls passes it only to the signature verifier, which has
+//! no reference to the session. Both are called within one call on one thread.
 
 use std::cell::Cell;
 
@@ -9,12 +9,13 @@ thread_local! {
     static SCHEME: Cell<Option<SignatureScheme>> = const { Cell::new(None) };
 }
 
-/// A client's signature holds: said by who has judged it.
+/// Records the scheme of a valid client signature; called by the verifier.
 pub fn client_has_signed(scheme: SignatureScheme) {
     SCHEME.set(Some(scheme));
 }
 
-/// Has a session take in what came, and hears how its client has signed, if it did so just now.
+/// Runs `take_in`, which processes received records, and returns the scheme of the client signature verified in it, if
+/// any.
 pub(crate) fn hearing<T>(take_in: impl FnOnce() -> T) -> (T, Option<SignatureScheme>) {
     SCHEME.set(None);
     let outcome = take_in();

@@ -1,4 +1,4 @@
-//! A session over a socket that takes nothing for a while.
+//! Session over a socket that accepts nothing for a while.
 
 use std::io::{IoSlice, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -17,10 +17,10 @@ use rustls::{
 use super::Session;
 use crate::socket::Socket;
 
-/// An Ed25519 key in PKCS #8 (RFC 8410 section 7), up to its 32 bytes.
+/// Ed25519 key in PKCS #8 (RFC 8410 section 7), up to its 32 bytes.
 const KEY_BEGINS: [u8; 16] = [48, 46, 2, 1, 0, 48, 5, 6, 3, 43, 101, 112, 4, 34, 4, 32];
 
-/// Takes whatever it is shown.
+/// Accepts any certificate.
 #[derive(Debug)]
 struct Trusting;
 
@@ -90,7 +90,7 @@ fn client(provider: &Arc<CryptoProvider>) -> ClientConnection {
     ClientConnection::new(Arc::new(config), "one.test".try_into().unwrap()).unwrap()
 }
 
-/// Both ends of a session, after a handshake in memory.
+/// Returns both sides of a session, after a handshake in memory.
 fn session() -> (ServerConnection, ClientConnection) {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let (mut server, mut client) = (server(&provider), client(&provider));
@@ -117,7 +117,7 @@ fn session() -> (ServerConnection, ClientConnection) {
     (server, client)
 }
 
-/// Fills a socket with bytes that are no part of the session. Returns how many.
+/// Fills a socket with bytes that are not part of the session. Returns their number.
 fn fill(mut socket: &UnixStream) -> usize {
     let mut count = 0;
     for size in [4096, 1] {

@@ -1,4 +1,4 @@
-//! The environment of a request (RFC 3875 section 4.1).
+//! CGI environment of a request (RFC 3875 section 4.1).
 
 use myriad_http::{Known, Method};
 use myriad_script::EvalError;
@@ -10,8 +10,8 @@ use myriad_exchange::runtime::RequestRules;
 
 /// Writes the environment of the current place.
 ///
-/// Parameters that the configuration sets come first and hide the client's own fields of that name, so that no client
-/// can pose as a parameter.
+/// Configured parameters come first and replace the client's fields of the same name, so that a client cannot set a
+/// parameter.
 pub(crate) fn write(
     exchange: &mut Exchange,
     rules: RequestRules,
@@ -35,7 +35,7 @@ pub(crate) fn write(
     Ok(())
 }
 
-/// Pushes the parameters that the configuration sets, each made in `value`.
+/// Pushes the configured parameters. Each is evaluated in `value`.
 fn push_params(
     exchange: &mut Exchange,
     place: &CgiPlace,
@@ -46,7 +46,7 @@ fn push_params(
     let Exchange { request, frame } = exchange;
     for param in &**place.params {
         if let Some(value) = param.value.as_static() {
-            // As in nginx `fastcgi_param HTTP_PROXY "";` hides the field, and tells nothing in its place.
+            // As in nginx, `fastcgi_param HTTP_PROXY "";` removes the field without a replacement.
             let hides = value.is_empty() && param.name.starts_with(b"HTTP_");
             if !(hides || value.is_empty() && param.if_not_empty) {
                 params.push(&param.name, value);
@@ -65,8 +65,8 @@ fn push_params(
     Ok(())
 }
 
-/// Returns true for a parameter that describes a body which a shared fetch does not have (RFC 3875 sections 4.1.2 and 4.1.3). Its value comes from
-/// one client, and would reach the page of all clients.
+/// Returns whether a parameter describes a body that a shared fetch does not have (RFC 3875 sections 4.1.2 and 4.1.3).
+/// Its value originates from a single client and would affect the page of all clients.
 fn describes_no_body(name: &[u8], value: &[u8], purpose: Purpose<'_>) -> bool {
     let Purpose::Store { told: Some(sent), .. } = purpose else { return false };
     match name {
@@ -76,7 +76,7 @@ fn describes_no_body(name: &[u8], value: &[u8], purpose: Purpose<'_>) -> bool {
     }
 }
 
-/// The method that the environment names: a page to be stored is asked for whole.
+/// Returns the request method of the environment. A page to be stored is fetched with GET.
 pub(crate) fn method(exchange: &Exchange, purpose: Purpose<'_>) -> Method {
     match (purpose, exchange.request.received.head.method()) {
         (Purpose::Store { .. }, Method::Head) => Method::Get,
@@ -84,17 +84,19 @@ pub(crate) fn method(exchange: &Exchange, purpose: Purpose<'_>) -> Method {
     }
 }
 
-/// The client's fields as `HTTP_*` (RFC 3875 section 4.1.18). `Proxy` never goes: applications take it for a setting.
+/// Pushes the client's fields as `HTTP_*` (RFC 3875 section 4.1.18). `Proxy` is never forwarded: applications interpret
+/// `HTTP_PROXY` as a setting.
 fn push_fields(exchange: &Exchange, place: &CgiPlace, purpose: Purpose<'_>, params: &mut impl Pairs) {
     let fields = purpose.fields(&exchange.request);
     let mut name = Vec::with_capacity(64);
     let mut seen: Vec<Known> = Vec::new();
     let mut others: Vec<(Vec<u8>, &[u8])> = Vec::new();
-    // Most requests have no more than one field without an identity; the rest may repeat each other.
+    // Most requests have at most one unregistered field; with more, names may be repeated.
     let singular = fields.iter_known().filter(|(known, ..)| known.is_none()).nth(1).is_none();
     for (known, field, value) in fields.iter_known() {
         if let Some(known) = known {
-            // The body comes without its transfer coding. `HTTP_CONTENT_LENGTH` and `HTTP_CONTENT_TYPE` go, as nginx has them.
+            // The transfer coding has been removed from the body. `HTTP_CONTENT_LENGTH` and `HTTP_CONTENT_TYPE` are
+            // forwarded, as in nginx.
             let coding = known == Known::TransferEncoding;
             if coding || purpose.leaves_out(Some(known)) || seen.contains(&known) {
                 continue;
@@ -108,7 +110,8 @@ fn push_fields(exchange: &Exchange, place: &CgiPlace, purpose: Purpose<'_>, para
         }
         match known {
             Some(known) if fields.is_repeated(known) => {
-                // RFC 9110 section 5.3: several fields are one list; cookies are joined as RFC 9113 section 8.2.3 says.
+                // Repeated fields form one list (RFC 9110 section 5.3); cookies are joined as in RFC 9113 section
+                // 8.2.3.
                 let separator: &[u8] = if known == Known::Cookie { b"; " } else { b", " };
                 let values: Vec<&[u8]> = fields.known_all(known).collect();
                 params.push(&name, &values.join(separator));
@@ -121,9 +124,9 @@ fn push_fields(exchange: &Exchange, place: &CgiPlace, purpose: Purpose<'_>, para
     push_joined(others, params);
 }
 
-/// Pushes fields that may repeat each other, each name once: its values are one list (RFC 9110 section 5.3).
+/// Pushes fields whose names may be repeated, each name once; its values form one list (RFC 9110 section 5.3).
 fn push_joined(mut fields: Vec<(Vec<u8>, &[u8])>, params: &mut impl Pairs) {
-    // The sort is stable: the values of a name stay in order.
+    // The sort is stable: the values of a name remain in order.
     fields.sort_by(|(left, _), (right, _)| left.cmp(right));
     for same in fields.chunk_by(|(left, _), (right, _)| left == right) {
         let values: Vec<&[u8]> = same.iter().map(|(_, value)| *value).collect();

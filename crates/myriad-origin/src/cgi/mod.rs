@@ -1,4 +1,4 @@
-//! What origins that are told a CGI environment have in common (RFC 3875).
+//! Common code of protocols that send a CGI environment (RFC 3875).
 
 pub(super) mod environment;
 mod pairs;

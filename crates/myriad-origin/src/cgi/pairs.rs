@@ -1,19 +1,19 @@
-//! The pairs of an environment, in the framing of a protocol.
+//! Encoding of the environment's name-value pairs.
 
-/// Takes the pairs of an environment in their order.
+/// Sink for the pairs of an environment, in their order.
 pub(crate) trait Pairs {
-    /// Takes a pair.
+    /// Appends a pair.
     fn push(&mut self, name: &[u8], value: &[u8]);
 }
 
 impl Pairs for myriad_fastcgi::Params {
     fn push(&mut self, name: &[u8], value: &[u8]) {
-        // What is longer than two gigabytes cannot be said, and is left out.
+        // A pair of more than two gigabytes cannot be encoded and is omitted.
         myriad_fastcgi::Params::push(self, name, value);
     }
 }
 
-/// Appends the name of a field as the environment has it.
+/// Appends the environment form of a field name.
 pub(super) fn push_name(field: &[u8], name: &mut Vec<u8>) {
     name.extend(field.iter().map(|byte| match byte {
         b'-' => b'_',

@@ -1,8 +1,8 @@
-//! The length of a body, where the environment has to tell it.
+//! Length of a body for the environment.
 
 use myriad_upstream::RequestPayload;
 
-/// Bytes of a body; none where it is not known before its end.
+/// Returns the length of a body in bytes; `None` if it is not known in advance.
 pub(crate) fn length(payload: &RequestPayload) -> Option<u64> {
     match payload {
         RequestPayload::Empty => Some(0),

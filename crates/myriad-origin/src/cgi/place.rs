@@ -1,4 +1,4 @@
-//! The environment that the configuration writes (`fastcgi_param` and its like).
+//! Configured environment (`fastcgi_param` and similar directives).
 
 use std::sync::Arc;
 
@@ -10,15 +10,15 @@ use myriad_script::Template;
 
 use super::pairs::push_name;
 
-/// The parameters of a place, in order.
+/// Parameters of a place, in order.
 pub(crate) struct CgiPlace {
-    /// The parameters; the same name may stand there more than once. Places that tell the same share them, as servers do that
-    /// include one file of parameters.
+    /// Parameters; a name may occur more than once. Places with equal parameters share them, such as servers that
+    /// include the same parameter file.
     pub params: Arc<Box<[Param]>>,
 }
 
 impl CgiPlace {
-    /// The parameters that the settings name.
+    /// Compiles the configured parameters.
     pub(crate) fn compiled(compile: &mut dyn OriginCompiler, origin: &OriginSettings) -> Self {
         let params = origin.request.parameters.iter().map(|param| Param {
             name: param.name.bytes().into(),
@@ -29,18 +29,18 @@ impl CgiPlace {
         Self { params: compile.shared().alike(params) }
     }
 
-    /// Whether a parameter of that name is written.
+    /// Returns whether a parameter of that name is configured.
     pub(crate) fn has(&self, name: &[u8]) -> bool {
         self.params.iter().any(|param| *param.name == *name)
     }
 
-    /// The files that the origin is told to run.
+    /// Returns the `SCRIPT_FILENAME` parameters: the files that the origin executes.
     pub(crate) fn scripts(&self) -> Vec<&Template> {
         let named = self.params.iter().filter(|param| *param.name == *b"SCRIPT_FILENAME");
         named.map(|param| &param.value).collect()
     }
 
-    /// Whether a parameter stands in the place of the client's field.
+    /// Returns whether a parameter replaces the client's field.
     pub(crate) fn replaces(&self, field: Known) -> bool {
         let mut name = b"HTTP_".to_vec();
         push_name(field.as_str().as_bytes(), &mut name);

@@ -1,4 +1,4 @@
-//! Protocols that tell a CGI environment and send the body behind it: what they do alike.
+//! Common implementation of protocols that send a CGI environment followed by the body.
 
 use myriad_http::Known;
 use myriad_net::RequestBody;
@@ -10,15 +10,15 @@ use crate::group;
 use myriad_exchange::exchange::{Exchange, Purpose, Request};
 use myriad_exchange::runtime::{MakeError, OriginProtocol, ProtocolRequest, RequestRules, Who};
 
-/// What such a protocol does in a way of its own.
+/// Protocol-specific part of such a protocol.
 pub(crate) trait CgiProtocol: Send + Sync {
-    /// The environment that the configuration writes.
+    /// Returns the configured environment.
     fn environment(&self) -> &CgiPlace;
 
-    /// What a peer is shown by in the error log, without `://`.
+    /// Returns the scheme shown before the peer in the error log, without `://`.
     fn scheme(&self) -> &'static str;
 
-    /// Makes the request of the current place.
+    /// Builds the request of the current place.
     fn request(
         &self,
         exchange: &mut Exchange,
@@ -28,7 +28,7 @@ pub(crate) trait CgiProtocol: Send + Sync {
     ) -> Result<ProtocolRequest, MakeError>;
 }
 
-/// A place whose origin speaks such a protocol.
+/// Place whose origin uses such a protocol.
 pub(crate) struct CgiOrigin<P>(pub P);
 
 impl<P: CgiProtocol + 'static> OriginProtocol for CgiOrigin<P> {
@@ -50,7 +50,7 @@ impl<P: CgiProtocol + 'static> OriginProtocol for CgiOrigin<P> {
         group::named(exchange, target)
     }
 
-    /// The environment tells the length of a body, ahead of it.
+    /// The environment contains the length of the body, which must be known in advance.
     fn takes_stream(&self, body: &RequestBody) -> bool {
         body.length().is_some()
     }
@@ -59,7 +59,7 @@ impl<P: CgiProtocol + 'static> OriginProtocol for CgiOrigin<P> {
         self.0.environment().replaces(field)
     }
 
-    /// A `Status` is in the status line.
+    /// `Status` becomes the status line.
     fn ends(&self, known: Known) -> bool {
         known == Known::Status
     }

@@ -1,4 +1,4 @@
-//! What `fastcgi_*` are compiled to.
+//! Compilation of `fastcgi_*`.
 
 use crate::OriginCompiler;
 use myriad_conf::Text;

@@ -1,4 +1,4 @@
-//! The directives that FastCGI alone has.
+//! Directives specific to FastCGI.
 
 use myriad_conf::registry::{
     Arguments, Arity, Contexts, Directive, Done, FLAG, FamilyRow, ONE, PARAM, Set, pass,

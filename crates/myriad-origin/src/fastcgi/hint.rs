@@ -1,4 +1,4 @@
-//! What is worth a hint at a location of FastCGI.
+//! Configuration hints for FastCGI locations.
 
 use myriad_conf::model::LocationConf;
 use myriad_conf::settings::OriginSettings;
@@ -9,7 +9,7 @@ use super::settings::FastCgiSettings;
 const NO_SCRIPT: &str =
     "PHP is not told which file to run: no \"fastcgi_param SCRIPT_FILENAME\" goes with this \"fastcgi_pass\"";
 
-/// PHP that is not told which file to run answers with an empty page or "File not found.".
+/// Reports a PHP location without `SCRIPT_FILENAME`: PHP answers such requests with an empty page or "File not found.".
 pub(super) fn without_script(
     location: &LocationConf,
     origin: &OriginSettings,
@@ -23,7 +23,7 @@ pub(super) fn without_script(
     Some(Diagnostic::hint(target.span, NO_SCRIPT).help(help))
 }
 
-/// Whether a location shows by its pattern, its index or the address that PHP answers there.
+/// Returns whether the pattern, index or address of a location indicates PHP.
 fn is_php(location: &LocationConf, own: &FastCgiSettings, target: &Text) -> bool {
     let names_php = |text: &Text| text.lossy().to_ascii_lowercase().contains("php");
     names_php(&location.pattern)

@@ -1,4 +1,4 @@
-//! How a FastCGI origin is asked.
+//! FastCGI requests.
 
 use std::cell::RefCell;
 
@@ -13,7 +13,7 @@ use crate::group;
 use myriad_exchange::exchange::{Exchange, Purpose, Request};
 use myriad_exchange::runtime::{MakeError, OriginProtocol, ProtocolRequest, RequestRules, Who};
 
-/// `fastcgi_*` of a place, beyond what all protocols share.
+/// `fastcgi_*` of a place that is not common to all protocols.
 pub(super) struct FastCgiPlace {
     /// `fastcgi_param`.
     pub environment: CgiPlace,
@@ -55,7 +55,7 @@ impl OriginProtocol for FastCgiPlace {
         self.environment.replaces(field)
     }
 
-    /// A `Status` is in the status line.
+    /// `Status` becomes the status line.
     fn ends(&self, known: Known) -> bool {
         known == Known::Status
     }
@@ -74,11 +74,11 @@ thread_local! {
     static SPLIT: RefCell<Split> = RefCell::new(Split::default());
 }
 
-/// The URI that this thread split last: each of a request's parameters asks for one of its parts. It is matched beside the rules,
-/// for the location's captures must survive: they may stand in other parameters.
+/// URI that this thread split last; several parameters of a request read its parts. It is matched with a separate
+/// frame, because the captures of the location must be preserved: other parameters may contain them.
 #[derive(Default)]
 struct Split {
-    /// What split it; none where nothing did, or that failed.
+    /// Regex of the last split; `None` if there was no split or it failed.
     by: Option<Regex>,
     uri: Vec<u8>,
     matched: bool,
@@ -86,7 +86,7 @@ struct Split {
 }
 
 impl Split {
-    /// Splits a URI, where it is another one than before. Returns whether it matched.
+    /// Splits a URI unless it is the same as before. Returns whether it matched.
     fn split(&mut self, by: &Regex, uri: &[u8]) -> Result<bool, EvalError> {
         if self.by.as_ref() != Some(by) || self.uri != uri {
             self.by = None;
@@ -100,7 +100,7 @@ impl Split {
 }
 
 impl FastCgiPlace {
-    /// Appends the URI up to what follows the script, or its index.
+    /// Appends the script part of the URI, or the URI with its index.
     pub(super) fn script_name(&self, request: &Request, out: &mut Vec<u8>) -> Result<(), EvalError> {
         if !self.split_uri(request, 1, out)? {
             out.extend_from_slice(&request.route.uri);
@@ -111,7 +111,7 @@ impl FastCgiPlace {
         Ok(())
     }
 
-    /// Appends what follows the script in the URI.
+    /// Appends the part of the URI after the script.
     pub(super) fn path_info(&self, request: &Request, out: &mut Vec<u8>) -> Result<(), EvalError> {
         self.split_uri(request, 2, out).map(drop)
     }

@@ -1,7 +1,7 @@
-//! php-fpm asked for its own status, beside requests: `origin_queue ... status=`.
+//! Polling of the php-fpm status, independent of client requests: `origin_queue ... status=`.
 //!
-//! One worker asks, each server of the zone's places by a connection of its own. What is asked is the configuration's alone: nothing of a
-//! request goes with it.
+//! A single worker polls each server of the zone's places on a separate connection. The poll only contains configured
+//! values, no data of client requests.
 
 use std::collections::HashSet;
 use std::future::poll_fn;
@@ -23,17 +23,17 @@ use myriad_upstream::{
 
 use super::place::FastCgiPlace;
 
-/// Most bytes of the head that stands before the status.
+/// Maximum size of the head before the status, in bytes.
 const MOST_HEAD: usize = 4 << 10;
 
-/// Has the pools of all zones asked that say so, those of which no other worker does so; `tell` is told when a status cannot be read, and
-/// when it can again.
+/// Starts polling the pools of all zones with `status=` that no other worker polls. `tell` is called when a status
+/// becomes unreadable, and when it is readable again.
 pub(crate) fn begin(site: &Rc<Generation>, tell: &TellHealth) {
     let runtime = &site.runtime;
     let mut zones = HashSet::new();
     for place in 0..runtime.places.len() as PlaceId {
         let Some(status) = StatusPlace::of(runtime.place(place)) else { continue };
-        // Its first place stands for a zone, in all workers.
+        // The first place represents its zone, in all workers.
         if !zones.insert(status.zone().to_owned()) {
             continue;
         }
@@ -44,7 +44,7 @@ pub(crate) fn begin(site: &Rc<Generation>, tell: &TellHealth) {
     }
 }
 
-/// The groups that places of a zone ask by FastCGI, each once.
+/// Returns the groups that places of a zone reach by FastCGI, without duplicates.
 fn groups(site: &Generation, zone: &str) -> Vec<Shared<OriginGroup>> {
     let mut groups: Vec<&Arc<OriginGroup>> = Vec::new();
     for place in &site.runtime.places {
@@ -62,7 +62,7 @@ fn groups(site: &Generation, zone: &str) -> Vec<Shared<OriginGroup>> {
     groups.into_iter().map(Arc::downgrade).collect()
 }
 
-/// Asks again and again, until a newer configuration does.
+/// Polls repeatedly until a newer configuration takes over.
 async fn follow(
     site: Weak<Generation>,
     groups: Vec<Shared<OriginGroup>>,
@@ -70,7 +70,7 @@ async fn follow(
     tell: TellHealth,
 ) {
     while !watch.is_over() {
-        // Held weakly between two questions: they keep no former configuration alive.
+        // Weak references between two polls, so that a former configuration can be freed.
         let Some(pool) = site.upgrade().map(|site| HttpPool::of(site.worker.origins.clone())) else { return };
         let groups: Vec<_> = groups.iter().filter_map(Shared::upgrade).collect();
         let (found, ours) = all(&groups, &pool, &watch).await;
@@ -82,8 +82,8 @@ async fn follow(
     }
 }
 
-/// What all pools say, and how many requests of ours were with them meanwhile. Servers that nothing listens at have no children; any
-/// other that does not say how it is makes an error.
+/// Returns the status of all pools, and the number of our requests in them meanwhile. Servers without a listener count
+/// as having no children; any other server without a valid status is an error.
 async fn all(
     groups: &[Arc<OriginGroup>],
     pool: &HttpPool,
@@ -94,7 +94,7 @@ async fn all(
     for group in groups {
         for peer in group.group.probed() {
             let address = peer.address().to_string();
-            // Groups may share a server.
+            // Several groups may contain the same server.
             if addresses.insert(address.clone()) {
                 kept += peer.idle_fastcgi();
                 let (group, pool) = (Arc::clone(group), pool.clone());
@@ -121,7 +121,8 @@ async fn all(
             Err(_) => wrong = Some(format!("{address}: the question has broken off")),
         }
     }
-    // What came and went meanwhile is taken for ours: it is never counted as somebody else's.
+    // Requests that started or finished meanwhile count as ours, so that they are never attributed to other clients of
+    // the pool.
     let ours = before.max(watch.active()).saturating_add(u32::try_from(kept).unwrap_or(u32::MAX));
     let found = match (wrong, gone) {
         (Some(why), _) => Err(why),
@@ -131,11 +132,11 @@ async fn all(
     (found, ours)
 }
 
-/// Why a pool has not said how it is.
+/// Reason why a pool has no status.
 enum Unsaid {
-    /// Nothing listens there.
+    /// The connection failed.
     NobodyThere(String),
-    /// It has said something else, or nothing.
+    /// The response is invalid or missing.
     Wrong(String),
 }
 
@@ -153,7 +154,7 @@ async fn one(
         return Err(Unsaid::Wrong(format!("it has answered with status {}", response.head.status)));
     }
     let (mut body, mut text) = (response.body, Vec::new());
-    // One byte more shows that it is too long.
+    // One byte more than the limit detects a response that is too long.
     while text.len() <= MOST_BYTES {
         match poll_fn(|cx| body.as_mut().poll_data(cx)).await {
             None => break,
@@ -164,7 +165,7 @@ async fn one(
     PoolStatus::parse(&text).map_err(|error| Unsaid::Wrong(error.to_string()))
 }
 
-/// A request for the status, as php-fpm takes it for one: the script is its path.
+/// Builds a status request that php-fpm recognizes: the script name is the status path.
 fn request(watch: &Watch) -> OriginRequest {
     let mut params = Params::with_capacity(256);
     for (name, value) in [
@@ -177,7 +178,7 @@ fn request(watch: &Watch) -> OriginRequest {
     ] {
         params.push(name.as_bytes(), value);
     }
-    // Whoever asks waits no longer than that for all of it.
+    // The complete response is awaited at most that long.
     let longest_ms = 2 * watch.slowest().as_millis() as u64;
     OriginRequest {
         protocol: Protocol::FastCgi { params: Bytes::from(params.into_bytes()), keep_conn: false },

@@ -1,17 +1,17 @@
-//! The settings that FastCGI alone has.
+//! Settings specific to FastCGI.
 
 use myriad_conf::Text;
 
-/// `fastcgi_*` of a level, beyond what every protocol has.
+/// `fastcgi_*` of a level that is not common to all protocols.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct FastCgiSettings {
     /// `fastcgi_keep_conn`.
     pub keep_conn: bool,
     /// `fastcgi_index`.
     pub index: Option<Text>,
-    /// `fastcgi_split_path_info`: a regex with two captures.
+    /// `fastcgi_split_path_info`: a regular expression with two captures.
     pub split_path_info: Option<Text>,
-    /// `fastcgi_catch_stderr`: words that turn an answer into an error.
+    /// `fastcgi_catch_stderr`: words that turn a response into an error.
     pub catch_stderr: Vec<Text>,
 }
 

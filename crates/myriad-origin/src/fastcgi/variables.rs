@@ -7,8 +7,8 @@ use myriad_exchange::runtime::Value::Run;
 
 use super::place::FastCgiPlace;
 
-/// The parts of the URI as `fastcgi_split_path_info` and `fastcgi_index` make them. Where FastCGI is not spoken, the URI is the
-/// name of the script, as in nginx.
+/// Parts of the URI according to `fastcgi_split_path_info` and `fastcgi_index`. At places without FastCGI the script
+/// name is the URI, as in nginx.
 pub(super) const VARIABLES: &[Row] = &[
     Row::new(
         "fastcgi",

@@ -1,4 +1,4 @@
-//! What `grpc_*` are compiled to.
+//! Compilation of `grpc_*`.
 
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Text};
@@ -34,7 +34,7 @@ fn compile(compile: &mut dyn OriginCompiler, settings: &Settings, target: &Text,
     (who(compile, target, &place), Box::new(GrpcPlace(place)))
 }
 
-/// The server, where it is the same for every request.
+/// Returns the server if it is the same for every request.
 fn server(compile: &mut dyn OriginCompiler, target: &Text) -> Option<PassUrl> {
     if target.has_variables() {
         return None;

@@ -1,4 +1,4 @@
-//! What a configuration says of gRPC: `grpc_*`.
+//! Configuration language of gRPC: `grpc_*`.
 
 use myriad_conf::registry::{Family, FamilyRow, ProtocolLanguage, pass_with_methods};
 use myriad_conf::settings::{DefaultKey, Protocol, ProtocolFacts, Scheme};
@@ -14,7 +14,7 @@ pub(super) const GRPC: Protocol = Protocol::new(&ProtocolFacts {
     is_url: false,
     has_environment: false,
     key: DefaultKey::FULL,
-    // As in nginx: messages are neither gathered nor kept.
+    // As in nginx: messages are neither buffered nor stored.
     lacks: &[
         "buffering",
         "buffers",

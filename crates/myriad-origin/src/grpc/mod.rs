@@ -1,6 +1,7 @@
 //! gRPC origins (`grpc_*`): <https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md>.
 //!
-//! They are HTTP origins that are asked over HTTP/2 alone, in messages that pass at once both ways, and whose trailers are told.
+//! They are HTTP origins that use HTTP/2 only. Messages are forwarded at once in both directions, and trailers are
+//! forwarded.
 
 mod compile;
 mod language;

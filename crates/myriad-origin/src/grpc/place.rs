@@ -1,4 +1,4 @@
-//! How a gRPC origin is asked.
+//! gRPC requests.
 
 use myriad_exchange::exchange::{Exchange, Purpose, Request, Step};
 use myriad_exchange::runtime::{MakeError, OriginProtocol, ProtocolRequest, RequestRules, Who};
@@ -8,7 +8,7 @@ use myriad_upstream::RequestPayload;
 
 use crate::http::{HttpPlace, PassUrl, url};
 
-/// `grpc_*` of a place, beyond what all protocols share: an HTTP origin, with what differs here.
+/// `grpc_*` of a place that is not common to all protocols: an HTTP origin with the differences of gRPC.
 pub(super) struct GrpcPlace(pub HttpPlace);
 
 impl OriginProtocol for GrpcPlace {
@@ -23,7 +23,7 @@ impl OriginProtocol for GrpcPlace {
     }
 
     fn show(&self, request: &Request, peer: &str) -> String {
-        // `http` and `https` are its schemes there.
+        // `HttpPlace` uses the schemes `http` and `https`.
         self.0.show(request, peer).replacen("http", "grpc", 1)
     }
 

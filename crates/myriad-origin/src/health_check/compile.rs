@@ -1,4 +1,4 @@
-//! The settings of a location made into a check.
+//! Compilation of a location's settings to a check.
 
 use myriad_conf::model::ServerName;
 use myriad_conf::settings::{Handler, HealthCheck, Settings};
@@ -12,24 +12,24 @@ use super::grpc::GrpcRule;
 use super::judge::{FieldRule, Judge, Rule};
 use super::settings::{FieldTest, HealthCheckSettings, MatchSettings, Test};
 
-/// The protocol whose servers are called, by the prefix of its directives.
+/// Directive prefix of the protocol whose servers are checked by a gRPC call.
 const CALLED: &str = "grpc_";
 
-/// The protocol whose servers are asked for keys alone.
+/// Directive prefix of the protocol that has no URIs.
 const WITHOUT_URI: &str = "memcached_";
 
-/// The check of a place.
+/// Check of a place.
 pub(super) struct HealthCheckPlace {
     pub rules: CheckRules,
-    /// What is asked for.
+    /// Path of the request.
     pub uri: Box<[u8]>,
     pub args: Box<[u8]>,
-    /// The name of the location's server; none where it has no plain one.
+    /// Name of the location's server; `None` if it has no exact name.
     pub host: Option<Box<str>>,
-    /// For how long one connection serves, milliseconds; 0 for one check alone.
+    /// Maximum use of a connection, in milliseconds; 0 for one connection per check.
     pub keepalive_ms: u64,
     pub judge: Judge,
-    /// The call that takes the place of `uri` and `judge`; none for a request by GET.
+    /// gRPC call that replaces `uri` and `judge`; `None` for a GET request.
     pub grpc: Option<GrpcRule>,
 }
 
@@ -58,8 +58,8 @@ pub(super) fn compile(compile: &mut dyn SettingsCompiler, settings: &Settings, f
     });
 }
 
-/// The location, as a check of it is found again behind a reload; where it asks no fixed group in the way that the check says, what is
-/// wrong, and what helps.
+/// Returns the location, which identifies the check after a reload. If it has no fixed group or another protocol than
+/// the check, the error is the message and a help text.
 fn place_of(settings: &Settings, check: &HealthCheck) -> Result<String, (&'static str, &'static str)> {
     const NOBODY: &str = "\"health_check\" has no servers to ask";
     const BESIDE: &str = "it stands beside proxy_pass, fastcgi_pass, uwsgi_pass or scgi_pass that names a group without variables, or grpc_pass and type=grpc";
@@ -75,7 +75,7 @@ fn place_of(settings: &Settings, check: &HealthCheck) -> Result<String, (&'stati
     }
 }
 
-/// How answers are judged; none where there is an error, which has been reported.
+/// Returns the conditions of responses; `None` after an error, which has been reported.
 fn judge(compile: &mut dyn SettingsCompiler, settings: &Settings, check: &HealthCheck) -> Option<Judge> {
     let Some(name) = &check.matching else { return Some(Judge::default()) };
     let blocks = &settings.feature::<MatchSettings>().blocks;

@@ -1,4 +1,4 @@
-//! The rows, and the lines of a `match` block read.
+//! Directive table and parsing of `match` blocks.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, at_least, block, pattern_of_match};
 use myriad_conf::settings::Settings;
@@ -64,7 +64,7 @@ fn test(line: &Node) -> Result<Test, Diagnostic> {
     }
 }
 
-/// `status 200-399 418`, or `status ! 500`.
+/// Parses `status 200-399 418`, or `status ! 500`.
 fn status(line: &Node) -> Result<Test, Diagnostic> {
     let (is_wanted, words) = match &line.args[..] {
         [sign, words @ ..] if sign.text == b"!" => (false, words),
@@ -89,7 +89,7 @@ fn status(line: &Node) -> Result<Test, Diagnostic> {
     Ok(Test::Status(is_wanted, ranges))
 }
 
-/// `header NAME`, `header ! NAME`, `header NAME = VALUE`, and `!=`, `~`, `!~`.
+/// Parses `header NAME`, `header ! NAME`, `header NAME = VALUE`, and `!=`, `~`, `!~`.
 fn field(line: &Node) -> Result<Test, Diagnostic> {
     let (name, test) = match &line.args[..] {
         [sign, name] if sign.text == b"!" => (name, FieldTest::Present(false)),

@@ -1,14 +1,14 @@
-//! A check by gRPC's own protocol: the call, and what its answer says.
+//! Checks by gRPC's health checking protocol: the call and its response.
 
 use bytes::Bytes;
 use myriad_conf::settings::GrpcHealth;
 use myriad_http::{Fields, Known, ResponseHead, grpc_health};
 
-/// How a server of gRPC is asked.
+/// Check of a gRPC server.
 pub(super) struct GrpcRule {
-    /// The service that is asked for; empty for the whole server.
+    /// Service to check; empty for the whole server.
     service: Box<[u8]>,
-    /// A status of gRPC that is well too; 0 for none.
+    /// gRPC status that also counts as healthy; 0 for none.
     status: u32,
 }
 
@@ -17,12 +17,13 @@ impl GrpcRule {
         Self { service: check.service.bytes().into(), status: check.status }
     }
 
-    /// The message that is sent.
+    /// Returns the request message.
     pub(super) fn message(&self) -> Bytes {
         grpc_health::request(&self.service).into()
     }
 
-    /// Judges an answer; the error is why the server is not well. `trailers` are none where the head alone was the answer.
+    /// Evaluates a response; the error explains why the server is unhealthy. `trailers` are empty if the response
+    /// consists of a head only.
     pub(super) fn judge(&self, head: &ResponseHead, body: &[u8], trailers: &Fields) -> Result<(), String> {
         if head.status != 200 {
             return Err(format!("it has answered with status {}", head.status));
@@ -59,7 +60,7 @@ fn serves(body: &[u8]) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    /// What is said of an answer with this status of gRPC in its trailers, or in its head.
+    /// Returns the error for a response with this gRPC status in its trailers, or in its head.
     fn judged(rule: &GrpcRule, in_head: bool, status: &str, message: &[u8]) -> String {
         let (mut head, mut trailers) = (ResponseHead::new(200), Fields::new());
         head.fields.push(b"content-type", b"application/grpc+proto");

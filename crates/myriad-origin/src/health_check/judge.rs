@@ -1,35 +1,35 @@
-//! An answer judged: is the server well?
+//! Evaluation of health check responses.
 
 use myriad_exchange::exchange::Exchange;
 use myriad_http::ResponseHead;
 use myriad_script::{Regex, Template};
 
-/// What an answer is to be like. Without rules any status from 200 to 399 is well.
+/// Conditions of a healthy response. Without rules any status from 200 to 399 is healthy.
 #[derive(Default)]
 pub(super) struct Judge {
-    /// None without `match`.
+    /// `None` without `match`.
     rules: Option<Vec<Rule>>,
 }
 
-/// One condition.
+/// Single condition.
 pub(super) enum Rule {
     /// The status is in one of these ranges, or in none.
     Status(bool, Vec<(u16, u16)>),
-    /// A field, by its name.
+    /// Condition of a header field, by name.
     Field(Box<[u8]>, FieldRule),
-    /// The beginning of the body fits, or does not.
+    /// The start of the body matches, or does not match.
     Body(bool, Regex),
-    /// These variables hold something else than `0`.
+    /// These variables are neither empty nor `0`.
     Required(Vec<(Box<str>, Template)>),
 }
 
-/// A condition of a field.
+/// Condition of a header field.
 pub(super) enum FieldRule {
-    /// It is there, or is not.
+    /// The field is present, or absent.
     Present(bool),
-    /// It is this text, or is not.
+    /// The value equals this text, or does not.
     Equals(bool, Box<[u8]>),
-    /// A pattern fits it, or does not.
+    /// The value matches a pattern, or does not.
     Fits(bool, Regex),
 }
 
@@ -42,12 +42,12 @@ impl Judge {
         self.rules.as_deref().unwrap_or_default()
     }
 
-    /// Whether the body has to be read.
+    /// Returns whether the body has to be read.
     pub(super) fn reads_body(&self) -> bool {
         self.rules().iter().any(|rule| matches!(rule, Rule::Body(..)))
     }
 
-    /// Judges the head; the error is why the server is not well.
+    /// Evaluates the head; the error explains why the server is unhealthy.
     pub(super) fn of_head(&self, head: &ResponseHead) -> Result<(), String> {
         let status = head.status;
         if self.rules.is_none() && !(200..400).contains(&status) {
@@ -70,7 +70,7 @@ impl Judge {
         Ok(())
     }
 
-    /// Judges the beginning of the body.
+    /// Evaluates the start of the body.
     pub(super) fn of_body(&self, body: &[u8]) -> Result<(), String> {
         for rule in self.rules() {
             if let Rule::Body(fits, pattern) = rule
@@ -82,7 +82,7 @@ impl Judge {
         Ok(())
     }
 
-    /// Judges the variables, once the exchange knows the answer.
+    /// Evaluates the variables, after the response is stored in the exchange.
     pub(super) fn of_variables(&self, exchange: &mut Exchange) -> Result<(), String> {
         for rule in self.rules() {
             let Rule::Required(required) = rule else { continue };
@@ -100,7 +100,7 @@ impl Judge {
 }
 
 impl FieldRule {
-    /// Of a field that came several times one is enough.
+    /// Returns whether the field satisfies the condition. Of a repeated field, a single matching value is enough.
     fn holds(&self, name: &[u8], head: &ResponseHead) -> bool {
         let mut values = head.fields.get_all(name);
         match self {

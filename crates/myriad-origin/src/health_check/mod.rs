@@ -1,7 +1,8 @@
-//! Servers of groups asked how they are, beside the requests of visitors: `health_check` and `match`, as in NGINX Plus.
+//! Active health checks of servers in groups: `health_check` and `match`, as in NGINX Plus.
 //!
-//! A check is a request that the location makes as for a visitor, with its fields, its protocol and its TLS, and that one peer alone is
-//! asked: by GET, or a call of gRPC's health checking protocol. Whether a peer may be chosen is kept with it in `myriad-upstream`, for all workers; one worker asks.
+//! A check is a request with the fields, protocol and TLS settings of the location, sent to a single peer: a GET
+//! request, or a call of gRPC's health checking protocol. The health of a peer is stored in `myriad-upstream` for all
+//! workers; a single worker runs the checks.
 
 mod compile;
 mod directives;
@@ -16,5 +17,5 @@ use myriad_exchange::feature::Feature;
 
 pub use probe::begin;
 
-/// The feature, for the list of them.
+/// Feature entry for the list of features.
 pub const FEATURE: Feature = Feature::new("health_check", directives::ROWS).compiled_by(compile::compile);

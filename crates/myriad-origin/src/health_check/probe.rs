@@ -1,4 +1,4 @@
-//! The checks as they run.
+//! Execution of health checks.
 
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
@@ -22,11 +22,11 @@ use super::compile::HealthCheckPlace;
 use super::grpc::GrpcRule;
 use crate::{bind, make};
 
-/// Most bytes of a body that are looked at, as in nginx.
+/// Maximum number of body bytes that are evaluated, as in nginx.
 const MOST_BODY: usize = 256 << 10;
 
-/// Has the servers of all groups checked as the configuration says, those of which no other worker does so; `tell` is told what
-/// changes. Groups that are no longer checked forget what was found.
+/// Starts the configured checks of all groups that no other worker runs. `tell` is called on changes. The results of
+/// groups that are no longer checked are discarded.
 pub fn begin(site: &Rc<Generation>, tell: &TellHealth) {
     let planned: Vec<_> =
         (0..site.runtime.places.len() as PlaceId).filter_map(|place| plan(site, place)).collect();
@@ -35,7 +35,7 @@ pub fn begin(site: &Rc<Generation>, tell: &TellHealth) {
         let mut rules: Vec<CheckRules> = Vec::with_capacity(own.len());
         for (_, place) in &own {
             let Some(check) = check_of(site, *place) else { continue };
-            // Two locations may say the same.
+            // Two locations may have equal checks.
             let same = rules.iter().filter(|other| other.name.starts_with(&check.rules.name)).count();
             let name = format!("{}#{same}", check.rules.name);
             rules.push(CheckRules { name, ..check.rules.clone() });
@@ -54,7 +54,7 @@ fn check_of(site: &Generation, place: PlaceId) -> Option<&HealthCheckPlace> {
     site.runtime.place(place).features.get()
 }
 
-/// The group that a place has checked.
+/// Returns the group that a place checks.
 fn plan(site: &Generation, place: PlaceId) -> Option<(Arc<OriginGroup>, PlaceId)> {
     check_of(site, place)?;
     match &site.runtime.place(place).handler.origin()?.target {
@@ -63,12 +63,12 @@ fn plan(site: &Generation, place: PlaceId) -> Option<(Arc<OriginGroup>, PlaceId)
     }
 }
 
-/// The check of a place, as one worker runs it.
+/// Check of a place in one worker.
 struct HttpProbe {
-    /// Held weakly: a check keeps no former configuration alive.
+    /// Weak reference, so that a former configuration can be freed.
     site: Weak<Generation>,
     place: PlaceId,
-    /// Connections to each address that serve for further checks (`keepalive_time`), and until when.
+    /// Reusable connections by address (`keepalive_time`), with their time of expiry.
     kept: RefCell<Vec<(String, HttpPool, Instant)>>,
 }
 
@@ -95,7 +95,7 @@ impl Probe for HttpProbe {
 }
 
 impl HttpProbe {
-    /// The connections for a check of a peer: none but its own.
+    /// Returns the connections for checks of a peer, which are not shared with other requests.
     fn pool(&self, site: &Generation, check: &HealthCheckPlace, peer: &Probed) -> HttpPool {
         let fresh = || HttpPool::of(site.worker.origins.clone());
         if check.keepalive_ms == 0 {
@@ -113,7 +113,7 @@ impl HttpProbe {
     }
 }
 
-/// A request of nobody in the place of a check.
+/// Creates an artificial request at the place of a check.
 fn exchange(
     site: &Rc<Generation>,
     place: PlaceId,
@@ -127,7 +127,7 @@ fn exchange(
     let (method, fields): (&[u8], _) =
         if check.grpc.is_some() { (b"POST", &own[..]) } else { (b"GET", &own[..1]) };
     let mut head = RequestHead::from_parts(method, &target, Version::Http11, fields.iter().copied());
-    // A name that is no host is the group's own, which is not sent unless the configuration says so.
+    // An invalid host name is the name of the group, which is only sent if the configuration requires it.
     let _ = head.settle_host();
     let local = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let connection = Connection::imagined(0, local, None);
@@ -136,7 +136,7 @@ fn exchange(
     let route = &mut exchange.request.route;
     (route.server, route.place) = (server.unwrap_or_default() as ServerId, place);
     (route.uri, route.args, route.host) = (check.uri.to_vec(), check.args.to_vec(), host.into());
-    // The URI is the check's own: the path of `proxy_pass` takes the place of nothing in it.
+    // The URI is that of the check: the path of `proxy_pass` does not replace a part of it.
     (route.form.off_location, route.form.changed) = (true, true);
     exchange
 }
@@ -170,7 +170,7 @@ async fn asked(
     let reads_body = check.grpc.is_some() || check.judge.reads_body();
     let mut body = response.body;
     let mut text = Vec::new();
-    // What stays on a connection spoils it for the next check.
+    // A connection with unread data cannot be reused for the next check.
     if judged.is_ok() && (reads_body || check.keepalive_ms > 0) {
         while text.len() < MOST_BODY {
             match poll_fn(|cx| body.as_mut().poll_data(cx)).await {

@@ -1,9 +1,9 @@
-//! What the directives say.
+//! Settings of the directives.
 
 use myriad_conf::settings::HealthCheck;
 use myriad_conf::{Span, Text, feature_settings};
 
-/// `health_check` of a location; those within have none of it.
+/// `health_check` of a location; nested locations do not inherit it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct HealthCheckSettings {
     pub check: Option<HealthCheck>,
@@ -11,7 +11,7 @@ pub(super) struct HealthCheckSettings {
 
 feature_settings!(HealthCheckSettings, |_| Some(HealthCheckSettings::default()));
 
-/// The `match` blocks.
+/// `match` blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct MatchSettings {
     pub blocks: Vec<Match>,
@@ -19,7 +19,7 @@ pub(super) struct MatchSettings {
 
 feature_settings!(MatchSettings);
 
-/// A `match` block: all of it has to hold.
+/// `match` block; all its conditions are required.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Match {
     pub name: String,
@@ -27,26 +27,26 @@ pub(super) struct Match {
     pub tests: Vec<Test>,
 }
 
-/// A line of a `match` block.
+/// Line of a `match` block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Test {
     /// `status`: one of these ranges, or none of them.
     Status(bool, Vec<(u16, u16)>),
-    /// `header`: a field, and what is to be true of it.
+    /// `header`: a field and its condition.
     Field(Text, FieldTest),
-    /// `body`: a pattern that fits or does not.
+    /// `body`: a pattern that matches or does not match.
     Body(bool, Text),
-    /// `require`: variables that hold something else than `0`.
+    /// `require`: variables that are neither empty nor `0`.
     Required(Vec<Text>),
 }
 
-/// What is to be true of a field.
+/// Condition of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum FieldTest {
-    /// It is there, or is not.
+    /// The field is present, or absent.
     Present(bool),
-    /// It is this text, or is not.
+    /// The value equals this text, or does not.
     Equals(bool, Text),
-    /// A pattern fits it, or does not.
+    /// The value matches a pattern, or does not.
     Fits(bool, Text),
 }

@@ -1,4 +1,4 @@
-//! `proxy_pass` and the fields of its requests.
+//! Compilation of `proxy_pass` and of the fields of its requests.
 
 use crate::OriginCompiler;
 use crate::param::Param;
@@ -20,7 +20,7 @@ use crate::upgrade;
 use crate::upgrade_protocols::UpgradeProtocols;
 use myriad_exchange::runtime::Target;
 
-/// Fields of the client that concern its own connection, or are written anew.
+/// Client fields that concern the client's connection, or that are rewritten.
 const NOT_PASSED: [Known; 9] = [
     Known::Host,
     Known::Connection,
@@ -69,7 +69,7 @@ fn place(compile: &mut dyn OriginCompiler, settings: &Settings, url: &Text, pref
     place
 }
 
-/// The fields of requests, as `proxy_set_header` writes them.
+/// Compiles the fields of requests (`proxy_set_header`).
 pub(crate) fn sent_fields(
     compile: &mut dyn OriginCompiler,
     settings: &Settings,
@@ -95,7 +95,7 @@ pub(crate) fn sent_fields(
             Some(Known::ContentLength) => sent.no_length |= value.as_static() == Some(b""),
             Some(Known::TransferEncoding) => {}
             Some(Known::Upgrade) => {
-                // What the configuration itself asks for is on the list.
+                // Protocols that the configuration itself requests are added to the list.
                 let named = value.as_static().map(upgrade::names).into_iter().flatten();
                 sent.upgrade_protocols.extend(named.map(|name| name.to_ascii_lowercase().into()));
                 sent.upgrade = Some(value);
@@ -106,7 +106,7 @@ pub(crate) fn sent_fields(
     sent
 }
 
-/// The URL, where it is the same for every request.
+/// Returns the URL if it is the same for every request.
 fn pass_url(compile: &mut dyn OriginCompiler, url: &Text) -> Option<PassUrl> {
     if url.has_variables() {
         return None;
@@ -124,10 +124,10 @@ fn pass_url(compile: &mut dyn OriginCompiler, url: &Text) -> Option<PassUrl> {
     }
 }
 
-/// Who answers to a URL: the `upstream` of that name, else the host itself.
+/// Returns the target of a URL: the `upstream` of that name, else the host.
 pub(crate) fn who(compile: &mut dyn OriginCompiler, url: &Text, place: &HttpPlace) -> Target {
     let Some(parsed) = &place.url else {
-        // The key of a stored page names who was asked, so what the name is made of are rules.
+        // The key of a stored page contains the server name, so its variables are compiled as rules.
         return Target::Variable(compile.rule_template(url));
     };
     if let Some(group) = parsed.group_name().and_then(|name| compile.named_upstream(&name)) {
@@ -136,7 +136,7 @@ pub(crate) fn who(compile: &mut dyn OriginCompiler, url: &Text, place: &HttpPlac
     compile.address(&parsed.address(), url)
 }
 
-/// RFC 9110 section 5.1: a name is a token.
+/// Returns whether a name is a token (RFC 9110 section 5.1).
 fn is_token(name: &[u8]) -> bool {
     !name.is_empty() && name.iter().copied().all(is_tchar)
 }

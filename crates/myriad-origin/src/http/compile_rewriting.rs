@@ -1,4 +1,4 @@
-//! `proxy_redirect` and `proxy_cookie_*`.
+//! Compilation of `proxy_redirect` and `proxy_cookie_*`.
 
 use crate::OriginCompiler;
 use myriad_conf::Text;
@@ -36,7 +36,7 @@ pub(super) fn cookies(compile: &mut dyn OriginCompiler, own: &HttpSettings) -> O
                 (compile.apart_template(&without_dot(from)), compile.apart_template(&without_dot(to)));
             Some(Rewriting::Domain { from, to })
         }
-        // Domains are compared without regard to case, so patterns are too.
+        // Domains are compared case-insensitively, therefore patterns are too.
         Redirect::Regex { pattern, to, .. } => regex_rewriting(compile, pattern, true, to),
         Redirect::Default => None,
     });
@@ -73,7 +73,7 @@ fn regex_rewriting(
     Some(Rewriting::Regex { regex, to: compile.apart_template(to) })
 }
 
-/// From the URL back to the location; none where variables make the URL.
+/// Returns the rule that maps the URL back to the location; `None` if the URL contains variables.
 fn default_redirect(url: &Text, place: &HttpPlace) -> Option<Rewriting> {
     let parsed = place.url.as_ref()?;
     let constant = |text: &[u8]| Template::constant(text);

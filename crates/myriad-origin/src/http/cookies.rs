@@ -1,4 +1,4 @@
-//! `Set-Cookie` taken apart and put together again (`proxy_cookie_domain`, `_path`, `_flags`).
+//! Rewriting of `Set-Cookie` (`proxy_cookie_domain`, `_path`, `_flags`).
 
 use std::borrow::Cow;
 
@@ -7,10 +7,10 @@ use myriad_script::{EvalError, Frame};
 use super::rewriting::{CookieName, CookieRewrites, FlagRule, apply};
 use myriad_exchange::exchange::Request;
 
-/// A name, and what follows its `=`.
+/// Name and value of an attribute.
 type Attribute<'a> = (Cow<'a, [u8]>, Option<Cow<'a, [u8]>>);
 
-/// The cookie as the client gets it; none where no rule fits.
+/// Returns the rewritten cookie; `None` if no rule matches.
 pub(crate) fn rewrite(
     request: &Request,
     frame: &mut Frame,
@@ -18,7 +18,7 @@ pub(crate) fn rewrite(
     cookie: &[u8],
 ) -> Result<Option<Vec<u8>>, EvalError> {
     let mut attributes: Vec<Attribute<'_>> = cookie.split(|byte| *byte == b';').map(attribute).collect();
-    // The first is the cookie itself; one without a value is none.
+    // The first attribute is the cookie itself; without a value it is not a cookie.
     if attributes.first().is_none_or(|(_, value)| value.is_none()) {
         return Ok(None);
     }
@@ -68,7 +68,7 @@ fn joined(attributes: &[Attribute<'_>]) -> Vec<u8> {
     out
 }
 
-/// What `proxy_cookie_flags` wants of a cookie; none where a flag is left as it is.
+/// Result of `proxy_cookie_flags` for a cookie; a flag of `None` is left unchanged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Flags {
     secure: Option<bool>,
@@ -82,7 +82,7 @@ enum SameSite {
     Absent,
 }
 
-/// The flags of the first rule that is for the cookie.
+/// Returns the flags of the first rule that matches the cookie.
 fn flags_of(
     request: &Request,
     frame: &mut Frame,
@@ -112,8 +112,8 @@ fn flags_of(
 }
 
 impl Flags {
-    /// Takes one word; what is no flag says nothing. As in nginx, what sets a flag overrules what clears it, and the
-    /// strictest `SameSite` the others.
+    /// Applies a word; unknown words are ignored. As in nginx, setting a flag overrides clearing it, and the strictest
+    /// `SameSite` takes precedence.
     fn take(&mut self, word: &[u8]) {
         let strictness = |same_site: Option<SameSite>| match same_site {
             None => 0,
@@ -171,7 +171,7 @@ fn set_flag(attributes: &mut Vec<Attribute<'_>>, flag: &'static str, wanted: Opt
     }
 }
 
-/// Keeps the cookie itself, whatever it is called.
+/// Filters the attributes; the cookie itself is always retained.
 fn retain_rest(attributes: &mut Vec<Attribute<'_>>, keep: impl Fn(&Attribute<'_>) -> bool) {
     let mut first = true;
     attributes.retain(|attribute| std::mem::take(&mut first) || keep(attribute));

@@ -1,4 +1,4 @@
-//! The directives that HTTP alone has.
+//! Directives specific to HTTP.
 
 use myriad_conf::registry::{
     Arguments, Arity, Contexts, Directive, Done, FLAG, FamilyRow, ONE, Set, TWO, between, pass_with_methods,
@@ -70,7 +70,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
     ),
 ];
 
-/// The row of `*_set_header`, with what is sent where none is written.
+/// Returns the row of `*_set_header`, with the default fields.
 pub(crate) const fn set_header_row(unless: &'static str) -> FamilyRow {
     let row = row("set_header", TWO, Set::Origin(set_header), "A field for the origin.");
     FamilyRow::new(row.repeats().computed(unless).differs(
@@ -79,7 +79,7 @@ pub(crate) const fn set_header_row(unless: &'static str) -> FamilyRow {
     ))
 }
 
-/// Those that tune nginx's own machinery.
+/// Directives that tune internals of nginx.
 pub(super) static TUNING: &[FamilyRow] = &[hash("headers_hash_max_size"), hash("headers_hash_bucket_size")];
 
 const fn hash(name: &'static str) -> FamilyRow {
@@ -121,7 +121,7 @@ fn redirect(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-/// What is looked for, a `~` before a regex, and what takes its place.
+/// Parses a pattern (a `~` precedes a regular expression) and its replacement.
 fn rewriting(args: &Arguments<'_>) -> Result<Redirect, Diagnostic> {
     let (from, to) = (args.text(0)?, args.text(1)?);
     let (pattern, caseless) = match from.value.as_slice() {

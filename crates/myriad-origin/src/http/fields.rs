@@ -1,4 +1,4 @@
-//! An HTTP origin's redirects and cookies made this server's own (`proxy_redirect`, `proxy_cookie_*`).
+//! Rewriting of an origin's redirects and cookies (`proxy_redirect`, `proxy_cookie_*`).
 
 use myriad_http::lines::{each, is_of};
 use myriad_log::Level;
@@ -11,7 +11,7 @@ use myriad_exchange::answers::redirect;
 use myriad_exchange::exchange::Answer;
 use myriad_exchange::exchange::{Exchange, Request};
 
-/// Rewrites the `Location`, `Refresh` and `Set-Cookie` lines of an answer.
+/// Rewrites the `Location`, `Refresh` and `Set-Cookie` lines of a response.
 pub(super) fn rewrite(exchange: &mut Exchange, http: &HttpPlace, answer: &mut Answer) {
     if http.redirects.is_empty() && http.cookies.is_none() {
         return;
@@ -38,7 +38,7 @@ pub(super) fn rewrite(exchange: &mut Exchange, http: &HttpPlace, answer: &mut An
     answer.lines = rewritten;
 }
 
-/// Whether a line is one of those that rules are for.
+/// Returns whether a line may be rewritten.
 fn may_change(line: &[u8]) -> bool {
     [&b"location"[..], b"refresh", b"set-cookie"].iter().any(|name| is_of(line, name))
 }
@@ -67,13 +67,14 @@ fn rewritten_line<'a>(
     Ok(value.map(|value| (name, one_line(value))))
 }
 
-/// A variable must not end the line.
+/// Removes line breaks and NUL, which a variable may contain.
 fn one_line(mut value: Vec<u8>) -> Vec<u8> {
     value.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));
     value
 }
 
-/// A path that a rule made is told as an URL, where `absolute_redirect` says so; the origin's own paths stay.
+/// Rewrites `Location`. With `absolute_redirect` a rewritten path becomes a URL; paths of the origin that no rule
+/// matches are unchanged.
 fn location(
     request: &Request,
     frame: &mut Frame,
@@ -92,7 +93,7 @@ fn location(
     }))
 }
 
-/// What follows `url=`.
+/// Rewrites the text after `url=`.
 fn refresh(
     request: &Request,
     frame: &mut Frame,

@@ -1,4 +1,4 @@
-//! What a configuration says of HTTP with an origin: `proxy_*`.
+//! Configuration language of HTTP origins: `proxy_*`.
 
 use myriad_conf::registry::{Family, ProtocolLanguage};
 use myriad_conf::settings::{DefaultKey, Protocol, ProtocolFacts, Scheme};
@@ -13,7 +13,7 @@ pub(super) const HTTP: Protocol = Protocol::new(&ProtocolFacts {
     ],
     is_url: true,
     has_environment: false,
-    // nginx documents another text than it makes the key of: the URI that the origin is asked for.
+    // nginx builds the key from another text than documented: from the URI of the origin request.
     key: DefaultKey {
         text: "$proxy_internal_scheme://$proxy_internal_host$proxy_internal_uri",
         documented: "`$scheme$proxy_host$request_uri`",

@@ -1,4 +1,4 @@
-//! HTTP origins (`proxy_*`): the request that they get, and what of their answer is made this server's own.
+//! HTTP origins (`proxy_*`): requests, and rewriting of responses.
 
 mod compile;
 mod compile_rewriting;

@@ -1,30 +1,30 @@
-//! The URL of `proxy_pass`, taken apart.
+//! Parsing of the URL of `proxy_pass`.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// An `http://` or `https://` URL: who is asked, and what takes the place of the location's prefix.
+/// `http://` or `https://` URL: the server, and the path that replaces the location's prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PassUrl {
-    /// The host as written, `[…]` around IPv6; the path of a `unix:` socket.
+    /// Host as written, with `[…]` around IPv6; the path of a `unix:` socket.
     host: String,
-    /// The port as written.
+    /// Port as written.
     port: Option<String>,
     unix: bool,
     /// `https://`.
     secure: bool,
-    /// Path and query as written, empty where there is none; a bare query has `/` before it.
+    /// Path and query as written, possibly empty; a bare query is preceded by `/`.
     pub uri: Vec<u8>,
 }
 
-/// Why a text is no such URL, in nginx's words.
+/// Error of parsing a URL, with nginx's messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PassUrlError {
-    /// It begins with something else than `http://` or `https://`.
+    /// The text does not start with `http://` or `https://`.
     Prefix,
-    /// Nothing stands where the host should.
+    /// The host is missing.
     NoHost,
-    /// The port is no number from 1 to 65535.
+    /// The port is not a number from 1 to 65535.
     Port,
 }
 
@@ -39,7 +39,7 @@ impl fmt::Display for PassUrlError {
 }
 
 impl PassUrl {
-    /// Reads `http://HOST[:PORT][URI]` or `http://unix:PATH[:URI]`, `https` alike.
+    /// Parses `http://HOST[:PORT][URI]` or `http://unix:PATH[:URI]`, or the same with `https`.
     pub(crate) fn parse(text: &[u8]) -> Result<Self, PassUrlError> {
         let prefixed = |prefix: &str| {
             let begin =
@@ -56,7 +56,7 @@ impl PassUrl {
         let (authority, uri) = rest.split_at(end);
         let authority = std::str::from_utf8(authority).map_err(|_| PassUrlError::NoHost)?;
         let (host, port) = split_authority(authority);
-        // It goes into `Host` and into logs: nothing in it may end a line or a word.
+        // The host is written to `Host` and to logs: blanks and line breaks are rejected.
         if host.is_empty() || !host.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(PassUrlError::NoHost);
         }
@@ -67,7 +67,7 @@ impl PassUrl {
         Ok(Self { host: host.to_owned(), port, unix: false, secure, uri: rooted(uri) })
     }
 
-    /// Reads `[grpc://]HOST[:PORT]` or `[grpc://]unix:PATH`, `grpcs` alike: the same with schemes of its own.
+    /// Parses `[grpc://]HOST[:PORT]` or `[grpc://]unix:PATH`, or the same with `grpcs`.
     pub(crate) fn of_grpc(text: &[u8]) -> Result<Self, PassUrlError> {
         let at = text.windows(3).position(|part| part == b"://");
         let (scheme, rest) = match at {
@@ -90,27 +90,27 @@ impl PassUrl {
         }
     }
 
-    /// Whether the origin is spoken to by TLS.
+    /// Returns whether the origin is reached by TLS.
     pub(crate) fn is_secure(&self) -> bool {
         self.secure
     }
 
-    /// `http` or `https`.
+    /// Returns `http` or `https`.
     pub(super) fn scheme(&self) -> &'static str {
         if self.secure { "https" } else { "http" }
     }
 
-    /// The port of the scheme.
+    /// Returns the default port of the scheme.
     fn usual_port(&self) -> &'static str {
         if self.secure { "443" } else { "80" }
     }
 
-    /// What an `upstream` block may be called to be meant: the host without a port, in lower case as hosts compare.
+    /// Returns the name of the `upstream` block that the URL refers to: the host in lower case, if it has no port.
     pub(super) fn group_name(&self) -> Option<String> {
         (!self.unix && self.port.is_none()).then(|| self.host.to_ascii_lowercase())
     }
 
-    /// Where the connection goes: `HOST:PORT` or `unix:PATH`.
+    /// Returns the address of the connection: `HOST:PORT` or `unix:PATH`.
     pub(super) fn address(&self) -> String {
         if self.unix {
             return format!("unix:{}", self.host);
@@ -118,13 +118,13 @@ impl PassUrl {
         format!("{}:{}", self.host, self.port.as_deref().unwrap_or(self.usual_port()))
     }
 
-    /// The name and port to look up, where the host may be a name.
+    /// Returns the name and port to resolve if the host may be a name.
     pub(super) fn name(&self) -> Option<(&str, u16)> {
         let port = self.port.as_deref().unwrap_or(self.usual_port()).parse().ok()?;
         (!self.unix && !self.host.starts_with('[')).then_some((&self.host, port))
     }
 
-    /// `$proxy_host`: what `Host` says unless the configuration says otherwise.
+    /// Returns `$proxy_host`, the default of `Host`.
     pub(super) fn proxy_host(&self) -> Cow<'_, str> {
         match &self.port {
             _ if self.unix => Cow::Borrowed("localhost"),
@@ -133,13 +133,13 @@ impl PassUrl {
         }
     }
 
-    /// `$proxy_port`; empty for a socket in the file system.
+    /// Returns `$proxy_port`; empty for a unix socket.
     pub(super) fn proxy_port(&self) -> &str {
         if self.unix { "" } else { self.port.as_deref().unwrap_or(self.usual_port()) }
     }
 }
 
-/// Host and port, the colons of a bracketed IPv6 address aside.
+/// Splits host and port. The colons of a bracketed IPv6 address belong to the host.
 fn split_authority(authority: &str) -> (&str, Option<&str>) {
     let from = authority.rfind(']').unwrap_or(0);
     match authority[from..].find(':') {

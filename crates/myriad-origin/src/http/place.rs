@@ -1,4 +1,4 @@
-//! How an HTTP origin is asked (`proxy_*`), beyond what all protocols share.
+//! Compiled `proxy_*` that is not common to all protocols.
 
 use crate::param::Param;
 use myriad_http::Known;
@@ -8,21 +8,21 @@ use super::pass_url::PassUrl;
 use super::rewriting::{CookieRewrites, Rewriting};
 use myriad_exchange::runtime::{OriginTlsPlace, ResolverPlace};
 
-/// `proxy_pass` and its kin.
+/// `proxy_pass` and related directives of a place.
 pub(crate) struct HttpPlace {
-    /// The URL, where it holds no variables; else it is made for each request.
+    /// URL, if it contains no variables; otherwise it is built for each request.
     pub url: Option<PassUrl>,
-    /// TLS, where the URL is `https://` or may be.
+    /// TLS settings, if the URL is `https://` or may be.
     pub tls: Option<Box<OriginTlsPlace>>,
-    /// Where the host of a URL that variables made is looked up.
+    /// Resolver of hosts in URLs with variables.
     pub resolver: Option<ResolverPlace>,
-    /// The prefix of the location, whose length of the URI the URL's path takes the place of.
+    /// Prefix of the location, which the path of the URL replaces in the URI.
     pub prefix: Box<[u8]>,
-    /// `proxy_http_version 1.1` or above.
+    /// Set with `proxy_http_version 1.1` or above.
     pub http_1_1: bool,
-    /// `proxy_http_version 2`.
+    /// Set with `proxy_http_version 2`.
     pub http_2: bool,
-    /// The fields of the request.
+    /// Header fields of the request.
     pub fields: SentFields,
     /// `proxy_pass_trailers`.
     pub passes_trailers: bool,
@@ -32,7 +32,7 @@ pub(crate) struct HttpPlace {
     pub body: Option<Template>,
     /// `proxy_redirect`.
     pub redirects: Vec<Rewriting>,
-    /// Whether [`HttpPlace::redirects`] read nothing that rules have set, so that the rules may have been run for an
+    /// Set if [`HttpPlace::redirects`] read no results of rules, so that the rules may have been evaluated for an
     /// earlier request.
     pub plain_redirects: bool,
     /// `proxy_cookie_*`.
@@ -40,7 +40,7 @@ pub(crate) struct HttpPlace {
 }
 
 impl HttpPlace {
-    /// A place of that URL and prefix that says nothing else, and asks by HTTP/1.0.
+    /// Creates a place with a URL and a prefix, defaults otherwise, and HTTP/1.0.
     pub(crate) fn new(url: Option<PassUrl>, prefix: &[u8]) -> Self {
         Self {
             url,
@@ -60,18 +60,18 @@ impl HttpPlace {
     }
 }
 
-/// The fields that an origin is sent.
+/// Header fields sent to an origin.
 #[derive(Default)]
 pub(crate) struct SentFields {
-    /// `proxy_set_header Host`; `$proxy_host` where none is written.
+    /// `proxy_set_header Host`; defaults to `$proxy_host`.
     pub host: Option<Template>,
-    /// `proxy_set_header`, but for `Host`, `Upgrade` and what frames the body, which is this server's own to say.
+    /// `proxy_set_header`, except `Host`, `Upgrade` and the fields that frame the body, which this server determines.
     pub written: Vec<Param>,
-    /// Whether `proxy_set_header Content-Length ""` leaves the length of no body unsaid.
+    /// Set if `proxy_set_header Content-Length ""` omits the length of requests without a body.
     pub no_length: bool,
-    /// Whether the origin is asked for trailers where the client is told them (`TE: trailers`).
+    /// Set if trailers are requested from the origin when they are forwarded to the client (`TE: trailers`).
     pub asks_trailers: bool,
-    /// Client's fields that are not passed on.
+    /// Client fields that are not forwarded.
     pub replaced: ReplacedFields,
     /// `proxy_set_header Upgrade`.
     pub upgrade: Option<Template>,
@@ -79,12 +79,12 @@ pub(crate) struct SentFields {
     pub upgrade_protocols: Vec<Box<[u8]>>,
 }
 
-/// The names that `proxy_set_header` writes, and those that belong to a connection.
+/// Names that `proxy_set_header` writes, and connection-specific names.
 #[derive(Default)]
 pub(crate) struct ReplacedFields {
-    /// Well-known ones.
+    /// Registered names.
     pub known: Vec<Known>,
-    /// Others.
+    /// Other names.
     pub others: Vec<Box<[u8]>>,
 }
 
@@ -97,7 +97,7 @@ impl ReplacedFields {
         }
     }
 
-    /// Whether the client's field of that name stays here.
+    /// Returns whether the client's field of that name is not forwarded.
     pub(crate) fn has(&self, known: Option<Known>, name: &[u8]) -> bool {
         match known {
             Some(known) => self.known.contains(&known),

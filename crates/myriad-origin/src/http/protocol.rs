@@ -1,4 +1,4 @@
-//! HTTP as an origin is asked by it.
+//! HTTP as an origin protocol.
 
 use myriad_http::Known;
 use myriad_net::RequestBody;
@@ -13,7 +13,7 @@ use crate::tls;
 use myriad_exchange::exchange::{Answer, Exchange, Purpose, Request, Step};
 use myriad_exchange::runtime::{MakeError, OriginProtocol, ProtocolRequest, RequestRules, Who};
 
-/// The most of an URI that the error log shows, bytes.
+/// Maximum length of a URI in the error log, in bytes.
 const SHOWN_URI: usize = 2048;
 
 impl OriginProtocol for HttpPlace {
@@ -37,7 +37,7 @@ impl OriginProtocol for HttpPlace {
 
     fn show(&self, request: &Request, peer: &str) -> String {
         let mut shown = Vec::new();
-        // As nginx shows a socket in the file system: a colon before the URI.
+        // As in nginx, a colon separates a unix socket from the URI.
         if peer.starts_with("unix:") {
             shown.push(b':');
         }
@@ -59,7 +59,7 @@ impl OriginProtocol for HttpPlace {
         self.url.is_some()
     }
 
-    /// Not where something else is sent, nor in a coding that HTTP/1.0 does not know.
+    /// A body is not streamed if `proxy_set_body` replaces it, or if HTTP/1.0 would need a coding it lacks.
     fn takes_stream(&self, body: &RequestBody) -> bool {
         self.body.is_none() && (self.http_1_1 || body.length().is_some())
     }

@@ -1,7 +1,7 @@
-//! A request in the form that an HTTP origin is asked in (`proxy_*`).
+//! Construction of a request to an HTTP origin (`proxy_*`).
 //!
-//! Whatever the configuration says, the head that leaves here is read one way only: this server says how the body is
-//! framed, and nothing that a variable holds can end a line.
+//! The head is unambiguous for any configuration: this server determines the framing of the body, and variables cannot
+//! contain line breaks.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -20,7 +20,7 @@ use crate::upgrade;
 use myriad_exchange::exchange::{Exchange, Purpose, Request, scratch};
 use myriad_exchange::runtime::RequestRules;
 
-/// Makes the HTTP request of the current place: its head, method, and the body that is sent.
+/// Builds the HTTP request of the current place: its head, method and body.
 pub(crate) fn make(
     exchange: &mut Exchange,
     rules: RequestRules,
@@ -33,7 +33,7 @@ pub(crate) fn make(
     write_host(exchange, http, &mut head)?;
     let options = write_fields(exchange, http, &mut head)?;
     let asked = write_upgrade(exchange, http, &mut head)?;
-    // 101 is an answer only to a client that can take it.
+    // 101 is a valid response only for a client that can switch protocols.
     let fields = exchange.request.received.head.fields();
     let can_take = fields.has(Known::Upgrade) && exchange.request.received.head.version() == Version::Http11;
     let upgrade = if options.upgrade && can_take { asked } else { Bytes::new() };
@@ -84,7 +84,7 @@ fn write_line(exchange: &mut Exchange, http: &HttpPlace, head: &mut Vec<u8>) -> 
     Ok(method)
 }
 
-/// HTTP/1.1 has no request without `Host` (RFC 9112 section 3.2): an empty value gives way to the URL's.
+/// Writes `Host`. It is required in HTTP/1.1 (RFC 9112 section 3.2): an empty value is replaced by the host of the URL.
 fn write_host(exchange: &mut Exchange, http: &HttpPlace, head: &mut Vec<u8>) -> Result<(), EvalError> {
     let Exchange { request, frame } = exchange;
     let before = head.len();
@@ -105,7 +105,7 @@ fn write_host(exchange: &mut Exchange, http: &HttpPlace, head: &mut Vec<u8>) -> 
     Ok(())
 }
 
-/// Writes a value so that it stays on its line (RFC 9110 section 5.5).
+/// Writes a value without line breaks and NUL (RFC 9110 section 5.5).
 fn write_value(
     template: &Template,
     request: &Request,
@@ -122,7 +122,7 @@ fn write_value(
     Ok(())
 }
 
-/// What the `Connection` that the configuration writes says of the connection.
+/// Options in the configured `Connection`.
 #[derive(Default)]
 struct Options {
     close: bool,
@@ -154,7 +154,7 @@ fn write_fields(exchange: &mut Exchange, http: &HttpPlace, head: &mut Vec<u8>) -
     Ok(options)
 }
 
-/// Writes `Upgrade` with what is listed of its protocols (`upgrade_protocols`); tells which these are.
+/// Writes `Upgrade` with its allowed protocols (`upgrade_protocols`), and returns them.
 fn write_upgrade(exchange: &mut Exchange, http: &HttpPlace, head: &mut Vec<u8>) -> Result<Bytes, EvalError> {
     let Some(template) = &http.fields.upgrade else { return Ok(Bytes::new()) };
     let Exchange { request, frame } = exchange;
@@ -169,14 +169,14 @@ fn write_upgrade(exchange: &mut Exchange, http: &HttpPlace, head: &mut Vec<u8>) 
     Ok(Bytes::from(allowed))
 }
 
-/// Whether the client takes fields behind a body (RFC 9110 section 10.1.4).
+/// Returns whether the client accepts trailers (RFC 9110 section 10.1.4).
 fn wants_trailers(request: &Request) -> bool {
     let lists = request.received.head.fields().known_all(Known::Te);
     let mut codings = lists.flat_map(|list| list.split(|byte| *byte == b','));
     codings.any(|coding| coding.trim_ascii().eq_ignore_ascii_case(b"trailers"))
 }
 
-/// `proxy_set_body` in the place of the client's.
+/// Returns the body of `proxy_set_body`, else that of the client.
 fn own_body(
     exchange: &mut Exchange,
     http: &HttpPlace,
@@ -189,7 +189,7 @@ fn own_body(
     Ok(RequestPayload::Bytes(Bytes::from(body)))
 }
 
-/// The framing follows from the body that is sent, and from nothing else.
+/// Writes the framing, which only depends on the body that is sent.
 fn write_framing(exchange: &Exchange, http: &HttpPlace, payload: &RequestPayload, head: &mut Vec<u8>) {
     let fields = exchange.request.received.head.fields();
     let sent_empty = fields.has(Known::ContentLength)
@@ -210,7 +210,7 @@ fn write_framing(exchange: &Exchange, http: &HttpPlace, payload: &RequestPayload
     }
 }
 
-/// The client's own fields, but for those that the configuration writes and those that end at this server.
+/// Writes the client's fields, except configured and hop-by-hop fields.
 fn write_client_fields(request: &Request, http: &HttpPlace, purpose: Purpose<'_>, head: &mut Vec<u8>) {
     let fields = purpose.fields(request);
     let nominated = Nominated::of(fields);
@@ -224,7 +224,7 @@ fn write_client_fields(request: &Request, http: &HttpPlace, purpose: Purpose<'_>
     }
 }
 
-/// What the origin is asked to confirm; `proxy_set_header` of that name has the last word, as in nginx.
+/// Writes conditions for revalidation; `proxy_set_header` of the same name takes precedence, as in nginx.
 fn write_conditions(http: &HttpPlace, purpose: Purpose<'_>, head: &mut Vec<u8>) {
     for (condition, value) in purpose.conditions() {
         let name = condition.field();

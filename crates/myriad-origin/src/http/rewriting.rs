@@ -1,37 +1,37 @@
-//! How an origin's redirects and cookies are made this server's own (`proxy_redirect`, `proxy_cookie_*`).
+//! Rules that rewrite an origin's redirects and cookies (`proxy_redirect`, `proxy_cookie_*`).
 
 use myriad_script::{EvalError, Frame, Regex, Template};
 
 use myriad_exchange::exchange::Request;
 
-/// One rule; the first that fits rewrites the value.
+/// Rewriting rule; the first that matches rewrites the value.
 pub(crate) enum Rewriting {
-    /// A beginning, and what takes its place.
+    /// Prefix and its replacement.
     Prefix {
-        /// The beginning.
+        /// Prefix.
         from: Template,
-        /// What takes its place.
+        /// Replacement.
         to: Template,
     },
-    /// A domain, with or without a dot before it and in any case.
+    /// Domain, case-insensitive, with or without a leading dot.
     Domain {
-        /// The domain without its dot.
+        /// Domain without its dot.
         from: Template,
-        /// What takes its place.
+        /// Replacement.
         to: Template,
     },
-    /// A regex; what takes the whole value's place may hold its captures.
+    /// Regular expression; the replacement of the whole value may contain its captures.
     Regex {
-        /// The regex.
+        /// Regular expression.
         regex: Regex,
-        /// What takes the value's place.
+        /// Replacement of the value.
         to: Template,
     },
 }
 
 impl Rewriting {
-    /// Whether it reads nothing but the embedder's variables. A regex has captures of its own, which show no difference
-    /// to those of the rules.
+    /// Returns whether the rule only reads variables of the embedder. A regular expression has separate captures, which
+    /// cannot be distinguished from those of rules.
     pub(crate) fn is_plain(&self) -> bool {
         let plain = |template: &Template| template.reads_only(|_| true);
         match self {
@@ -48,27 +48,27 @@ pub(crate) struct CookieRewrites {
     pub domains: Vec<Rewriting>,
     /// Rules for `Path`.
     pub paths: Vec<Rewriting>,
-    /// Rules for flags, by the cookie's name.
+    /// Rules for flags, by cookie name.
     pub flags: Vec<FlagRule>,
 }
 
-/// One `proxy_cookie_flags`.
+/// Single `proxy_cookie_flags`.
 pub(crate) struct FlagRule {
-    /// Which cookies.
+    /// Cookies that the rule applies to.
     pub cookie: CookieName,
-    /// The flags as words; each may come out empty.
+    /// Flags as words; each may evaluate to an empty text.
     pub flags: Vec<Template>,
 }
 
-/// Which cookies a rule is for.
+/// Cookie selection of a rule.
 pub(crate) enum CookieName {
-    /// The one of that name, in any case.
+    /// Cookie of that name, case-insensitive.
     Exact(Template),
-    /// Those whose name matches.
+    /// Cookies whose name matches.
     Regex(Regex),
 }
 
-/// What the first rule that fits makes of a value.
+/// Applies the first rule that matches a value.
 pub(crate) fn apply(
     request: &Request,
     frame: &mut Frame,

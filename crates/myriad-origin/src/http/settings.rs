@@ -1,36 +1,36 @@
-//! The settings that HTTP alone has.
+//! Settings specific to HTTP.
 
 use myriad_conf::Text;
 
 /// `proxy_redirect`; the first that matches rewrites `Location` and `Refresh`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Redirect {
-    /// Made from `proxy_pass` and the location's prefix.
+    /// Derived from `proxy_pass` and the location's prefix.
     Default,
-    /// A prefix and what replaces it.
+    /// Prefix and its replacement.
     Prefix {
-        /// The prefix; may hold variables.
+        /// Prefix; may contain variables.
         from: Text,
-        /// The replacement; may hold variables.
+        /// Replacement; may contain variables.
         to: Text,
     },
-    /// A regex and what replaces the match.
+    /// Regular expression and the replacement of the match.
     Regex {
-        /// The pattern without its `~`.
+        /// Pattern without its `~`.
         pattern: Text,
-        /// `~*`.
+        /// Set with `~*`.
         caseless: bool,
-        /// The replacement; may hold captures and variables.
+        /// Replacement; may contain captures and variables.
         to: Text,
     },
 }
 
-/// One `proxy_cookie_flags`.
+/// Single `proxy_cookie_flags`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CookieFlags {
-    /// The cookie's name, which may hold variables, or `~` and a regex.
+    /// Name of the cookie, which may contain variables, or `~` and a regular expression.
     pub cookie: Text,
-    /// `secure`, `nosecure`, `httponly`, `nohttponly`, `samesite=…`, `nosamesite`; may hold variables.
+    /// `secure`, `nosecure`, `httponly`, `nohttponly`, `samesite=…`, `nosamesite`; may contain variables.
     pub flags: Vec<Text>,
 }
 
@@ -46,7 +46,7 @@ pub(super) enum HttpVersion {
     Http2,
 }
 
-/// `proxy_*` of a level, beyond what every protocol has.
+/// `proxy_*` of a level that is not common to all protocols.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct HttpSettings {
     /// `proxy_http_version`.

@@ -1,4 +1,4 @@
-//! What `proxy_*` say.
+//! Tests of `proxy_*`.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::language::HTTP;
 use super::settings::{HttpSettings, HttpVersion, Redirect};
 use crate::protocols;
 
-/// The settings of a location that says this.
+/// Returns the settings of a location with these directives.
 #[track_caller]
 fn settings(inside: &str) -> Settings {
     let text = format!("http {{ server {{ location / {{ {inside} }} }} }}");

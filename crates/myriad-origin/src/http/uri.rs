@@ -1,4 +1,4 @@
-//! The URI that an HTTP origin is asked for.
+//! URI of a request to an HTTP origin.
 
 use std::io::Write;
 
@@ -8,20 +8,21 @@ use super::pass_url::PassUrl;
 use super::place::HttpPlace;
 use myriad_exchange::exchange::Request;
 
-/// The URL that is asked now: the place's own, or what its variables made.
+/// Returns the URL of the request: that of the place, or the URL that its variables evaluate to.
 pub(super) fn url<'a>(request: &'a Request, http: &'a HttpPlace) -> Option<&'a PassUrl> {
     http.url.as_ref().or_else(|| prepared(request))
 }
 
-/// The URL that variables of `proxy_pass` made; none before they were read.
+/// Returns the URL that the variables of `proxy_pass` evaluate to; `None` before they were evaluated.
 pub(super) fn prepared(request: &Request) -> Option<&PassUrl> {
     request.origin.as_ref()?.prepared.as_ref()?.downcast_ref()
 }
 
-/// Writes the URI as the origin is asked for it.
+/// Writes the URI of the origin request.
 ///
-/// Without a path in the URL it is the client's own, to the letter, unless a rewrite or an internal redirect has made
-/// another; with one, the path takes the place of the location's prefix. A path that variables made is the whole URI.
+/// If the URL has no path, it is the client's URI, byte for byte, unless a rewrite or an internal redirect has changed
+/// it. Otherwise the path of the URL replaces the location's prefix. A path that contains variables is the complete
+/// URI.
 pub(super) fn write_uri(request: &Request, http: &HttpPlace, out: &mut Vec<u8>) {
     let path = url(request, http).map_or(&b""[..], |url| &url.uri);
     if http.url.is_none() && !path.is_empty() {
@@ -45,7 +46,7 @@ pub(super) fn write_uri(request: &Request, http: &HttpPlace, out: &mut Vec<u8>) 
     }
 }
 
-/// Blanks and control bytes would end the URI, or the line: they go escaped.
+/// Writes text with blanks and control bytes escaped, which would terminate the URI or the line.
 pub(super) fn write_visible(text: &[u8], out: &mut Vec<u8>) {
     for &byte in text {
         if byte <= b' ' || byte == 0x7f {

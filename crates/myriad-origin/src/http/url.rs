@@ -1,4 +1,4 @@
-//! The URL of `proxy_pass` where variables make it: once for each request, before anything asks for it.
+//! URL of `proxy_pass` with variables, which is evaluated once per request before its first use.
 
 use myriad_log::Level;
 use myriad_script::Template;
@@ -11,7 +11,7 @@ use myriad_exchange::exchange::Exchange;
 use myriad_exchange::exchange::Step;
 use myriad_exchange::runtime::Who;
 
-/// Makes the URL, which `parse` reads; the step is the answer where there is none to be made.
+/// Evaluates the URL and parses it with `parse`. The error step is the response to an invalid URL.
 pub(crate) fn prepare(
     exchange: &mut Exchange,
     template: &Template,
@@ -36,7 +36,7 @@ pub(crate) fn prepare(
     }
 }
 
-/// The `upstream` block that the URL names, else its address, else a name that has to be looked up.
+/// Returns the `upstream` block that the URL names, else its address, else a name to resolve.
 pub(crate) fn who(exchange: &Exchange, http: &HttpPlace) -> Result<Who, u16> {
     let Some(url) = prepared(&exchange.request) else {
         return Err(500);

@@ -1,4 +1,4 @@
-//! `$proxy_*`: the URL of `proxy_pass`, the chain of addresses.
+//! `$proxy_*`: the URL of `proxy_pass`, and the list of client addresses.
 
 use myriad_conf::registry::Status;
 use myriad_exchange::exchange::Request;
@@ -11,7 +11,7 @@ use super::pass_url::PassUrl;
 use super::place::HttpPlace;
 use super::uri;
 
-/// The parts of the URL that the origin is asked for, where HTTP is spoken; the chain of addresses everywhere.
+/// Parts of the origin URL, at places with an HTTP origin; the list of addresses at all places.
 pub(super) const VARIABLES: &[Row] = &[
     Row::new("proxy", "proxy_add_x_forwarded_for", &[Connection], Made(forwarded_for)),
     Row::new("proxy", "proxy_host", &[RequestLine], Made(write_host)).yielding(),
@@ -22,9 +22,9 @@ pub(super) const VARIABLES: &[Row] = &[
         Made(|request, out| of_url(request, |_, url| out.extend_from_slice(url.proxy_port().as_bytes()))),
     )
     .yielding(),
-    // `$proxy_host`, whatever a configuration has put in its place: of the default key.
+    // `$proxy_host` of the default key, independent of the configured `Host`.
     Row::new("proxy", "proxy_internal_host", &[RequestLine], Made(write_host)).fares(Status::Own),
-    // The URI that the origin is asked for, of the default key.
+    // URI of the origin request, for the default key.
     Row::new(
         "proxy",
         "proxy_internal_uri",
@@ -32,7 +32,7 @@ pub(super) const VARIABLES: &[Row] = &[
         Made(|request, out| of_url(request, |place, _| uri::write_uri(request, place, out))),
     )
     .fares(Status::Own),
-    // The scheme that the origin is asked by, of the default key too.
+    // Scheme of the origin request, for the default key.
     Row::new(
         "proxy",
         "proxy_internal_scheme",
@@ -46,7 +46,7 @@ fn write_host(request: &Request, out: &mut Vec<u8>) -> bool {
     of_url(request, |_, url| out.extend_from_slice(url.proxy_host().as_bytes()))
 }
 
-/// Writes of the URL that is asked for; false where there is none.
+/// Writes a part of the origin URL. Returns false without a URL.
 fn of_url(request: &Request, write: impl FnOnce(&HttpPlace, &PassUrl)) -> bool {
     let place = request.place().handler.origin().and_then(|origin| origin.spoken::<HttpPlace>());
     let Some((place, url)) = place.and_then(|place| Some((place, uri::url(request, place)?))) else {

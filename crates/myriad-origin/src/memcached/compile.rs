@@ -1,4 +1,4 @@
-//! What `memcached_*` are compiled to.
+//! Compilation of `memcached_*`.
 
 use myriad_conf::Text;
 use myriad_conf::settings::Settings;

@@ -1,4 +1,4 @@
-//! What a configuration says of memcached: `memcached_*`.
+//! Configuration language of memcached: `memcached_*`.
 
 use myriad_conf::Diagnostic;
 use myriad_conf::registry::{
@@ -11,7 +11,7 @@ pub(super) const MEMCACHED: Protocol =
 
 pub(super) const LANGUAGE: ProtocolLanguage = ProtocolLanguage::new(MEMCACHED, FAMILIES);
 
-/// `memcached_gzip_flag`; 0 where nothing is compressed.
+/// `memcached_gzip_flag`; 0 if no value is compressed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct GzipFlag(pub u32);
 

@@ -1,6 +1,7 @@
-//! Values of memcached as answers (`memcached_*`): pages that an application keeps there, under the key `$memcached_key`.
+//! Values of memcached as responses (`memcached_*`): pages that an application stores under the key `$memcached_key`.
 //!
-//! What is not there is an error of our own, 404: `error_page 404 = @application;` leads to whoever makes the page.
+//! A missing value is a 404 of this server: `error_page 404 = @application;` redirects to the application that creates
+//! the page.
 
 mod compile;
 mod language;

@@ -1,4 +1,4 @@
-//! How memcached is asked.
+//! memcached requests.
 
 use myriad_exchange::exchange::media_type_of;
 use myriad_exchange::exchange::{Answer, Exchange, GET_HEAD, Purpose, Request};
@@ -9,7 +9,7 @@ use myriad_upstream::{MemcachedGet, Protocol, RequestPayload};
 
 use crate::group;
 
-/// `memcached_*` of a place, beyond what all protocols share.
+/// `memcached_*` of a place that is not common to all protocols.
 pub(super) struct MemcachedPlace {
     /// `$memcached_key`.
     pub key: Template,
@@ -56,7 +56,7 @@ impl OriginProtocol for MemcachedPlace {
         false
     }
 
-    /// A value has no type: that of its name is told.
+    /// Sets the media type by the file extension of the URI, since a value has none.
     fn complete(&self, exchange: &mut Exchange, answer: &mut Answer) {
         if answer.media_type.is_none() {
             answer.media_type = Some(media_type_of(&exchange.request, &exchange.request.route.uri));

@@ -1,4 +1,4 @@
-//! The requests, as the last of a place's checks sends them on their way.
+//! Sending of mirrored requests, as the last check of a place.
 
 use std::future::poll_fn;
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use crate::under_way::{MOST, UnderWay};
 use crate::upload;
 
 thread_local! {
-    /// The mirrored requests of this worker.
+    /// Counter of mirrored requests of this worker.
     static MIRRORED: Rc<UnderWay> = Rc::default();
 }
 
@@ -23,7 +23,7 @@ struct Mirror {
     body: bool,
 }
 
-/// The check of a place; none where nothing is mirrored.
+/// Returns the check of a place; `None` if nothing is mirrored.
 pub fn check(settings: &Settings) -> Option<Box<dyn Check>> {
     let settings = settings.feature::<MirrorSettings>();
     if settings.uris.is_empty() {

@@ -1,4 +1,4 @@
-//! The rows, and what they say.
+//! Directive table and settings.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set};
 use myriad_conf::settings::Settings;
@@ -7,11 +7,11 @@ use myriad_conf::{Diagnostic, Text, set};
 /// `mirror` and `mirror_request_body`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct MirrorSettings {
-    /// The URIs, in source order; none for `off`.
+    /// URIs in source order; empty for `off`.
     pub uris: Vec<Text>,
-    /// `off` is written on this level.
+    /// Set if `off` is written on this level.
     is_off: bool,
-    /// Whether the body is mirrored too.
+    /// Set if the body is mirrored too.
     pub body: bool,
 }
 

@@ -1,7 +1,8 @@
-//! `mirror`: requests that are let in are also asked for at other URIs of the server, whose answers nobody gets.
+//! `mirror`: admitted requests are repeated at other URIs of the server; the responses are discarded.
 //!
-//! A mirrored request is a subrequest that nobody waits for: it has the method, the fields and, unless `mirror_request_body off`, the body
-//! of the visitor's. A worker asks so many at once ([`MOST`](crate::under_way::MOST)); where an origin of theirs is slow, what comes beyond is not mirrored.
+//! A mirrored request is a background subrequest with the method and the fields of the client request and, unless
+//! `mirror_request_body off`, its body. Their number per worker is limited by [`MOST`](crate::under_way::MOST);
+//! requests beyond it are not mirrored.
 
 mod check;
 mod directives;
@@ -9,5 +10,5 @@ mod directives;
 pub use check::check;
 use myriad_exchange::feature::Feature;
 
-/// The feature, for the list of them.
+/// Feature entry for the list of features.
 pub const FEATURE: Feature = Feature::new("mirror", directives::ROWS);

@@ -1,4 +1,4 @@
-//! The request that follows an answer.
+//! Request that follows a response.
 
 use std::rc::Rc;
 
@@ -12,11 +12,11 @@ use super::directives::PostActionSettings;
 use crate::under_way::{MOST, UnderWay};
 
 thread_local! {
-    /// The actions of this worker.
+    /// Counter of actions of this worker.
     static ACTIONS: Rc<UnderWay> = Rc::default();
 }
 
-/// Returns when none of this worker's actions is under way: a worker that quits waits for them, as for answers.
+/// Waits until no action of this worker is in progress: a graceful shutdown waits for them as for responses.
 pub async fn ended() {
     ACTIONS.with(Rc::clone).ended().await;
 }
@@ -24,7 +24,7 @@ pub async fn ended() {
 /// `post_action` of a place: a path, or a named location with its `@`.
 struct PostAction(Box<[u8]>);
 
-/// Keeps the action of a place that has one.
+/// Stores the action of a place that has one.
 pub(super) fn keep(_: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
     let target = &settings.feature::<PostActionSettings>().0;
     if !target.is_empty() {
@@ -55,7 +55,8 @@ impl AfterSent for PostAction {
 }
 
 impl PostAction {
-    /// The subrequest: by the path alone, or in the named location with the address as it is.
+    /// Returns the subrequest: for a path without the arguments, or in the named location with the current URI and
+    /// arguments.
     fn child(&self, exchange: &mut Exchange) -> Option<(Box<Exchange>, Start)> {
         if self.0.starts_with(b"/") {
             return Some((subrequest::begin(exchange, &self.0, b"").ok()?, Start::Server));

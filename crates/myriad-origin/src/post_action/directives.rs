@@ -1,9 +1,9 @@
-//! The row, and what it says.
+//! Directive table and settings.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, ONE, Set};
 use myriad_conf::settings::Settings;
 
-/// `post_action`: a path, or a named location; empty for none.
+/// `post_action`: a path or a named location; empty for none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct PostActionSettings(pub Vec<u8>);
 
@@ -22,7 +22,7 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
      request that could not be read, or whose visitor left before there was an answer",
 )];
 
-/// The path is taken as it stands: neither arguments nor escapes are looked for in it, as in nginx.
+/// Sets the path verbatim: arguments and escapes are not parsed, as in nginx.
 fn set(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     let target = args.bytes(0);
     if !matches!(target, [b'/', ..] | [b'@', _, ..]) {

@@ -1,7 +1,8 @@
-//! `post_action`: when an answer has been sent, another address of the server is asked, and nobody gets what it answers. The access log
-//! has one line for both: the last address, its status and the origin's part, with what was sent to the visitor.
+//! `post_action`: a request to another URI of the server after a response has been sent; its response is discarded. The
+//! access log contains one line for both: the URI, status and upstream data of the action, and the data sent to the
+//! client.
 //!
-//! A worker asks so many at once ([`MOST`](crate::under_way::MOST)); where an origin of theirs is slow, what comes beyond is left out.
+//! Their number per worker is limited by [`MOST`](crate::under_way::MOST); actions beyond it are omitted.
 
 mod action;
 mod directives;
@@ -9,5 +10,5 @@ mod directives;
 pub use action::ended;
 use myriad_exchange::feature::Feature;
 
-/// The feature, for the list of them.
+/// Feature entry for the list of features.
 pub const FEATURE: Feature = Feature::new("post_action", directives::ROWS).compiled_by(action::keep);

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use super::*;
 
-/// A body that yields pieces, waits one turn of the runtime before each, and counts what was pulled.
+/// Body that yields pieces, waits one turn of the runtime before each, and counts the bytes read.
 struct Source {
     pieces: VecDeque<Bytes>,
     pulled: Rc<RefCell<u64>>,
@@ -143,7 +143,7 @@ fn limit_rate_holds_back_what_is_beyond_a_second() {
         let bench = bench(Ahead { memory: 1 << 20, file: 0, to_the_end: false, rate: 4000 }, &mut random);
         tokio::time::sleep(Duration::from_millis(300)).await;
         let pulled = *bench.pulled.borrow();
-        // What was begun before the rate was reached may go beyond it by a piece.
+        // A read that starts below the rate limit may exceed it by one piece.
         let most = 4000 * (began.elapsed().as_secs() + 1) + 3000;
         assert!((4000..=most).contains(&pulled), "{pulled} of {}", bench.text.len());
     });

@@ -1,4 +1,4 @@
-//! What `scgi_*` are compiled to.
+//! Compilation of `scgi_*`.
 
 use crate::OriginCompiler;
 use myriad_conf::Text;

@@ -1,4 +1,4 @@
-//! What a configuration says of SCGI: `scgi_*`, and the file `scgi_params`.
+//! Configuration language of SCGI: `scgi_*`, and the file `scgi_params`.
 
 use myriad_conf::BuiltinFile;
 use myriad_conf::registry::{Family, FamilyRow, PARAM, ProtocolLanguage, pass};
@@ -23,7 +23,7 @@ static ROWS: &[FamilyRow] = &[
 
 static FILES: &[BuiltinFile] = &[BuiltinFile { name: "scgi_params", text: || table("scgi_param", PARAMS) }];
 
-/// What SCGI applications expect.
+/// Parameters that SCGI applications expect.
 const PARAMS: &[(&str, &str)] = &[
     ("REQUEST_METHOD", "$request_method"),
     ("REQUEST_URI", "$request_uri"),

@@ -1,21 +1,21 @@
-//! The head of an SCGI request: a netstring of names and values, each ended by NUL.
+//! Head of an SCGI request: a netstring of names and values, each terminated by NUL.
 
 use std::io::Write;
 
 use crate::cgi::Pairs;
 
-/// The pairs, as they are gathered.
+/// Encoded pairs.
 pub(super) struct Netstring(Vec<u8>);
 
 impl Netstring {
-    /// Begins with the two pairs that the protocol demands, the length of the body first.
+    /// Starts with the two pairs that the protocol requires; the length of the body is first.
     pub(super) fn new(length: u64) -> Self {
         let mut pairs = Vec::with_capacity(2048);
         let _ = write!(pairs, "CONTENT_LENGTH\0{length}\0SCGI\x001\0");
         Self(pairs)
     }
 
-    /// The head: the length of the pairs, a colon, the pairs, a comma.
+    /// Returns the head: the length of the pairs, a colon, the pairs, a comma.
     pub(super) fn finish(self) -> Vec<u8> {
         let mut head = Vec::with_capacity(self.0.len() + 16);
         let _ = write!(head, "{}:", self.0.len());
@@ -26,7 +26,8 @@ impl Netstring {
 }
 
 impl Pairs for Netstring {
-    /// What the protocol demands has been told; a NUL would end the text, and is left out.
+    /// Appends a pair, except the required pairs, which are already written. NUL bytes are removed, since they would
+    /// terminate the text.
     fn push(&mut self, name: &[u8], value: &[u8]) {
         if name == b"CONTENT_LENGTH" || name == b"SCGI" {
             return;
@@ -49,7 +50,7 @@ mod tests {
         pairs.push(b"CONTENT_LENGTH", b"1");
         pairs.push(b"SCGI", b"2");
         pairs.push(b"REQUEST_URI", b"/deepthought");
-        // The example of the protocol's text.
+        // Example of the protocol specification.
         let expected =
             b"70:CONTENT_LENGTH\x0027\0SCGI\x001\0REQUEST_METHOD\0POST\0REQUEST_URI\0/deepthought\0,";
         assert_eq!(pairs.finish(), expected);

@@ -1,4 +1,4 @@
-//! How an SCGI origin is asked.
+//! SCGI requests.
 
 use bytes::Bytes;
 use myriad_upstream::{Protocol, RequestPayload};
@@ -8,7 +8,7 @@ use crate::cgi::{CgiPlace, CgiProtocol, environment, length};
 use myriad_exchange::exchange::{Exchange, Purpose};
 use myriad_exchange::runtime::{MakeError, ProtocolRequest, RequestRules};
 
-/// `scgi_*` of a place, beyond what all protocols share.
+/// `scgi_*` of a place that is not common to all protocols.
 pub(super) struct ScgiPlace {
     /// `scgi_param`.
     pub environment: CgiPlace,

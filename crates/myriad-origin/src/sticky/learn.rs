@@ -1,4 +1,4 @@
-//! `sticky learn`: an answer creates the session that later requests name, and its origin has them all.
+//! `sticky learn`: a response creates a session; later requests with that session go to the same origin.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,14 +13,14 @@ use myriad_exchange::runtime::StickyLearnPlace;
 
 use super::text::first;
 
-/// The origin that has the session of a request; none where the request names none, or one that is not known.
+/// Returns the origin of the request's session; `None` if the request has no session or an unknown one.
 pub(crate) fn wanted(exchange: &mut Exchange, learn: &StickyLearnPlace) -> Option<Bytes> {
     let id = first(exchange, &learn.lookup)?;
     let sid = learn.sessions.find(&id, learn.timeout_ms)?;
     Some(Bytes::copy_from_slice(sid.as_bytes()))
 }
 
-/// Has the session of an answer learned: at once (`header`), or when its body has ended.
+/// Learns the session of a response: at once (`header`), or when its body is complete.
 pub(crate) fn note(exchange: &mut Exchange, learn: &StickyLearnPlace, response: &mut OriginResponse) {
     let Some(sid) = response.sid.clone() else { return };
     let Some((id, creates)) = session(exchange, learn, response) else { return };
@@ -35,13 +35,14 @@ pub(crate) fn note(exchange: &mut Exchange, learn: &StickyLearnPlace, response: 
     response.body = Box::pin(learning);
 }
 
-/// The session of an answer, and whether it may be a new one: that which the answer creates, else that which the request named.
+/// Returns the session of a response and whether it may be new: the session that the response creates, else that of the
+/// request.
 fn session(
     exchange: &mut Exchange,
     learn: &StickyLearnPlace,
     response: &OriginResponse,
 ) -> Option<(Vec<u8>, bool)> {
-    // `$upstream_cookie_*` read the head of this answer, which the exchange has not been given yet.
+    // `$upstream_cookie_*` read the head of this response, which is not yet stored in the exchange.
     let before = exchange.request.origin_mut().head.replace(response.head.clone());
     let created = first(exchange, &learn.create);
     exchange.request.origin_mut().head = before;
@@ -51,7 +52,7 @@ fn session(
     }
 }
 
-/// What is to be learned of an answer.
+/// Session data to be learned.
 struct Lesson {
     sessions: Arc<Sessions>,
     id: Vec<u8>,
@@ -66,15 +67,15 @@ impl Lesson {
     }
 }
 
-/// A body at whose end, or when nobody wants more of it, a session is learned.
+/// Body that learns a session when it is complete or dropped.
 struct LearnsAtEnd {
     body: BoxBody,
-    /// None once it was learned.
+    /// `None` after the session was learned.
     lesson: Option<Lesson>,
 }
 
 impl LearnsAtEnd {
-    /// Learns as soon as nothing more is to come: a client that has all of an answer may send its next request.
+    /// Learns as soon as the body has no further data: a client with the complete response may send its next request.
     fn look(&mut self) {
         if self.body.size_hint() == Some(0) {
             self.learn();

@@ -1,14 +1,14 @@
-//! What the variables of `sticky` come to.
+//! Evaluation of the variables of `sticky`.
 
 use myriad_exchange::exchange::Exchange;
 use myriad_script::Template;
 
-/// The first of the templates that comes to something.
+/// Returns the value of the first template with a non-empty value.
 pub(super) fn first(exchange: &mut Exchange, templates: &[Template]) -> Option<Vec<u8>> {
     templates.iter().find_map(|template| text(exchange, template))
 }
 
-/// What a template comes to, where that is not empty.
+/// Returns the value of a template if it is not empty.
 pub(super) fn text(exchange: &mut Exchange, template: &Template) -> Option<Vec<u8>> {
     let Exchange { request, frame } = exchange;
     let mut text = Vec::new();

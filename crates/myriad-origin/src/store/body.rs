@@ -1,4 +1,4 @@
-//! The answer on its way to the visitor and to the file.
+//! Response body that is sent to the client and written to a file.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -20,45 +20,45 @@ use myriad_upstream::Attempts;
 use rustix::fs::Timespec;
 use tokio::task::{JoinHandle, spawn_blocking};
 
-/// Least bytes that are written at a time, but for the last.
+/// Minimum size of a write, except the last, in bytes.
 const LEAST_WRITE: usize = 64 << 10;
-/// Most bytes that wait to be written; the origin is read no further then.
+/// Maximum number of bytes waiting to be written; at this limit the origin is not read further.
 const MOST_HELD: usize = 1 << 20;
 
 /// Maximum number of folders made for one file.
 const MAX_FOLDERS: usize = 64;
 
-/// A body that becomes a file while it is pulled. Its end, and its last bytes where they are known to be that, come when the file has
-/// its place, so that who has read it finds the file.
+/// Body that is written to a file while it is read. Its last bytes (if recognizable) and its completion are delivered
+/// after the file has been renamed, so that a client that has read the response finds the file.
 pub(super) struct Storing {
     body: BoxBody,
     state: State,
-    /// What was pulled and is not written.
+    /// Data read and not yet written.
     held: Vec<Bytes>,
     held_bytes: usize,
-    /// The last bytes, until the file has its place.
+    /// Last bytes, until the file is in place.
     last: Option<Bytes>,
-    /// The body has ended.
+    /// Set when the body is complete.
     ended: bool,
     plan: Plan,
     report: Report,
-    /// The tries of the request: they show a fatal error, once the body has ended.
+    /// Attempts of the request: after completion of the body they show fatal errors.
     attempts: Attempts,
 }
 
-/// How far the file is.
+/// State of the file.
 enum State {
-    /// It waits for what is to be written.
+    /// Waiting for data.
     Ready(Draft),
-    /// It is made, or written.
+    /// Being created or written.
     Busy(JoinHandle<io::Result<Draft>>),
-    /// It gets its place.
+    /// Being moved to its place.
     Placed(JoinHandle<io::Result<()>>),
-    /// It has its place, or never gets one.
+    /// In place, or abandoned.
     Over,
 }
 
-/// The file as it is to be.
+/// Path and attributes of the file.
 #[derive(Clone)]
 struct Plan {
     path: Rc<Path>,
@@ -66,7 +66,7 @@ struct Plan {
     modified: Option<Timespec>,
 }
 
-/// Where trouble is told.
+/// Data for error log entries.
 struct Report {
     site: Rc<Generation>,
     place: PlaceId,
@@ -88,7 +88,7 @@ impl Report {
 }
 
 impl Storing {
-    /// Begins to make the file, and the folders on the way to it.
+    /// Starts to create the file and its parent directories.
     pub(super) fn new(
         exchange: &Exchange,
         head: &ResponseHead,
@@ -123,7 +123,7 @@ impl Storing {
         }
     }
 
-    /// Gives the file up; the visitor's answer goes on.
+    /// Abandons the file; the response to the client continues.
     fn fail(&mut self, error: &io::Error) {
         self.report.trouble(&self.plan.path, error);
         self.give_up();
@@ -135,7 +135,7 @@ impl Storing {
         self.held_bytes = 0;
     }
 
-    /// Goes on with the file as far as that is possible now.
+    /// Advances the file without waiting.
     fn advance(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         loop {
             self.state = match std::mem::replace(&mut self.state, State::Over) {
@@ -239,7 +239,8 @@ fn flat<T>(done: Result<io::Result<T>, tokio::task::JoinError>) -> io::Result<T>
     done.unwrap_or_else(|_| Err(io::Error::other("the work was abandoned")))
 }
 
-/// Makes the folders on the way to a file, and the file without its name. Links are followed as the place follows them.
+/// Creates the parent directories, and the file without its name. Links are followed according to the rules of the
+/// place.
 fn begun(path: &Path, walk: Walk, mode: u32) -> io::Result<Draft> {
     let (folder, _) = split(path.as_os_str().as_encoded_bytes());
     Draft::begin(&walk.made_folder(folder, folder_permissions(mode), MAX_FOLDERS)?)

@@ -1,4 +1,4 @@
-//! The rows, and what they say.
+//! Directive table and settings.
 
 use myriad_conf::Text;
 use myriad_conf::registry::{
@@ -12,9 +12,9 @@ use crate::OriginCompiler;
 /// `*_store` and `*_store_access` of a protocol.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct StoreSettings {
-    /// The path of the file, with variables; none where nothing is stored.
+    /// Path of the file, with variables; `None` if nothing is stored.
     pub path: Option<Text>,
-    /// The mode of new files.
+    /// Mode of new files.
     pub mode: u32,
 }
 
@@ -53,7 +53,7 @@ fn access(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-/// What a place stores; none where it stores nothing.
+/// Returns the store rules of a place; `None` if it stores nothing.
 pub fn rules(compile: &mut dyn OriginCompiler, origin: &OriginSettings) -> Option<StoreRules> {
     let StoreSettings { path, mode } = origin.own();
     let path = path.as_ref()?;

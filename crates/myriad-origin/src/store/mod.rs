@@ -1,19 +1,20 @@
-//! `*_store`: answers of origins become files, which a location without origin may serve from then on.
+//! `*_store`: responses of origins are stored as files, which a location without origin can serve.
 //!
 //! ```text
-//! origin --> visitor
-//!    \--> file beside its place --the answer is whole--> renamed
+//! origin --> client
+//!    \--> temporary file --response is complete--> renamed
 //! ```
 //!
-//! Nothing of it is a cache: no file is removed, renewed or told apart from another by anything but its path. So answers of 200 to GET
-//! alone become files, and none that says it is for one visitor (`Set-Cookie`; `private`, `no-store` in `Cache-Control`), or is by
-//! what was asked (`Authorization`, RFC 9111 section 3.5; a coding that only the first visitor may have accepted).
+//! This is not a cache: files are never removed or renewed, and are only distinguished by their path. Therefore only
+//! 200 responses to GET are stored. Responses for a single client (`Set-Cookie`; `private`, `no-store` in
+//! `Cache-Control`) are not stored, nor responses that depend on the request (`Authorization`, RFC 9111 section 3.5; a
+//! coding that other clients may not accept).
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `directives` | the rows, and what they say |
-//! | `path` | which file an answer becomes |
-//! | `body` | the answer on its way to the visitor and to the file |
+//! | `directives` | directive table and settings |
+//! | `path` | path of the file |
+//! | `body` | response body, written to the client and to the file |
 
 mod body;
 mod directives;
@@ -29,10 +30,11 @@ use myriad_exchange::runtime::OriginPlace;
 use myriad_http::body::BoxBody;
 use myriad_http::{Known, Method, ResponseHead};
 
-/// The feature, for the list of them.
+/// Feature entry for the list of features.
 pub const FEATURE: Feature = Feature::new("origin", &[]).and_of_origins(ROWS);
 
-/// The body of an answer, which becomes a file on its way where the place wants that; and whether it does.
+/// Returns the body of a response, wrapped so that it is written to a file if the place stores it; and whether it is
+/// stored.
 pub(crate) fn stored(
     exchange: &mut Exchange,
     origin: &OriginPlace,
@@ -48,7 +50,7 @@ pub(crate) fn stored(
     }
 }
 
-/// Whether an answer may become a file that any visitor gets.
+/// Returns whether a response may be stored as a file that is served to any client.
 fn is_for_everybody(exchange: &Exchange, head: &ResponseHead) -> bool {
     let asked = &exchange.request.received.head;
     let says = |name: &[u8]| {
@@ -67,7 +69,8 @@ fn is_for_everybody(exchange: &Exchange, head: &ResponseHead) -> bool {
     matches!(asked.method(), Method::Get) && head.status == 200 && !is_personal
 }
 
-/// Whether the name of the file says how its bytes are coded: whoever serves it tells visitors nothing else of that.
+/// Returns whether the file extension matches the content coding: it is the only information that is available when the
+/// file is served.
 fn is_coded_as_named(head: &ResponseHead, path: &Path) -> bool {
     let mut codings = head.fields.known_all(Known::ContentEncoding).map(<[u8]>::trim_ascii);
     let ending: &[u8] = path.extension().unwrap_or_default().as_encoded_bytes();

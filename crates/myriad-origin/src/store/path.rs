@@ -1,4 +1,4 @@
-//! Which file an answer becomes.
+//! Path of the file of a response.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,8 @@ use myriad_exchange::runtime::StoreRules;
 use myriad_files::{Walk, as_path};
 use myriad_log::Level;
 
-/// The path of the file, and how links on the way to it are followed; none where it names none, or leads out of its folder, which is told in the error log.
+/// Returns the path of the file and the rules for following links; `None` if it is not a file name or leaves its
+/// folder, which is reported in the error log.
 pub(super) fn of(exchange: &mut Exchange, rules: &StoreRules) -> Option<(PathBuf, Walk)> {
     let Exchange { request, frame } = exchange;
     let mut path = Vec::new();
@@ -29,7 +30,7 @@ pub(super) fn of(exchange: &mut Exchange, rules: &StoreRules) -> Option<(PathBuf
     None
 }
 
-/// Whether a path names a file, and every part of it leads downward: a variable may hold bytes of the client.
+/// Returns whether a path names a file and contains no `..`: a variable may contain client input.
 fn is_safe(path: &[u8]) -> bool {
     let mut parts = path.split(|byte| *byte == b'/');
     let names_a_file = !matches!(parts.clone().next_back(), None | Some(b"" | b"." | b".."));

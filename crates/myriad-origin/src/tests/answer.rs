@@ -8,7 +8,7 @@ fn trial(rules: &str) -> Trial {
 
 #[test]
 fn fields_of_the_connection_end_here_even_where_they_are_to_be_passed() {
-    // RFC 9110 section 7.6.1: the framing and the connection with the client are this server's own.
+    // RFC 9110 section 7.6.1: framing and connection fields are hop-by-hop.
     let fields = [
         ("Connection", "X-Hop, close"),
         ("Keep-Alive", "timeout=5"),
@@ -53,7 +53,7 @@ fn hidden_field_is_hidden_in_any_case_and_each_time() {
 
 #[test]
 fn status_field_ends_here_where_it_says_the_status_and_passes_by_http() {
-    // RFC 3875 section 6.3.3: it is the status line of a CGI answer.
+    // RFC 3875 section 6.3.3: `Status` is the status line of a CGI response.
     let fields = [("Status", "200 OK"), ("X-Kept", "1")];
     for (pass, lines) in [
         ("fastcgi_pass 127.0.0.1:1; fastcgi_pass_header Status;", "X-Kept: 1\r\n"),

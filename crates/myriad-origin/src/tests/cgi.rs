@@ -4,19 +4,19 @@ use myriad_exchange::runtime::MakeError;
 use myriad_http::Method;
 use myriad_upstream::{Protocol, RequestPayload};
 
-/// A request to a FastCGI origin whose place has these directives besides.
+/// Returns a request to a FastCGI origin whose place has these additional directives.
 fn trial(rules: &str, line: &str, fields: &[(&str, &str)]) -> Trial {
     Trial::of(&format!("location / {{ fastcgi_pass 127.0.0.1:1; {rules} }}"), line, fields)
 }
 
-/// The environment but for `HTTP_HOST`.
+/// Returns the environment without `HTTP_HOST`.
 fn told(rules: &str, line: &str, fields: &[(&str, &str)]) -> Vec<String> {
     let mut environment = trial(rules, line, fields).environment();
     environment.retain(|pair| pair != "HTTP_HOST=visited.test");
     environment
 }
 
-/// The head that an origin of SCGI or uwsgi gets.
+/// Returns the head that an SCGI or uwsgi origin receives.
 fn framed(
     rules: &str,
     target: &str,
@@ -39,7 +39,7 @@ fn no_field_of_a_client_poses_as_a_parameter() {
 
 #[test]
 fn proxy_of_a_client_is_never_told() {
-    // CVE-2016-5385: libraries take HTTP_PROXY for the proxy that they are to use.
+    // CVE-2016-5385: libraries use the proxy in `HTTP_PROXY`.
     let fields = [("Proxy", "http://evil.test"), ("PROXY", "x"), ("proxy", "y"), ("Proxy-X", "kept")];
     assert_eq!(told("", "GET /", &fields), ["HTTP_PROXY_X=kept"]);
     assert_eq!(told("fastcgi_param HTTP_PROXY written;", "GET /", &fields)[0], "HTTP_PROXY=written");
@@ -130,10 +130,10 @@ fn script_is_the_uri_up_to_where_the_pattern_parts_it() {
     ] {
         let mut told = Trial::of(rules, &format!("GET {target}"), &[]).environment();
         told.truncate(3);
-        // The location's own captures survive the pattern's.
+        // The location's captures are not overwritten by those of the pattern.
         assert_eq!(told, [format!("S={script}"), format!("P={path}"), "ONE=app".to_owned()], "{target}");
     }
-    // Another place parts the same URI in its own way.
+    // Another place splits the same URI differently.
     let other = rules.replace("^(.+?\\.php)(/.*)$", "^(/app)(/.*)$");
     let told = Trial::of(&other, "GET /app/a%2ephp%2fb", &[]).environment();
     assert_eq!(told[..2], ["S=/app", "P=/a.php/b"]);

@@ -1,6 +1,6 @@
 use crate::testing::{Trial, text};
 
-/// The field lines of an answer of the origin at `/in/`, where the place is `/out/`.
+/// Returns the field lines of a response of the origin at `/in/`, at the place `/out/`.
 fn lines(rules: &str, target: &str, fields: &[(&str, &str)]) -> String {
     let server = format!(
         "absolute_redirect off; location /out/ {{ proxy_pass http://127.0.0.1:81/in/; {rules} }} \
@@ -97,7 +97,7 @@ fn domain_of_a_cookie_is_changed_where_it_is_that_domain_and_no_other() {
     ] {
         assert_eq!(cookie(rules, &format!("a=b; Domain={from}")), format!("a=b; Domain={to}"));
     }
-    // As in nginx's manual: a dot at the start of what is written is ignored.
+    // As in nginx's manual: a leading dot in the configured domain is ignored.
     assert_eq!(
         cookie("proxy_cookie_domain .app.local .b.test;", "a=b; domain=app.local"),
         "a=b; domain=b.test"

@@ -5,14 +5,14 @@ use myriad_upstream::{Protocol, RequestPayload};
 
 const PASS: &str = "proxy_pass http://127.0.0.1:1;";
 
-/// A request to an HTTP origin whose place has these directives besides.
+/// Returns a request to an HTTP origin whose place has these additional directives.
 fn trial(rules: &str, line: &str, fields: &[(&str, &str)]) -> Trial {
     Trial::of(&format!("location / {{ {PASS} {rules} }}"), line, fields)
 }
 
 #[test]
 fn fields_of_the_clients_own_connection_stay_here() {
-    // RFC 9110 section 7.6.1, and what it says of fields that were never registered.
+    // RFC 9110 section 7.6.1, including its rules for unregistered fields.
     let fields = [
         ("Connection", "keep-alive"),
         ("Keep-Alive", "timeout=5"),

@@ -1,6 +1,6 @@
 use crate::testing::Trial;
 
-/// The URI that the origin is asked for, behind the method.
+/// Returns the URI of the origin request, after the method.
 fn asked(server: &str, target: &str) -> String {
     let line = Trial::of(server, &format!("GET {target}"), &[]).line();
     let words: Vec<&str> = line.split(' ').collect();
@@ -49,7 +49,7 @@ fn uri_goes_to_the_letter_where_the_url_has_no_path_and_no_rule_changed_it() {
 
 #[test]
 fn absolute_target_is_asked_for_by_its_path() {
-    // RFC 9112 section 3.2.2: the form is for the proxy; the origin gets the path.
+    // RFC 9112 section 3.2.2: the absolute form is for the proxy; the origin receives the path.
     let server = "location / { proxy_pass http://127.0.0.1:1; }";
     assert_eq!(asked(server, "http://visited.test/a%2Fb?c"), "/a%2Fb?c");
     assert_eq!(asked(server, "http://visited.test"), "/");
@@ -85,7 +85,7 @@ fn log_shows_an_origin_with_its_uri_and_a_bounded_length() {
     };
     assert_eq!(shown(UNDER, "/api/a%20b?c", "127.0.0.1:1"), "http://127.0.0.1:1/v1/a%20b?c");
     let socket = "location / { proxy_pass http://unix:/run/app.sock:/in/; }";
-    // As nginx shows it.
+    // Same form as in nginx.
     assert_eq!(shown(socket, "/x", "unix:/run/app.sock"), "http://unix:/run/app.sock:/in/x");
     let long = format!("/api/{}", "a".repeat(5000));
     assert!(shown(UNDER, &long, "127.0.0.1:1").len() < 2100);

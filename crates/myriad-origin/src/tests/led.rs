@@ -8,7 +8,7 @@ use crate::testing::{Trial, head, text};
 
 const PASS: &str = "proxy_pass http://127.0.0.1:1;";
 
-/// What an answer with this body of six bytes comes to.
+/// Returns the step after a response with this body of six bytes.
 fn step(trial: &mut Trial, status: u16, fields: &[(&str, &str)]) -> Step {
     let origin = trial.origin();
     let body: BoxBody = Box::pin(Full::new("a body"));
@@ -105,7 +105,7 @@ fn intercepted_refusal_still_says_how_to_come_in() {
         [("WWW-Authenticate", "Basic realm=\"a\""), ("WWW-Authenticate", "Bearer"), ("X-Secret", "1")];
     let mut refused = trial(rules, "GET /");
     assert!(matches!(step(&mut refused, 401, &fields), Step::Error(401)));
-    // RFC 9110 section 15.5.2: a 401 has a challenge.
+    // RFC 9110 section 15.5.2: a 401 contains a challenge.
     let lines = refused.0.request.errors.carried.take().expect("challenges").lines;
     assert_eq!(text(&lines), "WWW-Authenticate: Basic realm=\"a\"\r\nWWW-Authenticate: Bearer\r\n");
     let mut missing = trial(rules, "GET /");
@@ -132,7 +132,7 @@ fn answer_to_head_has_the_length_that_get_would_have_and_no_body() {
 
 #[test]
 fn answer_is_read_ahead_unless_place_or_origin_says_otherwise() {
-    // What is all there when it is read ahead lies in memory.
+    // A response that is complete at read-ahead is in memory.
     let ahead = |rules: &str, fields: &[(&str, &str)]| {
         matches!(passed(rules, "GET /", 200, fields).body, ResponseBody::Full(_))
     };

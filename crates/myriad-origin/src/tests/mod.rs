@@ -1,4 +1,4 @@
-//! What origins are told and what of their answers goes on, asked of whole places.
+//! Tests of origin requests and responses with complete places.
 
 mod answer;
 mod cgi;

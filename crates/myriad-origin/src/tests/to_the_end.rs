@@ -1,4 +1,4 @@
-//! Fetches that go on without their client.
+//! Fetches that continue without their client.
 
 use std::future::poll_fn;
 use std::io::{self, BufRead, BufReader, Write};
@@ -13,10 +13,10 @@ use crate::fetch::fetch_to_the_end;
 use crate::group::{of_place, settle};
 use crate::testing::Trial;
 
-/// More than the buffers of two sockets hold, bytes: who sends it all had a reader to the end.
+/// Size beyond the buffers of two sockets, in bytes: a sender that sends all of it had a reader until the last byte.
 const LONG: usize = 64 << 20;
 
-/// Answers one request, once it is told that its client has gone.
+/// Answers one request after its client has disconnected.
 fn answer(
     listener: &TcpListener,
     asked: oneshot::Sender<()>,

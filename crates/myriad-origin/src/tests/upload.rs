@@ -12,7 +12,7 @@ use myriad_serve::testing::block_on;
 
 const PASS: &str = "proxy_pass http://127.0.0.1:1;";
 
-/// A request whose body is these pieces and has ended.
+/// Returns a request whose complete body consists of these pieces.
 fn trial(rules: &str, pieces: &[&[u8]]) -> Trial {
     let mut trial = Trial::of(&format!("location / {{ {PASS} {rules} }}"), "POST /", &[]);
     let feed = Feed::new(None, false);

@@ -1,4 +1,4 @@
-//! What `tunnel_*` are compiled to.
+//! Compilation of `tunnel_*`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,7 +20,8 @@ fn compile(compile: &mut dyn OriginCompiler, _: &Settings, target: &Text, _: &Te
     (compile.target(target), Box::new(TunnelPlace { named }))
 }
 
-/// Whom each value of a variable stands for. That table is all that requests may reach, whoever gives the variable its value.
+/// Returns the group of each value of a variable. Requests can reach only these groups, independent of the source of
+/// the variable's value.
 fn named(compile: &mut dyn OriginCompiler, target: &Text) -> HashMap<Box<[u8]>, Arc<OriginGroup>> {
     let values = match values(compile, target) {
         Ok(values) => values,
@@ -38,7 +39,7 @@ fn named(compile: &mut dyn OriginCompiler, target: &Text) -> HashMap<Box<[u8]>, 
     named
 }
 
-/// What a target with variables may come to, but for nothing at all; an error says why that is not known.
+/// Returns the possible non-empty values of a target with a variable. The error explains why they are not known.
 fn values(compile: &dyn OriginCompiler, target: &Text) -> Result<Vec<Text>, String> {
     let shown = target.lossy();
     let variable = shown.strip_prefix('$').unwrap_or_default();

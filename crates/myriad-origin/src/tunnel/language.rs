@@ -1,4 +1,4 @@
-//! What a configuration says of tunnels: `tunnel_*`.
+//! Configuration language of tunnels: `tunnel_*`.
 
 use myriad_conf::registry::{
     Arguments, Contexts, Directive, Done, Family, FamilyRow, ProtocolLanguage, Set, between,
@@ -12,7 +12,7 @@ pub(super) const TUNNEL: Protocol = Protocol::new(&ProtocolFacts {
     is_url: false,
     has_environment: true,
     key: DefaultKey::FULL,
-    // As in nginx: nothing of what passes is read.
+    // As in nginx: the tunnelled data is not inspected.
     lacks: &[
         "buffering",
         "buffers",
@@ -53,7 +53,7 @@ static ROWS: &[FamilyRow] = &[FamilyRow::new(
     ),
 )];
 
-/// What to write in place of what lets requests name the address.
+/// Suggested replacement of a target that would let requests select the address.
 pub(super) const REMEDY: &str = "write tunnel_pass HOST:PORT; or the name of an upstream; or one variable of a map whose values are such, \
      as in map $host:$request_port $to { shop.test:443 10.0.0.2:443; }";
 

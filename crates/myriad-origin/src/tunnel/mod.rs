@@ -1,8 +1,8 @@
-//! Tunnels (`tunnel_*`): a client's CONNECT is answered as soon as a server that the configuration names is connected to, and from
-//! then on bytes pass both ways (RFC 9110 section 9.3.6).
+//! Tunnels (`tunnel_*`): CONNECT is answered as soon as a configured server is connected. Bytes are then forwarded in
+//! both directions (RFC 9110 section 9.3.6).
 //!
-//! No request reaches an address that the configuration does not write out: what the request names is for rules to look at, and for
-//! `map` to choose by.
+//! Requests can only reach addresses that are written in the configuration. The address named in a request is only
+//! available to rules and as input of `map`.
 
 mod compile;
 mod language;

@@ -1,4 +1,4 @@
-//! How a client is connected.
+//! Tunnel connections.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use myriad_upstream::{Protocol, RequestPayload};
 
 /// `tunnel_pass` of a place.
 pub(super) struct TunnelPlace {
-    /// Whom the values of its variable stand for; empty without a variable.
+    /// Groups by value of the target's variable; empty without a variable.
     pub named: HashMap<Box<[u8]>, Arc<OriginGroup>>,
 }
 

@@ -1,4 +1,4 @@
-//! What `uwsgi_*` are compiled to.
+//! Compilation of `uwsgi_*`.
 
 use crate::OriginCompiler;
 use myriad_conf::Text;

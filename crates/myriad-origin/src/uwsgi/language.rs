@@ -1,4 +1,4 @@
-//! What a configuration says of uwsgi: `uwsgi_*`, and the file `uwsgi_params`.
+//! Configuration language of uwsgi: `uwsgi_*`, and the file `uwsgi_params`.
 
 use myriad_conf::BuiltinFile;
 use myriad_conf::registry::{Family, FamilyRow, PARAM, ProtocolLanguage, pass};
@@ -25,7 +25,7 @@ static ROWS: &[FamilyRow] = &[FamilyRow::new(pass("The uwsgi server that makes t
 
 static FILES: &[BuiltinFile] = &[BuiltinFile { name: "uwsgi_params", text: || table("uwsgi_param", PARAMS) }];
 
-/// What uwsgi applications expect.
+/// Parameters that uwsgi applications expect.
 const PARAMS: &[(&str, &str)] = &[
     ("QUERY_STRING", "$query_string"),
     ("REQUEST_METHOD", "$request_method"),

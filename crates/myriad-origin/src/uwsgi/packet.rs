@@ -1,23 +1,23 @@
-//! The head of a uwsgi request: four bytes, then names and values, each with its length ahead of it.
+//! Head of a uwsgi request: four bytes, then names and values, each preceded by its length.
 
 use super::settings::Modifiers;
 use crate::cgi::Pairs;
 
-/// Bytes of the packet's own head: the first modifier, the size of what follows, the second modifier.
+/// Size of the packet header in bytes: the first modifier, the size of the data, the second modifier.
 const HEAD: usize = 4;
 
-/// The pairs, as they are gathered.
+/// Encoded pairs.
 pub(super) struct Packet(Vec<u8>);
 
 impl Packet {
-    /// An empty packet.
+    /// Creates an empty packet.
     pub(super) fn new(modifiers: Modifiers) -> Self {
         let mut packet = Vec::with_capacity(2048);
         packet.extend_from_slice(&[modifiers.first, 0, 0, modifiers.second]);
         Self(packet)
     }
 
-    /// The packet with its size; an error where that is more than its two bytes can say.
+    /// Returns the packet with its size, or an error if the size does not fit into two bytes.
     pub(super) fn finish(mut self) -> Result<Vec<u8>, String> {
         let size = self.0.len() - HEAD;
         match u16::try_from(size) {
@@ -33,7 +33,7 @@ impl Packet {
 impl Pairs for Packet {
     fn push(&mut self, name: &[u8], value: &[u8]) {
         for text in [name, value] {
-            // What is longer makes the packet too large, which its end tells.
+            // A longer text makes the packet too large, which `finish` reports.
             self.0.extend_from_slice(&(text.len() as u16).to_le_bytes());
             self.0.extend_from_slice(text);
         }

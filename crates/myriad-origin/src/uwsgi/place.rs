@@ -1,4 +1,4 @@
-//! How a uwsgi origin is asked.
+//! uwsgi requests.
 
 use bytes::Bytes;
 use myriad_script::Template;
@@ -11,15 +11,15 @@ use crate::tls;
 use myriad_exchange::exchange::{Exchange, Purpose};
 use myriad_exchange::runtime::{MakeError, OriginTlsPlace, ProtocolRequest, RequestRules};
 
-/// `uwsgi_*` of a place, beyond what all protocols share.
+/// `uwsgi_*` of a place that is not common to all protocols.
 pub(super) struct UwsgiPlace {
     /// `uwsgi_param`.
     pub environment: CgiPlace,
     /// `uwsgi_modifier1`, `uwsgi_modifier2`.
     pub modifiers: Modifiers,
-    /// TLS, where the target is `suwsgi://`.
+    /// TLS settings, with a `suwsgi://` target.
     pub tls: Option<Box<OriginTlsPlace>>,
-    /// The target without its scheme, which is who the origin must be unless `uwsgi_ssl_name` says another.
+    /// Target without its scheme: the expected server name unless `uwsgi_ssl_name` sets another.
     pub host: Template,
 }
 

@@ -1,8 +1,8 @@
-//! `uwsgi_modifier1`, `uwsgi_modifier2`: what kind of packet is sent, and to which plugin of the server.
+//! `uwsgi_modifier1`, `uwsgi_modifier2`: kind of the packet, and plugin of the server that receives it.
 
 use myriad_conf::registry::{Contexts, Directive, ONE, Set};
 
-/// The two bytes; 0 and 0 are a WSGI request.
+/// Modifier bytes; 0 and 0 are a WSGI request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Modifiers {
     /// `uwsgi_modifier1`.

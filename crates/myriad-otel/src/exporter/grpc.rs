@@ -1,5 +1,5 @@
-//! A batch sent by OTLP over gRPC (<https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md>), on the client of HTTP/2 that
-//! origins are asked with.
+//! Transmission of a batch by OTLP over gRPC (<https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md>), with
+//! the HTTP/2 client that is also used for origins.
 
 use std::io::{self, IoSlice, Read, Write};
 use std::time::Instant;
@@ -13,19 +13,19 @@ use myriad_trace::rejected;
 use super::link::Link;
 use super::target::{Failure, PATIENCE, Target};
 
-/// The method of a collector that takes spans.
+/// Method of a collector that receives spans.
 const PATH: &[u8] = b"/opentelemetry.proto.collector.trace.v1.TraceService/Export";
-/// Most bytes of an answer's head, and of its message, which says of spans that they were refused.
+/// Maximum sizes of a response head and of a response message, which reports rejected spans, in bytes.
 const MOST_HEAD: usize = 16 << 10;
 const MOST_MESSAGE: usize = 64 << 10;
-/// Bytes that are written at once.
+/// Number of bytes per write.
 const AT_ONCE: usize = 64 << 10;
-/// Statuses after which a batch may be sent again (OTLP, "Failures"). [`EXHAUSTED`] is one only with a time to wait: without it a message
-/// is too long, and the same one would be so for ever.
+/// Statuses after which a batch may be retried (OTLP, "Failures"). [`EXHAUSTED`] is retried only with a delay from the
+/// collector: without it the message is too long, and a retry would fail again.
 const AGAIN: [u32; 6] = [1, 4, 10, 11, 14, 15];
 const EXHAUSTED: u32 = 8;
 
-/// Sends batches on one connection, which stays.
+/// Client that sends batches on one persistent connection.
 #[derive(Default)]
 pub(super) struct Client(Option<Connection>);
 
@@ -35,25 +35,25 @@ struct Connection {
     input: Vec<u8>,
 }
 
-/// What came of a call.
+/// Result of a call.
 #[derive(Default)]
 struct Reply {
     status: Option<u16>,
     grpc: Option<(u32, String)>,
-    /// Whether more is said of the status: of 8, when the batch may be sent again.
+    /// Set if the response contains details of the status; for status 8, the delay before a retry.
     has_details: bool,
     message: Vec<u8>,
     over: bool,
 }
 
 impl Client {
-    /// Sends a batch, and says how many of its spans were refused.
+    /// Sends a batch. Returns the number of rejected spans and the reason, if any.
     pub(super) fn send(&mut self, target: &Target, message: &[u8]) -> Result<Option<(u64, String)>, Failure> {
         let end = Instant::now() + PATIENCE;
         let kept = self.0.take().filter(|kept| kept.http.has_room());
         let reply = match kept.map(|kept| kept.call(target, message, end)) {
             Some(Ok(reply)) => Ok(reply),
-            // It may have been closed since: a new one shows whether somebody is there.
+            // The connection may have been closed since; a new connection shows whether the collector is available.
             _ => Connection::new(target, end).and_then(|new| new.call(target, message, end)),
         };
         let (connection, reply) = reply.map_err(|error| Failure::Away(said(&error)))?;
@@ -75,7 +75,7 @@ impl Connection {
         Ok(Self { link, http: Http2::new(MOST_MESSAGE as u32), input: Vec::new() })
     }
 
-    /// Makes one call. An error ends the connection.
+    /// Performs one call. An error closes the connection.
     fn call(mut self, target: &Target, message: &[u8], end: Instant) -> io::Result<(Self, Reply)> {
         let stream = self.open(target).ok_or_else(|| io::Error::other("it takes no requests"))?;
         let mut body = Vec::with_capacity(message.len() + 5);
@@ -87,7 +87,7 @@ impl Connection {
         loop {
             self.write(end)?;
             if reply.over {
-                // It may have answered before it had all of the request.
+                // The collector may have responded before it received the complete request.
                 self.http.cancel(stream);
                 self.write(end)?;
                 return Ok((self, reply));
@@ -140,7 +140,7 @@ impl Connection {
         }
     }
 
-    /// Reads all frames that have come.
+    /// Reads all received frames.
     fn take(&mut self, stream: u32, reply: &mut Reply) -> io::Result<()> {
         loop {
             let input =
@@ -222,7 +222,7 @@ impl Reply {
     }
 }
 
-/// A text of a collector as a line of a log shows it.
+/// Returns a text of a collector in a form suitable for a log line.
 fn shown(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(&text[..text.len().min(256)]).into_owned();
     text.chars().filter(|character| !character.is_control()).collect()
@@ -249,7 +249,7 @@ mod tests {
         for number in ["1", "4", "14"] {
             assert!(matches!(outcome(200, Some(number)), Err(Failure::Away(_))), "{number}");
         }
-        // 8 without a time to wait: the message is too long.
+        // Status 8 without a delay: the message is too long.
         for number in ["3", "7", "8", "12", "16"] {
             assert!(matches!(outcome(200, Some(number)), Err(Failure::Refused(_))), "{number}");
         }

@@ -1,4 +1,4 @@
-//! A batch sent by OTLP over HTTP, as Protocol Buffers.
+//! Transmission of a batch by OTLP over HTTP, as Protocol Buffers.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
 use super::target::{Failure, PATIENCE, Target};
 
-/// Largest answer, bytes.
+/// Maximum size of a response, in bytes.
 const LARGEST: u64 = 64 << 10;
 
-/// Sends batches to a URL.
+/// Client that sends batches to a URL.
 pub(super) struct Client {
     agent: Agent,
     url: String,
@@ -21,7 +21,7 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// A client of that collector.
+    /// Creates a client for a collector.
     pub(super) fn new(target: &Target) -> Self {
         let endpoint = &target.endpoint;
         let host =
@@ -45,7 +45,7 @@ impl Client {
         Self { agent: Agent::new_with_config(config.build()), url, headers: target.headers.clone() }
     }
 
-    /// Sends a batch, and says how many of its spans were refused.
+    /// Sends a batch. Returns the number of rejected spans and the reason, if any.
     pub(super) fn send(&self, message: &[u8]) -> Result<Option<(u64, String)>, Failure> {
         let mut request = self.agent.post(&self.url).content_type("application/x-protobuf");
         for (name, value) in &self.headers {

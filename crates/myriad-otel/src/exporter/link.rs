@@ -1,4 +1,4 @@
-//! A connection to a collector: blocking, bounded in time.
+//! Connection to a collector: blocking, with timeouts.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -10,17 +10,17 @@ use rustls::{ClientConnection, StreamOwned};
 use super::target::Target;
 use super::trust::HTTP2;
 
-/// Addresses of a host that are tried.
+/// Maximum number of addresses tried per host.
 const MOST_ADDRESSES: usize = 4;
 
-/// Bytes both ways.
+/// Byte stream, plain or TLS.
 pub(super) enum Link {
     Plain(TcpStream),
     Secure(Box<StreamOwned<ClientConnection, TcpStream>>),
 }
 
 impl Link {
-    /// Connects until then, to speak HTTP/2.
+    /// Connects for HTTP/2 until the time `end`.
     pub(super) fn connect(target: &Target, end: Instant) -> io::Result<Self> {
         let stream = reach(&target.endpoint.host, target.endpoint.port, end)?;
         stream.set_nodelay(true)?;
@@ -41,7 +41,7 @@ impl Link {
         Ok(link)
     }
 
-    /// Bounds what comes next: a read or a write that waits longer fails.
+    /// Sets the time limit of the following reads and writes, which fail if they wait longer.
     pub(super) fn wait_until(&self, end: Instant) -> io::Result<()> {
         let left = end.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -56,7 +56,7 @@ impl Link {
     }
 }
 
-/// Connects to the first address that answers; they share the time.
+/// Connects to the first reachable address. The addresses share the time.
 fn reach(host: &str, port: u16, end: Instant) -> io::Result<TcpStream> {
     let addresses: Vec<_> = (host, port).to_socket_addrs()?.take(MOST_ADDRESSES).collect();
     let mut outcome = Err(io::Error::other("it has no address"));

@@ -1,17 +1,17 @@
-//! Spans on their way to a collector.
+//! Transmission of spans to a collector.
 //!
 //! ```text
-//! a request that is over -> queue, bounded -> a thread of its own: a batch -> collector
-//!                             full: the span is dropped, and counted         | away: the batch waits, and is sent again
+//! finished request -> bounded queue -> separate thread: a batch -> collector
+//!                       full: the span is dropped and counted      | unavailable: the batch waits and is retried
 //! ```
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `queue` | spans that wait |
-//! | `target` | where they go; why some are not taken |
-//! | `thread` | batches sent one after another; what is told of those that fail |
-//! | `grpc`, `http` | a batch sent by OTLP over gRPC, over HTTP |
-//! | `link`, `trust` | a connection; whom to believe by TLS |
+//! | `queue` | waiting spans |
+//! | `target` | destination; reasons of failures |
+//! | `thread` | transmission of successive batches; log messages about failures |
+//! | `grpc`, `http` | transmission of a batch by OTLP over gRPC, over HTTP |
+//! | `link`, `trust` | connection; trusted certificate authorities |
 
 mod grpc;
 mod http;
@@ -37,20 +37,20 @@ use target::Target;
 use thread::Shared;
 use trust::Trust;
 
-/// Sends the spans of a configuration. Its thread begins with the first of them, and ends once the configuration is gone and what it has
-/// left has been sent.
+/// Exporter of the spans of a configuration. Its thread starts with the first span, and exits once the configuration is
+/// dropped and its remaining spans have been sent.
 pub(crate) struct Exporter {
     shared: Arc<Shared>,
     started: Once,
-    /// What is wrong with its files, until it has been reported.
+    /// Errors of its files, until they have been reported.
     pub errors: Mutex<Vec<Diagnostic>>,
 }
 
-/// The threads that there are, and what each sends.
+/// Running threads with their exporters.
 static THREADS: Mutex<Vec<(Arc<Shared>, JoinHandle<()>)>> = Mutex::new(Vec::new());
 
 impl Exporter {
-    /// That of a configuration, whose files are named from that folder; none where it has none.
+    /// Returns the exporter of a configuration, whose file names are relative to `folder`; `None` if it has none.
     pub(crate) fn of(http: &HttpConf, folder: &Path) -> Option<Self> {
         let own = http.settings.feature::<OtelSettings>();
         let conf = own.exporter.as_ref()?;
@@ -64,7 +64,8 @@ impl Exporter {
         Some(Self { shared, started: Once::new(), errors: Mutex::new(errors) })
     }
 
-    /// Takes the spans of a request, or drops them where too many wait. It never blocks for longer than a thread needs to take a batch out.
+    /// Queues the spans of a request, or drops them if the queue is full. It blocks only while the thread removes a
+    /// batch.
     pub(crate) fn send(&self, spans: impl IntoIterator<Item = Vec<u8>>, log: &ErrorLog) {
         self.shared.queue.push(spans);
         self.started.call_once(|| {
@@ -94,7 +95,7 @@ impl Drop for Exporter {
     }
 }
 
-/// Sends what waits, for that long at most: the process is about to end.
+/// Sends the waiting spans before the process exits, within the time limit `patience`.
 pub fn finish(patience: Duration) {
     let end = Instant::now() + patience;
     let threads = std::mem::take(&mut *THREADS.lock().unwrap_or_else(PoisonError::into_inner));
@@ -124,7 +125,7 @@ fn resource(own: &OtelSettings) -> Resource {
     let mut all: Vec<(&str, &str)> = Vec::new();
     let others = own.resource.iter().filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)));
     for (key, value) in others.chain([("service.name", name)]) {
-        // `otel_service_name` counts where it is written; else an attribute of that name does.
+        // `otel_service_name` takes precedence over an attribute with that name.
         let is_default = key == "service.name" && own.service_name.is_none();
         match all.iter_mut().find(|(known, _)| *known == key) {
             Some(_) if is_default && value == name => {}

@@ -1,17 +1,19 @@
-//! Spans that wait.
+//! Queue of spans.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Most bytes of spans that wait: what visitors send must not fill the memory, whatever the number of spans is.
+/// Maximum total size of waiting spans, in bytes: data sent by clients must not exhaust the memory, independently of
+/// the number of spans.
 const MOST_BYTES: usize = 16 << 20;
-/// Most bytes of a batch: receivers of gRPC take 4 MB of a message by default, and refuse all of a longer one.
+/// Maximum size of a batch, in bytes: gRPC receivers accept messages of 4 MB by default, and reject longer messages
+/// completely.
 const MOST_OF_BATCH: usize = 2 << 20;
 
-/// Spans that wait, so many and no more.
+/// Bounded queue of spans.
 pub(super) struct Queue {
     state: Mutex<State>,
-    /// There is a batch, or the end has come.
+    /// Signalled when a batch is available or the queue is closed.
     wake: Condvar,
     batch: usize,
     most: usize,
@@ -22,16 +24,16 @@ pub(super) struct Queue {
 struct State {
     spans: Vec<Vec<u8>>,
     bytes: usize,
-    /// When the oldest of them came.
+    /// Time at which the oldest span was added.
     since: Option<Instant>,
-    /// Spans of a batch that is being sent.
+    /// Number of spans in the batch being sent.
     taken: usize,
     dropped: u64,
     closed: bool,
 }
 
 impl Queue {
-    /// Room for `batch` times `count` spans, those of the batch that is being sent among them.
+    /// Creates a queue for `batch` times `count` spans, including those of the batch being sent.
     pub(super) fn new(batch: usize, count: usize, interval: Duration) -> Self {
         Self {
             state: Mutex::default(),
@@ -46,7 +48,7 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes spans in, as far as there is room.
+    /// Adds spans while the queue is not full, and drops the others.
     pub(super) fn push(&self, spans: impl IntoIterator<Item = Vec<u8>>) {
         let mut state = self.state();
         let was_due = self.is_due(&state);
@@ -62,19 +64,20 @@ impl Queue {
         if first {
             state.since = Some(Instant::now());
         }
-        // The thread sleeps until the interval is over; it must know when that began. It is told once that there is a batch: while its
-        // collector is away, none of those who come meanwhile wakes it.
+        // The thread sleeps until the interval is over, so it is woken when the interval starts, and once when a batch
+        // is available. While its collector is unavailable, further spans do not wake it.
         if first || !was_due && self.is_due(&state) {
             self.wake.notify_one();
         }
     }
 
-    /// Whether as much waits as a batch may have.
+    /// Returns whether a full batch is waiting.
     fn is_due(&self, state: &State) -> bool {
         state.spans.len() >= self.batch || state.bytes >= MOST_OF_BATCH
     }
 
-    /// Waits for a batch: as many spans as it may have, or those of an interval. None once it is closed and nothing waits.
+    /// Waits for a batch: a full batch of spans, or those of an interval. Returns `None` once the queue is closed and
+    /// empty.
     pub(super) fn next(&self) -> Option<Vec<Vec<u8>>> {
         let mut state = self.state();
         loop {
@@ -98,7 +101,7 @@ impl Queue {
             bytes += span.len();
             bytes <= MOST_OF_BATCH
         };
-        // One that is too long for itself goes alone.
+        // A span that exceeds the size of a batch is sent alone.
         let count = state.spans.iter().take(self.batch).take_while(fits).count();
         let count = count.max(usize::from(!state.spans.is_empty()));
         let batch: Vec<_> = state.spans.drain(..count).collect();
@@ -108,28 +111,28 @@ impl Queue {
         (count > 0).then_some(batch)
     }
 
-    /// The batch that was taken is done with.
+    /// Marks the batch as sent or dropped.
     pub(super) fn done(&self) {
         self.state().taken = 0;
     }
 
-    /// Spans that wait.
+    /// Returns the number of waiting spans.
     pub(super) fn left(&self) -> usize {
         self.state().spans.len()
     }
 
-    /// Spans that were dropped since this was asked.
+    /// Returns the number of spans dropped since the previous call.
     pub(super) fn dropped(&self) -> u64 {
         std::mem::take(&mut self.state().dropped)
     }
 
-    /// No more spans come.
+    /// Closes the queue: no more spans will be added.
     pub(super) fn close(&self) {
         self.state().closed = true;
         self.wake.notify_one();
     }
 
-    /// Waits that long, or until no more spans come; true where they do not.
+    /// Waits for `time`, or until the queue is closed. Returns true if it is closed.
     pub(super) fn rest(&self, time: Duration) -> bool {
         let end = Instant::now() + time;
         let mut state = self.state();

@@ -1,25 +1,25 @@
-//! Where spans go; why some are not taken.
+//! Destination of spans, and reasons of failures.
 
 use std::time::Duration;
 
 use super::trust::Trust;
 use crate::settings::Endpoint;
 
-/// Where spans go, and what goes with them.
+/// Destination of spans, and its settings.
 pub(super) struct Target {
     pub endpoint: Endpoint,
     pub headers: Vec<(String, String)>,
     pub trust: Option<Trust>,
 }
 
-/// How long sending a batch may take in all.
+/// Total time limit for sending a batch.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Why a batch was not taken.
+/// Reason why a batch was not accepted.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// It may be sent again.
+    /// The batch may be retried.
     Away(String),
-    /// It may not.
+    /// The batch must not be retried.
     Refused(String),
 }

@@ -1,9 +1,9 @@
-//! Batches sent one after another.
+//! Transmission of successive batches.
 //!
 //! ```text
 //! batch -> sent -> next batch
-//!       -> away (no connection, time-out, "unavailable") -> told once -> waits 1 s, 2 s, ... 30 s -> sent again
-//!       -> refused for good -> told, dropped
+//!       -> unavailable (no connection, timeout, "unavailable") -> logged once -> delay of 1 s, 2 s, ... 30 s -> retry
+//!       -> rejected -> logged, dropped
 //! ```
 
 use std::time::Duration;
@@ -15,24 +15,24 @@ use super::queue::Queue;
 use super::target::{Failure, Target};
 use super::{grpc, http};
 
-/// How long is waited after the first failure; twice as long after each that follows.
+/// Delay after the first failure. It doubles after each further failure.
 const FIRST_REST: Duration = Duration::from_secs(1);
 const LONGEST_REST: Duration = Duration::from_secs(30);
 
-/// What the thread has of an exporter.
+/// State shared by an exporter and its thread.
 pub(super) struct Shared {
     pub queue: Queue,
     pub target: Target,
     pub resource: Resource,
 }
 
-/// What sends batches.
+/// Client that sends batches.
 enum Way {
     Grpc(Box<grpc::Client>),
     Http(http::Client),
 }
 
-/// Sends what waits until nothing more will come.
+/// Sends the spans until the queue is closed and empty.
 pub(super) fn run(shared: &Shared, log: &ErrorLog) {
     let endpoint = &shared.target.endpoint;
     let to = format!("{}:{}", endpoint.host, endpoint.port);
@@ -55,7 +55,7 @@ pub(super) fn run(shared: &Shared, log: &ErrorLog) {
                 break;
             }
             if shared.queue.rest(rest) {
-                // The configuration is gone: nobody waits for a collector that is away.
+                // The configuration was dropped: an unavailable collector is not retried.
                 return teller.give_up(batch.len() + shared.queue.left());
             }
             rest = (rest * 2).min(LONGEST_REST);
@@ -64,13 +64,13 @@ pub(super) fn run(shared: &Shared, log: &ErrorLog) {
     }
 }
 
-/// What is told of spans that are not taken.
+/// Log messages about spans that were not accepted.
 struct Teller<'a> {
     log: &'a ErrorLog,
     to: String,
-    /// Whether it has been told that the collector is away.
+    /// Set if the unavailability of the collector has been logged.
     away: bool,
-    /// Spans dropped that nobody was told of.
+    /// Number of dropped spans that have not been logged.
     dropped: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Whom to believe by TLS.
+//! Certificate authorities trusted for TLS.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,17 +9,18 @@ use myriad_tls::tls_path;
 use rustls::crypto::aws_lc_rs;
 use rustls::{ClientConfig, RootCertStore};
 
-/// What HTTP/2 is called in a handshake (RFC 9113, section 3.1).
+/// ALPN name of HTTP/2 (RFC 9113 section 3.1).
 pub(super) const HTTP2: &[u8] = b"h2";
 
-/// The authorities that are believed.
+/// Trusted certificate authorities.
 pub(super) struct Trust {
     store: RootCertStore,
     certificates: Vec<Vec<u8>>,
 }
 
 impl Trust {
-    /// Those of a file, whose name starts from that folder, or those that the machine trusts. An error is a sentence.
+    /// Loads the authorities of a file, whose name is relative to `folder`, or those of the system. The error is a
+    /// sentence.
     pub(super) fn of(file: Option<&Text>, folder: &Path) -> Result<Self, String> {
         let bytes = match file {
             Some(file) => {
@@ -36,12 +37,12 @@ impl Trust {
         Ok(Self { store, certificates })
     }
 
-    /// The same, in DER.
+    /// Returns the certificates in DER.
     pub(super) fn certificates(&self) -> &[Vec<u8>] {
         &self.certificates
     }
 
-    /// The client's side of TLS that speaks HTTP/2.
+    /// Returns the TLS client configuration for HTTP/2.
     pub(super) fn client(&self) -> Result<Arc<ClientConfig>, rustls::Error> {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;

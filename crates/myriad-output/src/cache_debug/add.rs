@@ -1,4 +1,4 @@
-//! The fields.
+//! Cache fields of the response.
 
 use myriad_net::Head;
 use myriad_policy::CacheStatus;
@@ -7,13 +7,13 @@ use super::status;
 use myriad_exchange::exchange::{Answer, MadeFrom, Request};
 use myriad_exchange::runtime::DebugRules;
 
-/// The request field that asks for the key.
+/// Request field that requests the key.
 const ASKED: &[u8] = b"x-cache-debug";
 
-/// Adds `Cache-Status`, `X-Cache` and `X-Cache-Age`; the key and the zone for those who ask and may know.
+/// Adds `Cache-Status`, `X-Cache` and `X-Cache-Age`, and the key and zone for authorized clients that request them.
 pub(crate) fn add(request: &Request, rules: &DebugRules, answer: &Answer, head: &mut Head) {
     let facts = &request.cache;
-    // As in nginx, a method that the cache has nothing for has no status; it has a reason.
+    // As in nginx, a method that the cache does not handle has no status, but it has a reason.
     let status = facts.shown.status.or(facts.shown.reason.map(|_| CacheStatus::Bypass));
     let is_left_out =
         |status: &CacheStatus| rules.status.is_empty() || (rules.without_hits && status::is_hit(*status));
@@ -24,7 +24,7 @@ pub(crate) fn add(request: &Request, rules: &DebugRules, answer: &Answer, head: 
         };
         let ttl_s = page.map(|page| status::seconds_left(page.fresh_until(), request.received.at_ms));
         let forwarded = request.origin.as_ref().and_then(|facts| facts.head.as_ref()).map(|head| head.status);
-        // What the origin says of the reason names its files: administrators alone see it.
+        // The detailed reason contains file names of the origin: only administrators receive it.
         let is_detailed =
             facts.shown.because.is_some() && request.may_administer(rules.from.as_deref()).is_ok();
         let reason =
@@ -35,7 +35,7 @@ pub(crate) fn add(request: &Request, rules: &DebugRules, answer: &Answer, head: 
     if !rules.said_already {
         head.field(b"X-Cache", status.as_str().as_bytes());
     }
-    // What was fetched for this very request is not stored before, whether or not it was whole by now.
+    // A page fetched for this request has no age, even if it is already stored completely.
     let is_fetched = matches!(status, CacheStatus::Miss | CacheStatus::Expired | CacheStatus::Bypass);
     if let Some(age) = facts.shown.age_s.filter(|_| !is_fetched) {
         head.number(b"X-Cache-Age", age);
@@ -48,6 +48,6 @@ pub(crate) fn add(request: &Request, rules: &DebugRules, answer: &Answer, head: 
     if let Some(Some(zone)) = request.runtime().zone_list.get(usize::from(facts.shown.zone)) {
         head.field(b"X-Cache-Zone", zone.zone.name().as_bytes());
     }
-    // A key may hold any byte.
+    // A key may contain any byte.
     head.field(b"X-Cache-Key", facts.key.escape_ascii().to_string().as_bytes());
 }

@@ -1,4 +1,4 @@
-//! `cache_debug` and `cache_status` of a place, compiled.
+//! Compilation of `cache_debug` and `cache_status` of a place.
 
 use myriad_conf::settings::Settings;
 
@@ -6,7 +6,7 @@ use super::settings::{CacheDebug, CacheStatusField};
 use crate::headers;
 use myriad_exchange::runtime::DebugRules;
 
-/// What is said of the cache; none where nothing is.
+/// Returns the cache field rules; `None` if no fields are added.
 pub fn compiled(settings: &Settings) -> Option<Box<DebugRules>> {
     let CacheDebug { on, from } = settings.feature();
     let CacheStatusField { name, without_hits } = settings.feature();

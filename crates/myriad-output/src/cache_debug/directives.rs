@@ -1,4 +1,4 @@
-//! The directive.
+//! Directive table.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, at_least, network};
 use myriad_conf::settings::Settings;
@@ -26,7 +26,7 @@ pub(super) static ROWS: &[Directive] = &[
     .own(),
 ];
 
-/// `cache_status on|off|NAME [hits=on|off]`; a name is a token of structured fields (RFC 9651 section 3.3.4).
+/// Parses `cache_status on|off|NAME [hits=on|off]`; a name is a token of structured fields (RFC 9651 section 3.3.4).
 fn cache_status(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     let name = match args.bytes(0) {
         b"on" => "Myriad",
@@ -51,7 +51,7 @@ fn cache_status(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-/// `cache_debug on|off [from ADDRESS...]`.
+/// Parses `cache_debug on|off [from ADDRESS...]`.
 fn cache_debug(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     let on = args.choice(0, &[("on", true), ("off", false)])?;
     let mut from = None;

@@ -1,4 +1,4 @@
-//! `cache_debug`, `cache_status`: fields that say what the cache did.
+//! `cache_debug`, `cache_status`: response fields that describe the cache handling.
 
 mod add;
 mod compile;
@@ -10,5 +10,5 @@ pub(crate) use add::add;
 pub use compile::compiled;
 use myriad_exchange::feature::Feature;
 
-/// The feature, for the list of them.
+/// Feature entry for the list of features.
 pub const FEATURE: Feature = Feature::new("control", directives::ROWS);

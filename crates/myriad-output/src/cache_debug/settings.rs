@@ -1,13 +1,13 @@
-//! What the directive says.
+//! Settings of the directive.
 
 use myriad_conf::settings::Network;
 
 /// `cache_debug`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CacheDebug {
-    /// Whether answers say what the cache did.
+    /// Set if responses contain the cache fields.
     pub on: bool,
-    /// `from`: who may see keys. None: loopback and the server's own addresses, by requests that nobody passed on.
+    /// `from`: networks that may read keys. `None`: loopback and the server's addresses, for requests without a proxy.
     pub from: Option<Vec<Network>>,
 }
 
@@ -16,9 +16,9 @@ myriad_conf::feature_settings!(CacheDebug);
 /// `cache_status`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CacheStatusField {
-    /// The name of this cache; empty for off.
+    /// Name of this cache; empty for `off`.
     pub name: String,
-    /// `hits=off`: nothing is said of what came from the cache.
+    /// `hits=off`: no field for responses from the cache.
     pub without_hits: bool,
 }
 

@@ -1,4 +1,5 @@
-//! `Cache-Status` (RFC 9211): how the cache handled a request, as a member of a list that caches nearer to the origin have begun.
+//! `Cache-Status` (RFC 9211): cache handling of a request, as a member of a list that starts with the caches nearer to
+//! the origin.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -7,7 +8,7 @@ use myriad_exchange::exchange::Shown;
 use myriad_net::Head;
 use myriad_policy::CacheStatus;
 
-/// Seconds until a page is fresh no more; less than 0 for one that is stale.
+/// Returns the seconds until a page becomes stale; negative for a stale page.
 pub(super) fn seconds_left(fresh_until_ms: u64, now_ms: u64) -> i64 {
     let seconds = |ms: u64| i64::try_from(ms / 1000).unwrap_or(i64::MAX);
     if fresh_until_ms >= now_ms {
@@ -17,12 +18,12 @@ pub(super) fn seconds_left(fresh_until_ms: u64, now_ms: u64) -> i64 {
     }
 }
 
-/// Whether the cache answered without its origin.
+/// Returns whether the cache answered without its origin.
 pub(super) fn is_hit(status: CacheStatus) -> bool {
     matches!(status, CacheStatus::Hit | CacheStatus::Stale | CacheStatus::Updating)
 }
 
-/// Adds the member of the cache of that name: why the page did not come from the cache, for how long it is fresh, and the origin's status.
+/// Adds the member of the cache of that name: the reason of a miss, the remaining freshness, and the origin's status.
 pub(super) fn add(
     name: &str,
     (status, shown): (CacheStatus, &Shown),
@@ -32,7 +33,7 @@ pub(super) fn add(
 ) {
     let mut member = name.to_owned();
     let is_hit = is_hit(status);
-    // RFC 9211 section 2.2: why the request went on.
+    // RFC 9211 section 2.2: reason for forwarding the request.
     let fwd = match status {
         CacheStatus::Miss => "uri-miss",
         CacheStatus::Expired | CacheStatus::Revalidated => "stale",

@@ -1,4 +1,4 @@
-//! Which encoding an answer may bear: nginx's `gzip*` directives and what the client accepts.
+//! Selection of the encoding of a response: nginx's `gzip*` directives and the codings that the client accepts.
 
 use myriad_encode::{Coding, CodingSet};
 use myriad_http::Known;
@@ -9,45 +9,46 @@ use myriad_exchange::exchange::Request;
 use myriad_exchange::runtime::OfferRules;
 use myriad_page::ProxiedFacts;
 
-/// Smaller is better, measured on pages: brotli, then zstd, then gzip.
+/// Order by size, measured on pages: brotli, then zstd, then gzip.
 const PREFERENCE: [Coding; 4] = [Coding::Brotli, Coding::Zstd, Coding::Gzip, Coding::Identity];
 
-/// What may be sent.
+/// Permitted encodings of a response.
 #[derive(Clone, Copy, Debug)]
 pub struct Encodings {
-    /// Codings that place and answer offer, identity among them; whether the client takes one is what [`takes`](Self::takes) says.
+    /// Codings that place and response offer, including identity; [`takes`](Self::takes) returns whether the client
+    /// accepts a coding.
     pub allowed: CodingSet,
     accept: AcceptEncoding,
-    /// Whether another client could get another encoding.
+    /// Set if other clients may receive another encoding.
     pub varies: bool,
 }
 
 impl Encodings {
-    /// The best of `available`.
+    /// Returns the best of `available`.
     pub fn best(&self, available: CodingSet) -> Option<Coding> {
         self.accept.best(available.intersection(self.allowed).bits(), &PREFERENCE)
     }
 
-    /// Whether this coding is allowed, and the client takes it.
+    /// Returns whether a coding is allowed and accepted by the client.
     pub fn takes(&self, coding: Coding) -> bool {
         self.best(CodingSet::EMPTY.with(coding)).is_some()
     }
 
-    /// The best of all that is allowed, whether it is there or not.
+    /// Returns the best allowed coding, whether available or not.
     pub fn wanted(&self) -> Coding {
         self.accept.best(self.allowed.bits(), &PREFERENCE).unwrap_or(Coding::Identity)
     }
 }
 
-/// Returns true for the statuses whose bodies nginx compresses: others, such as redirects and 500, are sent as they are and have no
-/// `Vary` of `gzip_vary`.
+/// Returns whether nginx compresses bodies of this status. Others, such as redirects and 500, are sent unchanged and
+/// without `Vary` of `gzip_vary`.
 #[inline]
 pub fn is_compressed(status: u16) -> bool {
     matches!(status, 200 | 403 | 404)
 }
 
-/// Judges an answer of `media_type` and `length` bytes. `forced` says that the origin compressed by itself, so that
-/// what `gzip` says does not matter.
+/// Returns the encodings of a response of `media_type` and `length` bytes. `forced` is set if the origin has compressed
+/// the response, so that `gzip` does not apply.
 pub fn encodings(
     request: &Request,
     media_type: &[u8],
@@ -83,8 +84,8 @@ pub fn encodings(
     Encodings { allowed: offered.with(Coding::Identity), accept: AcceptEncoding::parse(value), varies }
 }
 
-/// Codings that the client takes and that `gzip_http_version`, `gzip_disable` and `gzip_proxied` do not keep from it,
-/// for what is packed already.
+/// Returns the codings that the client accepts and that `gzip_http_version`, `gzip_disable` and `gzip_proxied` permit,
+/// for data that is already compressed.
 pub fn accepted(request: &Request, facts: ProxiedFacts) -> CodingSet {
     let Some(value) = request.received.head.known(Known::AcceptEncoding) else { return CodingSet::EMPTY };
     if !covers(&request.place().offer, request, facts) {

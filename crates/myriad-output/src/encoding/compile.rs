@@ -1,4 +1,4 @@
-//! Which codings a place offers, compiled.
+//! Compilation of the codings that a place offers.
 
 use myriad_conf::settings::Settings;
 use myriad_http::media_types::TypeSet;
@@ -7,8 +7,8 @@ use myriad_script::Regex;
 use super::settings::{EncodingSettings, GzipDisable};
 use myriad_exchange::runtime::{Offer, OfferRules, SettingsCompiler};
 
-/// What a place offers. `gzip` decides for all codings unless brotli or zstd are written: a site that lets its pages be compressed
-/// wants them small.
+/// Returns the codings that a place offers. `gzip` applies to all codings unless brotli or zstd are configured: a site
+/// with compression enabled benefits from the better codings.
 pub fn offer(settings: &Settings, compile: &mut dyn SettingsCompiler) -> Offer {
     let encoding = settings.feature::<EncodingSettings>();
     let gzip = &encoding.gzip;

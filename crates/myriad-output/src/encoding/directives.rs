@@ -1,4 +1,4 @@
-//! The directives.
+//! Directive table.
 
 #![allow(clippy::unnecessary_wraps, reason = "setters share one signature")]
 
@@ -174,7 +174,7 @@ fn zstd_types(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
 fn gzip_proxied(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     let before = settings.feature_mut::<EncodingSettings>().gzip.proxied;
     let mut proxied = if args.first { Proxied::default() } else { before };
-    // `off` excludes all others, also those of directives behind it.
+    // `off` excludes all others, including those of later directives.
     let mut off = !args.first && before == Proxied::default();
     for index in 0..args.len() {
         let choices = [
@@ -217,7 +217,7 @@ fn gzip_disable(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     for word in args.words() {
         list.push(match word.text.as_slice() {
             b"msie6" => GzipDisable::Msie6,
-            // nginx: browsers are refused gzip when memory is short; it never is for this reason.
+            // nginx disables gzip for browsers if memory is short; this server never does.
             b"degradation" => continue,
             _ => GzipDisable::Regex(word.to_text()),
         });

@@ -1,4 +1,4 @@
-//! Which coding an answer comes in, and the coding of what is not stored in it: `gzip*`, `brotli*`, `zstd*`.
+//! Selection of the content coding, and coding of responses that are not stored in it: `gzip*`, `brotli*`, `zstd*`.
 
 mod choice;
 mod compile;
@@ -15,11 +15,11 @@ use myriad_exchange::feature::Feature;
 pub(super) use on_the_way::encode;
 pub(super) use proxied::proxied_facts;
 
-/// `gzip*`, with the variables of codings, for the list of features.
+/// Feature entry of `gzip*`, with the variables of codings.
 pub const GZIP: Feature = Feature::new("encoding", directives::GZIP).with_variables(variables::VARIABLES);
-/// `brotli*`, for the list of features.
+/// Feature entry of `brotli*`.
 pub const BROTLI: Feature = Feature::new("encoding", directives::BROTLI);
-/// `zstd*`, for the list of features.
+/// Feature entry of `zstd*`.
 pub const ZSTD: Feature = Feature::new("encoding", directives::ZSTD);
 
 #[cfg(test)]

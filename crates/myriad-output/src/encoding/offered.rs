@@ -1,4 +1,4 @@
-//! Which requests codings are offered to (`gzip_http_version`, `gzip_disable`, `gzip_proxied`).
+//! Requests that codings are offered to (`gzip_http_version`, `gzip_disable`, `gzip_proxied`).
 
 use myriad_http::{Known, Version};
 use myriad_page::ProxiedFacts;
@@ -7,7 +7,7 @@ use crate::agents::is_msie6;
 use myriad_exchange::exchange::Request;
 use myriad_exchange::runtime::Offer;
 
-/// `gzip_http_version`, `gzip_disable` and `gzip_proxied`.
+/// Returns whether `gzip_http_version`, `gzip_disable` and `gzip_proxied` permit coding.
 pub(super) fn covers(offer: &Offer, request: &Request, facts: ProxiedFacts) -> bool {
     if request.received.head.version() == Version::Http10 && !offer.http_1_0 {
         return false;
@@ -21,7 +21,8 @@ pub(super) fn covers(offer: &Offer, request: &Request, facts: ProxiedFacts) -> b
     !request.received.head.fields().has(Known::Via) || proxied_allows(offer, request, facts)
 }
 
-/// As nginx: `Expires` decides where there is one, else `Cache-Control`, else what the answer has not.
+/// Evaluates `gzip_proxied` as nginx does: by `Expires` if present, else by `Cache-Control`, else by missing
+/// validators.
 fn proxied_allows(offer: &Offer, request: &Request, facts: ProxiedFacts) -> bool {
     let rules = offer.proxied;
     if rules.any || rules.auth && request.received.head.fields().has(Known::Authorization) {

@@ -1,4 +1,4 @@
-//! Bodies that are compressed for one visitor: what is not stored, and what is still arriving.
+//! Compression for a single client: bodies that are not stored or are still being received.
 
 use myriad_http::lines::line_named;
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use super::proxied::proxied_facts;
 use crate::transform::{Transform, transformed};
 use myriad_exchange::exchange::{Answer, Request, Tally, pulled};
 
-/// Wraps a streamed body in an encoder, where the place offers it and the client takes it.
+/// Compresses a body if the place offers a coding and the client accepts it.
 pub(crate) fn encode(request: &mut Request, answer: &mut Answer) {
     let nothing_offered = request.place().offer.is_empty();
     if nothing_offered || !answer.compressible || !is_compressed(answer.status) {
@@ -44,7 +44,7 @@ pub(crate) fn encode(request: &mut Request, answer: &mut Answer) {
     let level = Level::Number(rules.as_ref().map_or(1, |rules| rules.level));
     let bodiless = request.received.head.method() == myriad_http::Method::Head;
     let encoded = match std::mem::replace(&mut answer.body, ResponseBody::None) {
-        // What a GET would be told of: not the length of the bytes before they are encoded.
+        // Same head as for GET: without the length before the encoding.
         ResponseBody::Stream(body, _) if bodiless => Ok(ResponseBody::Stream(body, None)),
         body @ (ResponseBody::Stream(..) | ResponseBody::File { .. }) => {
             let tally = request.outcome.answered.tally.insert(Rc::default());
@@ -70,7 +70,7 @@ pub(crate) fn encode(request: &mut Request, answer: &mut Answer) {
     }
 }
 
-/// Wraps a body in an encoder; gives it back where there is none to be had.
+/// Wraps a body in an encoder; returns the body unchanged if the encoder cannot be created.
 fn in_passing(
     body: ResponseBody,
     coding: Coding,
@@ -86,14 +86,14 @@ fn in_passing(
     }
 }
 
-/// The longest body, in bytes, for which a higher level of gzip is not worth its time: it takes 1.5 to 1.9 times that of
-/// level 1 and saves at most 4 % of the bytes, which is less than a packet of TCP.
+/// Maximum length, in bytes, of a body that is compressed with gzip level 1. A higher level takes 1.5 to 1.9 times as
+/// long and saves at most 4 % of the bytes, which is less than a TCP packet.
 const SMALL_BODY: usize = 4 << 10;
 
-/// Encodes a body that is all there, which is cheaper than in passing; gives it back where that fails.
+/// Encodes a complete body, which is cheaper than streaming; returns it unchanged if that fails.
 fn whole(bytes: Bytes, coding: Coding, mut level: Level) -> Result<ResponseBody, ResponseBody> {
     if coding == Coding::Gzip && bytes.len() <= SMALL_BODY {
-        // Fixed codes are for text of few letters: what they do not shorten is left to a library.
+        // Fixed codes are suitable for text of few different letters; other text is compressed by the library.
         if let Some(encoded) = gzip_small(&bytes).filter(|encoded| encoded.len() < bytes.len()) {
             return Ok(ResponseBody::Full(encoded.into()));
         }
@@ -105,7 +105,7 @@ fn whole(bytes: Bytes, coding: Coding, mut level: Level) -> Result<ResponseBody,
     }
 }
 
-/// Compresses what passes; gives out what it holds when the origin pauses.
+/// Streaming compressor that flushes its buffer when the origin pauses.
 struct Encoder {
     inner: Option<StreamEncoder>,
     tally: Rc<Tally>,
@@ -161,7 +161,7 @@ mod tests {
             };
             assert_eq!(gzip_small(&bytes).is_some_and(|small| small == packed), is_small, "{length} bytes");
         }
-        // A token of capitals beyond ASCII, in which nothing comes twice: fixed codes make it longer.
+        // A text of non-ASCII bytes without repetitions: fixed codes make it longer.
         let token =
             Bytes::from((0..900_u32).map(|at| 0xc0 + (at * at * 7 / 3 % 32) as u8).collect::<Vec<u8>>());
         let Ok(ResponseBody::Full(packed)) = whole(token.clone(), Coding::Gzip, Level::Number(9)) else {

@@ -1,4 +1,4 @@
-//! What `gzip_proxied` decides by, of an answer that is about to be sent.
+//! Response data that `gzip_proxied` depends on.
 
 use myriad_http::Known;
 use myriad_http::cache_control::CacheControl;
@@ -7,7 +7,7 @@ use myriad_http::lines::line_named;
 use myriad_exchange::exchange::{Answer, MadeFrom, Request};
 use myriad_page::ProxiedFacts;
 
-/// What `gzip_proxied` asks; nothing where the request came through no proxy.
+/// Returns the data for `gzip_proxied`; empty if the request was not sent by a proxy.
 pub(crate) fn proxied_facts(request: &Request, answer: &Answer) -> ProxiedFacts {
     if !request.received.head.fields().has(Known::Via) {
         return ProxiedFacts::default();

@@ -1,14 +1,14 @@
-//! What the directives say: those of nginx's gzip modules, and of the well-known brotli and zstd modules.
+//! Settings of the directives of nginx's gzip modules and of the common brotli and zstd modules.
 
 use myriad_conf::Text;
 use myriad_exchange::runtime::Proxied;
 
-/// One word of `gzip_disable`.
+/// Single word of `gzip_disable`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum GzipDisable {
     /// `msie6`: MSIE 4 to 6, except MSIE 6 with SV1.
     Msie6,
-    /// A regex (caseless) on `User-Agent`.
+    /// Regular expression (case-insensitive) for `User-Agent`.
     Regex(Text),
 }
 
@@ -17,9 +17,9 @@ pub(super) enum GzipDisable {
 pub(super) struct GzipSettings {
     /// `gzip`.
     pub on: bool,
-    /// `gzip_types`, lower case, always with `text/html`; `*` alone means every type.
+    /// `gzip_types`, lower case, always including `text/html`; `*` alone means every type.
     pub types: Vec<String>,
-    /// `gzip_min_length`, bytes.
+    /// `gzip_min_length`, in bytes.
     pub min_length: u64,
     /// `gzip_comp_level`, 1 to 9.
     pub comp_level: u8,
@@ -27,35 +27,35 @@ pub(super) struct GzipSettings {
     pub vary: bool,
     /// `gzip_proxied`.
     pub proxied: Proxied,
-    /// `gzip_http_version 1.0` rather than `1.1`.
+    /// Set with `gzip_http_version 1.0` instead of `1.1`.
     pub http_1_0: bool,
     /// `gzip_disable`.
     pub disable: Vec<GzipDisable>,
 }
 
-/// `brotli*`, with the names of the well-known module.
+/// `brotli*`, with the names of the common module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct BrotliSettings {
-    /// `brotli`; `None` where not written, so that the server may choose.
+    /// `brotli`; `None` if not configured, so that the server decides.
     pub on: Option<bool>,
-    /// `brotli_types`, as [`GzipSettings::types`]; `None` where not written.
+    /// `brotli_types`, like [`GzipSettings::types`]; `None` if not configured.
     pub types: Option<Vec<String>>,
-    /// `brotli_min_length`, bytes.
+    /// `brotli_min_length`, in bytes.
     pub min_length: u64,
     /// `brotli_comp_level`, 0 to 11.
     pub comp_level: u8,
-    /// `brotli_window`, bytes.
+    /// `brotli_window`, in bytes.
     pub window: u64,
 }
 
-/// `zstd*`, with the names of the well-known module.
+/// `zstd*`, with the names of the common module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ZstdSettings {
-    /// `zstd`; `None` where not written, so that the server may choose.
+    /// `zstd`; `None` if not configured, so that the server decides.
     pub on: Option<bool>,
-    /// `zstd_types`, as [`GzipSettings::types`]; `None` where not written.
+    /// `zstd_types`, like [`GzipSettings::types`]; `None` if not configured.
     pub types: Option<Vec<String>>,
-    /// `zstd_min_length`, bytes.
+    /// `zstd_min_length`, in bytes.
     pub min_length: u64,
     /// `zstd_comp_level`, 1 to 22.
     pub comp_level: u8,

@@ -1,4 +1,4 @@
-//! `$gzip_ratio` and its like.
+//! `$gzip_ratio` and similar variables.
 
 use myriad_encode::Coding;
 use myriad_exchange::exchange::Request;
@@ -7,9 +7,9 @@ use myriad_exchange::exchange::variables::write::show;
 use myriad_exchange::runtime::Reads::Answer;
 use myriad_exchange::runtime::Value::Made;
 
-/// How many times smaller an answer has become.
+/// Compression ratios.
 pub(super) const VARIABLES: &[Row] = &[
-    // nginx without the module leaves the names to configurations, which fill them by a map.
+    // nginx without the module leaves these names to the configuration, which may define them by a map.
     Row::new("brotli", "brotli_ratio", &[Answer], Made(|request, out| ratio(request, Coding::Brotli, out)))
         .yielding(),
     Row::new("gzip", "gzip_ratio", &[Answer], Made(|request, out| ratio(request, Coding::Gzip, out))),
@@ -17,7 +17,7 @@ pub(super) const VARIABLES: &[Row] = &[
         .yielding(),
 ];
 
-/// How many times smaller a body has become by that coding.
+/// Writes the compression ratio of a body with that coding.
 fn ratio(request: &Request, coding: Coding, out: &mut Vec<u8>) -> bool {
     if request.outcome.answered.coding != coding {
         return false;
@@ -29,7 +29,7 @@ fn ratio(request: &Request, coding: Coding, out: &mut Vec<u8>) -> bool {
     if whole == 0 || sent == 0 {
         return false;
     }
-    // Rounded as nginx does: 2.125 is 2.13.
+    // Rounded as in nginx: 2.125 becomes 2.13.
     let hundredths = (whole.saturating_mul(1000) / sent + 5) / 10;
     show(out, format_args!("{}.{:02}", hundredths / 100, hundredths % 100))
 }

@@ -1,11 +1,11 @@
-//! What changes a body on its way to the client, in nginx's order:
+//! Body filters, in nginx's order:
 //!
 //! ```text
 //! content -> gunzip -> sub_filter -> charset -> ssi -> addition -> (gzip, br, zstd) -> client
 //! ```
 //!
-//! Each filter wraps the body that is pulled, mends the head of the answer, and holds no more than a fixed window of
-//! the bytes. A filter is a folder: its settings, how they are compiled, what it does; `order.rs` names it in one line.
+//! Each filter wraps the body, updates the response head, and buffers at most a fixed window of bytes. A filter is a
+//! folder with its settings, compilation and implementation; `order.rs` lists it.
 
 pub mod addition;
 pub mod charset;

@@ -1,4 +1,4 @@
-//! The filters that there are, in the order in which they are asked.
+//! List of filters in the order of their application.
 
 use myriad_conf::settings::Settings;
 
@@ -7,12 +7,12 @@ use crate::slice;
 use myriad_exchange::exchange::{Exchange, Filter, Filters};
 use myriad_exchange::runtime::SettingsCompiler;
 
-/// Compiles the settings of a level; none where the filter is off there.
+/// Compiles the settings of a level; `None` if the filter is off.
 type Compiled = fn(&mut dyn SettingsCompiler, &Settings) -> Option<Box<dyn Filter<Exchange>>>;
 
-/// The order: a whole is made of its pieces before anything else, and whatever changes text comes before the coding, which
-/// [`send`](crate::send) sees to. That of the others is nginx's, where
-/// what `addition` asks for stands in the page behind all that changes the page itself.
+/// Order of the filters: slices are joined first, and text filters run before the coding, which [`send`](crate::send)
+/// applies. The rest is nginx's order, where the text of `addition` is added after all filters that change the page
+/// itself.
 const ORDER: [Compiled; 6] = [
     slice::compiled,
     gunzip::compiled,
@@ -22,7 +22,7 @@ const ORDER: [Compiled; 6] = [
     addition::compiled,
 ];
 
-/// The filters of a level.
+/// Returns the filters of a level.
 pub fn compiled(compiler: &mut dyn SettingsCompiler, settings: &Settings) -> Filters<Exchange> {
     Filters::new(ORDER.iter().filter_map(|compiled| compiled(compiler, settings)).collect())
 }

@@ -1,4 +1,4 @@
-//! An answer on its way through the filters of its place.
+//! Application of a place's filters to a response.
 
 use std::rc::Rc;
 
@@ -10,7 +10,7 @@ use crate::head;
 use myriad_exchange::exchange::{Answer, Exchange, pulled};
 use myriad_exchange::runtime::Place;
 
-/// Lays the filters of the place over an answer that is about to be sent.
+/// Applies the filters of the place to a response that is about to be sent.
 pub fn apply(exchange: &mut Exchange, place: &Place, answer: &mut Answer) {
     for filter in place.filters.iter() {
         if exchange.request.runtime().reads_sent_fields && filter.asks_of_head() {
@@ -21,8 +21,7 @@ pub fn apply(exchange: &mut Exchange, place: &Place, answer: &mut Answer) {
     }
 }
 
-/// What of an answer its parent gets, where it is a subrequest's: the body, changed by the filters of its place, and
-/// never packed.
+/// Returns the body of a subrequest for its parent: after the filters of its place, and never compressed.
 pub fn body_of_subrequest(exchange: &mut Exchange, mut answer: Answer) -> BoxBody {
     let site = Rc::clone(&exchange.request.site);
     let place = site.runtime.place(exchange.request.route.place);

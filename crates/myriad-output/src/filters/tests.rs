@@ -1,4 +1,4 @@
-//! Filters of a place, as a configuration makes them.
+//! Tests of configured filters.
 
 use crate::body_of_subrequest;
 use crate::testing::{Trial, text, whole};

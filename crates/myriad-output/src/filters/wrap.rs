@@ -1,4 +1,4 @@
-//! What filters ask of an answer, and how they wrap its body.
+//! Helpers of filters: tests of a response, and wrapping of its body.
 
 use myriad_encode::Coding;
 use myriad_net::ResponseBody;
@@ -6,20 +6,21 @@ use myriad_net::ResponseBody;
 use crate::transform::{Transform, transformed};
 use myriad_exchange::exchange::{Answer, pulled};
 
-/// Whether the answer has no body by its status (RFC 9110 section 6.4.1), or none that filters are for: a tunnel.
+/// Returns whether the response has no body by its status (RFC 9110 section 6.4.1), or is a tunnel, which is not
+/// filtered.
 pub(crate) fn is_bodiless(answer: &Answer) -> bool {
     matches!(answer.status, 204 | 304)
         || answer.status < 200
         || matches!(answer.body, ResponseBody::Tunnel(_))
 }
 
-/// Whether the body comes in a coding, be it this server's or the origin's: then no text can be found in it.
+/// Returns whether the body has a content coding of this server or the origin, so that text cannot be found in it.
 pub(super) fn is_packed(answer: &Answer) -> bool {
     answer.coding != Coding::Identity || answer.has(b"content-encoding")
 }
 
-/// Takes the answer off what it was made from, and its validators back to what still holds of a text that is not the same
-/// for all. `keeps_dates` is `*_last_modified`: then the date stays, and the tag as a weak one.
+/// Detaches the response from its source and removes validators that do not apply to changed text. `keeps_dates` is
+/// `*_last_modified`: the date is retained, and the tag as a weak tag.
 pub(super) fn begin_text(answer: &mut Answer, etags: bool, keeps_dates: bool) {
     answer.detach(etags);
     if keeps_dates {
@@ -29,7 +30,7 @@ pub(super) fn begin_text(answer: &mut Answer, etags: bool, keeps_dates: bool) {
     }
 }
 
-/// Wraps the body of an answer whose head says what it now is, but for its length.
+/// Wraps the body of a response whose head is already updated, except the length.
 pub(super) fn wrap(answer: &mut Answer, transform: impl Transform + 'static) {
     let body = std::mem::replace(&mut answer.body, ResponseBody::None);
     answer.body = ResponseBody::Stream(transformed(pulled(body), transform), None);
@@ -45,7 +46,7 @@ mod tests {
 
     use super::*;
 
-    /// An answer of four bytes with a date, a tag and ranges.
+    /// Returns a response of four bytes with a date, a tag and ranges.
     fn answer() -> Answer {
         let mut answer = Answer::new(200, ResponseBody::Full(Bytes::from_static(b"text")));
         answer.field(b"Last-Modified", b"Mon, 23 Nov 2026 00:00:00 GMT");

@@ -1,4 +1,4 @@
-//! `add_header`: the fields that a place adds.
+//! `add_header`: header fields that a place adds.
 
 use myriad_net::Head;
 use myriad_script::Frame;
@@ -7,7 +7,7 @@ use super::expires::is_decorated;
 use myriad_exchange::exchange::{Request, scratch};
 use myriad_exchange::runtime::Place;
 
-/// Adds the fields; each may read those before it (`$sent_http_*`). To what is one visitor's alone, none that says for how long it is fresh.
+/// Adds the fields; each may read the previous fields (`$sent_http_*`). Private responses receive no freshness fields.
 pub(crate) fn add(
     request: &mut Request,
     frame: &mut Frame,
@@ -19,7 +19,7 @@ pub(crate) fn add(
     let decorated = is_decorated(status);
     let read = request.site.runtime.reads_sent_fields;
     for field in rules.add.iter().filter(|field| field.is_added(decorated)) {
-        // Recipes say themselves what a packed copy is; it is said already.
+        // Common configurations for precompressed copies add `Content-Encoding`, which is already set.
         if request.route.form.packed && field.name.eq_ignore_ascii_case(b"Content-Encoding") {
             continue;
         }
@@ -37,7 +37,7 @@ pub(crate) fn add(
             request.outcome.answered.fields.extend_from_slice(head.fields());
         }
         scratch::with_buffer(|value| {
-            // A header that cannot be evaluated is left out: the answer itself is sound.
+            // A field that cannot be evaluated is omitted; the response itself is valid.
             if field.value.eval(request, frame, value).is_ok() && !value.is_empty() {
                 value.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));
                 head.field(&field.name, value);

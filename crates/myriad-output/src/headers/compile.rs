@@ -1,4 +1,4 @@
-//! The fields of a place, compiled.
+//! Compilation of the fields of a place.
 
 use myriad_conf::settings::Settings;
 use myriad_script::Template;
@@ -6,33 +6,33 @@ use myriad_script::Template;
 use super::settings::{AddHeader, AddedFields, HeaderSettings};
 use myriad_exchange::runtime::{AddField, Expires, SettingsCompiler};
 
-/// `add_header`.
+/// Compiles `add_header`.
 pub fn added_fields(settings: &Settings, compile: &mut dyn SettingsCompiler) -> Vec<AddField> {
     compiled(&settings.feature::<HeaderSettings>().add, true, compile)
 }
 
-/// `add_trailer`.
+/// Compiles `add_trailer`.
 pub fn added_trailers(settings: &Settings, compile: &mut dyn SettingsCompiler) -> Vec<AddField> {
     compiled(&settings.feature::<HeaderSettings>().trailers, false, compile)
 }
 
-/// `expires`.
+/// Compiles `expires`.
 pub fn expiry(settings: &Settings, compile: &mut dyn SettingsCompiler) -> Expires<Template> {
     settings.feature::<HeaderSettings>().expires.map(|text| compile.template(text))
 }
 
-/// Fields that an `add_header` takes the place of, lower case; the flag says `always`.
+/// Returns the fields that an `add_header` replaces, in lower case; the flag is `always`.
 pub fn replaced(settings: &Settings) -> Vec<(&'static [u8], bool)> {
     settings.feature::<HeaderSettings>().add.iter().filter_map(single).collect()
 }
 
-/// Whether an `add_header` is of that name, case disregarded.
+/// Returns whether an `add_header` has that name, case-insensitively.
 pub fn names(settings: &Settings, name: &[u8]) -> bool {
     let mut fields = settings.feature::<HeaderSettings>().add.iter();
     fields.any(|field| field.name.bytes().eq_ignore_ascii_case(name))
 }
 
-/// Whether an `add_header` says for how long an answer is fresh: from when it is sent.
+/// Returns whether an `add_header` sets the freshness of responses, which then starts when they are sent.
 pub fn says_freshness(settings: &Settings) -> bool {
     settings.feature::<HeaderSettings>().add.iter().any(is_of_freshness)
 }
@@ -43,7 +43,7 @@ fn compiled(fields: &AddedFields, in_head: bool, compile: &mut dyn SettingsCompi
     fields
         .iter()
         .enumerate()
-        // One without a value only takes the place of what was there; as a trailer it has the answer chunked.
+        // A field without a value only replaces the existing one; a trailer without a value makes the response chunked.
         .filter(|(_, field)| !in_head || !field.value.is_empty())
         .map(|(index, field)| {
             let twins = fields[index + 1..].iter().filter_map(|later| once(later));
@@ -65,7 +65,8 @@ fn is_of_freshness(field: &AddHeader) -> bool {
         .any(|name| field.name.bytes().eq_ignore_ascii_case(name))
 }
 
-/// As nginx: these two may stand once, so an `add_header` takes the place of what was there. The flag says `always`.
+/// Returns the name of a field that may occur once, so that `add_header` replaces the existing one, as in nginx. The
+/// flag is `always`.
 fn single(field: &AddHeader) -> Option<(&'static [u8], bool)> {
     let names: [&'static [u8]; 2] = [b"etag", b"last-modified"];
     let name = names.into_iter().find(|name| field.name.bytes().eq_ignore_ascii_case(name))?;

@@ -11,7 +11,7 @@ use super::parse_expires::parse_expires;
 use myriad_exchange::exchange::{Request, scratch};
 use myriad_exchange::runtime::Expires;
 
-/// What `expires` comes to for one answer.
+/// Result of `expires` for a response.
 enum Verdict {
     Off,
     Epoch,
@@ -20,12 +20,12 @@ enum Verdict {
     In(i64),
 }
 
-/// Statuses that `expires` and plain `add_header` touch.
+/// Returns whether `expires` and `add_header` without `always` apply to a status.
 pub(crate) fn is_decorated(status: u16) -> bool {
     matches!(status, 200 | 201 | 204 | 206 | 301 | 302 | 303 | 304 | 307 | 308)
 }
 
-/// Appends `Expires` and `Cache-Control`. Returns whether it did: then the origin's own are left out.
+/// Appends `Expires` and `Cache-Control`. Returns whether it did; the origin's fields are then omitted.
 pub(crate) fn write_expires(
     request: &Request,
     frame: &mut Frame,
@@ -47,7 +47,7 @@ pub(crate) fn write_expires(
     true
 }
 
-/// The two lines as they were written last: a second's visitors mostly get the same.
+/// Last two lines written, cached because most requests of the same second use the same lines.
 struct Block {
     now_s: u64,
     seconds: i64,
@@ -68,7 +68,7 @@ fn write_block(now_s: u64, seconds: i64, out: &mut Vec<u8>) {
             if seconds < 0 {
                 block.text.extend_from_slice(b"\r\nCache-Control: no-cache\r\n");
             } else {
-                // A Vec takes every byte.
+                // Writing to a vector does not fail.
                 let _ = write!(block.text, "\r\nCache-Control: max-age={seconds}\r\n");
             }
         }
@@ -96,7 +96,7 @@ fn judge(
         Expires::Variable { text: template, modified } => {
             let said = scratch::with_buffer(|text| {
                 template.eval(request, frame, text).ok()?;
-                // As nginx: what means nothing, and nothing at all, leaves the fields alone.
+                // As in nginx, an invalid or empty value leaves the fields unchanged.
                 parse_expires(text, *modified).filter(|_| !text.is_empty())
             });
             match said {

@@ -1,5 +1,5 @@
-//! Fields that a place adds to the head, behind the body, and about how long an answer may be kept: `add_header`, `add_trailer`,
-//! `expires` (nginx's headers module).
+//! Fields that a place adds to the head and after the body, and fields that set the freshness: `add_header`,
+//! `add_trailer`, `expires` (nginx's headers module).
 
 pub(crate) mod add_header;
 mod compile;
@@ -12,7 +12,7 @@ pub(crate) mod trailers;
 pub use compile::{added_fields, added_trailers, expiry, names, replaced, says_freshness};
 use myriad_exchange::feature::Feature;
 
-/// The feature, for the list of them.
+/// Feature entry for the list of features.
 pub const FEATURE: Feature = Feature::new("headers", directives::ROWS);
 
 #[cfg(test)]

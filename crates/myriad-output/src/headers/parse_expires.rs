@@ -1,9 +1,9 @@
-//! The forms of `expires`.
+//! Syntax of `expires`.
 
 use myriad_conf::number::parse_seconds;
 use myriad_exchange::runtime::Expires;
 
-/// What `expires` says, or what its variable yields at run time; none where it means nothing.
+/// Parses the argument of `expires`, or the value of its variable at run time; `None` if invalid.
 pub(super) fn parse_expires<T>(word: &[u8], modified: bool) -> Option<Expires<T>> {
     match (word, modified) {
         (b"off", false) => return Some(Expires::Off),

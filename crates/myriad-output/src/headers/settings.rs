@@ -1,28 +1,28 @@
-//! What the directives say.
+//! Settings of the directives.
 
 use myriad_conf::Text;
 use myriad_exchange::runtime::Expires;
 
-/// One `add_header`.
+/// Single `add_header`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct AddHeader {
-    /// The field's name.
+    /// Name of the field.
     pub name: Text,
-    /// The value; an empty result adds nothing.
+    /// Value; an empty result adds nothing.
     pub value: Text,
-    /// Also on answers other than 200, 201, 204, 206, 301, 302, 303, 304, 307, 308.
+    /// Set if also added to responses other than 200, 201, 204, 206, 301, 302, 303, 304, 307, 308.
     pub always: bool,
 }
 
 /// `add_header_inherit`, `add_trailer_inherit`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum InheritFields {
-    /// `on`: the fields of the level around, where the level has none of its own.
+    /// `on`: the fields of the enclosing level, if the level has none.
     #[default]
     On,
     /// `off`: never.
     Off,
-    /// `merge`: the level's own, then those of the level around.
+    /// `merge`: the fields of the level, then those of the enclosing level.
     Merge,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct AddedFields {
 }
 
 impl AddedFields {
-    /// The fields that hold here, in the order in which they are added.
+    /// Returns the effective fields in the order in which they are added.
     pub(super) fn iter(&self) -> impl Iterator<Item = &AddHeader> {
         let inherits = match self.inherit {
             InheritFields::On => self.own.is_empty(),
@@ -53,13 +53,13 @@ impl AddedFields {
         self.inherit = inherit;
     }
 
-    /// What a level within this one begins with.
+    /// Returns the initial settings of a nested level.
     fn within(&self) -> Self {
         Self { own: Vec::new(), outer: self.iter().cloned().collect(), inherit: self.inherit }
     }
 }
 
-/// Fields added to answers.
+/// Fields added to responses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct HeaderSettings {
     /// `add_header`.

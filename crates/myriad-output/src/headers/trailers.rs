@@ -1,4 +1,4 @@
-//! `add_trailer`: fields behind the last chunk, whose values may tell of the whole body.
+//! `add_trailer`: fields after the last chunk, whose values may depend on the complete body.
 
 use myriad_http::{Method, Version};
 use myriad_net::ResponseBody;
@@ -8,8 +8,8 @@ use myriad_exchange::exchange::Answer;
 use myriad_exchange::exchange::{Exchange, Request, pulled, scratch};
 use myriad_exchange::runtime::Place;
 
-/// Whether the trailers of the place are to follow the answer, which is chunked for them whatever its length. The head
-/// is not written yet.
+/// Returns whether trailers follow the response, which is then chunked even if its length is known. Called before the
+/// head is written.
 pub(crate) fn expect(request: &Request, place: &Place, answer: &mut Answer) -> bool {
     let decorated = is_decorated(answer.status);
     let any = answer.passes_trailers || place.headers.trailers.iter().any(|field| field.is_added(decorated));
@@ -24,7 +24,7 @@ pub(crate) fn expect(request: &Request, place: &Place, answer: &mut Answer) -> b
     true
 }
 
-/// Appends them, once the body is over.
+/// Appends the trailers after the body.
 pub(crate) fn write(exchange: &mut Box<Exchange>, out: &mut Vec<u8>) {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let place = site.runtime.place(exchange.request.route.place);
@@ -36,11 +36,11 @@ pub(crate) fn write(exchange: &mut Box<Exchange>, out: &mut Vec<u8>) {
             line.extend_from_slice(&field.name);
             line.extend_from_slice(b": ");
             let start = line.len();
-            // One that cannot be evaluated is left out: the answer itself is sound.
+            // A trailer that cannot be evaluated is omitted; the response itself is valid.
             if field.value.eval(request, frame, line).is_ok() && line.len() > start {
                 line.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));
                 line.extend_from_slice(b"\r\n");
-                // Each may read those before it (`$sent_trailer_*`).
+                // Each may read the previous trailers (`$sent_trailer_*`).
                 request.outcome.answered.trailers.extend_from_slice(line);
             }
         });
@@ -48,7 +48,8 @@ pub(crate) fn write(exchange: &mut Box<Exchange>, out: &mut Vec<u8>) {
     out.extend_from_slice(&exchange.request.outcome.answered.trailers);
 }
 
-/// The origin's own, but for what it may not say behind a body (RFC 9110 section 6.5.1) and what the place hides.
+/// Forwards the origin's trailers, except fields not permitted in trailers (RFC 9110 section 6.5.1) and fields that the
+/// place hides.
 fn pass_on(request: &mut Request, place: &Place) {
     let Some(origin) = place.handler.origin() else { return };
     let Some(trailers) = request.origin.as_ref().and_then(|facts| facts.trailers.clone()) else { return };

@@ -1,9 +1,10 @@
-//! The formats that a browser takes (`Accept`, RFC 9110 section 12.5.1).
+//! Formats that a browser accepts (`Accept`, RFC 9110 section 12.5.1).
 
 use myriad_exchange::exchange::Request;
 use myriad_image::Format;
 
-/// Those of the formats that the request names, in their order. `*/*` names none: whoever says no more may know no more.
+/// Returns the formats that the request names, in configured order. `*/*` names none: a client that only sends it may
+/// not support any of them.
 pub(super) fn accepted(formats: &[Format], request: &Request) -> Vec<Format> {
     if formats.is_empty() {
         return Vec::new();
@@ -18,7 +19,7 @@ pub(super) fn accepted(formats: &[Format], request: &Request) -> Vec<Format> {
         .collect()
 }
 
-/// Whether a value of `Accept` names a media type, and not with a weight of 0.
+/// Returns whether a value of `Accept` contains a media type with a weight above 0.
 fn takes(value: &[u8], media_type: &str) -> bool {
     value.split(|byte| *byte == b',').any(|range| {
         let mut parts = range.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
@@ -27,7 +28,7 @@ fn takes(value: &[u8], media_type: &str) -> bool {
     })
 }
 
-/// `q=0`, `q=0.000`.
+/// Returns whether a parameter is `q=0`, `q=0.000` or similar.
 fn is_nothing(parameter: &[u8]) -> bool {
     match parameter {
         [b'q' | b'Q', b'=', weight @ ..] => {

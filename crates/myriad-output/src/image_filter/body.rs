@@ -1,4 +1,4 @@
-//! What is read of a picture, and how it goes on.
+//! Partially read body of an image.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -8,15 +8,15 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use myriad_http::body::{Body, BodyError, BoxBody};
 
-/// Why a body was not read to its end.
+/// Reason why a body was not read completely.
 pub(super) enum Unread {
-    /// It has more bytes than there is room for.
+    /// The body exceeds the limit.
     TooLong,
-    /// It broke off.
+    /// The body was aborted.
     Broken,
 }
 
-/// A body of which some has been read.
+/// Body that has been read partially.
 pub(super) struct Begun {
     read: VecDeque<Bytes>,
     rest: BoxBody,
@@ -28,12 +28,12 @@ impl Begun {
         Self { read: VecDeque::new(), rest: body, ended: false }
     }
 
-    /// How many bytes have been read.
+    /// Returns the number of bytes read.
     fn length(&self) -> usize {
         self.read.iter().map(Bytes::len).sum()
     }
 
-    /// Reads until there are `wanted` bytes, or the body is over.
+    /// Reads until `wanted` bytes are available or the body is complete.
     pub(super) async fn read(&mut self, wanted: usize) -> Result<(), BodyError> {
         let mut length = self.length();
         while !self.ended && length < wanted {
@@ -49,12 +49,12 @@ impl Begun {
         Ok(())
     }
 
-    /// The first bytes, as many as have been read and `wanted`.
+    /// Returns the first bytes read, at most `wanted`.
     pub(super) fn first(&self, wanted: usize) -> Vec<u8> {
         self.read.iter().flatten().copied().take(wanted).collect()
     }
 
-    /// Reads all of it, at most `most` bytes.
+    /// Reads the complete body, at most `most` bytes.
     pub(super) async fn whole(mut self, most: u64) -> Result<Bytes, Unread> {
         let room = usize::try_from(most).unwrap_or(usize::MAX);
         self.read(room.saturating_add(1)).await.map_err(|_| Unread::Broken)?;

@@ -1,4 +1,4 @@
-//! The rows, and the words of a directive read.
+//! Directive table and argument parsing.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, at_least, between};
 use myriad_conf::settings::Settings;

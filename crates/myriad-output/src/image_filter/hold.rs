@@ -1,4 +1,4 @@
-//! The answers that are held back: those that may hold a picture.
+//! Responses held back because they may contain an image.
 
 use std::cell::Cell;
 
@@ -16,10 +16,10 @@ use super::wanted::Wanted;
 use crate::conditions;
 use crate::filters::is_bodiless;
 
-/// What is no picture, or none that can be worked on.
+/// Status for responses that are no image, or an image that cannot be processed.
 const UNSUPPORTED: u16 = 415;
 
-/// Whether the answer of a request has been held back already: an error's page is not looked at once more.
+/// Set if a response of the request has been held back before: the error page is not processed again.
 #[derive(Default)]
 struct Held(Cell<bool>);
 
@@ -29,14 +29,14 @@ impl Hold for Images {
         if answer.dropped || is_bodiless(&answer) || held.0.replace(true) {
             return Ok(answer);
         }
-        // What it becomes is not what the place's content is.
+        // The result differs from the content of the place.
         exchange.request.shortcut.strayed.set(true);
         if !self.formats.is_empty() {
             answer.field(b"Vary", b"Accept");
         }
         let is_empty = matches!(answer.body, ResponseBody::None);
         if exchange.request.received.head.method() == Method::Head && is_empty {
-            // Nobody knows what the picture, which was not asked for, would become.
+            // The length of the result is unknown without the image, which HEAD does not fetch.
             answer.length = None;
             return Ok(answer);
         }
@@ -54,13 +54,13 @@ impl Hold for Images {
     }
 }
 
-/// Says in the log why an answer is refused.
+/// Logs the reason of a rejected response.
 fn refused(exchange: &Exchange, why: &str) -> Step {
     exchange.request.log(Level::Error, format_args!("image filter: {why}"));
     Step::Error(UNSUPPORTED)
 }
 
-/// Reads as much as has to be known, and says what becomes of the answer.
+/// Reads the bytes that the rule needs, and returns the resulting response.
 async fn look(exchange: &mut Exchange, mut answer: Answer, wanted: Wanted, buffer: u64) -> Step {
     let length = answer.known_length();
     let body = std::mem::replace(&mut answer.body, ResponseBody::None);
@@ -103,7 +103,7 @@ fn broken_off(exchange: &Exchange) -> Step {
     Step::Error(502)
 }
 
-/// Makes of the picture what is asked for.
+/// Converts the image as requested.
 async fn work(exchange: &mut Exchange, mut answer: Answer, (kind, bytes): (Kind, Bytes), wish: Wish) -> Step {
     match worked(bytes.clone(), kind, wish).await {
         Worked::Done(Ok(Made::AsItIs)) => answer.body = ResponseBody::Full(bytes),
@@ -136,7 +136,7 @@ async fn work(exchange: &mut Exchange, mut answer: Answer, (kind, bytes): (Kind,
     Step::Answer(answer)
 }
 
-/// Takes the answer off what it was made from: from now on its type is that of the picture, and no part of it can be asked for.
+/// Detaches the response from its source: its type becomes that of the image, and ranges are disabled.
 fn settle(exchange: &Exchange, answer: &mut Answer, media_type: &'static str) {
     answer.detach(exchange.request.place().files.etag);
     answer.without(&[b"content-type", b"refresh", b"accept-ranges"]);
@@ -144,7 +144,7 @@ fn settle(exchange: &Exchange, answer: &mut Answer, media_type: &'static str) {
     answer.ranges = false;
 }
 
-/// An answer that tells instead of showing.
+/// Returns a JSON response that replaces the image.
 fn told(json: Vec<u8>) -> Answer {
     let mut answer = Answer::new(200, ResponseBody::Full(json.into()));
     answer.media_type = Some(b"application/json"[..].into());
@@ -152,7 +152,7 @@ fn told(json: Vec<u8>) -> Answer {
     answer
 }
 
-/// The size of a picture, as nginx tells it.
+/// Returns the size of an image in nginx's format.
 fn size(kind: Kind, bytes: &[u8]) -> Vec<u8> {
     match Facts::read(kind, bytes) {
         None => b"{}\r\n".to_vec(),

@@ -1,15 +1,16 @@
-//! `image_filter*`: pictures are tested, measured, made smaller, cut, turned, and given a format that a browser takes and that is
-//! smaller. An answer is held back until it is known what becomes of its picture, for what is none is answered with 415.
+//! `image_filter*`: images are tested, measured, resized, cropped, rotated, and converted to a smaller format that the
+//! browser accepts. A response is held back until its image has been processed, because a response that is no image
+//! results in 415.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `directives`, `settings` | the rows; what they say |
-//! | `rules` | the same for a place |
-//! | `wanted` | what a request asks for |
-//! | `hold` | the answers that are held back |
-//! | `body` | what is read of a picture, and how it goes on |
-//! | `pool` | the threads that work on pictures |
-//! | `accept` | the formats that a browser takes |
+//! | `directives`, `settings` | directive table; settings |
+//! | `rules` | settings of a place |
+//! | `wanted` | parameters of a request |
+//! | `hold` | responses that are held back |
+//! | `body` | partially read body |
+//! | `pool` | threads that process images |
+//! | `accept` | formats that a browser accepts |
 
 mod accept;
 mod body;
@@ -22,5 +23,5 @@ mod wanted;
 
 use myriad_exchange::feature::Feature;
 
-/// The feature, for the list of them.
+/// Feature entry for the list of features.
 pub const FEATURE: Feature = Feature::new("image", directives::ROWS).compiled_by(rules::compile);

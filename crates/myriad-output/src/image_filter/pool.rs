@@ -1,4 +1,4 @@
-//! The threads that work on pictures: behind the workers in priority, so that a rush for pictures slows no page.
+//! Threads that process images, with lower priority than the workers, so that many images do not slow down pages.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,16 +10,16 @@ use myriad_encode::{Pool, PoolOptions, Submitted};
 use myriad_image::{Fault, Interrupt, Kind, Made, Wish, make};
 use tokio::sync::oneshot;
 
-/// How many pictures may wait; each holds its bytes, at most `image_filter_buffer`.
+/// Maximum number of waiting images; each occupies its bytes in memory, at most `image_filter_buffer`.
 const MOST_WAITING: usize = 64;
-/// Workers, which answer visitors, have 0.
+/// Nice value of the threads; that of the workers is 0.
 const NICE: i32 = 10;
 
-/// One for the process, and none before the first picture; none where the system refuses threads.
+/// Pool of the process, created with the first image; `None` if the system refuses to create threads.
 static POOL: LazyLock<Option<Pool>> = LazyLock::new(|| {
     let cores = available_parallelism().map_or(1, usize::from);
     let options = PoolOptions {
-        // Each holds a picture of up to `image_filter_pixels` in memory.
+        // Each thread uses the memory of an image of up to `image_filter_pixels`.
         threads: cores.div_ceil(2),
         queue: MOST_WAITING,
         budget: cores as f64,
@@ -29,24 +29,24 @@ static POOL: LazyLock<Option<Pool>> = LazyLock::new(|| {
     Pool::start(&options).ok()
 });
 
-/// Result of work on a picture.
+/// Result of processing an image.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Worked<T> {
     /// The work was done.
     Done(T),
-    /// It ended in a panic: a fault of the library that reads.
+    /// The processing panicked: a bug of the image library.
     Lost,
-    /// Too many pictures wait.
+    /// Too many images are waiting.
     Busy,
 }
 
-/// Makes what is asked for of a picture on one of the threads.
+/// Converts an image on a thread of the pool.
 pub(super) async fn worked(bytes: Bytes, kind: Kind, wish: Wish) -> Worked<Result<Made, Fault>> {
     run(move |interrupt| make(&bytes, kind, &wish, interrupt)).await
 }
 
-/// Runs `work` on one of the threads. The work is cancelled when the future is dropped, which is when its client has left;
-/// work that has not begun by then never begins.
+/// Runs `work` on a thread of the pool. The work is cancelled when the future is dropped, i.e. when its client has
+/// disconnected; work that has not started by then is not started.
 async fn run<T: Send + 'static>(work: impl FnOnce(Interrupt<'_>) -> T + Send + 'static) -> Worked<T> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let (done, result) = oneshot::channel();
@@ -73,7 +73,7 @@ mod tests {
 
     use super::{Bytes, Fault, Interrupt, Kind, Wish, Worked, make, run, worked};
 
-    /// Far longer than a thread needs to begin and end: without the cancellation nothing comes at all.
+    /// Far longer than the start and the stop of a thread take: without the cancellation no result arrives.
     const LONG: Duration = Duration::from_mins(1);
 
     #[test]
@@ -82,7 +82,7 @@ mod tests {
         let (ended, end) = mpsc::channel();
         let endless = move |interrupt: Interrupt<'_>| {
             began.send(()).expect("the test waits");
-            // A picture that is broken, but says so only once the work is cancelled.
+            // A broken image whose error is only returned after the work is cancelled.
             while make(b"\xff\xd8", Kind::Jpeg, &Wish::default(), interrupt) != Err(Fault::Cancelled) {
                 std::thread::yield_now();
             }

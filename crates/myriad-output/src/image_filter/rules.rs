@@ -1,4 +1,4 @@
-//! The directives of a place.
+//! Compiled settings of a place.
 
 use myriad_conf::settings::Settings;
 use myriad_exchange::exchange::Hold;
@@ -8,27 +8,27 @@ use myriad_script::Template;
 
 use super::settings::{Act, ImageSettings};
 
-/// What becomes of the pictures of a place.
+/// Processing of the images of a place.
 pub(super) enum Rule {
-    /// They pass as they are.
+    /// Images are sent unchanged.
     Test,
-    /// Their size is told.
+    /// The size is returned as JSON.
     Size,
-    /// They are written anew.
+    /// Images are converted.
     Make(Shaping),
 }
 
-/// Which size is asked for.
+/// Requested size.
 pub(super) enum Shaping {
-    /// Their own.
+    /// Size of the image.
     Keep,
-    /// At most so wide and high.
+    /// Maximum width and height.
     Resize(Template, Template),
-    /// The same, and cut.
+    /// Width and height, with cropping.
     Crop(Template, Template),
 }
 
-/// The directives of a place where pictures are looked at.
+/// Compiled settings of a place with `image_filter`.
 pub(super) struct Images {
     pub(super) rule: Rule,
     pub(super) angle: Option<Template>,
@@ -43,7 +43,7 @@ pub(super) struct Images {
     pub(super) formats: Vec<Format>,
 }
 
-/// Keeps the directives of a place where pictures are looked at.
+/// Compiles the settings of a place with `image_filter`.
 pub(super) fn compile(
     compiler: &mut dyn SettingsCompiler,
     settings: &Settings,

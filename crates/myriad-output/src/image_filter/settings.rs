@@ -1,16 +1,16 @@
-//! What the directives say.
+//! Settings of the directives.
 
 use myriad_conf::Text;
 use myriad_image::Format;
 
-/// `image_filter`, once.
+/// Single `image_filter`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Act {
     /// `off`.
     Off,
-    /// `test`: pictures pass as they are.
+    /// `test`: images are sent unchanged.
     Test,
-    /// `size`: its size is told instead of the picture.
+    /// `size`: the size is returned instead of the image.
     Size,
     /// `rotate ANGLE`.
     Rotate(Text),
@@ -20,10 +20,10 @@ pub(super) enum Act {
     Crop(Text, Text),
 }
 
-/// The directives of a level.
+/// Settings of a level.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ImageSettings {
-    /// `image_filter`, as often as it is said on one level.
+    /// All `image_filter` of a level.
     pub acts: Vec<Act>,
     /// `image_filter_jpeg_quality`.
     pub jpeg_quality: Text,
@@ -37,16 +37,16 @@ pub(super) struct ImageSettings {
     pub transparency: bool,
     /// `image_filter_interlace`.
     pub interlace: bool,
-    /// `image_filter_buffer`, bytes.
+    /// `image_filter_buffer`, in bytes.
     pub buffer: u64,
     /// `image_filter_pixels`.
     pub pixels: u64,
-    /// `image_filter_format`, the best first.
+    /// `image_filter_format`, in order of preference.
     pub formats: Vec<Format>,
 }
 
 impl Default for ImageSettings {
-    /// nginx's defaults.
+    /// Returns nginx's defaults.
     fn default() -> Self {
         Self {
             acts: Vec::new(),

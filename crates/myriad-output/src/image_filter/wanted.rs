@@ -1,4 +1,4 @@
-//! What a request asks for: sides, angles and qualities may be variables.
+//! Parameters of a request: sides, angles and qualities may be variables.
 
 use myriad_exchange::exchange::Exchange;
 use myriad_image::{Shape, Turn, Wish};
@@ -7,18 +7,18 @@ use myriad_script::Template;
 use super::accept::accepted;
 use super::rules::{Images, Rule, Shaping};
 
-/// What is asked of the picture of an answer.
+/// Requested processing of a response.
 pub(super) enum Wanted {
-    /// That it is one.
+    /// Test that it is an image.
     Test,
-    /// Its size.
+    /// Size of the image.
     Size,
-    /// Another.
+    /// Conversion of the image.
     Make(Wish),
 }
 
 impl Images {
-    /// What a request asks for; none where it asks for nothing that there is: no side, no angle, no quality.
+    /// Returns the parameters of a request; `None` if a side, an angle or a quality is invalid.
     pub(super) fn wanted(&self, exchange: &mut Exchange) -> Option<Wanted> {
         let shaping = match &self.rule {
             Rule::Test => return Some(Wanted::Test),
@@ -32,7 +32,7 @@ impl Images {
             Some(text)
         };
         let turn = match &self.angle {
-            // As nginx: an angle beside a size need not be one.
+            // As in nginx, an invalid angle is ignored if a size is configured.
             Some(by) => angle(&value(by)?).or((!matches!(shaping, Shaping::Keep)).then_some(Turn::None))?,
             None => Turn::None,
         };
@@ -46,7 +46,7 @@ impl Images {
                 sides(width, height).map(|(width, height)| Shape::Crop { width, height })?
             }
         };
-        // As nginx: a quality that is none matters where a picture is written with it.
+        // As in nginx, an invalid quality only matters if the image is encoded with it.
         let mut quality = |template| Some(number(&value(template)?).unwrap_or(0).min(100) as u8);
         let (jpeg_quality, webp_quality) = (quality(&self.jpeg_quality)?, quality(&self.webp_quality)?);
         let avif_quality = quality(&self.avif_quality)?;
@@ -65,19 +65,19 @@ impl Images {
     }
 }
 
-/// A number above 0.
+/// Parses a number above 0.
 pub(super) fn number(text: &[u8]) -> Option<u32> {
     let digits = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
     let number = std::str::from_utf8(text).ok().filter(|_| digits)?.parse().ok()?;
     (number > 0).then_some(number)
 }
 
-/// A side: a number above 0, or `-`.
+/// Parses a side: a number above 0, or `-`.
 pub(super) fn side(text: &[u8]) -> Option<u32> {
     if text == b"-" { Some(Shape::ANY) } else { number(text) }
 }
 
-/// An angle, against the clock.
+/// Parses an angle, counterclockwise.
 pub(super) fn angle(text: &[u8]) -> Option<Turn> {
     match text {
         b"90" => Some(Turn::Quarter),

@@ -1,4 +1,4 @@
-//! The rules at work.
+//! Application of the rules.
 
 use std::borrow::Cow;
 
@@ -35,7 +35,7 @@ impl HeadEdit for MoreHeaders {
         head: &mut Head,
     ) {
         for run in self.runs.iter().filter(|run| run.when.covers(status, answer)) {
-            // What is read of the fields is read before they go.
+            // The values are evaluated before fields are removed.
             let values = values(request, frame, run, head);
             if !run.out.is_empty() {
                 head.retain(|line| !run.out.cover(line));
@@ -58,7 +58,7 @@ impl HeadEdit for MoreHeaders {
     }
 }
 
-/// The values that are made for this answer, in the order of their lines.
+/// Evaluates the values for this response, in the order of their lines.
 fn values(request: &mut Request, frame: &mut Frame, run: &Run, head: &Head) -> Vec<Option<Vec<u8>>> {
     let mut values = Vec::new();
     for line in &run.lines {
@@ -72,7 +72,7 @@ fn values(request: &mut Request, frame: &mut Frame, run: &Run, head: &Head) -> V
     values
 }
 
-/// The value of a field; none where it cannot be evaluated, which is logged: the answer itself is sound.
+/// Returns the value of a field; `None` if it cannot be evaluated, which is logged. The response itself is valid.
 fn evaluated(request: &mut Request, frame: &mut Frame, template: &Template) -> Option<Vec<u8>> {
     let mut value = Vec::new();
     match template.eval(request, frame, &mut value) {

@@ -1,4 +1,4 @@
-//! The rows, and the words of a directive read.
+//! Directive table and argument parsing.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, at_least};
 use myriad_conf::settings::Settings;
@@ -9,7 +9,7 @@ const HSL_IF: Contexts = Contexts::HSL_IF;
 const FRAMING: &str =
     "fields that say where a message ends (`Content-Length`, `Connection`, ...) are refused";
 
-/// The directives of headers-more about answers.
+/// Directives of headers-more for responses.
 pub(super) static ROWS: &[Directive] = &[
     Directive::new(
         "more_set_headers",
@@ -82,7 +82,7 @@ fn read(settings: &mut Settings, args: &mut Arguments<'_>, clears: bool) -> Done
     Ok(())
 }
 
-/// Whether a word names the field that recipes for answers without a body set to 0.
+/// Returns whether a word names `Content-Length`, which some configurations set to 0 for responses without a body.
 fn is_length(word: &[u8]) -> bool {
     let name = word.split(|byte| *byte == b':').next().unwrap_or_default();
     name.trim_ascii().eq_ignore_ascii_case(b"content-length")

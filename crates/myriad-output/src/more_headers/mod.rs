@@ -1,11 +1,12 @@
-//! Fields of answers set, replaced and taken out, as by the module headers-more: `more_set_headers`, `more_clear_headers`.
+//! Fields of responses set, replaced and removed, as by the module headers-more: `more_set_headers`,
+//! `more_clear_headers`.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `directives` | the rows, and the words of a directive read: options, then fields |
-//! | `settings` | what a level says: the directives of the levels around it, then its own |
-//! | `rules` | what that is compiled to: runs of directives without conditions become one block of bytes |
-//! | `apply` | the rules at work: on the media type before the filters, on the head before `add_header` |
+//! | `directives` | directive table and parsing of options and fields |
+//! | `settings` | settings of a level: the directives of the enclosing levels, then those of the level |
+//! | `rules` | compiled form: consecutive directives without conditions become one block of bytes |
+//! | `apply` | application: to the media type before the filters, to the head before `add_header` |
 
 mod apply;
 mod directives;
@@ -16,5 +17,5 @@ mod tests;
 
 use myriad_exchange::feature::Feature;
 
-/// The feature, for the list of them.
+/// Feature entry for the list of features.
 pub const FEATURE: Feature = Feature::new("headers_more", directives::ROWS).compiled_by(rules::compile);

@@ -1,4 +1,4 @@
-//! What the directives are compiled to.
+//! Compiled form of the directives.
 
 use myriad_conf::settings::Settings;
 use myriad_script::Template;
@@ -8,15 +8,15 @@ use myriad_exchange::exchange::{Answer, HeadEdit};
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 use myriad_http::media_types::TypeSet;
 
-/// The field that filters read, so that it is changed ahead of them.
+/// Field that filters read; it is changed before them.
 const CONTENT_TYPE: &[u8] = b"content-type";
 
-/// For which answers a directive is.
+/// Conditions of a directive.
 #[derive(Default)]
 pub(super) struct When {
-    /// Any where empty.
+    /// Statuses; empty for any.
     statuses: Box<[u16]>,
-    /// Any where none.
+    /// Media types; `None` for any.
     types: Option<TypeSet>,
 }
 
@@ -30,23 +30,23 @@ impl When {
         self.statuses.is_empty() && self.types.is_none()
     }
 
-    /// Whether it is for an answer that is sent with this status.
+    /// Returns whether the conditions match a response that is sent with this status.
     pub(super) fn covers(&self, status: u16, answer: &Answer) -> bool {
         (self.statuses.is_empty() || self.statuses.contains(&status))
             && self.types.as_ref().is_none_or(|types| types.cover(answer.bare_media_type()))
     }
 }
 
-/// Names of fields whose lines are taken out.
+/// Names of fields whose lines are removed.
 #[derive(Default)]
 pub(super) struct Names {
-    /// Lower case.
+    /// Complete names, lower case.
     whole: Vec<Vec<u8>>,
-    /// Lower case; any end may follow (`X-Hidden-*`).
+    /// Prefixes of names, lower case (`X-Hidden-*`).
     beginnings: Vec<Vec<u8>>,
-    /// A bit for each length of `whole`: a colon at such a place of a line tells whether a name is compared at all.
+    /// Bit for each length of `whole`: names are only compared if the colon of a line is at such a position.
     lengths: u64,
-    /// Whether a name of `whole` is too long for a bit.
+    /// Set if a name of `whole` is too long for a bit.
     has_long: bool,
 }
 
@@ -68,7 +68,7 @@ impl Names {
         self.whole.is_empty() && self.beginnings.is_empty()
     }
 
-    /// Whether a line, `name: value`, is taken out. Names hold no colon.
+    /// Returns whether a line, `name: value`, is removed. Names contain no colon.
     pub(super) fn cover(&self, line: &[u8]) -> bool {
         let mut lengths = self.lengths;
         while lengths != 0 {
@@ -91,27 +91,27 @@ fn begins(line: &[u8], beginning: &[u8]) -> bool {
     line.get(..beginning.len()).is_some_and(|start| start.eq_ignore_ascii_case(beginning))
 }
 
-/// What is added to the head.
+/// Addition to the head.
 pub(super) enum Line {
-    /// Whole lines that are the same for every answer.
+    /// Complete lines that are the same for every response.
     Fixed(Vec<u8>),
-    /// `name: `, and the value, which is made for each answer; a line whose value is empty is left out.
+    /// `name: `, and the value, which is evaluated for each response; a line with an empty value is omitted.
     Made(Vec<u8>, Template),
 }
 
-/// Changes that are made in one go: lines out, lines in.
+/// Changes applied in one step: lines removed, lines added.
 #[derive(Default)]
 pub(super) struct Run {
-    /// For which answers.
+    /// Conditions.
     pub(super) when: When,
-    /// The fields that go.
+    /// Removed fields.
     pub(super) out: Names,
-    /// The lines that come.
+    /// Added lines.
     pub(super) lines: Vec<Line>,
 }
 
 impl Run {
-    /// One more change. Lines of the run itself that it takes the place of are gone before they come.
+    /// Adds a change. Lines of the run that it replaces are removed from the run.
     fn change(&mut self, compiler: &mut dyn SettingsCompiler, change: &FieldChange) {
         let name = &change.name;
         let (value, replaces) = match &change.change {
@@ -135,7 +135,7 @@ impl Run {
         self.lines.push(line);
     }
 
-    /// Neighbours that are the same for every answer become one.
+    /// Joins adjacent lines that are the same for every response.
     fn joined(mut self) -> Self {
         let mut lines: Vec<Line> = Vec::with_capacity(self.lines.len());
         for line in self.lines.drain(..) {
@@ -150,7 +150,7 @@ impl Run {
 }
 
 impl Line {
-    /// A line that stands alone, as far as it is known.
+    /// Returns the constant part of a line.
     fn text(&self) -> &[u8] {
         match self {
             Self::Fixed(line) | Self::Made(line, _) => line,
@@ -160,13 +160,13 @@ impl Line {
 
 /// `more_set_headers`, `more_clear_headers` of a place.
 pub(super) struct MoreHeaders {
-    /// The media types that answers get, the last that covers an answer; none to have none.
+    /// Media types to set; the last with matching conditions is used. `None` removes the media type.
     pub(super) types: Vec<(When, Option<Template>)>,
-    /// The changes of other fields, in order.
+    /// Changes of other fields, in order.
     pub(super) runs: Vec<Run>,
 }
 
-/// Compiles the directives of a level.
+/// Compiles the settings of a level.
 pub(super) fn compile(
     compiler: &mut dyn SettingsCompiler,
     settings: &Settings,

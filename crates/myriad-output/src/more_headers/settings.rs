@@ -1,42 +1,42 @@
-//! What the directives say.
+//! Settings of the directives.
 
 use myriad_conf::Text;
 
-/// What one field becomes.
+/// Change of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Change {
-    /// Its lines are taken out, and one with this value is added.
+    /// Its lines are removed, and a line with this value is added.
     Set(Text),
-    /// A line is added beside those that are there (`-a`).
+    /// A line is added to the existing lines (`-a`).
     Add(Text),
-    /// Its lines are taken out; a `*` at the end of the name stands for any end.
+    /// Its lines are removed; a trailing `*` in the name matches any suffix.
     Clear,
 }
 
-/// A field and what it becomes.
+/// Field and its change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FieldChange {
-    /// The name as it is written.
+    /// Name as written.
     pub name: Vec<u8>,
-    /// What it becomes.
+    /// Change of the field.
     pub change: Change,
 }
 
-/// One directive.
+/// Single directive.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Edit {
-    /// `-s`: the statuses that it is for; any where empty.
+    /// `-s`: statuses that it applies to; empty for any.
     pub statuses: Vec<u16>,
-    /// `-t`: the media types that it is for, lower case; any where empty.
+    /// `-t`: media types that it applies to, lower case; empty for any.
     pub types: Vec<String>,
-    /// The fields.
+    /// Fields and their changes.
     pub fields: Vec<FieldChange>,
 }
 
-/// The directives of a level, those of the levels around it first: an inner level adds to them.
+/// Directives of a level, after those of the enclosing levels: an inner level adds to them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct MoreHeadersSettings {
-    /// The directives, in the order in which they work.
+    /// Directives in the order of application.
     pub edits: Vec<Edit>,
 }
 

@@ -1,6 +1,6 @@
 use crate::testing::{Sent, Trial, text};
 
-/// What is sent of a page of that media type where the server has these directives.
+/// Returns the response to a page of that media type, of a server with these directives.
 fn sent(directives: &str, media_type: &'static str) -> Sent {
     let trial = Trial::of(&format!("{directives} location / {{ return 200 x; }}"));
     trial.answered("GET /", &[], text(media_type, "x"))

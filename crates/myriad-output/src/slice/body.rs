@@ -1,4 +1,4 @@
-//! The body of an answer that comes in pieces, each asked for when the one before has gone out.
+//! Body of a response in slices; each is requested after the previous one has been sent.
 
 use std::ops::Range;
 use std::pin::Pin;
@@ -12,20 +12,20 @@ use super::part::part;
 use myriad_exchange::exchange::{Exchange, Slice};
 use myriad_exchange::subrequest::{self, Asked, Subanswer};
 
-/// What all pieces are of.
+/// Complete representation that the slices belong to.
 pub(super) struct Whole {
-    /// `slice`, bytes.
+    /// `slice`, in bytes.
     pub(super) size: u64,
-    /// Bytes of the whole.
+    /// Total size, in bytes.
     pub(super) complete: u64,
-    /// The tag that each piece must bear.
+    /// Entity tag that each slice must have.
     pub(super) tag: Option<Vec<u8>>,
 }
 
-/// A piece that is being read.
+/// Slice that is being read.
 pub(super) struct Piece {
     body: BoxBody,
-    /// What is still to come of it, as a stretch of the whole.
+    /// Remaining range, as positions in the complete representation.
     rest: Range<u64>,
 }
 
@@ -41,23 +41,23 @@ enum State {
     Between,
 }
 
-/// A stretch of the whole.
+/// Body of a range of the complete representation.
 pub(super) struct SliceBody {
     exchange: Box<Exchange>,
     whole: Whole,
-    /// What is still to be sent.
+    /// Range that remains to be sent.
     wanted: Range<u64>,
     state: State,
 }
 
 impl SliceBody {
     pub(super) fn new(exchange: Box<Exchange>, whole: Whole, wanted: Range<u64>, first: Piece) -> Self {
-        // What the client wants may begin beyond the first piece, where that was asked for to learn the tag.
+        // The requested range may start after the first slice, if that was requested to obtain the tag.
         let state = if first.rest.contains(&wanted.start) { State::Reading(first) } else { State::Between };
         Self { exchange, whole, wanted, state }
     }
 
-    /// Asks for the piece that holds the next byte.
+    /// Requests the slice that contains the next byte.
     fn ask(&mut self) -> Result<Asked, BodyError> {
         let size = self.whole.size;
         let slice = Slice { start: self.wanted.start / size * size, size };
@@ -83,7 +83,7 @@ impl SliceBody {
         Ok(Piece::new(answer.into_plain_body(), part.range.range))
     }
 
-    /// The next bytes of the piece that is being read, cut to what is wanted.
+    /// Reduces the next bytes of the current slice to the requested range.
     fn cut(&mut self, mut bytes: Bytes) -> Result<Bytes, String> {
         let State::Reading(piece) = &mut self.state else { return Ok(Bytes::new()) };
         let length = bytes.len() as u64;

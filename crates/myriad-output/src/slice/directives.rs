@@ -1,18 +1,18 @@
-//! The directive.
+//! Directive table.
 
 use myriad_conf::registry::{Contexts, Directive, ONE};
 use myriad_conf::set;
 
-/// Whether, and how, long answers are sliced.
+/// Slicing settings of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SliceSettings {
-    /// `slice`, bytes; 0 for off.
+    /// `slice`, in bytes; 0 for off.
     pub size: u64,
 }
 
 myriad_conf::feature_settings!(SliceSettings);
 
-/// The directive of `slice`.
+/// Directives of `slice`.
 pub static ROWS: &[Directive] = &[Directive::new(
     "slice",
     Contexts::HSL,

@@ -15,7 +15,7 @@ use myriad_exchange::runtime::SettingsCompiler;
 
 /// `slice`.
 struct Slicing {
-    /// Bytes of each piece but the last, above 0.
+    /// Size of each slice except the last, in bytes, above 0.
     size: u64,
 }
 
@@ -33,7 +33,7 @@ impl Filter<Exchange> for Slicing {
         "slice"
     }
 
-    /// The whole is what its pieces are.
+    /// The joined slices are the unchanged representation.
     fn changes(&self, _: &[u8]) -> bool {
         false
     }
@@ -42,7 +42,7 @@ impl Filter<Exchange> for Slicing {
         false
     }
 
-    /// A piece of an answer is not the whole.
+    /// A stored slice is not the complete response.
     fn may_shorten(&self) -> bool {
         false
     }
@@ -52,7 +52,7 @@ impl Filter<Exchange> for Slicing {
     }
 }
 
-/// Makes the answer that the client gets of the first piece. What is no piece stays as it is.
+/// Converts the first slice to the response for the client. Other responses are unchanged.
 pub(crate) fn assemble(exchange: &mut Exchange, answer: &mut Answer) {
     let Some(slice) = exchange.request.cache.slice.get() else { return };
     if answer.status != 206 || exchange.request.is_subrequest() {
@@ -94,7 +94,7 @@ pub(crate) fn assemble(exchange: &mut Exchange, answer: &mut Answer) {
     answer.postponed = true;
 }
 
-/// Sends nothing of the whole: 304, 412 or 416.
+/// Sends a 304, 412 or 416 instead of the representation.
 fn refuse(exchange: &Exchange, answer: &mut Answer, status: u16, complete: u64) {
     if status == 304 {
         answer.status = 304;

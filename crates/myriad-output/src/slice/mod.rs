@@ -1,12 +1,12 @@
-//! `slice`: a long answer asked for, and cached, in pieces of one size.
+//! `slice`: a long response is requested and cached in slices of equal size.
 //!
 //! ```text
-//! client: Range: bytes=3-9 --> slice 2 --> origin: bytes=2-3, 4-5, 6-7, 8-9, each by its own key ($slice_range)
+//! client: Range: bytes=3-9 --> slice 2 --> origin: bytes=2-3, 4-5, 6-7, 8-9, each with a separate key ($slice_range)
 //! ```
 //!
-//! A place slices where its key or its request reads `$slice_range`. The first piece says how long the whole is; what
-//! the client asked for is then cut out of the whole, and the other pieces are asked for as it takes them. Each must be
-//! of the same whole, by tag and length, else the answer breaks off.
+//! A place slices if its key or its request reads `$slice_range`. The first slice contains the total length; the
+//! requested range is then taken from the complete representation, and further slices are requested as the client reads
+//! them. Each must belong to the same representation, by tag and length, otherwise the response is aborted.
 
 mod body;
 mod directives;

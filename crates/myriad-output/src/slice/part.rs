@@ -1,4 +1,4 @@
-//! A piece of a whole, as an answer says it.
+//! Parsing of a slice response.
 
 use myriad_http::content_range::ContentRange;
 use myriad_http::lines::line_named;
@@ -6,17 +6,17 @@ use myriad_policy::Encoding;
 
 use myriad_exchange::exchange::{Answer, MadeFrom, Slice};
 
-/// The piece that an answer holds, and the whole that it is of.
+/// Slice in a response, and the representation it belongs to.
 pub(super) struct Part {
-    /// The stretch of the whole that the piece is.
+    /// Range of the slice.
     pub(super) range: ContentRange,
-    /// Bytes of the whole.
+    /// Total size, in bytes.
     pub(super) complete: u64,
-    /// The tag that the piece bears.
+    /// Entity tag of the slice.
     pub(super) tag: Option<Vec<u8>>,
 }
 
-/// Checks that an answer is the piece that was asked for; the error is for the error log.
+/// Checks that a response is the requested slice; the error is for the error log.
 pub(super) fn part(answer: &Answer, slice: Slice, etags: bool) -> Result<Part, String> {
     let lines = match &answer.made_from {
         MadeFrom::Page(page) => page.meta().lines(),

@@ -8,7 +8,7 @@ use myriad_exchange::exchange::{Answer, Slice};
 
 const SERVER: &str = "location / { slice 4; return 200 x; }";
 
-/// A piece of a whole of ten bytes.
+/// Returns a slice of a representation of ten bytes.
 fn piece(start: usize) -> Answer {
     let end = (start + 4).min(10);
     let mut answer = Answer::new(206, ResponseBody::Full(Bytes::copy_from_slice(&b"0123456789"[start..end])));
@@ -17,10 +17,10 @@ fn piece(start: usize) -> Answer {
     answer
 }
 
-/// What a client gets where the first piece is all that it wants.
+/// Returns the client's response if it only needs the first slice.
 fn got(request: &str, fields: &[(&str, &str)], first: impl Fn(usize) -> Answer) -> Sent {
     let (mut exchange, _) = Trial::of(SERVER).asked(request, fields);
-    // As a key does that reads `$slice_range`, ahead of any answer.
+    // Same state as when a key reads `$slice_range` before any response.
     exchange.request.outcome.answered.status = 0;
     let slice = current_slice(&exchange.request).expect("a slice");
     sent(exchange, first(slice.start as usize))

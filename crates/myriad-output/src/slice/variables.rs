@@ -1,4 +1,4 @@
-//! `$slice_range`: the piece of a whole that a request asks for.
+//! `$slice_range`: range of the slice to request.
 
 use myriad_http::Known;
 
@@ -7,7 +7,7 @@ use myriad_exchange::exchange::{Request, Slice};
 use myriad_exchange::runtime::Reads;
 use myriad_exchange::runtime::Value::Made;
 
-/// The range of the piece; no value where the place does not slice.
+/// Range of the slice; no value if the place does not slice.
 pub const VARIABLES: &[Row] = &[Row::new(
     "slice",
     "slice_range",
@@ -20,9 +20,10 @@ pub const VARIABLES: &[Row] = &[Row::new(
     }),
 )];
 
-/// The piece to be asked for: the one that the client's range begins in. None where the place does not slice.
+/// Returns the slice to request: the slice that contains the start of the client's range. `None` if the place does not
+/// slice.
 ///
-/// From the first time this is read the exchange slices.
+/// The first call enables slicing of the exchange.
 pub(super) fn current_slice(request: &Request) -> Option<Slice> {
     if let Some(slice) = request.cache.slice.get() {
         return Some(slice);
@@ -36,7 +37,7 @@ pub(super) fn current_slice(request: &Request) -> Option<Slice> {
     Some(slice)
 }
 
-/// Where the client's range begins; 0 where that hangs on a condition, or on a length that nobody knows yet.
+/// Returns the start of the client's range; 0 if it depends on a condition or on the total length.
 fn first_byte(request: &Request) -> u64 {
     let fields = request.received.head.fields();
     if fields.has(Known::IfRange) {
@@ -55,7 +56,7 @@ fn begins(value: &[u8]) -> Option<u64> {
     std::str::from_utf8(&range[..digits]).ok()?.parse().ok()
 }
 
-/// Appends the range of a piece in the form of a `Range` field.
+/// Appends the range of a slice in the form of a `Range` field.
 pub(super) fn write(slice: Slice, out: &mut Vec<u8>) {
     let last = slice.start.saturating_add(slice.size - 1);
     out.extend_from_slice(format!("bytes={}-{last}", slice.start).as_bytes());

@@ -1,4 +1,4 @@
-//! What of a whole in pieces the client gets.
+//! Range of a sliced representation that the client receives.
 
 use myriad_calendar::parse_http_date;
 use myriad_encode::Coding;
@@ -9,15 +9,16 @@ use myriad_policy::{Condition, Encoding, EntityTag, StoredValidators, if_range_h
 
 use myriad_exchange::exchange::{Answer, Request};
 
-/// What of the whole is sent.
+/// Part of the representation that is sent.
 pub(super) enum Wanted {
-    /// This stretch of it.
+    /// This range.
     Bytes(std::ops::Range<u64>),
-    /// None of it: 304, 412 or 416.
+    /// Nothing: 304, 412 or 416.
     Nothing(u16),
 }
 
-/// Judges conditions and range of the client against the whole; several ranges are answered by all of it, as in nginx.
+/// Evaluates conditions and range of the request against the representation. Several ranges result in the complete
+/// response, as in nginx.
 pub(super) fn judge(request: &Request, answer: &mut Answer, complete: u64) -> Wanted {
     let place = request.place();
     let now_s = request.received.at_ms / 1000;
@@ -35,7 +36,7 @@ pub(super) fn judge(request: &Request, answer: &mut Answer, complete: u64) -> Wa
         Condition::Failed => return Wanted::Nothing(412),
     }
     let whole = Wanted::Bytes(0..complete);
-    // A filter makes other bytes of it, which nobody has asked for a range of.
+    // A filter changes the bytes, to which the requested range does not apply.
     if place.filters.change(answer.bare_media_type()) {
         return whole;
     }

@@ -9,7 +9,7 @@ use myriad_page::ProxiedFacts;
 const ALL: &str = "gzip on; gzip_min_length 4; brotli on; brotli_min_length 4; zstd on; zstd_min_length 4;
     location / { return 200 x; }";
 
-/// What a client that accepts this gets of a page of five bytes.
+/// Returns the coding of a page of five bytes for a client with these fields.
 fn wanted(trial: &Trial, fields: &[(&str, &str)]) -> Coding {
     let (exchange, _) = trial.asked("GET /", fields);
     encodings(&exchange.request, b"text/html", Some(5), ProxiedFacts::default(), false).wanted()
@@ -83,7 +83,7 @@ fn request_that_came_by_a_proxy_gets_what_gzip_proxied_allows() {
     assert!(of("auth", none) && !of("auth", tagged), "what may be cached is shared by a proxy as it is");
 }
 
-/// A page that may be compressed on its way.
+/// Returns a page that may be compressed.
 fn page() -> Answer {
     let mut answer = text("text/html", "a page, a page, a page, a page, a page, a page");
     answer.compressible = true;

@@ -2,7 +2,7 @@ use super::super::*;
 use crate::testing::{Trial, sent, text};
 use myriad_exchange::exchange::Answer;
 
-/// An answer that was changed at noon of the first of November.
+/// Returns a response that was modified on 1 November at noon.
 fn dated() -> Answer {
     let mut answer = text("text/html", "text");
     answer.field(b"Last-Modified", b"Tue, 01 Nov 1994 12:00:00 GMT");

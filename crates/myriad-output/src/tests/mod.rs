@@ -1,4 +1,4 @@
-//! What a response is, step by step.
+//! Tests of responses, step by step.
 
 mod added;
 mod coding;

@@ -1,7 +1,7 @@
 use crate::testing::{Trial, text};
 use myriad_exchange::exchange::Answer;
 
-/// Ten bytes, of which parts may be asked for.
+/// Returns ten bytes that support ranges.
 fn ten() -> Answer {
     let mut answer = text("text/plain", "0123456789");
     answer.ranges = true;

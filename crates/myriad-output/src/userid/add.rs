@@ -1,4 +1,4 @@
-//! The fields of the answer.
+//! Header fields of the response.
 
 use myriad_calendar::format_cookie_date;
 use myriad_exchange::exchange::Request;
@@ -11,7 +11,7 @@ use super::rules::Userid;
 use super::settings::Expires;
 use super::visitor::{Given, Visitor};
 
-/// Adds the cookie of a visitor who is given a number, and what `userid_p3p` says. A part of a page has none of its own.
+/// Adds the cookie with a visitor's ID, and `userid_p3p`. Subrequests add no fields.
 pub(crate) fn add(request: &Request, frame: &mut Frame, rules: &Userid, head: &mut Head) {
     if request.is_subrequest() {
         return;
@@ -25,7 +25,7 @@ pub(crate) fn add(request: &Request, frame: &mut Frame, rules: &Userid, head: &m
                 head.field(b"P3P", p3p);
             }
         }
-        // The answer itself is sound.
+        // The response itself is valid.
         Err(error) => request.log(Level::Error, format_args!("userid: {error}")),
     }
 }
@@ -35,7 +35,7 @@ fn cookie(rules: &Userid, visitor: &Visitor, given: Given, now_s: u64) -> Vec<u8
     let mut out = [said.name(), b"="].concat();
     let mut letters = given.id.letters();
     if !given.is_new {
-        // As it came: bits behind the number may be set in it.
+        // The received letters are repeated: unused trailing bits may be set in them.
         letters[..LETTERS].copy_from_slice(&visitor.cookie[..LETTERS]);
     }
     if let Some(mark) = said.mark {

@@ -1,4 +1,4 @@
-//! The rows, and the words of a directive read.
+//! Directive table and argument parsing.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, ONE, Set, at_least};
 use myriad_conf::settings::Settings;
@@ -130,12 +130,12 @@ fn said(settings: &mut Settings) -> &mut UseridSettings {
     settings.feature_mut()
 }
 
-/// A byte of a token (RFC 9110 section 5.6.2).
+/// Returns whether a byte is part of a token (RFC 9110 section 5.6.2).
 fn is_of_a_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-/// A value that may stand in a field line.
+/// Parses a value that is valid in a field line.
 fn line<'a>(args: &Arguments<'a>) -> Result<Option<&'a [u8]>, myriad_conf::Diagnostic> {
     let value = args.bytes(0);
     if value.iter().any(u8::is_ascii_control) {
@@ -144,7 +144,7 @@ fn line<'a>(args: &Arguments<'a>) -> Result<Option<&'a [u8]>, myriad_conf::Diagn
     Ok((!value.is_empty()).then_some(value))
 }
 
-/// A value that may stand in an attribute of a cookie.
+/// Parses a value that is valid in a cookie attribute.
 fn attribute<'a>(args: &Arguments<'a>) -> Result<Option<&'a [u8]>, myriad_conf::Diagnostic> {
     if args.bytes(0).contains(&b';') {
         return Err(args.invalid(0, "without \";\", which ends an attribute of a cookie"));

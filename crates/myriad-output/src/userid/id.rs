@@ -1,4 +1,4 @@
-//! Numbers of visitors: sixteen bytes, of which base64 stands in the cookie and hexadecimal digits in variables.
+//! Visitor IDs: sixteen bytes, in base64 in the cookie and as hexadecimal digits in variables.
 
 use std::io::Write;
 use std::sync::LazyLock;
@@ -11,7 +11,7 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use super::settings::Gives;
 
-/// The letters of a number; what stands behind them in a cookie is padding or a mark.
+/// Number of base64 letters of an ID; padding or a mark follows in a cookie.
 pub(super) const LETTERS: usize = 22;
 
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -21,27 +21,28 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// What is added to the count for each number: its lowest byte tells versions apart.
+/// Increment of the counter for each ID; the lowest byte distinguishes versions.
 const STEP: u32 = 0x100;
-/// The first count of the first version, and of the second: no part of the latter's is zero, as in nginx.
+/// First counter value of version 1 and of version 2. No byte of the latter is zero, as in nginx.
 const FIRST: [u32; 2] = [1, 0x0303_0302];
 
-/// The counts of the process, which its workers share.
+/// Counters of the process, shared by its workers.
 static COUNTS: [AtomicU32; 2] = [AtomicU32::new(FIRST[0]), AtomicU32::new(FIRST[1])];
-/// What tells processes apart: when this one began, and its number.
+/// Start time and process ID, which distinguish processes.
 static START: LazyLock<u32> = LazyLock::new(|| {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     ((now.subsec_micros() / 20) << 16) | (std::process::id() & 0xffff)
 });
 
-/// A number.
+/// Visitor ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Id([u8; 16]);
 
 impl Id {
-    /// A new number. `service` is `userid_service`, `address` the last four bytes of the server's address, in the order of the network.
+    /// Creates an ID. `service` is `userid_service`, `address` the last four bytes of the server's address, in network
+    /// byte order.
     pub(super) fn new(gives: Gives, service: Option<u32>, address: [u8; 4], now_s: u64) -> Self {
-        // 2106 begins them anew.
+        // The value wraps around in 2106.
         let now = now_s as u32;
         let parts = if gives == Gives::FirstVersion {
             let count = COUNTS[0].fetch_add(STEP, Ordering::Relaxed);
@@ -56,28 +57,28 @@ impl Id {
         Self(bytes)
     }
 
-    /// Reads the letters of a cookie; none where they are none, or end with zeros as no number does.
+    /// Parses the letters of a cookie; `None` if they are invalid or the last four bytes are zero, which no ID has.
     pub(super) fn read(letters: &[u8]) -> Option<Self> {
         let bytes: [u8; 16] = BASE64.decode(letters.get(..LETTERS)?).ok()?.try_into().ok()?;
         (bytes[12..] != [0; 4]).then_some(Self(bytes))
     }
 
-    /// The letters of the cookie, with its padding.
+    /// Returns the letters of the cookie, with padding.
     pub(super) fn letters(self) -> Vec<u8> {
         base64::engine::general_purpose::STANDARD.encode(self.0).into_bytes()
     }
 
-    /// Writes the number as variables and logs show it: four numbers of this machine.
+    /// Writes the ID as in variables and logs: four numbers in native byte order.
     pub(super) fn write_digits(self, out: &mut Vec<u8>) {
         let (parts, _) = self.0.as_chunks::<4>();
         for part in parts {
-            // A vector takes all bytes.
+            // Writing to a vector does not fail.
             let _ = write!(out, "{:08X}", u32::from_ne_bytes(*part));
         }
     }
 }
 
-/// The next count of the second version, which begins anew where it would fall below its first.
+/// Returns the next counter value of version 2, which restarts at its first value after an overflow.
 fn next(counts: &AtomicU32) -> u32 {
     let step = |count: u32| {
         let next = count.wrapping_add(STEP);

@@ -1,13 +1,13 @@
-//! `userid*`: visitors are told apart by a cookie, with numbers as mod_uid of Apache (`v1`) or nginx (`on`) gives them. The cookie is
-//! added to an answer on its way out, behind the store: no stored page holds one. It tells visits apart and proves nothing: numbers can
-//! be guessed.
+//! `userid*`: visitors are distinguished by a cookie with an ID, in the format of Apache's mod_uid (`v1`) or nginx
+//! (`on`). The cookie is added after the store, so that no stored page contains it. It distinguishes visits and is not
+//! an authentication: IDs can be guessed.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `directives`, `settings` | the rows; what they say |
-//! | `rules` | the same for a place |
-//! | `id` | numbers: made, read, written |
-//! | `visitor` | the number that came, and the one that is given |
+//! | `directives`, `settings` | directive table; settings |
+//! | `rules` | settings of a place |
+//! | `id` | creating, parsing and formatting of IDs |
+//! | `visitor` | received and assigned ID |
 //! | `add` | `Set-Cookie`, `P3P` |
 //! | `variables` | `$uid_got`, `$uid_set`, `$uid_reset` |
 
@@ -23,6 +23,6 @@ pub(crate) use add::add;
 use myriad_exchange::feature::Feature;
 pub(crate) use rules::Userid;
 
-/// The feature, for the list of them.
+/// Feature entry for the list of features.
 pub const FEATURE: Feature =
     Feature::new("userid", directives::ROWS).compiled_by(rules::compile).with_variables(variables::VARIABLES);

@@ -1,4 +1,4 @@
-//! The directives of a place.
+//! Compiled settings of a place.
 
 use myriad_conf::Text;
 use myriad_conf::settings::Settings;
@@ -7,14 +7,14 @@ use myriad_script::Template;
 
 use super::settings::{Gives, UseridSettings};
 
-/// The directives of a place.
+/// Compiled settings of a place.
 pub(crate) struct Userid {
     pub(super) said: UseridSettings,
-    /// `$uid_reset`, which the configuration may define.
+    /// `$uid_reset`, which the configuration may set.
     pub(super) reset: Template,
 }
 
-/// Keeps the directives of a place where numbers are read.
+/// Compiles the settings of a place with `userid`.
 pub(super) fn compile(
     compiler: &mut dyn SettingsCompiler,
     settings: &Settings,

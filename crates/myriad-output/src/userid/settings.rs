@@ -1,4 +1,4 @@
-//! What the directives say.
+//! Settings of the directives.
 
 /// `userid`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -6,7 +6,7 @@ pub(super) enum Gives {
     /// `off`.
     #[default]
     Off,
-    /// `log`: numbers that came are read, for logs.
+    /// `log`: received IDs are only parsed, for logs.
     Nothing,
     /// `v1`.
     FirstVersion,
@@ -17,31 +17,31 @@ pub(super) enum Gives {
 /// `userid_expires`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Expires {
-    /// `off`: with the browser's session.
+    /// `off`: until the browser session is closed.
     #[default]
     Session,
-    /// `max`: at the end of 2037.
+    /// `max`: on 31 December 2037.
     Max,
-    /// So many seconds from now.
+    /// Number of seconds from now.
     Seconds(u64),
 }
 
-/// The directives of a level.
+/// Settings of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct UseridSettings {
     /// `userid`.
     pub gives: Gives,
-    /// `userid_service`; the server's address where none.
+    /// `userid_service`; defaults to the server's address.
     pub service: Option<u32>,
-    /// `userid_name`; `uid` where none.
+    /// `userid_name`; defaults to `uid`.
     pub name: Option<Vec<u8>>,
     /// `userid_domain`.
     pub domain: Option<Vec<u8>>,
-    /// `userid_path`; `/` where none.
+    /// `userid_path`; defaults to `/`.
     pub path: Option<Vec<u8>>,
     /// `userid_expires`.
     pub expires: Expires,
-    /// `userid_flags`: as they stand in the cookie.
+    /// `userid_flags`, as written in the cookie.
     pub flags: String,
     /// `userid_p3p`.
     pub p3p: Option<Vec<u8>>,
@@ -50,7 +50,7 @@ pub(super) struct UseridSettings {
 }
 
 impl UseridSettings {
-    /// The cookie's name.
+    /// Returns the name of the cookie.
     pub(super) fn name(&self) -> &[u8] {
         self.name.as_deref().unwrap_or(b"uid")
     }

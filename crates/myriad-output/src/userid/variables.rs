@@ -11,7 +11,7 @@ use super::id::Id;
 use super::rules::Userid;
 use super::visitor::Visitor;
 
-/// A number is made once for a request, by the clock and for the connection.
+/// Dependencies: an ID is created once per request, from the clock and the connection.
 const READS: &[Reads] = &[Reads::FromField(Known::Cookie), Reads::Connection, Reads::Moment];
 
 pub(super) const VARIABLES: &[Row] = &[

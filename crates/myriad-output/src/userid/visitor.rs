@@ -1,4 +1,4 @@
-//! The number that a visitor's cookie says, and the one that the visitor is given.
+//! Received and assigned ID of a visitor.
 
 use std::cell::OnceCell;
 use std::net::IpAddr;
@@ -13,26 +13,26 @@ use super::id::{Id, LETTERS};
 use super::rules::Userid;
 use super::settings::Gives;
 
-/// What is known of a visitor: found out once for a request.
+/// Data of a visitor, determined once per request.
 pub(super) struct Visitor {
-    /// The value of the cookie that came.
+    /// Value of the received cookie.
     pub cookie: Vec<u8>,
-    /// The number in it.
+    /// ID in the received cookie.
     pub got: Option<Id>,
     given: OnceCell<Option<Given>>,
 }
 
-/// The number that goes back to the visitor.
+/// ID that is sent to the visitor.
 #[derive(Clone, Copy)]
 pub(super) struct Given {
-    /// The number.
+    /// ID.
     pub id: Id,
-    /// It is not the one that came.
+    /// Set if the ID differs from the received one.
     pub is_new: bool,
 }
 
 impl Visitor {
-    /// The visitor of a request, or of the one that it is a part of.
+    /// Returns the visitor of a request; subrequests share that of their main request.
     pub(super) fn of(request: &Request, rules: &Userid) -> Rc<Self> {
         request.outcome.remembered.get_or_make(|| {
             let mut sent = request.received.head.fields().get_all(b"Cookie");
@@ -50,7 +50,7 @@ impl Visitor {
         })
     }
 
-    /// What the visitor is given; none where the cookie that came may stay.
+    /// Returns the ID to send; `None` if the received cookie remains valid.
     pub(super) fn given(
         &self,
         request: &Request,

@@ -1,18 +1,18 @@
-//! MD5-crypt: `$1$` of FreeBSD (Kamp), `$apr1$` of Apache, which differs in its name alone.
+//! MD5-crypt: `$1$` of FreeBSD (Kamp) and `$apr1$` of Apache, which differ only in the prefix.
 
 use md5::{Digest, Md5};
 use subtle::ConstantTimeEq;
 
 use super::DIGITS;
 
-/// Most characters of a salt that count.
+/// Maximum number of significant characters of a salt.
 const SALT: usize = 8;
 const ROUNDS: usize = 1000;
-/// How the digest's bytes become digits, three to four; the last byte makes two.
+/// Order of the digest bytes in the output: three bytes form four digits; the last byte forms two.
 const ORDER: [[usize; 3]; 5] = [[0, 6, 12], [1, 7, 13], [2, 8, 14], [3, 9, 15], [4, 10, 5]];
 const LAST: usize = 11;
 
-/// Whether the password is the stored one.
+/// Returns whether the password matches the stored hash.
 pub(crate) fn matches(stored: &[u8], password: &[u8]) -> bool {
     let Some(end) = stored.iter().skip(1).position(|byte| *byte == b'$') else { return false };
     let (magic, rest) = stored.split_at(end + 2);
@@ -29,7 +29,7 @@ fn digest(magic: &[u8], salt: &[u8], password: &[u8]) -> [u8; 16] {
     }
     let mut bits = password.len();
     while bits > 0 {
-        // Where the original meant a byte of the digest it had cleared it before.
+        // The original implementation intended a byte of the digest, but has cleared it before.
         context.update(if bits & 1 == 1 { &[0] } else { &password[..1] });
         bits >>= 1;
     }

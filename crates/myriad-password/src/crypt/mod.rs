@@ -1,4 +1,4 @@
-//! The hashes of Unix's `crypt`, and how they are compared.
+//! Hashes of Unix `crypt`, and their comparison.
 
 mod des;
 mod md5;
@@ -9,21 +9,21 @@ use sha_crypt::{PasswordHashRef, ShaCrypt};
 pub(crate) use des::matches as des;
 pub(crate) use md5::matches as md5;
 
-/// `crypt`'s digits, six bits each.
+/// Digits of `crypt`, six bits each.
 const DIGITS: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// The six bits that a digit stands for.
+/// Returns the six bits of a digit.
 pub(crate) fn sextet(digit: u8) -> Option<u8> {
     DIGITS.iter().position(|known| *known == digit).map(|at| at as u8)
 }
 
-/// `$5$` and `$6$` (Drepper, "Unix crypt using SHA-256 and SHA-512").
+/// Compares `$5$` and `$6$` (Drepper, "Unix crypt using SHA-256 and SHA-512").
 pub(crate) fn sha(stored: &[u8], password: &[u8]) -> bool {
     let stored = std::str::from_utf8(stored).ok().and_then(|text| PasswordHashRef::new(text).ok());
     stored.is_some_and(|stored| ShaCrypt::default().verify_password(password, stored).is_ok())
 }
 
-/// `$2y$` and its like (Provos and Mazières, "A Future-Adaptable Password Scheme").
+/// Compares `$2y$` and its variants (Provos and Mazières, "A Future-Adaptable Password Scheme").
 pub(crate) fn bcrypt(stored: &[u8], password: &[u8]) -> bool {
     let stored = std::str::from_utf8(stored).ok();
     stored.is_some_and(|stored| bcrypt::verify(password, stored).unwrap_or(false))

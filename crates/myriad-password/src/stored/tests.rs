@@ -4,7 +4,7 @@ fn judge(stored: &str, password: &[u8]) -> Judgement {
     Stored::new(stored.as_bytes()).judge(password)
 }
 
-/// Entries made with the machine's own `crypt`, `openssl passwd` and `htpasswd`.
+/// Entries generated with the system's `crypt`, `openssl passwd` and `htpasswd`.
 const ENTRIES: &[(&str, &str)] = &[
     ("{PLAIN}password", "password"),
     ("{PLAIN}", ""),
@@ -99,7 +99,8 @@ fn no_entry_makes_trouble() {
                 _ => entry.insert(at, random.u8(..)),
             }
         }
-        // What was changed may still be the same digits: `crypt` passes over some bits. It must not be another's.
+        // A mutated entry may still encode the same hash, because `crypt` ignores some bits. It must not match a
+        // different password.
         let judged = Stored::new(&entry).judge(b"a password of nobody");
         assert_ne!(judged, Judgement::Match, "{}", entry.escape_ascii());
         let mut file = b"ann:".to_vec();

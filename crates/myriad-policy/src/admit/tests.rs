@@ -20,7 +20,7 @@ fn facts(status: u16, fields: &Fields) -> ResponseFacts<'_> {
     }
 }
 
-/// `*_cache_valid any 10s`, and every field ignored that can be.
+/// Returns `*_cache_valid any 10s`, with all fields ignored that can be ignored.
 fn greedy() -> Rules {
     Rules {
         valid: vec![ValidFor { status: StatusMatch::Any, ms: 10_000 }],
@@ -47,7 +47,7 @@ fn refused(fields: &[(&str, &str)], rules: &Rules) -> Option<Refusal> {
     }
 }
 
-/// Rules with everything a configuration may say, except what takes the personal cookies away.
+/// Returns random rules with any configuration, except removal of the personal cookies.
 fn any_rules(random: &mut fastrand::Rng) -> Rules {
     let mut flag = || random.bool();
     let ignore = IgnoreHeaders {
@@ -62,7 +62,7 @@ fn any_rules(random: &mut fastrand::Rng) -> Rules {
     if flag() { rest } else { Rules { valid: Vec::new(), ..rest } }
 }
 
-/// Fields that make an answer as storable as can be.
+/// Returns fields that favour storing.
 fn inviting(random: &mut fastrand::Rng) -> Vec<(&'static str, &'static str)> {
     let choices = [
         ("X-Accel-Expires", "3600"),
@@ -316,7 +316,7 @@ fn verdicts_on_this_request_alone_are_not_remembered_and_the_others_briefly() {
     }
 }
 
-/// A refusal for each reason that there is, from the answer or the request that has it.
+/// Covers a refusal for each reason, from a response or request that causes it.
 #[test]
 fn what_is_stored_is_taken_back_by_reasons_of_the_page_and_by_none_of_the_visitor() {
     let of_the_page = [
@@ -386,7 +386,7 @@ fn negative_answers_are_stored_for_a_moment_though_they_say_no_and_never_served_
     }
 }
 
-/// What an answer with these fields was stored with.
+/// Returns the lifetime with which a response with these fields was stored.
 fn stored(fields: &[(&str, &str)], rules: &Rules) -> Lifetime {
     match judged(200, fields, rules) {
         Admission::Store(lifetime) => lifetime,
@@ -413,7 +413,7 @@ fn a_304_renews_what_the_page_had_unless_it_says_otherwise() {
     assert_eq!(confirm(&by_word, &[]), Admission::Store(expected));
     let renewed = confirm(&by_word, &[("Cache-Control", "max-age=7")]);
     assert!(matches!(renewed, Admission::Store(lifetime) if lifetime.fresh_until == later + 7_000));
-    // By the configuration then, by the configuration of today now.
+    // Stored with the validity of an old configuration, renewed with the current configuration.
     let by_rule = Lifetime { valid_ms: 1, ..stored(&[], &rules) };
     let renewed = confirm(&by_rule, &[]);
     assert!(
@@ -452,7 +452,8 @@ fn a_piece_whose_range_stands_in_the_key_is_a_page_of_its_own() {
     assert_eq!(admit(&facts(206, &fields), &rules, NOW), Admission::Refuse(Refusal::Status));
 }
 
-/// Why an answer with these fields is not stored where `impersonal_cookies` names these; `cookies`: the origin was told some.
+/// Returns the reason why a response with these fields is not stored if `impersonal_cookies` lists `names`. `cookies`
+/// is true if the origin received cookies.
 fn refused_of(cookies: bool, fields: &[(&str, &str)], names: &[&str]) -> Option<Refusal> {
     let rules = Rules {
         ignore: IgnoreHeaders::default(),

@@ -71,7 +71,7 @@ fn the_accelerators_time_is_seconds_or_an_absolute_time_and_overrides_no_cache()
     let over = ("X-Accel-Expires", &*format!("@{}", NOW / 1000 - 1));
     assert_eq!(valid(&[over], &rules), Ok((0, Source::XAccelExpires)), "stored, and expired");
     assert_eq!(judged(&[over], &rules).unwrap().fresh_until, NOW - 1000);
-    // No number: as if it were not there.
+    // Invalid numbers are ignored.
     for nonsense in ["", "-1", "off", "1.5", "@", "@x", "+1"] {
         assert_eq!(with(nonsense), Err(Refusal::CacheControl), "{nonsense:?}");
     }
@@ -123,7 +123,7 @@ fn stale_windows_are_read_and_a_refresh_window_also_covers_its_failure() {
     assert_eq!(windows("max-age=1, stale-while-revalidate=5"), (5_000, 5_000));
     assert_eq!(windows("max-age=1, stale-if-error=9"), (0, 9_000));
     assert_eq!(windows("max-age=1, stale-while-revalidate=5, stale-if-error=9"), (5_000, 9_000));
-    // Also where the accelerator's field gives the validity, as in nginx.
+    // Also if the accelerator's field defines the validity, as in nginx.
     let fields = [("X-Accel-Expires", "3"), ("Cache-Control", "stale-if-error=9")];
     assert_eq!(judged(&fields, &ten_seconds()).unwrap().stale_if_error_ms, 9_000);
 }
@@ -139,7 +139,7 @@ fn age_dates_targets_and_must_revalidate_do_not_count_by_themselves() {
     assert_eq!(valid(&[("Last-Modified", HOUR_AGO)], &Rules::default()), Err(Refusal::NoValidity));
 }
 
-/// Any fields an origin may send, mostly sensible.
+/// Returns random fields that an origin may send, mostly valid.
 fn any_fields(random: &mut fastrand::Rng) -> Fields {
     let mut fields = Fields::new();
     let seconds = random.u32(0..5000);
@@ -168,7 +168,7 @@ fn an_answer_is_never_fresh_for_longer_when_it_arrives_later() {
         let mut random = fastrand::Rng::with_seed(seed);
         let fields = any_fields(&mut random);
         let rules = Rules { rfc9111: random.bool(), ..ten_seconds() };
-        // `*_cache_valid` keeps heuristics out, which do grow with the time of arrival.
+        // `*_cache_valid` excludes heuristics, which do grow with the time of arrival.
         let later = NOW + random.u64(0..10_000_000);
         let until = |now| freshness(200, &fields, &rules, now, 0).map_or(0, |freshness| freshness.valid_ms);
         assert!(until(later) <= until(NOW), "seed {seed}: {fields:?}");

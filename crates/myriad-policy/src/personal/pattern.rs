@@ -1,17 +1,17 @@
-//! A pattern: one line of the list.
+//! Cookie name pattern: a line of the list.
 
-/// How the hexadecimal digits of a name are written in the list.
+/// Notation for hexadecimal digits in the list.
 const HEX: &str = "[a-f0-9]+";
 
-/// A cookie name, or the beginning of one.
+/// Cookie name, or a prefix of cookie names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pattern {
-    /// The beginning of the name.
+    /// Prefix of the name.
     stem: Box<[u8]>,
     rest: Rest,
 }
 
-/// The rest of the name behind the stem.
+/// Pattern for the rest of the name after the stem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rest {
     Nothing,
@@ -20,7 +20,7 @@ enum Rest {
 }
 
 impl Pattern {
-    /// Reads a pattern; `None` for an empty one.
+    /// Parses a pattern; `None` if it is empty.
     pub(super) fn parse(text: &str) -> Option<Pattern> {
         let text = text.trim();
         let (stem, rest) = if let Some(stem) = text.strip_suffix('*') {
@@ -33,7 +33,7 @@ impl Pattern {
         (!text.is_empty()).then(|| Pattern { stem: stem.bytes().map(as_php).collect(), rest })
     }
 
-    /// Whether a name may begin with `byte`.
+    /// Returns whether a matching name may start with `byte`.
     pub(super) fn may_begin_with(&self, byte: u8) -> bool {
         match (self.stem.first(), self.rest) {
             (Some(first), _) => *first == as_php(byte),
@@ -42,14 +42,14 @@ impl Pattern {
         }
     }
 
-    /// Whether `name`, as PHP will read it, is this cookie.
+    /// Returns whether `name`, as parsed by PHP, matches the pattern.
     pub(super) fn matches(&self, name: &[u8]) -> bool {
         let Some((stem, rest)) = name.split_at_checked(self.stem.len()) else { return false };
         if !stem.iter().zip(&self.stem).all(|(byte, wanted)| as_php(*byte) == *wanted) {
             return false;
         }
         match self.rest {
-            // `name[key]` is an element of the array `name`, which a test for emptiness takes for the cookie.
+            // `name[key]` is an element of the array `name`, which a test for emptiness treats as the cookie.
             Rest::Nothing => matches!(rest, [] | [b'[', ..]),
             Rest::Anything => true,
             Rest::HexDigits => !rest.is_empty() && rest.iter().copied().all(is_hash_digit),
@@ -57,12 +57,12 @@ impl Pattern {
     }
 }
 
-/// A digit of a hash as PHP's `md5` writes it.
+/// Returns whether a byte is a digit of a hash in the form written by PHP's `md5`.
 fn is_hash_digit(byte: u8) -> bool {
     matches!(byte, b'0'..=b'9' | b'a'..=b'f')
 }
 
-/// The byte that PHP puts in a variable's name in place of `byte`.
+/// Returns the byte that replaces `byte` in the name of a PHP variable.
 fn as_php(byte: u8) -> u8 {
     match byte {
         b'.' | b' ' | b'[' => b'_',

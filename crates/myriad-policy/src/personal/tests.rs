@@ -46,7 +46,7 @@ const SHARED: &[&str] = &[
     "",
 ];
 
-/// A value that poses as cookies: only names may count.
+/// Value that imitates cookies: only names must count.
 const TRAP: &str = "wordpress_logged_in_1,PHPSESSID=\"NO_CACHE\" comment_author_1&x=PHPSESSID";
 
 #[test]

@@ -1,42 +1,43 @@
-//! A purge, in whichever way it was asked for: by a request, the command line, an application's answer.
+//! Purge commands, independent of their source: a request, the command line, or a response of an application.
 
 use super::{Subject, Tags, Wildcard};
 
-/// A purge. It names no zones: the caller knows which of them it may reach.
+/// Purge command. It contains no zones; the code that runs it selects them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// Which pages.
+    /// Pages to purge.
     pub what: What,
-    /// Whether it is soft: pages stay, stale from now on, and the next visitor has them refreshed.
+    /// True for a soft purge: pages remain, but expire immediately, and the next request refreshes them.
     pub soft: bool,
 }
 
-/// Which pages a purge covers.
+/// Pages that a purge covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
-    /// A URL over both schemes, with all variants and encodings.
+    /// A URL with both schemes, and with all variants and encodings.
     Url {
-        /// Its host, without a port, lower case.
+        /// Host without port, in lower case.
         host: Box<[u8]>,
-        /// Its path and query: with a query that URL alone, without one the path with any query and none.
+        /// Path and query. With a query, only this URL is covered; without a query, the path with any query and
+        /// without.
         target: Box<[u8]>,
     },
-    /// URLs by a pattern with `*`.
+    /// URLs that match a pattern with `*`.
     Wildcard(Wildcard),
-    /// URLs in whose path and query a regex matches.
+    /// URLs whose path and query match a regex.
     Regex {
-        /// On this host; none: on all.
+        /// Host; `None` for all hosts.
         host: Option<Box<[u8]>>,
-        /// The pattern, PCRE.
+        /// PCRE pattern.
         pattern: Box<str>,
     },
-    /// Pages that bear one of these tags.
+    /// Pages with one of these tags.
     Tags(Tags),
-    /// Pages that bear a tag in which the regex matches.
+    /// Pages with a tag that matches the regex.
     TagRegex(Box<str>),
     /// Pages stored under one of these keys.
     Keys(Vec<Box<[u8]>>),
-    /// Pages whose key begins so.
+    /// Pages whose key starts with these bytes.
     KeyPrefix(Box<[u8]>),
     /// All pages of a host.
     Host(Box<[u8]>),
@@ -45,17 +46,18 @@ pub enum What {
 }
 
 impl Command {
-    /// A purge that takes pages out.
+    /// Creates a purge that removes pages.
     pub fn hard(what: What) -> Command {
         Command { what, soft: false }
     }
 }
 
 impl What {
-    /// Bytes of the longest pattern.
+    /// Maximum length of a pattern, in bytes.
     pub const LONGEST_PATTERN: usize = 4096;
 
-    /// The URL `http://host[:port]/path?query`, also without scheme; none where it has no host or no path.
+    /// Parses the URL `http://host[:port]/path?query`, with or without scheme. Returns `None` if it has no host or no
+    /// path.
     pub fn url(url: &[u8]) -> Option<What> {
         let rest = memchr::memmem::find(url, b"://").map_or(url, |at| &url[at + 3..]);
         let rest = &rest[..memchr::memchr(b'#', rest).unwrap_or(rest.len())];
@@ -70,32 +72,32 @@ impl What {
             .then(|| What::Url { host: host.to_ascii_lowercase().into(), target: target.into() })
     }
 
-    /// A pattern with `*`, on this host where it names none.
+    /// Parses a pattern with `*`. If it contains no host, `host` applies.
     ///
     /// # Errors
-    /// A pattern that is longer than 4096 bytes.
+    /// Returns an error for a pattern longer than 4096 bytes.
     pub fn wildcard(pattern: &[u8], host: &[u8]) -> Result<What, &'static str> {
         bounded(pattern)?;
         Ok(What::Wildcard(Wildcard::parse(pattern, host)))
     }
 
-    /// A regex over the URLs of a host, or of all.
+    /// Creates a purge by a regex over the URLs of a host, or of all hosts.
     ///
     /// # Errors
-    /// A pattern that is no UTF-8, or longer than 4096 bytes.
+    /// Returns an error for a pattern that is not UTF-8, or longer than 4096 bytes.
     pub fn regex(host: Option<&[u8]>, pattern: &[u8]) -> Result<What, &'static str> {
         Ok(What::Regex { host: host.map(Into::into), pattern: text(pattern)? })
     }
 
-    /// A regex over tags.
+    /// Creates a purge by a regex over tags.
     ///
     /// # Errors
-    /// As [`Self::regex`].
+    /// Same as [`Self::regex`].
     pub fn tag_regex(pattern: &[u8]) -> Result<What, &'static str> {
         Ok(What::TagRegex(text(pattern)?))
     }
 
-    /// The labels of the URL; every request for it tells them before there is an answer.
+    /// Returns the labels of the URL. Every request for the URL has them, even before a response exists.
     pub fn addresses(&self) -> Vec<u64> {
         match self {
             What::Url { host, target } => vec![Subject::new(b"", host, target).wanted_label()],
@@ -103,7 +105,7 @@ impl What {
         }
     }
 
-    /// The labels of the tags.
+    /// Returns the labels of the tags.
     pub fn labels(&self) -> Vec<u64> {
         match self {
             What::Tags(tags) => tags.names().map(Tags::label).chain([Tags::OVERFLOWN]).collect(),
@@ -111,12 +113,12 @@ impl What {
         }
     }
 
-    /// Whether labels and keys find all that is covered; else each page must be asked.
+    /// Returns whether labels and keys find all covered pages. Otherwise every page must be checked.
     pub fn is_exact(&self) -> bool {
         matches!(self, What::Url { .. } | What::Tags(_) | What::Keys(_))
     }
 
-    /// The word for it in answers and logs.
+    /// Returns the name of the kind for responses and logs.
     pub fn kind(&self) -> &'static str {
         match self {
             What::Url { .. } => "url",
@@ -129,7 +131,7 @@ impl What {
     }
 }
 
-/// The purge for logs: one line, whatever bytes were sent.
+/// Writes the purge as one line for logs, with all other bytes escaped.
 impl std::fmt::Display for What {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

@@ -1,11 +1,11 @@
-//! Labels: hashes by which a store finds all pages of a URL, or of a tag.
+//! Labels: hashes by which a store finds all pages of a URL or a tag.
 
 use xxhash_rust::xxh3::Xxh3Default;
 
-/// The label of pages that bear more tags than are kept; no other label is this number.
+/// Label of pages with more tags than are stored. No other label has this value.
 pub(super) const OVERFLOWN: u64 = 0;
 
-/// The label of parts that are told apart by the caller; `kind` keeps paths, URLs and tags apart.
+/// Returns the label of the parts. The caller must delimit the parts; `kind` distinguishes paths, URLs and tags.
 pub(super) fn label(kind: u8, parts: &[&[u8]]) -> u64 {
     let mut hasher = Xxh3Default::new();
     hasher.update(&[kind]);

@@ -1,14 +1,14 @@
-//! `X-LiteSpeed-Purge`: purges that an application asks for in its own answers, as its plugins for LiteSpeed do.
+//! `X-LiteSpeed-Purge`: purges in the responses of an application, sent by its plugins for LiteSpeed.
 
 use super::{Command, Tags, What};
 
-/// Most purges of one answer.
+/// Maximum number of purges per response.
 const MOST: usize = 256;
 
-/// Reads an `X-LiteSpeed-Purge` field for the pages of `host`, and adds what it asks for.
+/// Parses an `X-LiteSpeed-Purge` field for the pages of `host`, and adds its purges.
 ///
-/// Lists behind `public` (or nothing) hold `*`, `tag=NAME`, a bare name of a tag, and URLs of the host; `stale` makes them
-/// soft. Lists behind `private` are of pages of one visitor, which are never stored.
+/// Lists after `public` (or without a keyword) contain `*`, `tag=NAME`, a plain tag name, and URLs of the host; `stale`
+/// makes them soft. Lists after `private` refer to pages of a single visitor, which are never stored.
 pub fn litespeed(value: &[u8], host: &[u8], out: &mut Vec<Command>) {
     for list in value.split(|byte| *byte == b';') {
         let words =
@@ -36,7 +36,7 @@ pub fn litespeed(value: &[u8], host: &[u8], out: &mut Vec<Command>) {
             }
         }
         if !tags.is_empty() {
-            // More tags than are kept: better all than too few.
+            // With more tags than are stored, all pages of the host are purged.
             let what = if tags.overflown() { What::Host(host.into()) } else { What::Tags(tags) };
             out.push(Command { what, soft });
         }

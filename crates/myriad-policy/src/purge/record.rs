@@ -1,10 +1,11 @@
-//! A purge as bytes: for the log of purges that a zone keeps beside its pages, and for the control socket.
+//! Binary form of a purge, for the purge log of a zone and for the control socket.
 
 use super::{Command, Tags, What, Wildcard};
 
-/// A byte for the kind, then byte strings behind their length (32 bits, little-endian).
+/// Binary form: a byte for soft or hard, a byte for the kind, then byte strings, each after its length (32 bits,
+/// little-endian).
 impl Command {
-    /// Appends it.
+    /// Appends the binary form.
     pub fn encode(&self, out: &mut Vec<u8>) {
         out.push(u8::from(self.soft));
         match &self.what {
@@ -26,7 +27,7 @@ impl Command {
         }
     }
 
-    /// Reads one that fills `bytes`; none where they are damaged.
+    /// Parses a purge that fills `bytes`; `None` if they are damaged.
     pub fn decode(bytes: &[u8]) -> Option<Command> {
         let ([soft, kind], mut rest) = bytes.split_first_chunk()?;
         let mut part = || {

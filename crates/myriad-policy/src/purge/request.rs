@@ -1,23 +1,25 @@
-//! The ways in which plugins and people ask for a purge over HTTP.
+//! HTTP requests with which plugins and users purge pages.
 
 use myriad_http::{Fields, Known};
 
 use super::{Command, Tags, What};
 
-/// Reads the purge that a `PURGE` (or `BAN`) request for `target` on `host` asks for.
+/// Parses the purge of a `PURGE` (or `BAN`) request for `target` on `host`.
 ///
 /// | request | covers |
 /// |---|---|
-/// | `X-Purge-Method: default`, or nothing | the URL; `*` at its end: all URLs that begin so; `.*` at its end, or a `\` or `^` in it: the regex; `/purgeall`: the host |
+/// | no `X-Purge-Method` | the URL; with a trailing `*`: all URLs with this prefix; with a trailing `.*`, or a `\` or `^`: the regex; `/purgeall`: the host |
+/// | `X-Purge-Method: default` | the URL; with a trailing `*`: all URLs with this prefix; `/purgeall`: the host |
 /// | `X-Purge-Method: exact` | the URL |
 /// | `X-Purge-Method: regex`, `X-Purge-Regex: PATTERN` | the host's URLs that match |
 /// | `X-Purge-Method: tags` with `X-Cache-Tags-Pattern`, a regex | pages with such a tag |
 /// | `Surrogate-Key`, `Cache-Tag`, `xkey`, `xkey-purge`, `X-Cache-Tags` | pages with one of the tags |
 ///
-/// `X-VC-Purge-Method` is another plugin's name for `X-Purge-Method`. Pages stay, stale, where [`is_soft`] says so.
+/// `X-VC-Purge-Method` is another plugin's name for `X-Purge-Method`. If [`is_soft`] returns true, pages remain as
+/// stale pages.
 ///
 /// # Errors
-/// The reason why there can be no such purge.
+/// Returns the reason why the request is not a valid purge.
 pub fn wanted(target: &[u8], host: &[u8], fields: &Fields) -> Result<Command, &'static str> {
     Ok(Command { what: what(target, host, fields)?, soft: is_soft(fields) })
 }
@@ -49,12 +51,13 @@ fn what(target: &[u8], host: &[u8], fields: &Fields) -> Result<What, &'static st
     if target.ends_with(b"*") { What::wildcard(target, host) } else { Ok(url()) }
 }
 
-/// Whether a target holds what no URL does (RFC 3986 §2) and a regex often: W3 Total Cache sends one for all sitemaps.
+/// Returns whether a target contains characters that are not valid in a URL (RFC 3986 §2) but common in a regex. W3
+/// Total Cache sends a regex for all sitemaps.
 fn is_no_url(target: &[u8]) -> bool {
     memchr::memchr2(b'\\', b'^', target).is_some()
 }
 
-/// A target matches from the beginning of a URL; a pattern in a field says itself where it matches.
+/// Returns the purge by a regex. A target is anchored at the start of the URL; a pattern in `X-Purge-Regex` is not.
 fn by_regex(target: &[u8], host: &[u8], fields: &Fields) -> Result<What, &'static str> {
     match fields.get(b"x-purge-regex") {
         Some(pattern) => What::regex(Some(host), pattern),
@@ -72,7 +75,8 @@ fn tags_of(fields: &Fields) -> Tags {
     tags
 }
 
-/// `X-Cache-Tags-Pattern`: mostly names with `|` between them, which an index finds at once.
+/// Returns the purge of `X-Cache-Tags-Pattern`. The pattern is usually a list of names separated by `|`, which is
+/// resolved by the index.
 fn by_pattern(fields: &Fields) -> Result<What, &'static str> {
     let Some(pattern) = fields.get(b"x-cache-tags-pattern").map(<[u8]>::trim_ascii) else {
         let tags = tags_of(fields);
@@ -90,19 +94,19 @@ fn by_pattern(fields: &Fields) -> Result<What, &'static str> {
     What::tag_regex(pattern)
 }
 
-/// A purge of all tags that were named, or none.
+/// Returns a purge of all tags, or an error if there were too many.
 fn all_of(tags: Tags) -> Result<What, &'static str> {
     if tags.overflown() { Err("more than 512 tags, or 16 KB of them") } else { Ok(What::Tags(tags)) }
 }
 
-/// Whether the purge is to leave pages stale instead of taking them out: `Fastly-Soft-Purge: 1`, `X-Soft-Purge: 1`,
-/// `X-Purge-Method` beside `xkey-softpurge`.
+/// Returns whether the purge leaves stale pages instead of removing pages: `Fastly-Soft-Purge: 1`, `X-Soft-Purge: 1`,
+/// or `X-Purge-Method` with `xkey-softpurge`.
 fn is_soft(fields: &Fields) -> bool {
     let asks = |name: &[u8]| fields.get(name).is_some_and(|value| value.trim_ascii() == b"1");
     asks(b"fastly-soft-purge") || asks(b"x-soft-purge") || fields.get(b"xkey-softpurge").is_some()
 }
 
-/// Fields by which proxies say that they pass a request on, beside the registered ones.
+/// Fields that mark a forwarded request, in addition to the registered fields.
 const PASSED_ON: [&[u8]; 10] = [
     b"cdn-loop",
     b"cf-connecting-ip",
@@ -113,12 +117,12 @@ const PASSED_ON: [&[u8]; 10] = [
     b"x-client-ip",
     b"x-cluster-client-ip",
     b"x-original-forwarded-for",
-    // Sent by WordPress where a stranger has it fetch the page of a pingback.
+    // Sent by WordPress when it fetches the page of a pingback for an unknown client.
     b"x-pingback-forwarded-for",
 ];
 
-/// Whether a request says that a proxy passed it on (RFC 7239, RFC 9110 §7.6.3, and the fields of proxies): then the
-/// address of the connection is not the client's, and a local one proves nothing.
+/// Returns whether fields of the request show that a proxy forwarded it (RFC 7239, RFC 9110 §7.6.3, and proprietary
+/// fields). Then the address of the connection is not that of the client, and a local address proves nothing.
 pub fn is_forwarded(fields: &Fields) -> bool {
     let known = [Known::XForwardedFor, Known::Forwarded, Known::Via, Known::XRealIp];
     let named = |name: &[u8]| {

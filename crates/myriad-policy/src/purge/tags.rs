@@ -1,19 +1,19 @@
-//! Tags: names that an application gives to its pages, to purge all that bear one.
+//! Tags: names that an application assigns to its pages, to purge all pages with a tag.
 
 use myriad_http::{Fields, Known};
 
 use super::label::{self, label};
 
-/// Most tags of one page.
+/// Maximum number of tags per page.
 const MOST: usize = 512;
-/// Most bytes of all tags of one page.
+/// Maximum total length of the tags of a page, in bytes.
 const BYTES: usize = 16 << 10;
 
-/// Fields that name the tags of an answer; none of them is sent to visitors.
+/// Response fields with tags. They are not sent to clients.
 const FIELDS: [Known; 5] =
     [Known::SurrogateKey, Known::CacheTag, Known::XKey, Known::XCacheTags, Known::XLiteSpeedTag];
 
-/// The tags of one answer, or of a purge.
+/// Tags of a response or a purge.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tags {
     names: Vec<Box<[u8]>>,
@@ -21,8 +21,8 @@ pub struct Tags {
 }
 
 impl Tags {
-    /// Reads the tags of an answer: `Surrogate-Key`, `Cache-Tag`, `xkey`, `X-Cache-Tags`, `X-LiteSpeed-Tag`. Some separate
-    /// with blanks, some with commas, whatever the field; no tag holds either.
+    /// Parses the tags of a response: `Surrogate-Key`, `Cache-Tag`, `xkey`, `X-Cache-Tags`, `X-LiteSpeed-Tag`. In each
+    /// field, blanks and commas separate tags, because applications use both; no tag contains either.
     pub fn of(fields: &Fields) -> Tags {
         let mut tags = Tags::default();
         for field in FIELDS {
@@ -31,7 +31,7 @@ impl Tags {
         tags
     }
 
-    /// Reads one list of tags.
+    /// Parses a list of tags.
     pub fn parse(list: &[u8]) -> Tags {
         let mut tags = Tags::default();
         tags.add(list);
@@ -46,7 +46,7 @@ impl Tags {
                 self.overflown = true;
                 return;
             }
-            // Most pages bear a few tags: a search costs less than a table.
+            // Most pages have few tags, so a linear search is cheaper than a table.
             if !self.names.iter().any(|known| **known == *name) {
                 bytes += name.len();
                 self.names.push(name.into());
@@ -54,31 +54,31 @@ impl Tags {
         }
     }
 
-    /// The names, in order, each once.
+    /// Returns the names, in order and without duplicates.
     pub fn names(&self) -> impl Iterator<Item = &[u8]> {
         self.names.iter().map(|name| &**name)
     }
 
-    /// Whether there are none.
+    /// Returns whether there were no tags.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty() && !self.overflown
     }
 
-    /// Whether there were more than are kept.
+    /// Returns whether there were more tags than are stored.
     pub fn overflown(&self) -> bool {
         self.overflown
     }
 
-    /// The label of pages that bear more tags than are kept. A purge of tags covers these pages as well: one page too many is
-    /// fetched anew, but one too few would stay old.
+    /// Label of pages with more tags than are stored. A purge of tags covers these pages as well: an unnecessary fetch
+    /// is harmless, an outdated page is not.
     pub const OVERFLOWN: u64 = label::OVERFLOWN;
 
-    /// The label of a tag.
+    /// Returns the label of a tag.
     pub fn label(tag: &[u8]) -> u64 {
         label(b't', &[tag])
     }
 
-    /// Whether a field names tags, or tells a cache of LiteSpeed something else: such fields are not sent to visitors.
+    /// Returns whether a field contains tags or other data for LiteSpeed's cache. Such fields are not sent to clients.
     pub fn is_field(known: Known) -> bool {
         use Known::{XLiteSpeedCacheControl, XLiteSpeedPurge, XLiteSpeedVary};
         FIELDS.contains(&known) || matches!(known, XLiteSpeedPurge | XLiteSpeedCacheControl | XLiteSpeedVary)

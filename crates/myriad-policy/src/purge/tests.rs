@@ -78,7 +78,7 @@ fn ways_to_write_a_path_have_one_label() {
     for target in ["/caf%c3%a9/", "/caf%C3%A9/", "//caf%C3%A9/", "/x/../caf%C3%A9/", "/./%63af%C3%A9/"] {
         assert_eq!(label(target), label("/caf\u{e9}/"), "{target}");
     }
-    // What is no path is told apart all the same.
+    // Invalid paths are distinguished as well.
     assert_ne!(label("/%zz"), label("/%zy"));
 }
 

@@ -1,17 +1,17 @@
-//! Patterns with `*` over what pages were fetched for.
+//! Patterns with `*` for the URLs of pages.
 
 use std::fmt;
 
 use super::{Subject, normal_path};
 
-/// A pattern over scheme, host, path and query, in which `*` stands for any bytes, `/` among them.
+/// Pattern for scheme, host, path and query, in which `*` matches any bytes, including `/`.
 ///
-/// | written | covers |
+/// | pattern | covers |
 /// |---|---|
-/// | `/news/*` | that path, on the host that the purge is sent to |
-/// | `example.org/news/*` | on that host, over both schemes |
-/// | `https://*.example.org/*` | over that scheme |
-/// | `/shop?color=*` | that path with such a query; where no query is written, any and none |
+/// | `/news/*` | this path, on the host that receives the purge |
+/// | `example.org/news/*` | on this host, over both schemes |
+/// | `https://*.example.org/*` | over this scheme |
+/// | `/shop?color=*` | this path with such a query; a pattern without a query covers all queries and none |
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wildcard {
     pub(super) scheme: Option<Box<[u8]>>,
@@ -21,7 +21,7 @@ pub struct Wildcard {
 }
 
 impl Wildcard {
-    /// Reads a pattern; `host` is the host of a pattern that names none.
+    /// Parses a pattern. `host` is used if the pattern contains no host.
     pub fn parse(text: &[u8], host: &[u8]) -> Wildcard {
         let (scheme, rest) = match memchr::memmem::find(text, b"://") {
             Some(at) if !text[..at].contains(&b'/') => {
@@ -32,7 +32,7 @@ impl Wildcard {
         let (own_host, rest) = match memchr::memchr(b'/', rest) {
             Some(0) if scheme.is_none() => (host.to_ascii_lowercase(), rest),
             Some(at) => (rest[..at].to_ascii_lowercase(), &rest[at..]),
-            // `*` alone is everything; a host alone is all of it.
+            // `*` covers everything; a host alone covers all its pages.
             None => (rest.to_ascii_lowercase(), &b"*"[..]),
         };
         let subject = Subject::new(b"", b"", rest);
@@ -44,7 +44,7 @@ impl Wildcard {
         }
     }
 
-    /// Whether it covers a page.
+    /// Returns whether the pattern covers a page.
     pub fn covers(&self, subject: &Subject<'_>) -> bool {
         self.scheme.as_deref().is_none_or(|scheme| matches(scheme, subject.scheme))
             && matches(&self.host, subject.host)
@@ -64,8 +64,8 @@ impl fmt::Display for Wildcard {
     }
 }
 
-/// Whether `pattern` is `text`, `*` being any bytes. At most `pattern × text` steps: where a star fits and what follows does
-/// not, only the last star is tried further.
+/// Returns whether `pattern` matches `text`, where `*` matches any bytes. Takes at most `pattern × text` steps, because
+/// only the last star is retried after a mismatch.
 fn matches(pattern: &[u8], text: &[u8]) -> bool {
     let (mut at, mut read) = (0, 0);
     let mut star: Option<(usize, usize)> = None;

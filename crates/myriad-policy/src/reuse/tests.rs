@@ -193,7 +193,7 @@ fn a_page_past_its_useful_time_is_never_served() {
         let mut random = fastrand::Rng::with_seed(seed);
         let rules = any_rules(&mut random);
         let mut facts = stored(random.u64(0..10_000), random.u64(0..10_000));
-        // As admit makes them: an error window is never shorter than an updating window.
+        // As guaranteed by `admit`: an error window is never shorter than an updating window.
         facts.lifetime.stale_error_until =
             facts.lifetime.stale_error_until.max(facts.lifetime.stale_updating_until);
         facts.lifetime.must_revalidate = random.bool();

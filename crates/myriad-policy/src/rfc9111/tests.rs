@@ -17,7 +17,7 @@ fn judged(status: u16, fields: &[(&str, &str)]) -> Result<Freshness, Refusal> {
     freshness::freshness(status, &fields.iter().copied().collect(), &rules(), NOW, 0)
 }
 
-/// Ms from now until a 200 expires.
+/// Returns the ms from now until a 200 expires.
 fn left(fields: &[(&str, &str)]) -> Result<i64, Refusal> {
     judged(200, fields).map(|freshness| freshness.fresh_until as i64 - NOW as i64)
 }
@@ -51,7 +51,7 @@ fn an_old_date_and_the_way_of_the_head_are_age_too() {
 fn expires_counts_by_the_origins_own_clock() {
     assert_eq!(left(&[("Date", THIS_SECOND), ("Expires", HOUR_AHEAD)]), Ok(HOUR_MS));
     assert_eq!(left(&[("Date", HOUR_AHEAD), ("Expires", HOUR_AHEAD)]), Err(Refusal::Expired));
-    // The origin's clock is an hour behind: two hours by its own count, of which one is over.
+    // The origin's clock is an hour slow: two hours by its own clock, of which one is over.
     assert_eq!(left(&[("Date", HOUR_AGO), ("Expires", HOUR_AHEAD)]), Ok(HOUR_MS));
     for over in ["0", "tomorrow", HOUR_AGO] {
         assert_eq!(left(&[("Date", THIS_SECOND), ("Expires", over)]), Err(Refusal::Expired), "{over}");

@@ -110,7 +110,7 @@ fn a_browser_stands_for_its_class_where_the_class_is_told_apart() {
     assert_eq!(told(&SharedFetch { device: true, ..on() }, &phone, &rule("")), [mobile]);
     assert_eq!(told(&on(), &phone, &rule("")), [agent(DeviceClass::Desktop)]);
     assert_eq!(told(&on(), &phone, &rule("user-agent")), ["User-Agent: evil Mobile"]);
-    // Without the list, the class alone is judged.
+    // Without the list, only the class is considered.
     let told = SharedFetch::default().told(&phone, false, &rule(""), true).expect("another request");
     assert_eq!(told.fields.known(Known::UserAgent), Some(DeviceClass::Desktop.user_agent()));
 }

@@ -1,50 +1,51 @@
-//! The tag of a stored page: one identity, a tag for each encoding.
+//! Entity tag of a stored page: one identity, with a tag per encoding.
 
 use myriad_http::accept::Coding;
 use myriad_http::conditional::EntityTag as SentTag;
 
-/// An encoding of a page: the coding, and its level, since two levels give different bytes.
+/// Encoding of a page: the coding, and its level, because two levels yield different bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Encoding {
-    /// The coding.
+    /// Coding.
     pub coding: Coding,
-    /// The coding's own level; at most 99, and of no meaning for identity.
+    /// Compression level of the coding; at most 99, and ignored for identity.
     pub level: u8,
 }
 
 impl Encoding {
-    /// The page as it is.
+    /// Unencoded page.
     pub const IDENTITY: Encoding = Encoding { coding: Coding::Identity, level: 0 };
 }
 
-/// The tag by which a stored page is recognised.
+/// Entity tag of a stored page.
 ///
-/// A tag made here is strong and distinct for each encoding, as RFC 9110 §8.8.3.3 wants: identity hash, then coding and
-/// level (`"0123456789abcdef-gz5"`). A tag of the origin's stays what it is where its very bytes are served, and is weakened
-/// where they are encoded here, as nginx does: a suffix would be strong too, but the origin, asked on a bypass, would
-/// not know it.
+/// Generated tags are strong and distinct for each encoding, as RFC 9110 §8.8.3.3 requires: the hash of the identity,
+/// then coding and level (`"0123456789abcdef-gz5"`). A tag of the origin is unchanged if its exact bytes are served,
+/// and weakened if Myriad encodes them, as in nginx. A suffix would allow a strong tag, but the origin would not
+/// recognize it on a bypass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EntityTag {
-    /// Made from a 64-bit hash of the identity bytes.
+    /// Generated from a 64-bit hash of the identity bytes.
     Made(u64),
     /// Sent by the origin.
     Origin {
-        /// The bytes between the quotes.
+        /// Bytes between the quotes.
         opaque: Box<[u8]>,
-        /// Whether it was weak.
+        /// True if the tag was weak.
         weak: bool,
-        /// Whether it named an encoding that the origin made and that is not kept: then no bytes served here are its.
+        /// True if the tag refers to an encoding by the origin that is not stored, so that it matches none of the
+        /// served bytes.
         undone: bool,
     },
 }
 
 impl EntityTag {
-    /// A tag for identity bytes that hash to `hash`.
+    /// Creates a tag for identity bytes with this hash.
     pub const fn made(hash: u64) -> EntityTag {
         EntityTag::Made(hash)
     }
 
-    /// The origin's `ETag` of an answer that came in `coding`; `None` where it is no entity tag.
+    /// Parses the origin's `ETag` of a response in `coding`; `None` if it is not a valid entity tag.
     pub fn from_origin(value: &[u8], coding: Coding) -> Option<EntityTag> {
         let tag = SentTag::parse(value.trim_ascii())?;
         Some(EntityTag::Origin {
@@ -54,8 +55,8 @@ impl EntityTag {
         })
     }
 
-    /// The tag as the origin sent it, to ask whether it still holds (RFC 9111 §4.3.1); `None` for a tag made here, which
-    /// the origin does not know.
+    /// Returns the tag as sent by the origin, for a conditional request (RFC 9111 §4.3.1); `None` for a generated tag,
+    /// which the origin does not recognize.
     pub fn for_origin(&self) -> Option<Vec<u8>> {
         let EntityTag::Origin { opaque, weak, .. } = self else { return None };
         let mark: &[u8] = if *weak { b"W/" } else { b"" };
@@ -90,7 +91,7 @@ impl EntityTag {
         }
     }
 
-    /// Whether a tag that a client sends names this page, in whatever encoding (RFC 9110 §8.8.3.2, weak comparison).
+    /// Returns whether a tag sent by a client matches this page in any encoding (RFC 9110 §8.8.3.2, weak comparison).
     pub fn is_same_page(&self, sent: SentTag<'_>) -> bool {
         match self {
             EntityTag::Made(hash) => made_hash(sent.opaque) == Some(*hash),
@@ -98,7 +99,7 @@ impl EntityTag {
         }
     }
 
-    /// Whether a tag that a client sends names this page's very bytes in `encoding` (strong comparison).
+    /// Returns whether a tag sent by a client matches the exact bytes of this page in `encoding` (strong comparison).
     pub fn is_exactly(&self, sent: SentTag<'_>, encoding: Encoding) -> bool {
         if sent.weak {
             return false;
@@ -115,18 +116,18 @@ impl EntityTag {
         }
     }
 
-    /// Whether the page's tag is weak in every encoding.
+    /// Returns whether the page's tag is weak in every encoding.
     pub const fn is_weak(&self) -> bool {
         matches!(self, EntityTag::Origin { weak: true, .. } | EntityTag::Origin { undone: true, .. })
     }
 }
 
-/// Sixteen digits; `write!` costs ten times as much, on every hit.
+/// Returns sixteen hexadecimal digits. `write!` is ten times slower, and this runs on every hit.
 fn hexadecimal(hash: u64) -> [u8; 16] {
     std::array::from_fn(|digit| b"0123456789abcdef"[(hash >> (60 - 4 * digit) & 15) as usize])
 }
 
-/// The two letters that stand for a coding in a tag.
+/// Returns the two letters that identify a coding in a tag.
 const fn mark(coding: Coding) -> &'static str {
     match coding {
         Coding::Identity => "",
@@ -136,7 +137,7 @@ const fn mark(coding: Coding) -> &'static str {
     }
 }
 
-/// The hash in a tag of the form that [`EntityTag::write`] gives.
+/// Parses the hash of a tag written by [`EntityTag::write`].
 fn made_hash(opaque: &[u8]) -> Option<u64> {
     let (digits, suffix) = opaque.split_first_chunk::<16>()?;
     let known_suffix = match suffix {

@@ -1,4 +1,4 @@
-//! The rule that a place's directives make of an answer's `Vary`.
+//! Variant rule of a response's `Vary` under the directives of a location.
 
 use myriad_http::{Fields, Known};
 
@@ -6,9 +6,9 @@ use super::{BY_DEVICE, VaryError, VaryRule};
 use crate::Rules;
 
 impl VaryRule {
-    /// The rule that an answer's fields make: by device classes for `User-Agent` where `cache_device_class` says so, and
-    /// never by `Cookie` where shared fetches send no cookies, nor by what the key holds: what the origin was not told makes
-    /// no variants, nor does what is told apart already.
+    /// Returns the rule of a response's fields: with device classes instead of `User-Agent` if `cache_device_class` is
+    /// on, without `Cookie` if shared fetches send no cookies, and without fields that are in the key. Data that was
+    /// not sent to the origin creates no variants, nor does data that the key already distinguishes.
     pub fn of(answer: &Fields, rules: &Rules) -> Result<VaryRule, VaryError> {
         let mut rule = VaryRule::parse(answer.known_all(Known::Vary))?;
         let shared = &rules.shared_fetch;

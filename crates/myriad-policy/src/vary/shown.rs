@@ -1,7 +1,7 @@
-//! Variants for people to read.
+//! Readable form of variants.
 
-/// The content of a secondary key ([`super::VaryRule::write_variant`]): field names, and their values where the request had
-/// them. Bytes that are no such key end the list.
+/// Parses a secondary key ([`super::VaryRule::write_variant`]) into field names, and their values if the request had
+/// them. Invalid bytes terminate the list.
 pub fn variant_fields(mut variant: &[u8]) -> Vec<(&[u8], Option<Vec<u8>>)> {
     let mut fields = Vec::new();
     while let Some((name, value, rest)) = first(variant) {
@@ -11,7 +11,7 @@ pub fn variant_fields(mut variant: &[u8]) -> Vec<(&[u8], Option<Vec<u8>>)> {
     fields
 }
 
-/// A field: its name, its value, what follows.
+/// Field name, value, and the remaining bytes.
 type Field<'a> = (&'a [u8], Option<&'a [u8]>, &'a [u8]);
 
 fn first(variant: &[u8]) -> Option<Field<'_>> {

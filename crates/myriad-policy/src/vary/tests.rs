@@ -157,7 +157,7 @@ fn device_classes_stand_for_user_agent_where_it_is_asked() {
     assert!(!same(&exact, &old, &new) && same(&by_device, &old, &new));
     assert!(!same(&by_device, &old, &phone));
     assert!(!same(&by_device, &old, &[old[0], ("Accept-Language", "de")]));
-    // What is stored with a page is read again when the next visitor comes.
+    // The rule stored with a page is parsed again for the next request.
     let stored = by_device.names().collect::<Vec<_>>().join(&b","[..]);
     assert_eq!(VaryRule::parse([&stored[..]]).unwrap(), by_device);
 }

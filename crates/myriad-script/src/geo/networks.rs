@@ -1,10 +1,10 @@
-//! Networks in CIDR form, of which the smallest that holds an address counts.
+//! Networks in CIDR notation. The smallest network that contains an address applies.
 
 use std::net::IpAddr;
 
 use crate::error::ScriptError;
 
-/// A network: an address of which `length` bits count.
+/// Network: an address with `length` significant bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Network {
     six: bool,
@@ -13,7 +13,7 @@ pub(super) struct Network {
 }
 
 impl Network {
-    /// Reads `192.0.2.0/24`, `2001:db8::/32` or a single address.
+    /// Parses `192.0.2.0/24`, `2001:db8::/32` or a single address.
     pub(super) fn parse(text: &str) -> Result<Network, ScriptError> {
         let invalid = || ScriptError::new(format!("invalid network \"{text}\""));
         let (address, length) = match text.split_once('/') {
@@ -35,7 +35,7 @@ impl Network {
     }
 }
 
-/// Networks grouped by length: a look-up is one binary search for each length that occurs.
+/// Networks grouped by length. A lookup performs one binary search per length in use.
 #[derive(Debug)]
 pub(super) struct Networks<V> {
     /// Longest first.
@@ -61,7 +61,7 @@ impl<V> Networks<V> {
         self.four.is_empty() && self.six.is_empty()
     }
 
-    /// Adds a network; the same one given again takes the later value.
+    /// Adds a network. A later value replaces that of an equal network.
     pub(super) fn insert(&mut self, network: Network, value: V) {
         let levels = if network.six { &mut self.six } else { &mut self.four };
         let at = match levels.binary_search_by(|level| network.length.cmp(&level.length)) {
@@ -85,7 +85,7 @@ impl<V> Networks<V> {
         }
     }
 
-    /// The value of the smallest network that holds the address.
+    /// Returns the value of the smallest network that contains the address.
     pub(super) fn find(&self, address: IpAddr) -> Option<&V> {
         let (six, bits) = number(address);
         let levels = if six { &self.six } else { &self.four };

@@ -1,17 +1,17 @@
-//! `start-end` ranges of IPv4 addresses, of which the later written counts.
+//! `start-end` ranges of IPv4 addresses. Later ranges override earlier ranges.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use crate::error::ScriptError;
 
-/// Ranges that do not overlap: start to (end, value), both ends included.
+/// Disjoint ranges: start to (inclusive last address, value).
 #[derive(Debug, Default)]
 pub(super) struct Ranges {
     ranges: BTreeMap<u32, (u32, u32)>,
 }
 
-/// Reads `192.0.2.1-192.0.2.9`.
+/// Parses `192.0.2.1-192.0.2.9`.
 pub(super) fn parse(text: &str) -> Result<(u32, u32), ScriptError> {
     let invalid = || ScriptError::new(format!("invalid range \"{text}\""));
     let (start, end) = text.split_once('-').ok_or_else(invalid)?;
@@ -21,13 +21,13 @@ pub(super) fn parse(text: &str) -> Result<(u32, u32), ScriptError> {
 }
 
 impl Ranges {
-    /// Lays a range over those that are there.
+    /// Adds a range, overriding existing ranges.
     pub(super) fn insert(&mut self, start: u32, end: u32, value: u32) {
         self.cut(start, end);
         self.ranges.insert(start, (end, value));
     }
 
-    /// Removes the range that was given with just these ends.
+    /// Removes the range with exactly these bounds.
     pub(super) fn remove(&mut self, start: u32, end: u32) {
         if self.ranges.get(&start).is_some_and(|(known, _)| *known == end) {
             self.ranges.remove(&start);
@@ -39,7 +39,7 @@ impl Ranges {
         (address <= end).then_some(value)
     }
 
-    /// Frees `start` to `end`, keeping what sticks out of it on either side.
+    /// Clears the addresses from `start` to `end` in the existing ranges, preserving the parts outside.
     fn cut(&mut self, start: u32, end: u32) {
         if let Some((&before, &(last, value))) = self.ranges.range(..start).next_back()
             && last >= start

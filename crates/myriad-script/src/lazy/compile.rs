@@ -1,4 +1,4 @@
-//! Blocks of `map`, `geo` and `split_clients` to what computes their variables.
+//! Compiles blocks of `map`, `geo` and `split_clients` into the computations of their variables.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ pub(crate) fn geo<C: Catalogue>(
     Err(errors)
 }
 
-/// Compiles the texts that a table of the embedder's is asked with. Those of `follows` are only noted as read.
+/// Compiles the input texts of a table of the embedder. Those in `follows` are only recorded as read.
 pub(crate) fn table<C: Catalogue>(
     sources: &[&str],
     follows: &[&str],

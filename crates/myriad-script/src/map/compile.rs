@@ -1,4 +1,4 @@
-//! The lines of a `map` to its table.
+//! Compiles the lines of a `map` into its table.
 
 use super::Map;
 use crate::environment::Catalogue;
@@ -8,7 +8,7 @@ use crate::names::Names;
 use crate::template::Template;
 use crate::template::parse::parse;
 
-/// Makes the variables of named groups in the patterns of a map.
+/// Declares the variables of named groups in the patterns of a map.
 pub(crate) fn declare_captures<C: Catalogue>(
     lines: &[Vec<&str>],
     names: &mut Names<C>,
@@ -44,7 +44,7 @@ impl Map {
             regexes: Vec::new(),
             values: Vec::new(),
             default: Template::constant(b""),
-            // Order does not matter to those who write it last.
+            // These parameters apply to all lines, independent of their position.
             hostnames: lines.iter().any(|line| line.as_slice() == ["hostnames"]),
             volatile: lines.iter().any(|line| line.as_slice() == ["volatile"]),
         };
@@ -86,7 +86,7 @@ impl Map {
             };
             self.regexes.push((names.regex(pattern, caseless)?, index));
         } else {
-            // A backslash lets a name look like a parameter, a pattern or a wildcard: `\default`, `\~x`.
+            // A backslash escapes a name that looks like a parameter, a pattern or a wildcard: `\default`, `\~x`.
             let added = match key.strip_prefix('\\') {
                 Some(name) => self.names.insert_exact(name, index),
                 None if self.hostnames => self.names.insert(key, index),

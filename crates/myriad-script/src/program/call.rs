@@ -1,4 +1,4 @@
-//! One directive that gives a variable what a function makes of texts.
+//! Directive that sets a variable to the result of a function of texts.
 
 use myriad_functions::Function;
 use smallvec::SmallVec;
@@ -10,12 +10,12 @@ use crate::names::{Names, Resolved};
 use crate::template::parse::parse;
 use crate::template::{CaptureForm, Template};
 
-/// Arguments that most functions have at most.
+/// Number of arguments that most functions do not exceed.
 const FEW: usize = 3;
 
 #[derive(Debug)]
 pub(super) struct Call {
-    /// The directive, as errors name it.
+    /// Directive in the form used by errors.
     name: Box<str>,
     target: Resolved,
     function: Function,
@@ -37,7 +37,7 @@ impl Call {
         Ok(Call { name: name.into(), target, function: function.clone(), arguments })
     }
 
-    /// Calls the function once and gives the variable its value; returns the value where it is `shown`, else nothing.
+    /// Calls the function and assigns the result to the variable. Returns the value if `shown` is true.
     pub(super) fn run<E: Environment + ?Sized>(
         &self,
         env: &mut E,

@@ -1,4 +1,4 @@
-//! Directives of the rewrite module to steps.
+//! Compiles directives of the rewrite module into steps.
 
 use super::Program;
 use super::call::Call;
@@ -11,7 +11,7 @@ use crate::error::ScriptError;
 use crate::names::Names;
 use crate::template::parse::parse;
 
-/// Declares the variables of `set` and of named groups, in blocks too.
+/// Declares the variables of `set` and named groups, including those in nested blocks.
 pub(crate) fn declare<C: Catalogue>(
     names: &mut Names<C>,
     sources: &[StepSource<'_>],
@@ -34,7 +34,7 @@ pub(crate) fn declare<C: Catalogue>(
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-/// Compiles a block, and reports all of its errors together.
+/// Compiles a block. Reports all its errors together.
 pub(crate) fn program<C: Catalogue>(
     names: &mut Names<C>,
     sources: &[StepSource<'_>],
@@ -92,7 +92,7 @@ fn step<C: Catalogue>(
     })
 }
 
-/// `return`: a code alone, a code and a text, or a URL alone (302).
+/// Compiles `return`: a code, a code and a text, or a URL (302).
 fn answer<C: Catalogue>(names: &mut Names<C>, code: &str, text: Option<&str>) -> Result<Step, ScriptError> {
     if let Some(status) = status(code) {
         let text = text.map(|text| parse(text, names)).transpose()?;

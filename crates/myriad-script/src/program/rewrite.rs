@@ -1,4 +1,4 @@
-//! One `rewrite` directive.
+//! The `rewrite` directive.
 
 use crate::environment::{Catalogue, Environment};
 use crate::error::{EvalError, MOST_TEXT, ScriptError};
@@ -9,10 +9,10 @@ use crate::regex::Regex;
 use crate::template::parse::parse;
 use crate::template::{CaptureForm, Template};
 
-/// What follows a match.
+/// Action after a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum After {
-    /// No flag: the next directive sees the new URI.
+    /// No flag: continue with the next directive and the new URI.
     Next,
     Last,
     Break,
@@ -22,13 +22,13 @@ pub(super) enum After {
 #[derive(Debug)]
 pub(super) struct Rewrite {
     regex: Regex,
-    /// The replacement before its first `?` (all of it for a redirect).
+    /// Replacement before its first `?`, or the whole replacement for a redirect.
     path: Template,
-    /// What follows the `?`, if there was one and this is no redirect.
+    /// Replacement after the `?`, if it contains one and is not a redirect.
     args: Option<Template>,
-    /// Whether the request's own arguments are added.
+    /// True if the arguments of the request are appended.
     keeps_args: bool,
-    /// Whether a redirect's replacement brings arguments itself, so that more join with `&`.
+    /// True if the replacement of a redirect contains arguments, so that further arguments are joined with `&`.
     has_args: bool,
     after: After,
 }
@@ -74,7 +74,7 @@ impl Rewrite {
         self.after
     }
 
-    /// Matches the URI and changes it, or writes the redirect; says whether it matched.
+    /// Matches the URI and changes it, or writes the redirect. Returns whether it matched.
     pub(super) fn apply<E: Environment + ?Sized>(
         &self,
         env: &mut E,
@@ -104,17 +104,18 @@ impl Rewrite {
         result.map(|()| true)
     }
 
-    /// As it is called where it fails.
+    /// Returns the name of the directive in the form used by errors.
     fn named(&self) -> String {
         format!("rewrite {}", self.regex.as_str())
     }
 
-    /// The arguments that the request has are added to what is made, in each round.
+    /// Returns an error if the result is too long. The arguments of the request are appended in every round of
+    /// rewriting.
     fn bound(&self, length: usize) -> Result<(), EvalError> {
         if length > MOST_TEXT { Err(EvalError::TooLong { directive: self.named() }) } else { Ok(()) }
     }
 
-    /// Writes the URL into the frame's output.
+    /// Writes the URL into the output of the frame.
     fn redirect<E: Environment + ?Sized>(
         &self,
         env: &mut E,
@@ -138,7 +139,7 @@ impl Rewrite {
         Ok(())
     }
 
-    /// Gives the new URI and arguments to the request.
+    /// Sets the new URI and arguments of the request.
     fn rewrite<E: Environment + ?Sized>(
         &self,
         env: &mut E,
@@ -169,7 +170,7 @@ impl Rewrite {
     }
 }
 
-/// The three beginnings by which nginx knows a URL.
+/// Returns whether a text starts with one of the three prefixes by which nginx recognizes a URL.
 pub(super) fn is_absolute(text: &str) -> bool {
     ["http://", "https://", "$scheme"].iter().any(|start| text.starts_with(start))
 }

@@ -1,4 +1,4 @@
-//! Running the steps of a program.
+//! Execution of the steps of a program.
 
 use super::rewrite::After;
 use super::step::{Action, Flow, IfId, Step, Tagged};
@@ -10,15 +10,15 @@ use crate::names::Resolved;
 use crate::template::{CaptureForm, Template};
 use crate::trace::{RuleOutcome, Trace};
 
-/// What one run remembers from step to step.
+/// State of a run.
 pub(super) struct Run {
-    /// nginx writes captures of an escaped URI escaped, until the first `rewrite` of the block has matched.
+    /// As in nginx, captures of an escaped URI are written escaped until the first `rewrite` of the block has matched.
     captures: CaptureForm,
     uri_changed: bool,
     matched_if: Option<IfId>,
 }
 
-/// Why the steps ended before the last of them.
+/// Action that terminated the steps early, if any.
 pub(super) type Ended = Option<Action>;
 
 impl Run {
@@ -35,7 +35,7 @@ impl Run {
         Flow { action, matched_if: self.matched_if }
     }
 
-    /// Runs the steps; with `TRACED` the environment is told of each.
+    /// Runs the steps. With `TRACED`, each step is reported to the environment.
     pub(super) fn steps<E: Environment + ?Sized, const TRACED: bool>(
         &mut self,
         steps: &[Tagged],
@@ -140,7 +140,7 @@ fn set_of(name: &str) -> String {
     format!("set {name}")
 }
 
-/// `return`: a redirect where code and text make one, else the code with or without a text.
+/// Performs `return`: a redirect if code and text form one, otherwise the code with or without a text.
 fn answer<E: Environment + ?Sized>(
     status: u16,
     text: Option<&Template>,

@@ -1,33 +1,33 @@
-//! The directives of the rewrite module as text.
+//! Source form of the rewrite module's directives.
 
 use myriad_functions::Function;
 
 use super::step::IfId;
 
-/// One directive, with the embedder's mark by which errors name it.
+/// Directive with a tag of the embedder that identifies it in errors.
 #[derive(Debug, Clone)]
 pub struct StepSource<'a> {
-    /// Comes back as `ScriptError::item`.
+    /// Returned as `ScriptError::item`.
     pub tag: usize,
     /// The directive.
     pub kind: StepKind<'a>,
 }
 
-/// The directives of the rewrite module.
+/// Directives of the rewrite module.
 #[derive(Debug, Clone)]
 pub enum StepKind<'a> {
     /// `set $variable value`.
     Set {
-        /// With its `$`.
+        /// Variable, with its `$`.
         variable: &'a str,
-        /// A text with variables.
+        /// Text with variables.
         value: &'a str,
     },
-    /// A directive that gives a variable what a function makes of texts: `set_md5 $variable text`.
+    /// Directive that sets a variable to the result of a function of texts: `set_md5 $variable text`.
     Call {
-        /// The directive, as errors name it.
+        /// Directive in the form used by errors.
         name: &'a str,
-        /// The variable, with its `$`.
+        /// Variable, with its `$`.
         variable: &'a str,
         /// The function.
         function: &'a Function,
@@ -36,16 +36,16 @@ pub enum StepKind<'a> {
     },
     /// `rewrite pattern replacement [flag]`.
     Rewrite {
-        /// Matched against the URI; no flags of letter case but PCRE's own.
+        /// Pattern matched against the URI; case-sensitive unless PCRE options in the pattern change this.
         pattern: &'a str,
-        /// A text with variables; a `?` at its end drops the arguments.
+        /// Text with variables; a trailing `?` drops the arguments.
         replacement: &'a str,
         /// `last`, `break`, `redirect` or `permanent`.
         flag: Option<&'a str>,
     },
     /// `return code [text]`, `return code URL` or `return URL`.
     Return {
-        /// The code, or a URL.
+        /// Code, or a URL.
         code: &'a str,
         /// Text or URL with variables.
         text: Option<&'a str>,
@@ -54,11 +54,11 @@ pub enum StepKind<'a> {
     Break,
     /// `if (condition) { … }`.
     If {
-        /// The words between `if` and `{`, with or without their brackets.
+        /// Words between `if` and `{`, with or without parentheses.
         condition: Vec<&'a str>,
-        /// The directives of the rewrite module in the block, in order.
+        /// Directives of the rewrite module in the block, in order.
         block: Vec<StepSource<'a>>,
-        /// The configuration of the block, if it has one of its own (in a location).
+        /// Settings of the block, if it has any (in a location).
         id: Option<IfId>,
     },
 }

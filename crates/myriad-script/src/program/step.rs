@@ -1,4 +1,4 @@
-//! What a directive of the rewrite module is compiled to, and what a request does after it.
+//! Compiled directives of the rewrite module, and the action of a request after a program.
 
 use super::call::Call;
 use super::rewrite::Rewrite;
@@ -6,11 +6,11 @@ use crate::condition::Condition;
 use crate::names::Resolved;
 use crate::template::Template;
 
-/// Names the configuration of one `if` block; the number is the embedder's own.
+/// Identifies the settings of an `if` block. The number is chosen by the embedder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct IfId(pub u32);
 
-/// A step and the tag by which its directive is known.
+/// Step with the tag of its directive.
 #[derive(Debug)]
 pub(super) struct Tagged {
     pub(super) step: Step,
@@ -19,7 +19,7 @@ pub(super) struct Tagged {
 
 #[derive(Debug)]
 pub(super) enum Step {
-    /// The name is as it was written, with `$`.
+    /// The name is stored as written, with `$`.
     Set {
         name: Box<str>,
         target: Resolved,
@@ -39,39 +39,39 @@ pub(super) enum Step {
     Break,
 }
 
-/// What the request does after a program.
+/// Action of the request after a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// Nothing changed the course: on with the location's next phase.
+    /// Continue with the next phase of the location.
     Continue,
-    /// The URI changed: search the location anew, at most ten times for a request.
+    /// The URI changed: search for a location again, at most ten times per request.
     UriChanged,
-    /// `break`: on with the next phase in this location, whatever the URI is now.
+    /// `break`: continue with the next phase in this location, independent of the URI.
     Break,
-    /// `return code [text]`; the text, if there is one, is [`Frame::output`].
+    /// `return code [text]`. The text, if any, is in [`Frame::output`].
     Return {
-        /// The status to answer; 444 closes the connection.
+        /// Status of the response; 444 closes the connection.
         status: u16,
-        /// Whether a text was written.
+        /// True if a text was written.
         text: bool,
     },
-    /// A redirect to the URL (or path) in [`Frame::output`], in which no control character is left.
+    /// Redirect to the URL (or path) in [`Frame::output`], with all control characters escaped.
     Redirect {
         /// 301, 302, 303, 307 or 308.
         status: u16,
     },
 }
 
-/// The result of a program.
+/// Result of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Flow {
-    /// What to do now.
+    /// Next action.
     pub action: Action,
-    /// The last `if` block that held and has a configuration of its own: it replaces that of the location.
+    /// Last true `if` block with settings, which replace those of the location.
     pub matched_if: Option<IfId>,
 }
 
-/// Whether all that the steps do is to set variables.
+/// Returns whether the steps only set variables.
 pub(super) fn only_set(steps: &[Tagged]) -> bool {
     steps.iter().all(|tagged| match &tagged.step {
         Step::Set { .. } | Step::Call(_) | Step::Break => true,

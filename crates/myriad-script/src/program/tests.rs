@@ -22,7 +22,7 @@ fn when<'a>(condition: &[&'a str], id: Option<u32>, block: &[StepSource<'a>]) ->
     StepSource { tag: 0, kind }
 }
 
-/// What a run left behind, and the value of `$mine`.
+/// Result of a run, and the value of `$mine`.
 struct Ran {
     flow: Flow,
     request: Request,
@@ -174,7 +174,7 @@ fn captures_of_an_escaped_uri_are_escaped_again_in_redirects_and_arguments() {
         });
         if ran.output.is_empty() { ran.uri() } else { ran.output }
     };
-    // In a path nothing is escaped; `/` and `&` come back as themselves in the path of a redirect.
+    // In a path, nothing is escaped. In the path of a redirect, `/` and `&` are restored.
     assert_eq!(ran("/g/$1", "last", true), "/g/a b&c/d?");
     assert_eq!(ran("/g?x=$1", "last", true), "/g?x=a%20b%26c/d");
     assert_eq!(ran("/g?x=$1", "last", false), "/g?x=a b&c/d");
@@ -288,7 +288,7 @@ fn all_errors_of_a_block_come_together_with_their_steps() {
     assert_eq!(fixed, [ScriptError::new("the duplicate \"host\" variable").in_item(9)]);
 }
 
-/// Random programs either fail to compile or run to an end without a panic, twice to the same result.
+/// Checks that random programs either fail to compile or run without a panic, twice with the same result.
 #[test]
 fn random_programs_run_to_the_same_end_every_time() {
     const TEXTS: [&str; 14] =
@@ -332,7 +332,7 @@ fn random_programs_run_to_the_same_end_every_time() {
     assert!(finished > 500, "{finished}");
 }
 
-/// What a program that is run round after round, as after `last`, ends with.
+/// Returns the result of a program that is run `count` times, as after `last`.
 fn rounds(steps: &[StepSource<'_>], arguments: &str, count: usize) -> Result<(), crate::error::EvalError> {
     let mut compiler = compiler();
     let program = compiler.program(steps).unwrap();
@@ -374,7 +374,7 @@ fn texts_that_take_themselves_up_again_are_bounded_and_the_directive_is_named() 
     ] {
         told(&[grown.clone(), last], named);
     }
-    // What the configuration itself says is as long as it is.
+    // Constant text of the configuration has no limit.
     let own = "x".repeat(crate::MOST_TEXT + 1);
     assert_eq!(run(&[returns("200", Some(&own))], |request| request).output.len(), own.len());
 }

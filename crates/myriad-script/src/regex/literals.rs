@@ -1,17 +1,17 @@
-//! Which literals a match of a pattern must contain one of.
+//! Literals of which every match of a pattern must contain at least one.
 //!
-//! A small, deliberately timid reader of PCRE2's syntax: whatever it does not know for certain makes it give up, and
-//! then the pattern simply runs without a filter. Letter case is ignored throughout, so `(?i)` needs no care.
+//! A small, conservative parser of PCRE2's syntax. It stops at any unsupported construct, and the pattern then runs
+//! without a filter. Letter case is ignored, so `(?i)` needs no special handling.
 
-/// Every match contains at least one of these.
+/// Literals of which every match contains at least one.
 pub(super) type Set = Vec<Vec<u8>>;
 
-/// Nesting beyond which nobody writes a pattern by hand.
+/// Maximum nesting depth; no hand-written pattern exceeds it.
 const MAX_NESTING: usize = 20;
 
-/// The literals of which every match contains one; `None` where that is unknown.
+/// Returns the literals of which every match contains at least one; `None` if unknown.
 pub(super) fn required(pattern: &str) -> Option<Set> {
-    // Verbs, \Q…\E quoting, \K and backslash-newline forms are left alone.
+    // Verbs, `\Q…\E`, `\K` and backslash-newline are not supported.
     if pattern.starts_with("(*") || pattern.contains("\\Q") {
         return None;
     }
@@ -23,7 +23,7 @@ pub(super) fn required(pattern: &str) -> Option<Set> {
     set
 }
 
-/// The reader met something it does not understand.
+/// Error for a construct that the parser does not support.
 struct Unknown;
 
 struct Reader<'p> {
@@ -31,24 +31,24 @@ struct Reader<'p> {
     at: usize,
 }
 
-/// One element of a sequence.
+/// Element of a sequence.
 enum Atom {
-    /// This very byte, in either case.
+    /// A single byte, in either case.
     Byte(u8),
-    /// A group that requires one of a set.
+    /// A group that requires one literal of a set.
     Group(Set),
-    /// Consumes something unknown, perhaps nothing.
+    /// Unknown content, possibly empty.
     Any,
-    /// Matches a place, not a character, so that a literal goes on across it.
+    /// Zero-width assertion, so that a literal continues after it.
     Place,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Repeat {
     Once,
-    /// At least once.
+    /// One or more times.
     Many,
-    /// Perhaps never.
+    /// Zero or more times.
     Optional,
 }
 
@@ -63,7 +63,7 @@ impl Reader<'_> {
         Ok(byte)
     }
 
-    /// Reads alternatives up to a `)` or the end.
+    /// Parses alternatives up to a `)` or the end of the pattern.
     fn alternatives(&mut self, nesting: usize) -> Result<Option<Set>, Unknown> {
         let mut all: Option<Set> = Some(Vec::new());
         loop {
@@ -82,7 +82,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads one alternative and chooses the best of what it requires.
+    /// Parses an alternative and selects its best requirement.
     fn sequence(&mut self, nesting: usize) -> Result<Option<Set>, Unknown> {
         let mut best: Option<Set> = None;
         let mut run: Vec<u8> = Vec::new();
@@ -140,7 +140,7 @@ impl Reader<'_> {
         if self.peek() == Some(b'^') {
             self.at += 1;
         }
-        // A bracket in the first place stands for itself.
+        // A leading bracket is a literal.
         if self.peek() == Some(b']') {
             self.at += 1;
         }
@@ -159,7 +159,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Skips `:alpha:]` inside a class; without its end the bracket would stand for itself.
+    /// Skips `:alpha:]` inside a class. Without the closing `:]`, the bracket would be a literal.
     fn posix_class(&mut self) -> Result<(), Unknown> {
         self.at += 1;
         if self.peek() == Some(b'^') {
@@ -171,7 +171,7 @@ impl Reader<'_> {
         if self.next()? == b':' && self.next()? == b']' { Ok(()) } else { Err(Unknown) }
     }
 
-    /// Reads a group after its opening bracket.
+    /// Parses a group after its opening parenthesis.
     fn group(&mut self, nesting: usize) -> Result<Atom, Unknown> {
         if nesting > MAX_NESTING || self.peek() == Some(b'*') {
             return Err(Unknown);
@@ -188,7 +188,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Reads what follows `(?`; gives whether the group looks around and consumes nothing.
+    /// Parses the characters after `(?`. Returns whether the group is a zero-width assertion.
     fn group_kind(&mut self) -> Result<bool, Unknown> {
         self.at += 1;
         match self.next()? {
@@ -208,7 +208,7 @@ impl Reader<'_> {
                 self.at += 1;
                 Ok(false)
             }
-            // `(?i)`: an empty group that changes nothing here, left for `group` to close.
+            // `(?i)`: an empty group without effect here, closed by `group`.
             b'i' if self.peek() == Some(b')') => Ok(true),
             _ => Err(Unknown),
         }
@@ -219,7 +219,7 @@ impl Reader<'_> {
         Ok(false)
     }
 
-    /// Reads the quantifier after an atom, if there is one.
+    /// Parses the quantifier after an atom, if any.
     fn repeat(&mut self) -> Result<Repeat, Unknown> {
         let repeat = match self.peek() {
             Some(b'*' | b'?') => Repeat::Optional,
@@ -237,7 +237,7 @@ impl Reader<'_> {
         let end = rest.iter().position(|&byte| byte == b'}').ok_or(Unknown)?;
         let count = &rest[..end];
         let digits = count.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        // Anything but {n}, {n,} and {n,m} may be literal text in one version and a count in another.
+        // Forms other than {n}, {n,} and {n,m} may be literal text or a count, depending on the version.
         let commas = memchr::memchr_iter(b',', count).count();
         let known = count.iter().all(|byte| byte.is_ascii_digit() || *byte == b',');
         if digits == 0 || commas > 1 || !known {
@@ -256,8 +256,8 @@ impl Reader<'_> {
     }
 }
 
-/// Keeps the better of two requirements: the one whose shortest literal is longer (up to where the filter takes its
-/// widest steps), then the smaller set.
+/// Selects the better of two requirements: the set whose shortest literal is longer (up to the maximum stride of the
+/// filter), then the smaller set.
 fn offer(best: &mut Option<Set>, set: Set) {
     let worth = |set: &Set| {
         let shortest = set.iter().map(Vec::len).min().unwrap_or(0);

@@ -1,22 +1,22 @@
-//! Patterns that come while a request runs (SSI): compiled, run once and forgotten, within the same limits.
+//! Patterns that are only known at request time (SSI): compiled, run once and dropped, with the same limits.
 
 use std::ops::Range;
 
 use super::{build, describe};
 use crate::error::{EvalError, ScriptError};
 
-/// The groups of a match.
+/// Groups of a match.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// The groups by number, the whole match first; an empty range where a group took no part.
+    /// Groups by number, the whole match first; an empty range for a group that did not participate.
     pub numbered: Vec<Range<usize>>,
     /// Names and numbers of named groups.
     pub named: Vec<(String, usize)>,
 }
 
-/// Looks for `pattern` in `subject`; none where it is not found.
+/// Searches for `pattern` in `subject`; `None` if it does not match.
 ///
-/// The pattern may hold what a visitor sent: it is not worth a place in any table, nor the JIT.
+/// The pattern may contain data sent by a client, so it is neither cached nor compiled with the JIT.
 pub fn search_once(pattern: &str, subject: &[u8]) -> Result<Option<Found>, EvalError> {
     let failed = |reason: String| EvalError::Regex { pattern: pattern.to_owned(), reason };
     let regex = build(pattern, false, false).map_err(|error: ScriptError| failed(error.message))?;

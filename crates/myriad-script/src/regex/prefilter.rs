@@ -1,29 +1,31 @@
-//! A quick "cannot match" before PCRE2 is asked: most patterns of a configuration need one of a few literals.
+//! Fast check that excludes a match before PCRE2 runs: most patterns of a configuration require one of a few literals.
 
 use super::literals;
 
-/// Above this many literals the groups blur and the filter stops filtering.
+/// Maximum number of literals. With more, the groups overlap and the filter becomes ineffective.
 const MAX_LITERALS: usize = 64;
 
-/// The widest step from one look to the next; each place more puts another window of every literal into the masks.
+/// Maximum distance between two checked positions. Each additional position adds another window of every literal to the
+/// masks.
 const MAX_STRIDE: usize = 4;
 
-/// Finds three (or two, or one) bytes of a required literal in a subject; each bit of a mask is a group of literals.
+/// Searches a subject for three (or two, or one) bytes of a required literal. Each bit of a mask is a group of
+/// literals.
 ///
-/// Where the literals are long, as those of cookies are, it looks at every second to fourth place only: whichever
-/// place a literal starts at, one of its windows lies under a look. Costs 0.2 to 0.7 ns a byte.
+/// If the literals are long, such as cookie names, it only checks every second to fourth position: for any start of a
+/// literal, one of its windows is at a checked position. Takes 0.2 to 0.7 ns per byte.
 #[derive(Debug)]
 pub(super) struct Prefilter {
-    /// How many bytes of each literal are looked at: 1 to 3.
+    /// Number of checked bytes per literal: 1 to 3.
     width: usize,
-    /// From one look to the next; 1 unless the width is 3.
+    /// Distance between two checked positions; 1 unless the width is 3.
     stride: usize,
-    /// `masks[position][byte]`: the groups that have this byte at this position, in either case.
+    /// `masks[position][byte]`: groups that have this byte at this position, in either case.
     masks: Box<[[u8; 256]; 3]>,
 }
 
 impl Prefilter {
-    /// Makes a filter for a pattern; `None` if no literal is certain to be in every match.
+    /// Creates a filter for a pattern; `None` if no literal is required in every match.
     pub(super) fn new(pattern: &str) -> Option<Prefilter> {
         let literals = literals::required(pattern)?;
         let shortest = literals.iter().map(Vec::len).min()?;
@@ -44,7 +46,7 @@ impl Prefilter {
         Some(Prefilter { width, stride, masks })
     }
 
-    /// Whether a match is possible; `false` is certain.
+    /// Returns whether a match is possible; `false` is certain.
     #[inline]
     pub(super) fn may_match(&self, subject: &[u8]) -> bool {
         let [first, second, third] = &*self.masks;
@@ -60,7 +62,7 @@ impl Prefilter {
     }
 }
 
-/// A rough measure of how seldom bytes occur together in URIs and cookies: the higher, the better to look for.
+/// Returns a rough measure of the rarity of a byte sequence in URIs and cookies; higher values make a better filter.
 fn rarity(part: &[u8]) -> u32 {
     part.iter()
         .map(|byte| match byte.to_ascii_lowercase() {

@@ -78,7 +78,7 @@ fn catastrophic_patterns_end_in_an_error_within_milliseconds() {
         let started = Instant::now();
         let result = regex.is_match(&subject);
         let captured = regex.matches(&subject, &mut Frame::new());
-        // Two runs, a debug build, two busy cores: far more than the milliseconds it takes alone.
+        // Two runs, a debug build, two busy cores: far more than the milliseconds that it takes alone.
         assert!(started.elapsed() < Duration::from_millis(500), "{pattern}: {:?}", started.elapsed());
         assert_eq!(result, captured);
         if let Err(error) = result {
@@ -191,7 +191,7 @@ fn the_filter_needs_literals_where_patterns_have_them() {
     assert_eq!(literals::required("ab?cd"), Some(vec![b"cd".to_vec()]));
 }
 
-/// Random patterns over a small alphabet and subjects of the same: the filter never hides a match.
+/// Checks with random patterns and subjects over a small alphabet that the filter never excludes a match.
 #[test]
 fn the_filter_never_contradicts_pcre() {
     const PIECES: [&str; 40] = [
@@ -261,7 +261,7 @@ fn the_filter_never_contradicts_pcre() {
     assert!(compiled > 4000 && filtered > 1500, "{compiled} compiled, {filtered} filtered");
 }
 
-/// Long literals, so that the filter takes wide steps, at every place of subjects of every length.
+/// Checks long literals, for which the filter has a large stride, at every position of subjects of every length.
 #[test]
 fn the_filter_finds_literals_wherever_they_stand() {
     for literals in ["abc", "abcd", "wordpress_|abcde", "comment_author|woocommerce|wp-postpass"] {

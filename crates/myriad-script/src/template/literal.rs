@@ -1,14 +1,14 @@
-//! Text of a template.
+//! Constant text of a template.
 
-/// So many bytes are copied at once.
+/// Number of bytes copied at once.
 const AT_ONCE: usize = 16;
 
-/// Text of a template. What stands between two variables is short mostly: to copy sixteen bytes and drop some takes a third of what
-/// a copy of any length does.
+/// Constant text of a template. Text between two variables is usually short: copying sixteen bytes and truncating takes
+/// a third of the time of a copy with variable length.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Literal {
     text: Box<[u8]>,
-    /// The whole text where it is no longer, and zeros.
+    /// The whole text if it fits, padded with zeros.
     first: [u8; AT_ONCE],
 }
 
@@ -19,7 +19,7 @@ impl Literal {
         Self { text: text.into(), first }
     }
 
-    /// The text.
+    /// Returns the text.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.text
     }

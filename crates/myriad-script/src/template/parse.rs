@@ -1,11 +1,11 @@
-//! Reading `$name`, `${name}` and `$1` out of a text, by nginx's rules: there is no way to write a literal `$`.
+//! Parser of `$name`, `${name}` and `$1` in a text, by nginx's rules: a literal `$` cannot be written.
 
 use super::{Literal, Part, Template};
 use crate::environment::Catalogue;
 use crate::error::ScriptError;
 use crate::names::{Names, Resolved};
 
-/// Compiles a text; `offset` of an error points at the `$`.
+/// Compiles a text. The `offset` of an error refers to the `$`.
 pub(crate) fn parse<C: Catalogue>(text: &str, names: &mut Names<C>) -> Result<Template, ScriptError> {
     let mut parts = Vec::new();
     let mut rest = text;
@@ -24,7 +24,7 @@ pub(crate) fn parse<C: Catalogue>(text: &str, names: &mut Names<C>) -> Result<Te
     Ok(Template::from_parts(parts))
 }
 
-/// Reads one reference after its `$`; gives what follows it.
+/// Parses a reference after its `$`. Returns the rest of the text.
 fn reference<'t, C: Catalogue>(text: &'t str, names: &mut Names<C>) -> Result<(Part, &'t str), ScriptError> {
     if let Some(digit @ b'1'..=b'9') = text.as_bytes().first() {
         names.readings_mut().note_capture();
@@ -46,7 +46,7 @@ fn reference<'t, C: Catalogue>(text: &'t str, names: &mut Names<C>) -> Result<(P
     Ok((variable(name, names)?, after))
 }
 
-/// Compiles a name that is a word of its own, as the variable of a condition is: `-` may stand in it.
+/// Compiles a name that is a separate word, such as the variable of a condition; `-` is allowed in it.
 pub(crate) fn whole<C: Catalogue>(name: &str, names: &mut Names<C>) -> Result<Template, ScriptError> {
     Ok(Template::from_parts(vec![variable(name, names)?]))
 }

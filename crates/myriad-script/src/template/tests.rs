@@ -73,7 +73,7 @@ fn constants_and_single_variables_are_known_as_such() {
     assert!(!compiler.template("/x$uri").unwrap().reads(|id| id == host));
 }
 
-/// Values in brackets.
+/// Format with values in brackets.
 struct Bracketed;
 
 impl ValueForm for Bracketed {

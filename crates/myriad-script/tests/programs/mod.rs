@@ -1,5 +1,5 @@
-//! Rewrite programs out of arbitrary text, for the swept test and the fuzz target: whatever the text says, the program is
-//! refused, or it runs and leaves the request whole.
+//! Rewrite programs from arbitrary text, for the swept test and the fuzz target: for any text, the program is either
+//! rejected, or runs and leaves the request in a valid state.
 
 use myriad_script::{
     Action, Builtin, Catalogue, Compiler, Environment, EvalError, Frame, MOST_TEXT, Role, StepKind,
@@ -56,8 +56,8 @@ impl Environment for Request {
     }
 }
 
-/// The text's first line is the URI; each further one is a directive, its words parted by tabs. `if` takes the lines up
-/// to the next `end`.
+/// Runs a program. The first line is the URI; each further line is a directive with words separated by tabs. `if`
+/// includes the lines up to the next `end`.
 pub(crate) fn run(text: &str) {
     let mut lines = text.lines();
     let uri = lines.next().unwrap_or_default();

@@ -1,16 +1,16 @@
-//! Which test covers what: read from the `covers` sections of `tests/golden`, and from the lines `//! covers: NAMES` at the head
-//! of what is in `tests/tests`.
+//! Test coverage by name: read from the `covers` sections of `tests/golden`, and from the lines `//! covers: NAMES` at
+//! the start of the files in `tests/tests`.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Links to the files by the names that they cover, a variable's with its `$`: golden ones in order, then the others.
+/// Links to the files by the names that they cover, with `$` for variables: golden files in order, then the others.
 #[derive(Debug, Default)]
 pub(crate) struct Coverage(BTreeMap<String, Vec<String>>);
 
 impl Coverage {
-    /// Reads the workspace's tests.
+    /// Reads the tests of the workspace.
     pub(crate) fn read() -> Self {
         let mut coverage = Self::default();
         coverage.take("golden", "golden", |text| covered(text).collect());
@@ -21,7 +21,7 @@ impl Coverage {
         coverage
     }
 
-    /// Adds the files of a folder of `tests`, by what a file says that it covers.
+    /// Adds the files of a folder in `tests`, by the names that `covers` extracts from a file.
     fn take(&mut self, folder: &str, extension: &str, covers: impl Fn(&str) -> Vec<&str>) {
         let base = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests").join(folder);
         let mut files = Vec::new();
@@ -38,7 +38,8 @@ impl Coverage {
         }
     }
 
-    /// Links to the files that cover a name; one that ends with `_` is covered by any that begins with it.
+    /// Returns links to the files that cover a name; a name with a trailing `_` is covered by any name with this
+    /// prefix.
     pub(crate) fn of(&self, name: &str) -> Vec<&str> {
         let prefix = name.ends_with('_');
         let fits = |known: &str| if prefix { known.starts_with(name) } else { known == name };
@@ -46,7 +47,7 @@ impl Coverage {
         files.map(String::as_str).collect()
     }
 
-    /// Every name that some file covers.
+    /// Returns every covered name.
     #[cfg(test)]
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
@@ -64,7 +65,7 @@ fn gather(folder: &Path, extension: &str, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// The words of a file's `covers` sections.
+/// Returns the words of a file's `covers` sections.
 fn covered(text: &str) -> impl Iterator<Item = &str> {
     let mut inside = false;
     let lines = text.lines().filter(move |line| {

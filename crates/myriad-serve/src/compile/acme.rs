@@ -1,4 +1,4 @@
-//! `acme_issuer` and `acme_certificate` to what the agents of the issuers do.
+//! Compilation of `acme_issuer` and `acme_certificate` into tasks for the issuers' agents.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::Compile;
 use myriad_exchange::runtime::AcmePlan;
 
 impl Compile<'_> {
-    /// The place of a server's ordered certificate: the same for all who order the same, and over reloads.
+    /// Returns the slot of a server's ordered certificate. Equal orders share a slot, which survives reloads.
     pub(super) fn acme_slot(&mut self, server: &ServerConf) -> Option<Arc<Slot>> {
         let log = self.error_log(&self.http.settings.log.error);
         let state = (self.around.prefix, self.around.tls_files);
@@ -19,7 +19,7 @@ impl Compile<'_> {
         self.around.kept.acme.slot(server, self.http, state, warn)
     }
 
-    /// What the issuers do; none where there is no issuer.
+    /// Returns the tasks of the issuers; `None` without issuers.
     pub(super) fn acme_plan(&mut self) -> Option<Box<AcmePlan>> {
         let http = self.http;
         if http.acme_issuers.is_empty() {

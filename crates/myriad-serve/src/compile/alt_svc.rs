@@ -1,4 +1,4 @@
-//! Telling clients of TCP where HTTP/3 is (RFC 7838 section 3, RFC 9114 section 3.1.1).
+//! Announcement of HTTP/3 to TCP clients (RFC 7838 section 3, RFC 9114 section 3.1.1).
 
 use myriad_conf::model::{ListenAddress, ServerConf};
 use myriad_conf::settings::Settings;
@@ -6,17 +6,17 @@ use myriad_output::headers;
 
 use super::Compile;
 
-/// How long clients may remember it, seconds: a day.
+/// Lifetime of the announcement, in seconds: one day.
 const MAX_AGE_S: u32 = 86_400;
 
 impl Compile<'_> {
-    /// The line that a place sends; none where an `add_header` of it says something itself.
+    /// Returns the line of a place; empty if its `add_header` sets the field.
     pub(super) fn alt_svc(&self, settings: &Settings) -> Box<[u8]> {
         if headers::names(settings, b"alt-svc") { Box::default() } else { self.alt_svc.clone() }
     }
 }
 
-/// The line of a server; empty where it speaks no HTTP/3.
+/// Returns the line of a server; empty without HTTP/3.
 pub(super) fn line(server: &ServerConf) -> Box<[u8]> {
     let mut ports = Vec::new();
     for listen in server.listens.iter().filter(|listen| listen.quic && server.settings.http3.enabled) {

@@ -9,7 +9,7 @@ use myriad_cache::settings::CacheSettings;
 use myriad_exchange::runtime::{Label, OriginLabel, PlaceId};
 
 impl Compile<'_> {
-    /// The label of a level that is about to become a place.
+    /// Returns the label of a level that becomes a place.
     pub(super) fn label(&mut self, settings: &Settings) -> Label {
         let Some(Handler::Origin { protocol, target, .. }) = &settings.handler else {
             return Label::default();
@@ -23,7 +23,7 @@ impl Compile<'_> {
     }
 
     fn written(&mut self, texts: &[Text]) -> Vec<(String, myriad_script::Template)> {
-        // What is wrong with a text has been said where it is used.
+        // Errors of a text have been reported where it is used.
         let compiled = texts.iter().filter_map(|text| {
             let written = text.lossy();
             let template = self.scripts.template(&written).ok()?;
@@ -32,7 +32,7 @@ impl Compile<'_> {
         compiled.collect()
     }
 
-    /// Names a location's place.
+    /// Sets the name of a location's place.
     pub(super) fn name_location(&mut self, place: PlaceId, location: &LocationConf) {
         let mark = match location.matcher {
             Matcher::Exact => "= ",

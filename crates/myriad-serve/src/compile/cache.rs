@@ -1,4 +1,4 @@
-//! Cache zones, and what a location says of caching.
+//! Compilation of cache zones and cache settings of locations.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use myriad_control::purge;
 use myriad_exchange::runtime::{CachePlace, Caches, FieldRead, NamedCaches, Reads};
 use myriad_page::{FetchBounds, PageFolder, PageZone};
 
-/// Bytes of `keys_zone` that count for one file: nginx documents 8000 keys in a megabyte.
+/// Bytes of `keys_zone` counted per file: nginx documents 8000 keys per megabyte.
 const KEY_BYTES: u64 = 128;
 
 impl Compile<'_> {
@@ -40,7 +40,7 @@ impl Compile<'_> {
         Caches::Named(Box::new(NamedCaches { places: places.collect(), name }))
     }
 
-    /// The cache of a place in the zone of that name.
+    /// Returns the cache settings of a place in the zone of that name.
     fn cache_in(&mut self, zone: &str, settings: &Settings, origin: &OriginSettings) -> Option<CachePlace> {
         let number = self.http.cache_zones.iter().position(|conf| conf.name == zone)?;
         let zone = self.zone(zone)?;
@@ -91,7 +91,7 @@ impl Compile<'_> {
         let holds_field = |known: Known| {
             key.reads(|id| names_catalogue.variable(id).field() == Some(FieldRead::Known(known)))
         };
-        // A key that holds all cookies makes no page shared between visitors who differ in one.
+        // With all cookies in the key, clients with different cookies share no page.
         let cookies_in_key = holds_field(Known::Cookie);
         let authorization_in_key = holds_field(Known::Authorization) || holds(Reads::User);
         let personal = if cookies_in_key {
@@ -123,16 +123,16 @@ impl Compile<'_> {
         }
     }
 
-    /// The zone of that name, kept from before a reload or made now.
+    /// Returns the zone of that name, retained over a reload or newly created.
     pub(super) fn zone(&mut self, name: &str) -> Option<Arc<PageZone>> {
         let conf = self.http.cache_zones.iter().find(|zone| zone.name == name)?;
         let limits = self.limits(conf);
         let bounds = FetchBounds { most: conf.max_fetches as usize, queue: conf.fetch_queue as usize };
-        // As people would write it: without `.` on the way.
+        // Normalized, without `.` components.
         let path = self.around.prefix.join(&*conf.path.lossy()).components().collect();
         let folder = PageFolder { path, levels: conf.levels.clone() };
         if let Some(zone) = self.around.kept.zones.get(name)
-            // Elsewhere, or otherwise arranged, it is another zone.
+            // With another path or folder structure it is a different zone.
             && zone.folder == folder
         {
             zone.zone.resize(limits);
@@ -145,12 +145,12 @@ impl Compile<'_> {
         Some(zone)
     }
 
-    /// What the files of each zone may take.
+    /// Returns the disk limits of each zone.
     pub(super) fn disk_limits(&self) -> HashMap<String, DiskLimits> {
         self.http.cache_zones.iter().map(|conf| (conf.name.clone(), disk_limits(conf))).collect()
     }
 
-    /// All zones without `memory=` share an eighth of the machine's memory.
+    /// Returns the memory limits. All zones without `memory=` share one eighth of the machine's memory.
     fn limits(&self, conf: &CacheZoneConf) -> ZoneLimits {
         let unsized_zones = self.http.cache_zones.iter().filter(|zone| zone.memory.is_none()).count().max(1);
         let share = machine::memory() / 8 / unsized_zones as u64;

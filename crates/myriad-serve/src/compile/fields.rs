@@ -1,11 +1,12 @@
-//! Fields of origins' answers that are lists in the settings.
+//! Field lists in the settings for origin responses.
 
 use myriad_cache::esi;
 use myriad_conf::Text;
 use myriad_conf::settings::{OriginSettings, Settings};
 use myriad_policy::{Announced, STATE_FIELD};
 
-/// Fields that end here: `*_hide_header`, and what an origin says to an accelerator that has announced itself.
+/// Returns the fields that are not forwarded: `*_hide_header`, and fields addressed to an accelerator that announced
+/// itself.
 pub(super) fn hidden(settings: &Settings, origin: &OriginSettings) -> Vec<Box<[u8]>> {
     let mut hidden = lower(&origin.answer.hide);
     hidden.push(STATE_FIELD.into());
@@ -23,7 +24,7 @@ pub(super) fn lower(names: &[Text]) -> Vec<Box<[u8]>> {
     names.iter().map(|name| name.bytes().to_ascii_lowercase().into()).collect()
 }
 
-/// What the requests to an origin announce: the fields that it may then say to this accelerator.
+/// Returns the announcement in requests to an origin, which permits it to send certain fields to this accelerator.
 pub(super) fn announced(origin: &OriginSettings) -> Announced {
     let by_environment = origin.protocol.has_environment();
     let value = |names: [&str; 2]| {

@@ -1,4 +1,4 @@
-//! The compilation, as features see it.
+//! Interface of the compiler for features.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The compilation, as protocols of origins see it.
+//! Interface of the compiler for origin protocols.
 
 use myriad_origin::OriginCompiler;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What the checks of visitors need of the compilation: their zones, the variables that they assign.
+//! Compilation of access checks: their zones, and the variables that they assign.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -22,12 +22,12 @@ impl Compile<'_> {
             Rc::new(Gates::new(zones.iter().zip(keys), &mut self.around.kept.gate, self.around.folder));
     }
 
-    /// The checks of a level; none where everybody may come in and nobody is told of it.
+    /// Returns the checks of a level; `None` if all clients are admitted and no check observes them.
     pub(super) fn gate(&mut self, settings: &Settings) -> Option<Arc<Gate>> {
         Rc::clone(&self.gates).gate(settings, self, mirror::check(settings))
     }
 
-    /// Declares the variables of `auth_request_set`; errors come again, with their places, when it is compiled.
+    /// Declares the variables of `auth_request_set`. Errors are reported with their positions when it is compiled.
     pub(super) fn declare_auth_request(&mut self, settings: &Settings) {
         for variable in assigned(settings) {
             let _ = self.scripts.declare_set(&variable.lossy());

@@ -8,7 +8,7 @@ use myriad_script::Scope;
 use super::Compile;
 
 impl Compile<'_> {
-    /// The error log of a level: its own, else the main one.
+    /// Returns the error log of a level: its own log, otherwise the main log.
     pub(super) fn error_log(&self, own: &[settings::ErrorLog]) -> ErrorLog {
         let targets = if own.is_empty() { &self.model.main.error_logs[..] } else { own };
         self.around.logs.error_log(targets, self.around.prefix)

@@ -1,4 +1,4 @@
-//! From the configuration's model to the runtime: the only place that sees both.
+//! Compiler from the configuration model to the runtime, the only module that depends on both.
 
 mod acme;
 mod alt_svc;
@@ -48,47 +48,47 @@ use myriad_gate::{self as gates, Gates};
 use myriad_page::PageZone;
 use myriad_stream::StreamRuntime;
 
-/// What outlives a reload, by name.
+/// State that survives a reload, by name.
 #[derive(Default)]
 pub(crate) struct Kept {
     /// Cache zones.
     pub zones: HashMap<String, Arc<PageZone>>,
     /// Health of peers.
     pub peers: PeerStates,
-    /// What the checks of visitors know of them.
+    /// State of access checks.
     pub gate: gates::Kept,
-    /// Sessions of TLS.
+    /// TLS sessions.
     pub tls: myriad_tls::Kept,
-    /// What `stream` goes on with.
+    /// State of `stream`.
     pub stream: myriad_stream::Kept,
-    /// What was counted.
+    /// Counters.
     pub traffic: Arc<Traffic>,
-    /// How much memory the process lacks.
+    /// Memory pressure of the process.
     pub pressure: Arc<Pressure>,
-    /// Certificates that renew themselves.
+    /// Automatically renewed certificates.
     pub acme: myriad_tls::Orders,
-    /// How many configurations have run before.
+    /// Number of previous configurations.
     pub generations: u64,
 }
 
-/// What a configuration is compiled with.
+/// Context of a compilation.
 pub(crate) struct Surroundings<'a> {
-    /// Folder that relative paths start from.
+    /// Folder against which relative paths are resolved.
     pub prefix: &'a Path,
-    /// Folder of the main configuration file: where password files with a relative name are looked for.
+    /// Folder of the main configuration file, in which password files with relative names are looked up.
     pub folder: &'a Path,
     /// Certificates and keys.
     pub tls_files: &'a TlsFiles,
-    /// Listener numbers by the name of their address.
+    /// Listener numbers, by address name.
     pub listeners: &'a HashMap<String, u32>,
     /// Open log files.
     pub logs: &'a Logs,
-    /// What outlives a reload; new zones are added.
+    /// State that survives a reload; new zones are added.
     pub kept: &'a mut Kept,
 }
 
 impl Surroundings<'_> {
-    /// What the `stream` block is compiled with.
+    /// Returns the context for the `stream` block.
     fn of_stream(&mut self) -> myriad_stream::Surroundings<'_> {
         myriad_stream::Surroundings {
             prefix: self.prefix,
@@ -106,9 +106,10 @@ impl Surroundings<'_> {
     }
 }
 
-/// Compiles what the model left as text, to find its errors, and throws the result away.
+/// Compiles the model to find the errors in its texts, and discards the result.
 ///
-/// `folder` is that of the main configuration file, `tls_files` what [`myriad_tls::tls_files`] asks for.
+/// `folder` is that of the main configuration file. `tls_files` contains the files required by
+/// [`myriad_tls::tls_files`].
 pub fn check(model: &Model, folder: &Path, tls_files: &TlsFiles) -> Result<(), Vec<Diagnostic>> {
     let mut kept = Kept::default();
     let logs = Logs::nowhere();
@@ -126,7 +127,7 @@ pub fn check(model: &Model, folder: &Path, tls_files: &TlsFiles) -> Result<(), V
     both(http, stream).map(drop)
 }
 
-/// What speaks HTTP, and the `stream` block where there is one.
+/// Compiled `http` block, and the compiled `stream` block if it exists.
 pub(crate) type Compiled = (Arc<Runtime>, Option<Arc<StreamRuntime>>);
 
 /// Compiles a model.
@@ -146,7 +147,7 @@ pub(crate) fn compile_all(
     })
 }
 
-/// Both, or the errors of both.
+/// Returns both values, or the errors of both.
 fn both<A, B>(
     one: Result<A, Vec<Diagnostic>>,
     other: Result<B, Vec<Diagnostic>>,
@@ -157,13 +158,13 @@ fn both<A, B>(
     }
 }
 
-/// Compiles what of a model speaks HTTP.
+/// Compiles the `http` block of a model.
 pub(crate) fn compile(model: &Model, surroundings: Surroundings<'_>) -> Result<Runtime, Vec<Diagnostic>> {
     surroundings.kept.tls.begin();
     compile_and(model, surroundings, |_| {})
 }
 
-/// Compiles a model, and asks for more of it before it is finished.
+/// Compiles a model, and calls `also` before the result is complete.
 fn compile_and(
     model: &Model,
     surroundings: Surroundings<'_>,
@@ -180,7 +181,7 @@ fn compile_and(
     let tables = compile.tables();
     compile.declare(&tables);
     compile.define(tables);
-    // They never run: only their errors count.
+    // They are never executed and compiled only for their errors.
     compile.steps(&http.idle_steps, &http.settings);
     compile.limit_zones();
     compile.upstreams();
@@ -191,7 +192,7 @@ fn compile_and(
     compile.finish(servers, listeners, acme)
 }
 
-/// A compilation under way. Errors are gathered, so that all of a file come out in one go.
+/// Compilation in progress. Errors are collected, so that all errors of a file are reported together.
 struct Compile<'a> {
     model: &'a Model,
     http: &'a HttpConf,
@@ -201,23 +202,23 @@ struct Compile<'a> {
     places: Vec<Place>,
     /// Media types, by the table of the model.
     types: HashMap<*const Types, Arc<MediaTypes>>,
-    /// Whether any `listen` says `http2`.
+    /// True if any `listen` has `http2`.
     listens_http2: bool,
     formats: Vec<Format>,
     groups: HashMap<String, Arc<OriginGroup>>,
     resolvers: Vec<Arc<ResolverConfig>>,
     shared: Shared,
     gates: Rc<Gates>,
-    /// Names of the server that is being compiled.
+    /// Names of the server being compiled.
     server_names: Vec<ServerName>,
-    /// The `Alt-Svc` line of that server.
+    /// `Alt-Svc` line of the server being compiled.
     alt_svc: Box<[u8]>,
-    /// The name or pattern of the location that is compiled; empty outside of one.
+    /// Name or pattern of the location being compiled; empty outside of locations.
     location_name: Vec<u8>,
     atlas: Atlas,
-    /// OCSP answers that are to be had.
+    /// OCSP responses to be fetched.
     staples: Vec<PlannedStaple>,
-    /// Places of servers that judge their clients' certificates.
+    /// Places of servers that verify client certificates.
     judging: Vec<std::ops::Range<usize>>,
 }
 
@@ -296,7 +297,7 @@ impl<'a> Compile<'a> {
                 names.into_used()
             }
             Err(found) => {
-                // What was declared and has an error was told with its place.
+                // Errors of declared names have been reported with their positions.
                 if errors.is_empty() {
                     errors.extend(found.into_iter().map(|error| told(Span::default(), error)));
                 }
@@ -347,18 +348,19 @@ impl<'a> Compile<'a> {
         })
     }
 
-    /// Compiles what decides where a request goes and under which key its page is stored.
+    /// Compiles texts that determine the route of a request or its cache key.
     fn in_rules<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
         self.in_scope(Scope::Rules, work)
     }
 
-    /// Compiles what the answer of the place under compilation is made of once its page is found: head, body, log lines. A request
-    /// that takes the short way evaluates it without having run the rules.
+    /// Compiles texts of the current place's response that are evaluated once its page is found: head, body, log lines.
+    /// A request that uses the shortcut evaluates them without having run the rules.
     fn in_answer<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
         self.in_scope(Scope::Answer(self.places.len() as u32), work)
     }
 
-    /// Compiles what is evaluated for requests alone for which all rules were run: checks of visitors, how an origin is asked.
+    /// Compiles texts that are evaluated only for requests that have run all rules: access checks, requests to an
+    /// origin.
     fn apart<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
         self.in_scope(Scope::Apart, work)
     }
@@ -370,7 +372,7 @@ impl<'a> Compile<'a> {
         result
     }
 
-    /// The text as UTF-8; scripts are made of nothing else.
+    /// Returns the text as UTF-8, which scripts require.
     fn utf8<'t>(&mut self, text: &'t Text) -> &'t str {
         text.as_str().unwrap_or_else(|| {
             self.errors.push(Diagnostic::error(text.span, "the text is not valid UTF-8"));
@@ -393,7 +395,7 @@ impl<'a> Compile<'a> {
         self.errors.push(told(span, error));
     }
 
-    /// A path of the configuration made absolute.
+    /// Returns a path of the configuration as an absolute path.
     fn absolute(&self, path: &Text) -> PathBuf {
         self.around.prefix.join(myriad_files::as_path(path.bytes()))
     }
@@ -411,7 +413,7 @@ fn told(span: Span, error: ScriptError) -> Diagnostic {
     }
 }
 
-/// A list with a place for every number: the look-up of each request is an index.
+/// Returns a list with an element for every number, so that each request accesses it by index.
 fn by_number(
     mut listeners: HashMap<u32, myriad_exchange::runtime::Listener>,
 ) -> Vec<Option<myriad_exchange::runtime::Listener>> {

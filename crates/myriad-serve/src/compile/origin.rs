@@ -1,4 +1,4 @@
-//! How origins are asked: parameters, time-outs, groups.
+//! Compilation of origin settings: parameters, timeouts, groups.
 
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ use myriad_origin::group::HTTP_IDLE;
 use myriad_origin::{protocols, store};
 
 impl Compile<'_> {
-    /// Compiles a place that asks an origin, with the argument of `*_pass` and the prefix of the location; none where nobody
-    /// speaks the protocol, which does not happen.
+    /// Compiles a place with an origin, from the argument of `*_pass` and the prefix of the location. Returns `None`
+    /// for an unregistered protocol, which cannot occur.
     pub(super) fn origin(
         &mut self,
         settings: &Settings,
@@ -80,7 +80,7 @@ impl Compile<'_> {
         }
     }
 
-    /// Compiles every `upstream` block, so that a variable may name any of them.
+    /// Compiles every `upstream` block, so that variables can name any of them.
     pub(super) fn upstreams(&mut self) {
         for upstream in &self.http.upstreams {
             let key = self.apart(|compile| upstream.hash_key.as_ref().map(|key| compile.template(key)));
@@ -135,7 +135,7 @@ impl Compile<'_> {
         }))
     }
 
-    /// An address, or a name that resolves to some.
+    /// Returns a group for an address, or for a name that resolves to addresses.
     pub(super) fn single(&mut self, name: &str, target: &Text) -> GroupConfig {
         let peers = match Address::resolve(name, None) {
             Ok(addresses) => addresses.into_iter().map(PeerConfig::new).collect(),
@@ -161,11 +161,11 @@ impl Compile<'_> {
     }
 }
 
-/// What of the origin's answers goes to visitors.
+/// Returns the rules for forwarding the origin's responses to clients.
 fn answer_rules(settings: &Settings, origin: &OriginSettings) -> AnswerRules {
     let mut pass = lower(&origin.answer.pass);
     let rfc9111 = settings.feature::<CacheRules>().rfc9111;
-    // RFC 9111 section 5.1: `Age` is counted from the origin's own `Date`.
+    // RFC 9111 section 5.1: `Age` is relative to the origin's `Date`.
     if rfc9111 && !matches!(origin.own::<CacheSettings>().zone, CacheZone::Off) {
         pass.push(b"date"[..].into());
     }

@@ -1,4 +1,4 @@
-//! A level's settings made into a place.
+//! Compilation of a level's settings into a place.
 
 use std::sync::Arc;
 
@@ -23,10 +23,10 @@ use myriad_exchange::runtime::{
     RewriteRules, Rooting, TryFiles, UploadRules,
 };
 
-/// What makes the content of places that name no other handler.
+/// Content handler of places without another handler.
 const FILES: FileHandler = FileHandler { other_methods: &ServerPurges };
 
-/// What a place has from where it stands.
+/// Properties of a place that depend on its position.
 #[derive(Default)]
 pub(super) struct PlaceContext<'a> {
     pub(super) limit_except: Option<&'a LimitExceptConf>,
@@ -73,7 +73,7 @@ impl Compile<'_> {
         let connection = self.in_answer(|compile| compile.connection(settings));
         let files = self.in_rules(|compile| compile.files(settings));
         let errors = ErrorRules {
-            // A page for 412 or 416 comes after the short way.
+            // A page for 412 or 416 may be used after the shortcut.
             pages: self.in_answer(|compile| {
                 content.error_pages.iter().map(|page| compile.error_page(page)).collect()
             }),
@@ -200,15 +200,16 @@ impl Compile<'_> {
         }
     }
 
-    /// The types of a level, made once for all that share them: the usual table has a hundred.
+    /// Returns the media types of a level, which levels with the same table share: the usual table has a hundred
+    /// entries.
     fn media_types(&mut self, types: &Arc<settings::Types>) -> Arc<MediaTypes> {
         let made = || types.iter().map(|(k, v)| (k.as_slice().into(), v.as_slice().into())).collect();
         let known = self.types.entry(Arc::as_ptr(types)).or_insert_with(|| Arc::new(made()));
         Arc::clone(known)
     }
 
-    /// Compiles `root` or `alias`. As in nginx, a root loses one slash at its end, so that `root /;` is empty, and a path that does
-    /// not start with a variable is made absolute.
+    /// Compiles `root` or `alias`. As in nginx, one trailing slash of a root is removed, so that `root /;` is empty,
+    /// and a path that does not start with a variable becomes absolute.
     fn root(&mut self, content: &settings::ContentSettings) -> Template {
         let written = content.root.bytes();
         let path = if content.alias { written } else { written.strip_suffix(b"/").unwrap_or(written) };
@@ -223,7 +224,7 @@ impl Compile<'_> {
     fn try_files(&mut self, try_files: &settings::TryFiles, settings: &Settings) -> TryFiles {
         let candidate = |text: &Text| match text.bytes() {
             name @ [b'@', ..] => Candidate::Location(name.into()),
-            // A slash at the end asks for a directory, and is no part of its name: `/` alone is the root itself.
+            // A trailing slash requires a directory and is not part of its name; `/` alone is the root.
             name => match name.strip_suffix(b"/") {
                 Some(folder) => {
                     let name = self.template(&Text::new(folder.to_vec(), text.span));

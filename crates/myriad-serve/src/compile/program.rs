@@ -1,4 +1,4 @@
-//! Rewrite directives: from the model's steps to a compiled program.
+//! Compilation of the model's rewrite steps into a program.
 
 use myriad_conf::model::{Condition, FileTest, RewriteFlag, RewriteStep, StringTest};
 use myriad_conf::settings::Settings;
@@ -10,7 +10,7 @@ use super::Compile;
 use super::place::PlaceContext;
 use myriad_exchange::runtime::PlaceId;
 
-/// Steps with the words that the script compiler wants to borrow.
+/// Steps that own the words borrowed by the script compiler.
 pub(super) struct Owned(Vec<Step>);
 
 enum Step {
@@ -23,12 +23,12 @@ enum Step {
 }
 
 impl Owned {
-    /// The steps of a level with these settings; what is wrong with their functions is added to `errors`.
+    /// Returns the steps of a level with these settings. Errors of their functions are added to `errors`.
     pub(super) fn of(steps: &[RewriteStep], settings: &Settings, errors: &mut Vec<Diagnostic>) -> Self {
         Self(steps.iter().filter_map(|each| step(each, settings, errors)).collect())
     }
 
-    /// The steps as sources; the spans of their tags are appended to `spans`.
+    /// Returns the steps as sources. The spans of their tags are appended to `spans`.
     pub(super) fn sources(&self, spans: &mut Vec<Span>) -> Vec<StepSource<'_>> {
         self.sources_from(spans, &mut 0)
     }
@@ -114,7 +114,7 @@ fn step(step: &RewriteStep, settings: &Settings, errors: &mut Vec<Diagnostic>) -
     })
 }
 
-/// A condition as the words between `if` and its block.
+/// Returns a condition as the words between `if` and its block.
 fn words(condition: &Condition) -> Vec<String> {
     match condition {
         Condition::True(variable) => vec![format!("${}", variable.lossy())],
@@ -145,7 +145,7 @@ fn words(condition: &Condition) -> Vec<String> {
 }
 
 impl Compile<'_> {
-    /// Compiles the steps of a server or location with these settings, with a place for each `if` in them.
+    /// Compiles the steps of a server or location with these settings, with a place for each `if`.
     pub(super) fn program(
         &mut self,
         steps: &[RewriteStep],
@@ -158,10 +158,10 @@ impl Compile<'_> {
         (program, ifs)
     }
 
-    /// Compiles steps without the places of their `if`s.
+    /// Compiles steps without the places of their `if` blocks.
     pub(super) fn steps(&mut self, steps: &[RewriteStep], settings: &Settings) -> Program {
         let owned = Owned::of(steps, settings, &mut self.errors);
-        // Tags count on through the site, so that an explanation finds the directive by its tag alone.
+        // Tags are unique within the site, so that an explanation finds the directive by its tag.
         let mut spans = std::mem::take(&mut self.atlas.rules);
         let compiled = self.in_rules(|compile| compile.scripts.program(&owned.sources(&mut spans)));
         let program = compiled.unwrap_or_else(|errors| {
@@ -175,7 +175,7 @@ impl Compile<'_> {
         program
     }
 
-    /// In the order of [`IfId`]: an `if` comes before those within it.
+    /// Compiles the places in the order of [`IfId`]: an `if` precedes those nested in it.
     fn if_places(&mut self, steps: &[RewriteStep], context: &PlaceContext<'_>, ifs: &mut Vec<PlaceId>) {
         for step in steps {
             let RewriteStep::If(block) = step else { continue };

@@ -1,4 +1,4 @@
-//! `*_cache_purge`: what the rules of places come to for their server.
+//! Purge rules of a server, derived from `*_cache_purge` of its places.
 
 use std::sync::Arc;
 
@@ -7,9 +7,10 @@ use myriad_exchange::runtime::{
 };
 use myriad_page::PageZone;
 
-/// What requests may purge in the places of a server, whichever of these they are sent to; `places` are those of the site,
-/// the server's from `own` on, which is the server itself. Nothing where one of them also asks who comes (`allow`, passwords,
-/// limits, `if`, trusted proxies): such rules are its own, and only requests that it gets have passed them.
+/// Returns the purges that requests to a server may make, independently of the place. `places` are those of the site;
+/// the server's start at `own`, which is the server itself. Returns none if one of the places also restricts clients
+/// (`allow`, passwords, limits, `if`, trusted proxies): such rules apply to that place only, and only its requests have
+/// passed them.
 pub(super) fn of_server(places: &[Place], own: PlaceId) -> Vec<ServerPurge> {
     let mut purges = Vec::new();
     let server = &places[own as usize];
@@ -33,10 +34,10 @@ pub(super) fn of_server(places: &[Place], own: PlaceId) -> Vec<ServerPurge> {
     purges
 }
 
-/// Rules, their methods, and the zone that they are of.
+/// Rules, their methods, and their zone.
 type ByMethod<'a> = (&'a PurgeRules, &'a Arc<[Box<[u8]>]>, &'a Arc<PageZone>);
 
-/// The purges by method of what a place caches.
+/// Returns the purges by method for the caches of a place.
 fn rules_of(place: &Place) -> Vec<ByMethod<'_>> {
     let Some(origin) = place.handler.origin() else { return Vec::new() };
     let caches: Vec<&CachePlace> = match &origin.cache {
@@ -54,7 +55,7 @@ fn rules_of(place: &Place) -> Vec<ByMethod<'_>> {
         .collect()
 }
 
-/// Most places of a server inherit one rule.
+/// Adds a purge, unless it is already present: most places of a server inherit one rule.
 fn add(purges: &mut Vec<ServerPurge>, rules: &PurgeRules, methods: &Arc<[Box<[u8]>]>, zone: &Arc<PageZone>) {
     let same = |purge: &ServerPurge| {
         rules.from.is_none()
@@ -68,7 +69,7 @@ fn add(purges: &mut Vec<ServerPurge>, rules: &PurgeRules, methods: &Arc<[Box<[u8
     }
 }
 
-/// Whether somebody is believed there about the client's address.
+/// Returns whether the place trusts a proxy to report the client's address.
 fn believes(place: &Place) -> bool {
     place.features.get::<RealIp>().is_some()
 }

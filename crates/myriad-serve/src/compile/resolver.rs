@@ -1,4 +1,4 @@
-//! The resolvers of a configuration.
+//! Resolvers of a configuration.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::features::resolver::{config, timeout_ms};
 use myriad_exchange::runtime::ResolverPlace;
 
 impl Compile<'_> {
-    /// The resolver of a place; places with the same one share what it knows.
+    /// Returns the resolver of a place. Places with equal settings share a resolver and its cache.
     pub(super) fn resolver(&mut self, settings: &Settings) -> Option<ResolverPlace> {
         let config = config(settings, &mut self.errors)?;
         let known = self.resolvers.iter().position(|known| **known == config);

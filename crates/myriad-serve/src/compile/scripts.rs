@@ -1,4 +1,4 @@
-//! Names first, then what they mean: maps, geos, splits, log formats.
+//! Declaration of names, then compilation of their definitions: maps, geos, splits, log formats.
 
 use myriad_conf::model::{LocationConf, Matcher, RewriteStep, ServerName};
 use myriad_conf::settings::Settings;
@@ -19,7 +19,7 @@ impl Compile<'_> {
         tables
     }
 
-    /// Declares every name that the configuration makes, so that order does not matter.
+    /// Declares every name that the configuration defines, so that the order of definitions is irrelevant.
     pub(super) fn declare(&mut self, tables: &[TableVariable]) {
         for map in &self.http.maps {
             let (lines, spans) = map.lines();
@@ -67,15 +67,15 @@ impl Compile<'_> {
     }
 
     fn declare_steps(&mut self, steps: &[RewriteStep], settings: &Settings) {
-        // What is wrong with functions is told when the program is compiled, too.
+        // Errors of functions are also reported when the program is compiled.
         let owned = program::Owned::of(steps, settings, &mut Vec::new());
         if let Err(errors) = self.scripts.declare_program(&owned.sources(&mut Vec::new())) {
-            // The same errors come again, with their places, when the program is compiled.
+            // The same errors are reported with their positions when the program is compiled.
             drop(errors);
         }
     }
 
-    /// Compiles maps, geos, splits, what tables are asked with, and log formats.
+    /// Compiles maps, geos, splits, inputs of tables, and log formats.
     pub(super) fn define(&mut self, tables: Vec<TableVariable>) {
         self.define_lazies();
         self.define_tables(tables);
@@ -107,7 +107,7 @@ impl Compile<'_> {
     fn define_tables(&mut self, tables: Vec<TableVariable>) {
         for TableVariable { variable, sources, changes, table } in tables {
             let texts: Vec<&str> = sources.iter().map(|source| self.utf8(source)).collect();
-            // What changes while it is used is like the clock: nothing that follows from it may be remembered.
+            // A table that can change is treated like the clock: results that depend on it are not cached.
             let follows: &[&str] = if changes { &["$msec"] } else { &[] };
             let defined = self.scripts.define_table(&variable.lossy(), &texts, follows, table);
             let spans: Vec<Span> = sources.iter().map(|source| source.span).collect();
@@ -123,7 +123,7 @@ impl Compile<'_> {
         }
     }
 
-    /// Errors of a block at the lines they are of, those of no line at the block's head.
+    /// Reports errors of a block at their lines; errors without a line at the block's head.
     fn report(&mut self, head: Span, lines: &[Span], defined: Result<(), Vec<ScriptError>>) {
         for error in defined.err().into_iter().flatten() {
             let line = error.item.and_then(|line| lines.get(line)).copied();

@@ -1,4 +1,4 @@
-//! Servers, their names, their locations, and the sockets they stand behind.
+//! Servers, their names, their locations, and their sockets.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ use myriad_exchange::runtime::{HttpsOnly, Listener, Place, Server, ServerId};
 use myriad_script::ServerNames;
 use myriad_script::locations::Locations;
 
-/// Bytes that are read at once at most, whatever `http2_recv_buffer_size` says: each worker has the buffer.
+/// Maximum number of bytes read at once, limiting `http2_recv_buffer_size`: each worker has the buffer.
 const MOST_AT_ONCE: usize = 16 << 20;
 
 impl Compile<'_> {
@@ -39,7 +39,7 @@ impl Compile<'_> {
         let tls_http3 = self.tls_http3(server, &tls);
         let clients = self.client_rules(server);
         if clients.is_some() {
-            // What clients have proved is no part of what the short way remembers.
+            // The verification of clients is not part of the shortcut's inputs.
             self.judging.push(first..self.places.len());
         }
         let https_only = self.https_only(server);
@@ -103,12 +103,12 @@ impl Compile<'_> {
         }
     }
 
-    /// The servers behind each listening socket, by listener number.
+    /// Returns the servers of each listening socket, by listener number.
     pub(super) fn listeners(&mut self) -> HashMap<u32, Listener> {
         let mut listeners: HashMap<u32, Listener> = HashMap::new();
         for (id, server) in self.http.servers.iter().enumerate() {
             if self.around.listeners.is_empty() {
-                // A check opens no sockets, but a regex among the names must be sound.
+                // A configuration check opens no sockets, but the regexes among the names must be valid.
                 self.names(server, id as ServerId, &mut ServerNames::default());
             }
             for listen in &server.listens {
@@ -168,7 +168,7 @@ impl Compile<'_> {
     }
 }
 
-/// What clients of HTTP/2 may ask for at once.
+/// Returns the limits of concurrent HTTP/2 streams.
 fn streams(settings: &Settings) -> StreamLimits {
     let http2 = &settings.http2;
     StreamLimits {
@@ -179,7 +179,7 @@ fn streams(settings: &Settings) -> StreamLimits {
     }
 }
 
-/// How heads are read, and the time-outs before a location is known.
+/// Returns the limits of request heads, and the timeouts before the location is known.
 fn limits(client: &ClientSettings) -> Limits {
     let large = client.large_header_buffers;
     let block = HeadLimits {

@@ -1,4 +1,4 @@
-//! What a fetch of a page for everybody tells its origin, and what of a request its key holds.
+//! Parts of a request that the fetch of a shared page sends to its origin or that the cache key contains.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -15,8 +15,9 @@ use myriad_cache::shared_fetch::{self, SharedFetchSettings};
 use myriad_exchange::exchange::variables::VariableNames;
 use myriad_exchange::runtime::{CachePlace, Caches, FieldRead, Place, Reads};
 
-/// Finds out for each place whether its key follows from the visitor's browser: then the origin is told its class of devices.
-/// Maps are looked through; what `set` or a regex made may come of the browser wherever the rules read that at all.
+/// Determines for each place whether its cache key depends on the client's browser; its origin then receives the device
+/// class. Dependencies through maps are tracked exactly; values of `set` or of a regex are assumed to depend on the
+/// browser if the rules read it anywhere.
 pub(super) fn tell_devices(places: &mut [Place], names: &VariableNames, read_by_rules: &BTreeSet<Builtin>) {
     let is_browser = |id: Builtin| {
         let variable = names.variable(id);
@@ -41,8 +42,8 @@ pub(super) fn tell_devices(places: &mut [Place], names: &VariableNames, read_by_
 }
 
 impl Compile<'_> {
-    /// The rules of a place, but for what only the whole configuration shows ([`tell_devices`]). A field or cookie that the
-    /// key reads as it was sent is told apart by it, so that it goes to the origin.
+    /// Returns the rules of a place, except those that depend on the complete configuration ([`tell_devices`]). A field
+    /// or cookie that the key contains unchanged is sent to the origin, because pages are distinguished by it.
     pub(super) fn shared_fetch(&mut self, settings: &Settings, key: &Template) -> SharedFetch {
         let shared = settings.feature::<SharedFetchSettings>();
         let names = self.scripts.catalogue();
@@ -62,7 +63,8 @@ impl Compile<'_> {
             cookies.extend(variable.cookie().map(|name| name.as_bytes().into()));
         }
         if myriad_otel::injects(settings) {
-            // It is this server's own, whatever the visitor sent; `tracestate`, which is a visitor's text, stays here.
+            // `traceparent` is set by this server, independently of the client. `tracestate`, a text of the client, is
+            // not sent.
             fields.push(b"traceparent".as_slice().into());
         }
         let keyed = shared.keyed.iter().map(|input| self.keyed_input(input)).collect();
@@ -70,7 +72,7 @@ impl Compile<'_> {
     }
 
     fn keyed_input(&mut self, input: &shared_fetch::KeyedInput) -> KeyedInput {
-        // What the rules of a place read is what requests are told apart by before their key is made.
+        // The inputs of a place's rules distinguish requests before their key is evaluated.
         let name = input.name.lossy().to_ascii_lowercase().replace('-', "_");
         let variable = if input.cookie { "$http_cookie".to_owned() } else { format!("$http_{name}") };
         self.in_rules(|compile| compile.template(&Text::new(variable, input.name.span)));

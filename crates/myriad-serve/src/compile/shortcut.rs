@@ -1,4 +1,4 @@
-//! Whether what the rules of a site come to follows from the request line and some fields.
+//! Analysis of whether the results of a site's rules depend only on the request line and certain fields.
 
 use myriad_http::Known;
 use myriad_log::LogTarget;
@@ -8,7 +8,7 @@ use myriad_exchange::exchange::Request;
 use myriad_exchange::exchange::variables::VariableNames;
 use myriad_exchange::runtime::{Forwarded, PartRead, Place, Reads, Shortcut, VariableRef};
 
-/// Returns the parts of a request that the rules read; none where they read more than fields and the request line.
+/// Returns the parts of a request that the rules read; `None` if they read more than fields and the request line.
 pub(super) fn of<'a>(
     read: impl Iterator<Item = &'a VariableRef<Request>>,
     forwarded: &Forwarded,
@@ -17,7 +17,7 @@ pub(super) fn of<'a>(
     for variable in read {
         for what in variable.row.reads {
             let part = match what {
-                // Places that slice take no short way; elsewhere the piece is empty.
+                // Places with `slice` do not use the shortcut; elsewhere the piece is empty.
                 Reads::Site
                 | Reads::RequestLine
                 | Reads::Uri
@@ -48,15 +48,15 @@ pub(super) fn of<'a>(
     Some(Shortcut { parts })
 }
 
-/// Notes at each place whether requests may take the short way to it; `answers` is what the answers of each read.
+/// Sets for each place whether requests may use the shortcut to it. `answers` are the inputs of each place's response.
 pub(super) fn allow(places: &mut [Place], answers: &[ScopeReads], names: &VariableNames) {
     for (place, reads) in places.iter_mut().zip(answers) {
         place.shortcut = suits(place, reads, names);
     }
 }
 
-/// Whether requests may take the short way to a place whose answers read that: nothing that rules `set` or captured, which is
-/// not there for a request whose rules were not run.
+/// Returns whether requests may use the shortcut to a place whose response has these inputs: no values that rules `set`
+/// or captured, because these are missing if the rules were not run.
 fn suits(place: &Place, reads: &ScopeReads, names: &VariableNames) -> bool {
     let static_root = place.files.root.as_static().is_some();
     let by_files = place.handler.origin().is_none();
@@ -67,9 +67,9 @@ fn suits(place: &Place, reads: &ScopeReads, names: &VariableNames) -> bool {
         .access
         .iter()
         .all(|log| log.condition.is_none() && matches!(log.target, LogTarget::File { .. }));
-    // What follows an answer goes on with all that the rules have set.
+    // The action after a response uses all values set by the rules.
     let logs = logs && place.logs.after_sent.is_none();
-    // A root with variables in it may stand on what rules have set.
+    // A root with variables may depend on values set by the rules.
     let rooted = || reads.builtins.iter().any(|id| names.variable(*id).reads(Reads::Root));
     handled && logs && place.filters.may_shorten() && !reads.made_by_rules && (static_root || !rooted())
 }

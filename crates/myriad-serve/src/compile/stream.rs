@@ -1,4 +1,4 @@
-//! The `stream` block, which `myriad-stream` compiles: what it needs of the rest.
+//! Context for `myriad-stream`, which compiles the `stream` block.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use myriad_stream::{StreamRuntime, Surroundings};
 
 use crate::features::resolver;
 
-/// Compiles the block; none where there is none.
+/// Compiles the block, if it exists.
 pub(super) fn stream(
     model: &Model,
     around: Surroundings<'_>,
@@ -15,7 +15,7 @@ pub(super) fn stream(
     Ok(myriad_stream::compile(model, around)?.map(Arc::new))
 }
 
-/// Makes resolvers as servers of HTTP have them.
+/// Creates resolvers with the settings of HTTP servers.
 pub(super) const RESOLVER: myriad_stream::MakeResolver = |settings, errors| {
     resolver::config(settings, errors).map(|config| (config, resolver::timeout_ms(settings)))
 };

@@ -1,9 +1,9 @@
-//! How long a client is waited for.
+//! Timeouts for clients.
 
 use myriad_conf::settings::{self, ClientSettings, Lingering};
 use myriad_net::{MinRate, Timeouts};
 
-/// `client_min_rate`. What does not fit is more than any client moves, or waits.
+/// Returns `client_min_rate`. Values that do not fit are saturated; they exceed the rate or time of any client.
 fn min_rate(conf: Option<settings::MinRate>) -> MinRate {
     let fit = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
     conf.map_or(MinRate::NONE, |rate| MinRate {
@@ -13,7 +13,7 @@ fn min_rate(conf: Option<settings::MinRate>) -> MinRate {
     })
 }
 
-/// The connection's time-outs.
+/// Returns the timeouts of a connection.
 pub(super) fn timeouts(client: &ClientSettings) -> Timeouts {
     Timeouts {
         keepalive_ms: client.keepalive_timeout,

@@ -1,4 +1,4 @@
-//! `ssl_*`, `proxy_ssl_*`: ties what `myriad-tls` makes of them to servers and places.
+//! `ssl_*`, `proxy_ssl_*`: assignment of the settings compiled by `myriad-tls` to servers and places.
 
 use std::sync::Arc;
 
@@ -30,12 +30,13 @@ impl<'a> Compile<'a> {
         Files { read: self.around.tls_files, folder: self.around.folder }
     }
 
-    /// What was made; an error is noted.
+    /// Returns the result, or records the error.
     fn made<T>(&mut self, result: Result<T, Box<Diagnostic>>) -> Option<T> {
         result.map_err(|error| self.errors.push(*error)).ok()
     }
 
-    /// Compiles the TLS settings of a server, even if only another server on the same address has `listen … ssl`, as in nginx.
+    /// Compiles the TLS settings of a server, even if only another server on the same address has `listen … ssl`, as in
+    /// nginx.
     pub(super) fn tls(&mut self, server: &ServerConf) -> ServerTls {
         let settings = &server.settings.tls;
         if settings.reject_handshake {
@@ -78,31 +79,32 @@ impl<'a> Compile<'a> {
         staples
     }
 
-    /// The same for clients that may have HTTP/2, none where nobody may: the address or the server says so.
+    /// Returns the same settings for clients that may use HTTP/2, as enabled by the address or the server; `None` if no
+    /// client may.
     pub(super) fn tls_http2(&self, server: &ServerConf, tls: &ServerTls) -> Option<Arc<ServerConfig>> {
         let ServerTls::Speaks(config) = tls else { return None };
         let speaks = server.settings.http2.on || self.listens_http2;
         speaks.then(|| Arc::new(myriad_tls::with_http2(config)))
     }
 
-    /// The settings of a server's TLS for HTTP/3; none where it does not speak that.
+    /// Returns the TLS settings of a server for HTTP/3; `None` without HTTP/3.
     pub(super) fn tls_http3(&mut self, server: &ServerConf, tls: &ServerTls) -> Option<Arc<ServerConfig>> {
         let ServerTls::Speaks(config) = tls else { return None };
         if !server.settings.http3.enabled || !server.listens.iter().any(|listen| listen.quic) {
             return None;
         }
-        // A check of the configuration has no listeners that would ask for it.
+        // A configuration check has no listeners that would load the key.
         self.host_key(&server.settings.http3);
         Some(Arc::new(myriad_tls::over_quic(config, server.settings.tls.early_data)))
     }
 
-    /// `quic_host_key`.
+    /// Returns the `quic_host_key`.
     pub(super) fn host_key(&mut self, http3: &Http3Settings) -> Option<Box<[u8]>> {
         let key = myriad_tls::host_key(http3, self.tls_files());
         self.made(key).flatten()
     }
 
-    /// What clients of a server must prove; none where they are not asked.
+    /// Returns the rules for client certificates of a server; `None` if they are not requested.
     pub(super) fn client_rules(&mut self, server: &ServerConf) -> Option<Arc<ClientRules>> {
         let rules = ClientRules::of(&server.settings.tls, self.tls_files());
         let rules = self.made(rules).flatten()?;
@@ -114,7 +116,7 @@ impl<'a> Compile<'a> {
         Some(Arc::new(rules.resolving(resolver)))
     }
 
-    /// The pairs of a server where variables name any of them; none else.
+    /// Returns the certificate pairs of a server if a name contains variables, otherwise none.
     pub(super) fn named_certificates(&mut self, server: &ServerConf) -> Vec<NamedPair> {
         let settings = &server.settings.tls;
         let files = myriad_tls::named_certificates(settings, self.tls_files());
@@ -135,12 +137,13 @@ impl<'a> Compile<'a> {
         NamedPair { certificate, key, files: Arc::clone(files), is_clients }
     }
 
-    /// TLS with the origin of a place, which asks it at `at`; none where the settings have errors, which are noted.
+    /// Returns the TLS settings for the origin of a place. `at` is the position of the `*_pass` directive. Returns
+    /// `None` if the settings have errors, which are recorded.
     pub(super) fn origin_tls(&mut self, settings: &OriginTlsSettings, at: Span) -> Option<OriginTlsPlace> {
         let made = OriginConfig::of(settings, at, self.tls_files());
         let OriginConfig { config, check, named, id } = self.made(made)?;
         let pair = settings.certificate.as_ref().zip(settings.key.as_ref()).zip(named);
-        // There is one, so nobody's order matters.
+        // With only one pair, the order of preference is irrelevant.
         let certificate =
             pair.map(|((certificate, key), files)| self.named_pair(certificate, key, &files, true));
         let name = settings.name.as_ref().map(|name| self.template(name));

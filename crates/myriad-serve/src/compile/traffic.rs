@@ -1,4 +1,4 @@
-//! Where requests are counted: `status_zone`, and the names of servers.
+//! Traffic zones of requests: `status_zone`, and the names of servers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use myriad_control::status_zone;
 use myriad_exchange::runtime::{Place, Server};
 use myriad_exchange::traffic::{Traffic, TrafficZone, ZoneKind};
 
-/// What servers are counted by that have no name, as in the module `vhost_traffic_status`.
+/// Zone name of servers without a name, as in the module `vhost_traffic_status`.
 const NAMELESS: &str = "_";
 
-/// Where the requests of a server are counted.
+/// Returns the zone of a server's requests.
 pub(super) fn of_server(traffic: &Traffic, server: &ServerConf) -> Arc<TrafficZone> {
     let name = String::from_utf8_lossy(server.primary_name.bytes());
     let (name, is_named) = match status_zone::of_server(&server.settings) {
@@ -23,17 +23,17 @@ pub(super) fn of_server(traffic: &Traffic, server: &ServerConf) -> Arc<TrafficZo
     traffic.zone(ZoneKind::Server, name, is_named)
 }
 
-/// Where the requests of a location are counted besides.
+/// Returns the additional zone of a location's requests.
 pub(super) fn of_location(traffic: &Traffic, settings: &Settings) -> Option<Arc<TrafficZone>> {
     Some(traffic.zone(ZoneKind::Location, status_zone::of_location(settings)?, true))
 }
 
-/// Where the sessions of a server of `stream` are counted; none without `status_zone`.
+/// Returns the zone of a `stream` server's sessions; `None` without `status_zone`.
 pub(super) fn of_stream_server(traffic: &Traffic, server: &ServerConf) -> Option<Arc<TrafficZone>> {
     Some(traffic.zone(ZoneKind::Stream, status_zone::of_server(&server.settings)?, true))
 }
 
-/// The zones of servers and places, each once, in the order of kinds and names.
+/// Returns the zones of servers and places without duplicates, ordered by kind and name.
 pub(super) fn zones(servers: &[Server], places: &[Place]) -> Vec<Arc<TrafficZone>> {
     let of_servers = servers.iter().map(|server| &server.traffic);
     let of_places = places.iter().filter_map(|place| place.logs.traffic.as_ref());

@@ -1,4 +1,4 @@
-//! Variables that stand where no request comes by: nginx refuses those that nothing defines there too.
+//! Check of variables in settings that no request uses: nginx rejects undefined variables there too.
 
 use myriad_conf::settings::{Handler, OriginSettings, Settings};
 use myriad_conf::{Diagnostic, Doubt, Span, Text};
@@ -9,15 +9,16 @@ use myriad_cache::settings::{CacheSettings, CacheZone, cache_key};
 use myriad_gate::{auth_basic, auth_request};
 use myriad_origin::protocols;
 
-/// An origin for places that ask none; nobody ever asks it.
+/// Address of a placeholder origin for places without one. It is never contacted.
 const NOBODY: &str = "http://127.0.0.1:80";
 
-/// Compiles what a run leaves out: settings that every level below replaces, parameters and keys of origins where none is
-/// asked. Only unknown variables are errors there.
+/// Compiles the settings that are not part of the runtime: settings that every lower level replaces, and parameters and
+/// keys of origins in places that use none. Only unknown variables are reported.
 pub(super) fn unused(compile: &mut Compile<'_>) {
     let http = compile.http;
     if http.servers.is_empty() {
-        // As in nginx, which compiles what an origin is told for locations alone. A panel's main file may stand without its sites.
+        // As in nginx, which compiles the fields for an origin for locations only. The main file of a control panel may
+        // have no sites.
         return;
     }
     let known = compile.errors.len();
@@ -26,7 +27,7 @@ pub(super) fn unused(compile: &mut Compile<'_>) {
     for settings in http.levels() {
         for protocol in protocols::languages().map(|language| language.protocol) {
             let origin = settings.origin(protocol);
-            // Most levels say nothing of their own.
+            // Most levels have no settings for the origin.
             if before.is_none_or(|before| before.origin(protocol) != origin) {
                 compile.unused_origin(settings, origin);
             }
@@ -36,7 +37,7 @@ pub(super) fn unused(compile: &mut Compile<'_>) {
     }
     let found = compile.errors.split_off(known);
     let is_unknown = |doubt: Option<&Doubt>| matches!(doubt, Some(Doubt::Name(_)));
-    // What is written nowhere is a protocol's own name for what it needs of a place that asks.
+    // An error without a position concerns a name that a protocol requires internally.
     let is_written = |error: &Diagnostic| error.span != Span::default();
     let found = found.into_iter().filter(|error| is_written(error) && is_unknown(error.doubt.as_deref()));
     compile.errors.extend(found);

@@ -1,7 +1,7 @@
-//! `myriad -t --explain`: one request taken through the compiled site, with everything that was decided on its way.
+//! `myriad -t --explain`: processes one request with the compiled site and reports all decisions.
 //!
-//! It is the same code that serves: the phases run as for a visitor and write into the request's [`Sink`] what they
-//! come to. They stop before anything that has an effect: no origin is asked, nothing is stored or logged.
+//! It uses the serving code: the phases run as for a client and write their results to the request's [`Sink`]. They
+//! stop before any step with an effect: no origin is contacted, nothing is stored or logged.
 
 #[cfg(test)]
 mod tests;
@@ -24,10 +24,10 @@ use myriad_exchange::worker::{Generation, WorkerState};
 pub(crate) use way::explain_running;
 use way::{Lines, listener, plain_name, walk};
 
-/// Takes the request through the site that the model describes.
+/// Processes the request with the site that the model describes.
 ///
 /// # Errors
-/// The configuration's errors; or the machine has no descriptors left.
+/// The configuration has errors, or the process is out of file descriptors.
 pub fn explain(
     model: &Model,
     prefix: &Path,
@@ -69,7 +69,7 @@ pub fn explain(
     Ok(lines.0.take())
 }
 
-/// The host of a path alone: what the first server is called.
+/// Returns the host for a URL that is only a path: the name of the first server.
 fn first_name(model: &Model) -> String {
     let server = model.http.as_ref().and_then(|http| http.servers.first());
     let name = server.map(|server| server.primary_name.lossy().into_owned()).unwrap_or_default();

@@ -33,7 +33,7 @@ fn listener_is_that_of_the_port_else_of_the_scheme_else_the_first() {
     assert!(listener(&[], &asked(None, false)).is_none());
 }
 
-/// What is told of a request, a line each: the phase, and what it came to.
+/// Returns the decisions about a request, one per line: the phase and its result.
 fn told(http: &str, question: &Question) -> String {
     let text = format!("events {{}} http {{ error_log off; {http} }}");
     let loader = MemoryLoader::with("/nowhere/nginx.conf", text);

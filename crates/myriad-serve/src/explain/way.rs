@@ -1,4 +1,4 @@
-//! The way of a request through a site, and the same through a site that runs.
+//! Processing of an explained request, by a compiled or a running site.
 
 use std::cell::RefCell;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -14,7 +14,7 @@ use myriad_exchange::exchange::{Answer, Engine, Exchange, Line, Question, Sink};
 use myriad_exchange::runtime::Runtime;
 use myriad_exchange::worker::{Generation, WorkerState};
 
-/// What was told so far.
+/// Decisions reported so far.
 #[derive(Default)]
 pub(super) struct Lines(pub(super) RefCell<Vec<Line>>);
 
@@ -24,7 +24,7 @@ impl Sink for Lines {
     }
 }
 
-/// Takes the request through a site that runs: its zones are those that serve.
+/// Processes the request with a running site, using its live zones.
 pub(crate) fn explain_running(
     engine: &'static dyn Engine,
     runtime: &Arc<Runtime>,
@@ -55,15 +55,15 @@ pub(crate) fn explain_running(
     Ok(lines.0.take())
 }
 
-/// A name as it is, where it is plain; else one that any server answers.
+/// Returns the name if it is a plain host name, otherwise a name that any server answers.
 pub(super) fn plain_name(name: String) -> String {
     let is_plain =
         !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.".contains(&byte));
     if is_plain { name } else { "localhost".to_owned() }
 }
 
-/// The listener of a port; where no port is asked for, the scheme's own port, else the first that speaks the scheme,
-/// else the first.
+/// Returns the listener of a port. Without a port, returns that of the scheme's default port, otherwise the first of
+/// the scheme, otherwise the first.
 pub(super) fn listener(
     addresses: &[(u32, ListenAddress, bool)],
     question: &Question,
@@ -87,7 +87,7 @@ pub(super) fn listener(
     of_port.or_else(of_scheme).or_else(|| inet.first().copied())
 }
 
-/// Takes the request through the phases.
+/// Runs the phases for the request.
 pub(super) fn walk(
     site: &Rc<Generation>,
     connection: &Rc<Connection>,
@@ -101,7 +101,7 @@ pub(super) fn walk(
     fields.extend(question.fields.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes())));
     let (method, target) = (question.method.as_bytes(), question.target.as_bytes());
     let mut head = RequestHead::from_parts(method, target, Version::Http11, fields);
-    // What is wrong with a host shows itself on the way.
+    // An invalid host is reported by the phases.
     let _ = head.settle_host();
     let mut exchange = Exchange::begin(site, &mut head, connection, RequestBody::empty());
     exchange.request.received.sink = Some(Rc::clone(sink));
@@ -111,7 +111,7 @@ pub(super) fn walk(
     }
 }
 
-/// The last line: what the client gets, where no origin has to be asked for it.
+/// Reports the last decision: the response to the client, if no origin must be contacted for it.
 fn answered(exchange: &mut Exchange, sink: &dyn Sink, answer: &Answer) {
     if let myriad_exchange::exchange::MadeFrom::File(_) = &answer.made_from {
         let mut path = Vec::new();

@@ -1,4 +1,4 @@
-//! The list of features.
+//! List of features.
 
 use std::sync::LazyLock;
 
@@ -25,7 +25,7 @@ use myriad_output::filters::{addition, charset, gunzip, ssi, sub_filter};
 use myriad_output::{cache_debug, encoding, headers, image_filter, more_headers, slice, userid};
 use myriad_shield::{bots, origin_backoff, origin_challenge, origin_query_limit, origin_queue};
 
-/// Every feature, a line each, in the order in which they are compiled.
+/// Every feature, one per line, in order of compilation.
 static FEATURES: &[Feature] = &[
     access::FEATURE,
     cache_debug::FEATURE,
@@ -33,7 +33,7 @@ static FEATURES: &[Feature] = &[
     auth_basic::FEATURE,
     dashboard::FEATURE,
     Feature::new("auth_request", auth_request::ROWS),
-    // The first that lists folders does.
+    // The first handler of folder listings takes precedence.
     fancyindex::FEATURE,
     autoindex::FEATURE,
     dav::FEATURE,
@@ -103,7 +103,7 @@ static FEATURES: &[Feature] = &[
     Feature::new("upgrade_protocols", upgrade_protocols::ROWS),
 ];
 
-/// Every directive that a configuration may hold: those of the language itself, and those that features and protocols bring.
+/// Returns every directive of a configuration: those of the language, of features and of protocols.
 pub fn registry() -> &'static Registry {
     static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
         Registry::new(FEATURES.iter().map(|feature| feature.family), protocols::languages())
@@ -111,7 +111,7 @@ pub fn registry() -> &'static Registry {
     &REGISTRY
 }
 
-/// Every variable that a configuration may name: those of the core, and those that features and protocols bring.
+/// Returns every variable of a configuration: those of the core, of features and of protocols.
 pub fn variables() -> &'static VariableRegistry<Request> {
     static VARIABLES: LazyLock<VariableRegistry<Request>> = LazyLock::new(|| {
         let brought = FEATURES.iter().map(|feature| feature.variables);
@@ -120,12 +120,12 @@ pub fn variables() -> &'static VariableRegistry<Request> {
     &VARIABLES
 }
 
-/// Every variable as the page of compatibility lists it, those that are refused among them.
+/// Returns every variable for the compatibility page, including unsupported variables.
 pub fn documented_variables() -> Vec<DocumentedVariable> {
     variables::documented(variables())
 }
 
-/// What the features find odd in a configuration that is sound: it works, and is probably a mistake.
+/// Returns the warnings of features about a valid configuration that probably contains a mistake.
 pub fn warnings(model: &Model) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
     if let Some(http) = &model.http {
@@ -136,12 +136,12 @@ pub fn warnings(model: &Model) -> Vec<Diagnostic> {
     warnings
 }
 
-/// The variables that tables of features compute.
+/// Returns the variables that tables of features compute.
 pub(crate) fn tables(making: &mut TableMaking<'_>) -> Vec<TableVariable> {
     FEATURES.iter().flat_map(|feature| (feature.tables)(making)).collect()
 }
 
-/// What the features make of the settings of a level.
+/// Returns the compiled feature settings of a level.
 pub(crate) fn compiled(compile: &mut dyn SettingsCompiler, settings: &Settings) -> PlaceFeatures {
     let mut features = PlaceFeatures::default();
     for feature in FEATURES {

@@ -1,7 +1,8 @@
-//! Features: what a configuration may turn on.
+//! Features: optional functions of a configuration.
 //!
-//! A feature is a folder, most in a crate of their own kind (`myriad-gate`, `myriad-output`, `myriad-origin`, ...), which holds its
-//! directives, their settings, what these are compiled to, its use and its tests. It is registered by one line of the list in `list.rs`; nothing else knows its name.
+//! A feature is a folder, usually in a crate of similar features (`myriad-gate`, `myriad-output`, `myriad-origin`,
+//! ...). It contains its directives, their settings, their compilation, their use and tests. It is registered by one
+//! line of the list in `list.rs`; no other module refers to it.
 
 pub(crate) mod forwarded;
 pub(crate) mod https_only;

@@ -1,4 +1,4 @@
-//! The start: which server, which URI.
+//! First phases: selection of the server, and normalization of the URI.
 
 use myriad_http::uri::{normalize_path, parse_host, split_target};
 use myriad_http::{Known, Method, Version};
@@ -16,7 +16,7 @@ use myriad_exchange::exchange::Exchange;
 use myriad_exchange::exchange::Step;
 use myriad_output::allow::SERVER_METHODS;
 
-/// Takes a request whose head has been read through the phases.
+/// Runs the phases for a request whose head has been read.
 pub(crate) fn begin(exchange: &mut Exchange) -> Decision {
     if !challenge::is_pending(exchange)
         && let Some(step) = shortcut::take(exchange)
@@ -57,7 +57,7 @@ pub(crate) fn begin(exchange: &mut Exchange) -> Decision {
     run(exchange, entry)
 }
 
-/// Goes on with a request whose server is known, and about whose client nobody has to be asked any more.
+/// Continues with a request whose server is known and whose client needs no further query of authorities.
 fn of_known_client(exchange: &mut Exchange) -> Entry {
     if let Some(refusal) = client::refusal(exchange) {
         return Entry::Step(refuse(exchange, refusal.status, &refusal.message));
@@ -81,8 +81,8 @@ fn of_known_client(exchange: &mut Exchange) -> Entry {
     }
 }
 
-/// A purge of more than one URL, which the server's own rules may refuse, as they may any request. Where they send it to
-/// another URI it is for the location of that to answer.
+/// Handles a purge of several URLs. The server's rules may reject it like any request; if they rewrite its URI, the
+/// location of the new URI handles it.
 fn purge_of_many(exchange: &mut Exchange) -> Option<Step> {
     let wanted = purge::of_many(&exchange.request)?;
     let rewrites = exchange.request.route.form.rewrites;
@@ -96,7 +96,7 @@ fn purge_of_many(exchange: &mut Exchange) -> Option<Step> {
     }))
 }
 
-/// Answers a request that could not be read.
+/// Answers a request that could not be parsed or timed out.
 pub(crate) fn reject(exchange: &mut Exchange, why: &Rejection) -> Decision {
     default_server(exchange);
     counting::begin(&exchange.request);
@@ -118,7 +118,7 @@ pub(crate) fn reject(exchange: &mut Exchange, why: &Rejection) -> Decision {
     run(exchange, Entry::Step(Step::Error(status)))
 }
 
-/// An error of this stage, which ends the connection: where the next request begins is in doubt.
+/// Returns an error of this phase. It closes the connection, because the start of the next request is uncertain.
 fn refuse(exchange: &mut Exchange, status: u16, message: &str) -> Step {
     exchange.request.log(Level::Info, format_args!("{message}"));
     match errors::step(exchange, status) {
@@ -130,8 +130,8 @@ fn refuse(exchange: &mut Exchange, status: u16, message: &str) -> Step {
     }
 }
 
-/// `TRACE` would show a script what the browser keeps from it; `CONNECT` is for servers with tunnels alone, and for HTTP/1.1, as in nginx,
-/// which runs no rules for either.
+/// Returns whether the method is rejected before all rules, as in nginx. `TRACE` would expose data to scripts that the
+/// browser hides from them; `CONNECT` is only for servers with tunnels, with HTTP/1.1.
 fn is_never_allowed(exchange: &Exchange) -> bool {
     let request = &exchange.request;
     match request.received.head.method() {
@@ -141,14 +141,14 @@ fn is_never_allowed(exchange: &Exchange) -> bool {
     }
 }
 
-/// What follows the head of CONNECT is for the server behind the tunnel (RFC 9110 section 9.3.6): one that announces a body could mean
-/// something else to each who reads it.
+/// Returns whether a CONNECT request announces a body. The data after the head is for the target of the tunnel (RFC
+/// 9110 section 9.3.6); a body would be interpreted differently by different recipients.
 fn has_body_before_its_tunnel(exchange: &Exchange) -> bool {
     let request = &exchange.request;
     request.is_connect() && !request.upload.body.is_empty()
 }
 
-/// Whether the server that was chosen speaks the version that was agreed on with another.
+/// Returns whether the selected server supports the HTTP version, which may have been negotiated with another server.
 fn speaks_its_version(exchange: &Exchange) -> bool {
     let request = &exchange.request;
     match request.received.head.version() {
@@ -168,7 +168,7 @@ fn default_server(exchange: &mut Exchange) {
     exchange.request.route.place = runtime.server(server).place;
 }
 
-/// Finds the server by the host of an absolute target, else of `Host` (RFC 9112 section 3.2.2).
+/// Selects the server by the host of an absolute target, otherwise of `Host` (RFC 9112 section 3.2.2).
 fn choose_server(exchange: &mut Exchange) -> Result<(), u16> {
     default_server(exchange);
     let site = std::rc::Rc::clone(&exchange.request.site);
@@ -182,7 +182,7 @@ fn choose_server(exchange: &mut Exchange) -> Result<(), u16> {
         split_target(target).map_err(myriad_http::uri::UriError::status)?.authority
     };
     if let Some(authority) = authority.map(<[u8]>::to_vec) {
-        // RFC 9112 section 3.2.2: `Host` is ignored then, by this server and by whoever is told of it.
+        // RFC 9112 section 3.2.2: `Host` is then replaced, for this server and for origins.
         request.received.head.fields_mut().set_known(Known::Host, &authority);
         request.received.head.settle_host().map_err(myriad_http::ParseError::status)?;
     }
@@ -223,7 +223,7 @@ fn normalise(exchange: &mut Exchange) -> Result<(), u16> {
     let merge = request.site.runtime.server(request.route.server).merge_slashes;
     let target = request.received.head.target();
     if request.received.head.method() == Method::Connect {
-        // An authority has no path: rules and locations see the root, as in nginx.
+        // An authority has no path: as in nginx, rules and locations see the root.
         request.route.uri.clear();
         request.route.uri.push(b'/');
         return Ok(());

@@ -1,4 +1,4 @@
-//! The answer to an authority that asks whether a name is this server's (`http-01`, RFC 8555 section 8.3).
+//! Response to an authority that validates the control of a name (`http-01`, RFC 8555 section 8.3).
 
 use bytes::Bytes;
 use myriad_http::Method;
@@ -8,13 +8,13 @@ use myriad_exchange::exchange::Answer;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::exchange::Step;
 
-/// Whether any challenge is pending: then no request may take the short way past its answer.
+/// Returns whether any challenge is pending; requests then must not use the shortcut, which would bypass the response.
 pub(super) fn is_pending(exchange: &Exchange) -> bool {
     exchange.request.site.runtime.acme.as_ref().is_some_and(|plan| plan.challenges.are_pending())
 }
 
-/// The answer, while a challenge is pending and this request asks for its token: ahead of all rules of the server, which
-/// know nothing of it. A wrong token is answered as any other request.
+/// Returns the response if this request is for the token of a pending challenge. It takes precedence over all rules of
+/// the server. A request for another token is processed like any other.
 pub(super) fn answer(exchange: &mut Exchange) -> Option<Step> {
     let request = &exchange.request;
     let challenges = &request.site.runtime.acme.as_ref()?.challenges;

@@ -1,5 +1,5 @@
-//! What must be known of a client's connection before its request is looked at: certificates (nginx's 495, 496), the server
-//! that was meant when the connection began (421), whether the request may be a replay (425).
+//! Checks of a client's connection before its request is processed: certificates (nginx's 495, 496), the server named
+//! in the handshake (421), and early data that may be a replay (425).
 
 use myriad_http::Method;
 use myriad_log::Level;
@@ -8,25 +8,25 @@ use myriad_tls::StatusCheck;
 use myriad_exchange::counting;
 use myriad_exchange::exchange::Exchange;
 
-/// Why a request is refused.
+/// Reason for the rejection of a request.
 pub(super) struct Refusal {
     pub(super) status: u16,
     pub(super) message: String,
 }
 
-/// What has to be asked about the client before it is judged (`ssl_ocsp`); none for most requests.
+/// Returns the query required before the client's certificate can be verified (`ssl_ocsp`); `None` for most requests.
 pub(super) fn unasked(exchange: &Exchange) -> Option<StatusCheck> {
     let request = &exchange.request;
     let rules = request.server().clients.as_ref().filter(|rules| rules.asks())?;
     let facts = request.received.connection.tls()?;
-    // Who is refused anyway has nobody asked.
+    // No query is needed for a request that will be rejected.
     if facts.server_name.as_deref().is_some_and(|name| !is_host(name, &request.route.host)) {
         return None;
     }
     myriad_tls::unasked(facts, rules, now_s())
 }
 
-/// Waits until the authorities have answered, and keeps with the connection what they say.
+/// Waits for the responses of the authorities and stores the result in the connection.
 pub(super) async fn ask(exchange: &mut Exchange, check: StatusCheck) {
     let (judged, why) = check.run(now_s()).await;
     if let Some(why) = why {
@@ -41,11 +41,11 @@ fn now_s() -> i64 {
     (myriad_net::clock::wall_ms() / 1000).cast_signed()
 }
 
-/// Judges the client of a request whose server is known. One branch where the server asks nothing.
+/// Checks the client of a request whose server is known. It costs one branch if the server requires no certificate.
 pub(super) fn refusal(exchange: &Exchange) -> Option<Refusal> {
     let request = &exchange.request;
     let server = request.server();
-    // Early data may be a replay, whichever server took it and whichever the request names now.
+    // Early data may be a replay, independently of the server that accepted it and of the requested server.
     if !is_safe(request.received.head.method()) && request.received.connection.is_early() {
         let message = "client sent early data that must not be taken twice".to_owned();
         return Some(Refusal { status: 425, message });
@@ -64,7 +64,7 @@ pub(super) fn refusal(exchange: &Exchange) -> Option<Refusal> {
             Some(Refusal { status: 496, message: "client sent no required SSL certificate".to_owned() })
         }
         None | Some(Ok(())) => None,
-        // Codes 18 to 21: the signer is unknown here, which `optional_no_ca` allows.
+        // Codes 18 to 21: unknown issuer, which `optional_no_ca` allows.
         Some(Err((18..=21, _))) if rules.lets_strangers => None,
         Some(Err((code, why))) => {
             counting::unverified(request, code);
@@ -78,7 +78,7 @@ fn is_host(name: &str, host: &[u8]) -> bool {
     name.trim_end_matches('.').as_bytes().eq_ignore_ascii_case(host)
 }
 
-/// RFC 9110 section 9.2.1: what changes nothing may come twice (RFC 8470 section 4).
+/// Returns whether the method is safe (RFC 9110 section 9.2.1), so that a replay has no effect (RFC 8470 section 4).
 fn is_safe(method: Method) -> bool {
     matches!(method, Method::Get | Method::Head | Method::Options)
 }

@@ -1,4 +1,4 @@
-//! The phases as whoever waits for an answer sees them: visitors' requests and subrequests.
+//! Interface of the phases for code that waits for a response: client requests and subrequests.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -11,7 +11,7 @@ use crate::explain::explain_running;
 use myriad_exchange::exchange::{Answer, Engine, Exchange, Line, Pending, Question, Start};
 use myriad_exchange::runtime::Runtime;
 
-/// The phases, for subrequests.
+/// Engine that runs the phases for subrequests.
 pub(crate) struct Phases;
 
 impl Engine for Phases {
@@ -52,9 +52,9 @@ impl Engine for Phases {
     }
 }
 
-/// Waits for what the phases could not give at once, and goes on until there is an answer.
+/// Waits for an operation of the phases, and continues until a response is available.
 pub(crate) async fn wait(exchange: &mut Exchange, mut pending: Box<dyn Pending>) -> Answer {
-    // What an origin or the disk had a say in does not follow from the request alone: no short way for the next.
+    // The result depends on an origin or the disk, not only on the request, so it is not stored for the shortcut.
     exchange.request.shortcut.strayed.set(true);
     exchange.request.outcome.waited = true;
     loop {

@@ -1,4 +1,4 @@
-//! Errors: `error_page`, else the built-in page.
+//! Errors: `error_page`, otherwise the built-in page.
 
 use bytes::Bytes;
 use myriad_conf::settings::ErrorPageCode;
@@ -12,7 +12,7 @@ use myriad_exchange::answers::redirect;
 use myriad_exchange::exchange::{Answer, Exchange, Step};
 use myriad_exchange::runtime::{ErrorPage, ErrorTarget};
 
-/// What an error comes to: an internal redirect to its page, a redirect of the client, or the built-in page.
+/// Returns the step for an error: an internal redirect to its page, a redirect of the client, or the built-in page.
 pub(super) fn step(exchange: &mut Exchange, status: u16) -> Step {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let place = site.runtime.place(exchange.request.route.place);
@@ -29,7 +29,7 @@ pub(super) fn step(exchange: &mut Exchange, status: u16) -> Step {
     }
 }
 
-/// The built-in page under its own status, also where a page for an earlier error was under way.
+/// Returns the built-in page with its own status, even while the page for an earlier error is generated.
 pub(super) fn unpaged(exchange: &mut Exchange, status: u16) -> Step {
     exchange.request.errors.forced_status = None;
     Step::Answer(plain(exchange, status))
@@ -53,7 +53,7 @@ fn lead(exchange: &mut Exchange, page: &ErrorPage, status: u16) -> Step {
     }
     if target.starts_with(b"/") {
         redirect::local_redirect(request, &target);
-        // The page is fetched by GET whatever was asked; HEAD stays what it is.
+        // The page is requested with GET, independently of the method; HEAD remains HEAD.
         request.route.as_get |= !matches!(request.received.head.method(), Method::Get | Method::Head);
         return Step::Redirect;
     }
@@ -65,7 +65,7 @@ fn lead(exchange: &mut Exchange, page: &ErrorPage, status: u16) -> Step {
     Step::Answer(redirect::redirect(request, code, &target))
 }
 
-/// The status that a client sees for nginx's own codes.
+/// Returns the status sent to the client for nginx's internal codes.
 fn shown(status: u16) -> u16 {
     match status {
         494..=497 => 400,
@@ -73,9 +73,9 @@ fn shown(status: u16) -> u16 {
     }
 }
 
-/// The built-in page.
+/// Returns the built-in page.
 fn plain(exchange: &mut Exchange, status: u16) -> Answer {
-    // As nginx: an error while an error page was made is told as what it is.
+    // As in nginx, an error that occurs while an error page is generated is sent with its own status.
     exchange.request.errors.forced_status = None;
     let place = exchange.request.place();
     if status == 444 {
@@ -91,8 +91,8 @@ fn plain(exchange: &mut Exchange, status: u16) -> Answer {
     let mut answer = Answer::new(shown(status), ResponseBody::Full(Bytes::from(body)));
     answer.media_type = is_page.then(|| b"text/html"[..].into());
     answer.compressible = true;
-    // As nginx: the framing of what follows such a request is in doubt, it was too large to read on, or this server is
-    // in doubt of itself.
+    // As in nginx: the framing of the data after the request is uncertain, the request is too large to be read, or this
+    // server has an internal error.
     answer.close = matches!(status, 400 | 408 | 413 | 414 | 494..=497 | 500 | 501 | 505);
     answer
 }

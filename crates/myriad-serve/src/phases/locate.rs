@@ -1,4 +1,4 @@
-//! Finding the location and running what stands before its content.
+//! Location lookup, and the phases before the content.
 
 use myriad_log::Level;
 
@@ -14,7 +14,7 @@ use myriad_exchange::tracing;
 use myriad_output::allow::SERVER_METHODS;
 use myriad_script::locations::Found;
 
-/// Searches the location of the current URI and goes on in it.
+/// Looks up the location of the current URI and continues in it.
 pub(crate) fn run(exchange: &mut Exchange) -> Step {
     for _ in 0..=MAX_REDIRECTS {
         let site = std::rc::Rc::clone(&exchange.request.site);
@@ -61,7 +61,7 @@ pub(crate) fn run(exchange: &mut Exchange) -> Step {
     Step::Error(500)
 }
 
-/// Goes on in a named location.
+/// Continues in a named location.
 pub(crate) fn named(exchange: &mut Exchange, name: &[u8]) -> Step {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let server = site.runtime.server(exchange.request.route.server);
@@ -83,10 +83,10 @@ pub(crate) fn named(exchange: &mut Exchange, name: &[u8]) -> Step {
     }
 }
 
-/// `limit_except`: before the location's rules, so that a `return` among them does not let in what is denied.
+/// Applies `limit_except`, before the location's rules, so that a `return` does not bypass the restriction.
 fn limit_methods(request: &mut Request) {
     if let Some(limit) = &request.place().entry.limit_except {
-        // An error page is fetched by GET whatever was asked.
+        // An error page is requested with GET, independently of the method.
         let method: &[u8] = if request.route.as_get { b"GET" } else { request.received.head.method_bytes() };
         if !limit.methods.iter().any(|known| **known == *method) {
             request.route.place = limit.place;
@@ -94,11 +94,11 @@ fn limit_methods(request: &mut Request) {
     }
 }
 
-/// Refuses a body that announces more than `client_max_body_size`, as nginx does before the location's rules run.
+/// Rejects a body whose announced length exceeds `client_max_body_size`, before the location's rules, as in nginx.
 fn too_large(exchange: &Exchange) -> Option<Step> {
     let request = &exchange.request;
     if request.errors.status.is_some() {
-        // The page for this very error.
+        // This is the page for that error.
         return None;
     }
     let limit = request.place().upload.max_body;
@@ -107,7 +107,7 @@ fn too_large(exchange: &Exchange) -> Option<Step> {
     Some(Step::Error(413))
 }
 
-/// The place is known: the size of the body, access, then what the place has.
+/// Continues with a known place: body size, access, content.
 fn arrived(exchange: &mut Exchange) -> Step {
     let request = &mut exchange.request;
     real_ip::find(request);
@@ -128,7 +128,7 @@ fn arrived(exchange: &mut Exchange) -> Step {
     }
 }
 
-/// The visitor may come in: `try_files`, content.
+/// Continues after the client is admitted: `try_files`, content.
 pub(super) fn enter(exchange: &mut Exchange) -> Step {
     match try_files::run(exchange) {
         Some(step) => step,
@@ -136,7 +136,7 @@ pub(super) fn enter(exchange: &mut Exchange) -> Step {
     }
 }
 
-/// The content of the place.
+/// Runs the content handler of the place.
 pub(super) fn content(exchange: &mut Exchange) -> Step {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let place = site.runtime.place(exchange.request.route.place);

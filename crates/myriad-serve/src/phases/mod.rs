@@ -1,4 +1,4 @@
-//! The way of a request up to its content: rewrite, location, access, `try_files`. Only access waits.
+//! Phases of a request up to its content: rewrite, location, access, `try_files`. Only access checks can wait.
 //!
 //! ```text
 //! begin -> host -> server rewrite -> locate -> location rewrite -> access -> content

@@ -1,13 +1,13 @@
-//! `msie_padding`: error pages long enough for browsers that hide short ones.
+//! `msie_padding`: padding of error pages for browsers that replace short pages.
 
 use myriad_exchange::answers::msie::{agent_is, is_msie, says};
 use myriad_exchange::exchange::Request;
 
-/// MSIE and Chrome show a page of their own in place of an error page that is shorter than 512 bytes.
+/// Padding text. MSIE and Chrome show a built-in page instead of an error page shorter than 512 bytes.
 const PADDING: &[u8] = b"<!-- longer than 512 bytes, lest MSIE or Chrome hide this page -->\r\n";
 const PADDED_BY: usize = 6;
 
-/// Makes an error page long enough to be shown, where the place wants that and the browser needs it.
+/// Pads an error page if the place enables it and the browser needs it.
 pub(super) fn pad(request: &Request, status: u16, page: &mut Vec<u8>) {
     if status >= 400 && request.place().redirects.msie_padding && agent_is(request, hides_short_pages) {
         (0..PADDED_BY).for_each(|_| page.extend_from_slice(PADDING));

@@ -1,4 +1,4 @@
-//! Running the rewrite directives of a server or a location.
+//! Execution of the rewrite directives of a server or a location.
 
 use bytes::Bytes;
 use myriad_log::Level;
@@ -12,17 +12,17 @@ use myriad_exchange::exchange::Exchange;
 use myriad_exchange::exchange::Step;
 use myriad_exchange::runtime::PlaceId;
 
-/// What a location's rewrite directives came to.
+/// Result of a location's rewrite directives.
 pub(crate) enum Rewritten {
-    /// Go on in this place.
+    /// Continue in this place.
     Stay,
-    /// The URI has changed: look for a location again.
+    /// The URI has changed: look up the location again.
     Again,
-    /// An answer, or an error.
+    /// Response or error.
     Step(Step),
 }
 
-/// The server's own directives; none to go on.
+/// Runs the directives of the server; returns `None` to continue.
 pub(crate) fn server(exchange: &mut Exchange) -> Option<Step> {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let server = site.runtime.server(exchange.request.route.server);
@@ -33,7 +33,7 @@ pub(crate) fn server(exchange: &mut Exchange) -> Option<Step> {
     }
 }
 
-/// The directives of the place where the request is.
+/// Runs the directives of the current place.
 pub(crate) fn location(exchange: &mut Exchange) -> Rewritten {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let place = site.runtime.place(exchange.request.route.place);
@@ -54,7 +54,7 @@ fn program(exchange: &mut Exchange, program: &Program, ifs: &[PlaceId]) -> Rewri
         exchange.request.route.place = *place;
     }
     let rewritten = exchange.request.route.form.rewrites != rewrites;
-    // What rules send somewhere may be sent to an internal location.
+    // A rewritten request may enter an internal location.
     exchange.request.route.internal |= rewritten;
     exchange.request.route.form.off_location |= rewritten && matches!(flow.action, Action::Break);
     act(exchange, &flow)
@@ -87,7 +87,7 @@ fn act(exchange: &mut Exchange, flow: &Flow) -> Rewritten {
     }
 }
 
-/// `return code text`: the location's own media type, as nginx has it.
+/// Returns the response of `return code text`, with the location's media type, as in nginx.
 fn text_answer(exchange: &Exchange, status: u16, text: Vec<u8>) -> Step {
     if let Err(error) = exchange.request.upload.body.discard_at_hand() {
         exchange.request.log(Level::Info, format_args!("client sent invalid body ({error})"));

@@ -1,4 +1,4 @@
-//! The loop of the phases: a step becomes the next, until there is an answer or a wait.
+//! Main loop of the phases: runs steps until there is a response or a wait.
 
 use std::rc::Rc;
 
@@ -14,27 +14,27 @@ use myriad_exchange::answers::error_pages::has_page_now;
 use myriad_exchange::exchange::{Answer, Exchange, Hold, Pending, Step};
 use myriad_output::allow::SERVER_METHODS;
 
-/// What the phases came to.
+/// Result of the phases.
 pub(crate) enum Decision {
-    /// The answer.
+    /// Response.
     Ready(Answer),
-    /// Something to wait for, which gives the next step.
+    /// Operation to wait for, which returns the next step.
     Wait(Box<dyn Pending>),
 }
 
-/// Where the phases go on.
+/// Phase to continue with.
 pub(crate) enum Entry {
-    /// At the server's rewrite directives, with the URI as it is.
+    /// Rewrite directives of the server, with the current URI.
     Server,
-    /// In a named location.
+    /// Named location.
     Named(Box<[u8]>),
-    /// At the content of the place.
+    /// Content of the place.
     Content,
-    /// At what a step of the content came to.
+    /// Result of a content step.
     Step(Step),
 }
 
-/// Runs the phases until there is an answer or something to wait for.
+/// Runs the phases until there is a response or an operation to wait for.
 pub(crate) fn run(exchange: &mut Exchange, entry: Entry) -> Decision {
     let mut entry = entry;
     loop {
@@ -68,12 +68,12 @@ pub(crate) fn run(exchange: &mut Exchange, entry: Entry) -> Decision {
     }
 }
 
-/// What still stands between an answer and its visitor: whoever holds it back, and a page for a range or a condition that it refuses. The
-/// answer stays where it is, for it is large; none where it goes out.
+/// Runs the last steps before a response is sent: features that delay it, and the error page for a failed range or
+/// condition. Returns `None` if the response can be sent. It is modified in place, because it is large.
 fn last(exchange: &mut Exchange, answer: &mut Answer) -> Option<Step> {
     let is_success = (200..300).contains(&answer.status) && !matches!(answer.body, ResponseBody::Tunnel(_));
     if is_success && exchange.request.is_connect() {
-        // The client would take what follows for the tunnel (RFC 9110 section 9.3.6).
+        // The client would interpret the following data as the tunnel (RFC 9110 section 9.3.6).
         exchange.request.errors.supported = SERVER_METHODS;
         return Some(errors::unpaged(exchange, 405));
     }
@@ -94,7 +94,7 @@ fn last(exchange: &mut Exchange, answer: &mut Answer) -> Option<Step> {
     Some(errors::step(exchange, refusal.status))
 }
 
-/// Counts an internal redirect; too many of them are answered with an error.
+/// Counts an internal redirect. Returns an error if the limit is exceeded.
 fn count_redirect(exchange: &mut Exchange) -> Option<Step> {
     let request = &mut exchange.request;
     request.route.redirects += 1;

@@ -1,4 +1,4 @@
-//! `OPTIONS *`: what the server itself can do, whatever its locations are (RFC 9110 section 9.3.7).
+//! `OPTIONS *`: capabilities of the server, independent of its locations (RFC 9110 section 9.3.7).
 
 use bytes::Bytes;
 use myriad_http::Method;
@@ -9,12 +9,12 @@ use myriad_exchange::exchange::Request;
 use myriad_exchange::exchange::Step;
 use myriad_output::allow;
 
-/// Whether the request is for the server, not for a resource of it.
+/// Returns whether the request is for the server and not for a resource.
 pub(super) fn are_asked(request: &Request) -> bool {
     request.received.head.target() == b"*" && request.received.head.method() == Method::Options
 }
 
-/// The answer: no rule and no location is asked.
+/// Returns the response, without running rules or a location.
 pub(super) fn answer() -> Step {
     let mut answer = Answer::new(200, ResponseBody::Full(Bytes::new()));
     answer.field(b"Allow", allow::of_server().as_bytes());

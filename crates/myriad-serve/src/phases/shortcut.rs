@@ -1,10 +1,10 @@
-//! The shortcut: a request like one before goes straight to its stored page, or to its file.
+//! Shortcut: a request equivalent to a previous one is answered directly with its stored page or its file.
 //!
-//! A site's rules (rewrites, locations, maps, file tests, the cache key, bypass conditions) come to the same for two
-//! requests that agree in everything these rules read. The compiler of the configuration knows what that is
-//! ([`Shortcut`]); where it is the request line and some fields, what the rules came to is kept under exactly these bytes,
-//! for as long as the file tests among them are believed. The next such visitor costs one look-up, whatever the number
-//! of rules. The policy that protects visitors (`Authorization`, personal cookies, upgrades) is asked every time.
+//! The rules of a site (rewrites, locations, maps, file tests, the cache key, bypass conditions) have the same result
+//! for two requests with equal inputs. The compiler of the configuration determines these inputs ([`Shortcut`]). If
+//! they are the request line and certain fields, the result is stored under exactly these bytes, while the file tests
+//! among the rules are valid. An equivalent request costs one lookup, independently of the number of rules. The policy
+//! that protects clients (`Authorization`, personal cookies, upgrades) is evaluated for every request.
 
 use myriad_http::{Known, Method};
 
@@ -14,10 +14,10 @@ use myriad_exchange::exchange::{Exchange, Request};
 use myriad_exchange::memory::Shortcuts;
 use myriad_exchange::runtime::PartRead;
 
-/// Most bytes that rules read of a request which takes the shortcut; for a longer one all phases run.
+/// Maximum size of the inputs of a request that uses the shortcut, in bytes; for larger inputs all phases run.
 const LONGEST: usize = 768;
 
-/// Takes the shortcut, if this request may and one like it is remembered. None: all phases run.
+/// Takes the shortcut, if the request may use it and an equivalent request is stored. With `None`, all phases must run.
 pub(crate) fn take(exchange: &mut Exchange) -> Option<Step> {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let rules = site.runtime.shortcut.as_ref()?;
@@ -26,7 +26,7 @@ pub(crate) fn take(exchange: &mut Exchange) -> Option<Step> {
     real_ip::find_at_both(&mut exchange.request);
     let step = site.runtime.place(exchange.request.route.place).handler.shortcut(exchange);
     if step.is_none() {
-        // Stale or gone: the long way must find the request as it came.
+        // The page is stale or missing: the phases need the request as it was received.
         let request = &mut exchange.request;
         for buffer in
             [&mut request.route.uri, &mut request.route.args, &mut request.route.host, &mut request.cache.key]
@@ -38,7 +38,7 @@ pub(crate) fn take(exchange: &mut Exchange) -> Option<Step> {
     step
 }
 
-/// Gives the request the server, place, URI and key that one like it came to.
+/// Sets server, place, URI and key from the result of an equivalent request.
 fn restore(request: &mut Request, shortcuts: &Shortcuts) -> Option<()> {
     let way = shortcuts.find(&request.shortcut.read, request.received.at_ms)?;
     request.route.server = way.server;
@@ -50,10 +50,10 @@ fn restore(request: &mut Request, shortcuts: &Shortcuts) -> Option<()> {
     Some(())
 }
 
-/// Gathers the bytes that the rules read. None where the request is of a kind that takes the long way.
+/// Collects the inputs of the rules. Returns `None` for a request that must run all phases.
 fn read(request: &mut Request, parts: &[PartRead]) -> Option<()> {
     if request.received.connection.plain_to_tls.get() {
-        // It is refused, whatever it asks for: what a session of TLS may have is not told in the clear.
+        // The request is rejected in any case: content of a TLS session must not be sent unencrypted.
         return None;
     }
     let method = match request.received.head.method() {
@@ -69,7 +69,8 @@ fn read(request: &mut Request, parts: &[PartRead]) -> Option<()> {
     }
     let mut out = std::mem::take(&mut request.shortcut.read);
     out.clear();
-    // Which servers the connection may mean: by its listener, and by its local address where several share a socket.
+    // Possible servers of the connection: by its listener, and by its local address if several addresses share a
+    // socket.
     let hosts = request.site.runtime.hosts(&request.received.connection)?;
     out.extend_from_slice(&(std::ptr::from_ref(hosts) as usize).to_le_bytes());
     out.extend_from_slice(&[method, request.received.head.version() as u8]);
@@ -85,7 +86,7 @@ fn read(request: &mut Request, parts: &[PartRead]) -> Option<()> {
     fits.then_some(())
 }
 
-/// Appends a part that rules read. Returns false where all phases must run: visitors differ in the part by nature.
+/// Appends an input of the rules. Returns false if all phases must run because the input is different for every client.
 fn append_read(request: &Request, part: &PartRead, out: &mut Vec<u8>) -> bool {
     let fields = request.received.head.fields();
     let value = match part {
@@ -106,14 +107,14 @@ fn append_read(request: &Request, part: &PartRead, out: &mut Vec<u8>) -> bool {
             }
             let value = fields.known(Known::XForwardedProto);
             if value.is_some() {
-                // The same word of a sender that is not trusted is another scheme.
+                // The same value from an untrusted sender results in a different scheme.
                 let sender = request.received.connection.peer.ip();
                 out.push(request.runtime().forwarded.trusts_scheme_of(sender).into());
             }
             value
         }
         PartRead::ForwardedHost => {
-            // All phases run where the host is not the one that was read.
+            // All phases run if the host differs from the collected `Host`.
             return request.forwarded_host().is_none_or(|host| fields.known(Known::Host) == Some(host));
         }
     };
@@ -124,12 +125,12 @@ fn append_read(request: &Request, part: &PartRead, out: &mut Vec<u8>) -> bool {
     out.len() <= LONGEST
 }
 
-/// What stands for a field that is not there: no part that fits is so long.
+/// Marker of a missing field: no valid part has this length.
 const ABSENT: [u8; 2] = u16::MAX.to_le_bytes();
 
-/// Appends a part behind its length, so that none can pose as another whatever bytes it holds.
+/// Appends a part after its length, so that the encoding is unambiguous for all bytes.
 fn append_part(part: &[u8], out: &mut Vec<u8>) {
-    // One that is too long for its length is too long altogether.
+    // A part whose length does not fit exceeds the total limit.
     out.extend_from_slice(&(part.len() as u16).to_le_bytes());
     out.extend_from_slice(part);
 }

@@ -14,7 +14,7 @@ use myriad_exchange::memory::Tried;
 use myriad_exchange::runtime::{Candidate, Place, Rooting, TryFiles};
 use myriad_page::ProxiedFacts;
 
-/// Tries the names in order; none when a file was found, or nothing is to be tried: the content follows.
+/// Tests the names in order. Returns `None` if a file was found or `try_files` is not configured: the content follows.
 pub(crate) fn run(exchange: &mut Exchange) -> Option<Step> {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let id = exchange.request.route.place;
@@ -33,7 +33,7 @@ pub(crate) fn run(exchange: &mut Exchange) -> Option<Step> {
     match tried {
         Ok(Tried { candidate: None, .. }) => Some(end(exchange, place, &rules.end)),
         Ok(Tried { candidate: Some(index), .. }) => match &rules.candidates[index as usize] {
-            // Behind the alias of a regular expression the URI stays that of the folder, as in nginx.
+            // For an alias in a regular expression location, the URI remains that of the folder, as in nginx.
             Candidate::Path { directory: true, .. } if place.files.rooting == Rooting::Whole => None,
             Candidate::Path { name, .. } => {
                 take(exchange, place, name).err().map(|error| failed(exchange, &error))
@@ -47,7 +47,7 @@ pub(crate) fn run(exchange: &mut Exchange) -> Option<Step> {
     }
 }
 
-/// Asks the disk, or what is known of it.
+/// Searches the file system, or the cached metadata.
 fn search(exchange: &mut Exchange, place: &Place, rules: &TryFiles) -> Result<Tried, EvalError> {
     let mut tried = Tried { candidate: None, until_ms: u64::MAX };
     for (index, candidate) in rules.candidates.iter().enumerate() {
@@ -69,7 +69,7 @@ fn search(exchange: &mut Exchange, place: &Place, rules: &TryFiles) -> Result<Tr
     Ok(tried)
 }
 
-/// Whether a name of the place is there; until when that is believed goes to `until_ms`.
+/// Returns whether a name exists in the place. Reduces `until_ms` to the time until which the result is valid.
 fn look_for(
     exchange: &mut Exchange,
     place: &Place,
@@ -101,11 +101,11 @@ fn look_for(
     })
 }
 
-/// Whether a named location has something to serve: its own `try_files` finds a name before its last word. One without
-/// `try_files` always has.
+/// Returns whether a named location has content: its `try_files` finds a name before the last parameter, or it has no
+/// `try_files`.
 fn would_serve(exchange: &mut Exchange, name: &[u8], until_ms: &mut u64) -> Result<bool, EvalError> {
     let site = std::rc::Rc::clone(&exchange.request.site);
-    // What is there for one client may not be for the next, who takes no gzip: no short way.
+    // The result may differ for a client that does not accept gzip, so it is not stored for the shortcut.
     exchange.request.shortcut.strayed.set(true);
     let Some(id) = site.runtime.server(exchange.request.route.server).locations.named(name) else {
         return Ok(false);
@@ -116,7 +116,7 @@ fn would_serve(exchange: &mut Exchange, name: &[u8], until_ms: &mut u64) -> Resu
     (exchange.request.route.place, exchange.request.route.form.by_candidate) = (id, true);
     let mut found = Ok(false);
     for candidate in &rules.candidates {
-        // A named location within one that is only tried would be a search without an end.
+        // Nested named locations are not tested, because the search could be infinite.
         let Candidate::Path { name, directory } = candidate else { continue };
         found = look_for(exchange, place, name, *directory, until_ms);
         if !matches!(found, Ok(false)) {
@@ -127,14 +127,15 @@ fn would_serve(exchange: &mut Exchange, name: &[u8], until_ms: &mut u64) -> Resu
     found
 }
 
-/// The end of the name of a compressed copy.
+/// Extension of a compressed copy.
 const PACKED: &[u8] = b".gz";
 
 fn accepts_gzip(request: &Request) -> bool {
     myriad_output::accepted(request, ProxiedFacts::default()).contains(Coding::Gzip)
 }
 
-/// The candidate becomes the URI. That of `/` alone is empty below a `root`: the content leads the client to `/`, as nginx does.
+/// Sets the URI to the candidate. The candidate `/` is empty below a `root`: the content handler redirects the client
+/// to `/`, as in nginx.
 fn take(exchange: &mut Exchange, place: &Place, template: &Template) -> Result<(), EvalError> {
     let Exchange { request, frame } = exchange;
     scratch::with_buffer(|uri| {
@@ -169,8 +170,8 @@ fn write_candidate(
     Ok(())
 }
 
-/// A name is what follows the alias, as in nginx: one made of variables without the location's prefix, which `$uri` begins
-/// with; a plain one as it is. The URI that means that file has the prefix.
+/// Converts a name relative to the alias into a URI by adding the location's prefix. As in nginx, the value of a name
+/// with variables may already contain the prefix, because `$uri` starts with it; a constant name never does.
 fn behind_alias(request: &Request, prefix: usize, is_plain: bool, name: &mut Vec<u8>) {
     let prefix = request.route.uri.get(..prefix).unwrap_or_default();
     if is_plain || !name.starts_with(prefix) {
@@ -178,9 +179,9 @@ fn behind_alias(request: &Request, prefix: usize, is_plain: bool, name: &mut Vec
     }
 }
 
-/// The last word, too, follows the alias in nginx, which takes the location's prefix from one with variables: recipes write
-/// it twice (`/a//a/index.php?$args`). Where nothing that begins with a slash would be left, the word stays as it is: nginx
-/// goes to `index.php` then, which no location has.
+/// Removes the location's prefix from the last parameter if it has variables: in nginx it is also relative to the
+/// alias, so recipes write the prefix twice (`/a//a/index.php?$args`). If the rest would not start with a slash, the
+/// parameter remains unchanged: nginx would use the URI `index.php`, which no location matches.
 fn without_doubled_prefix(request: &Request, prefix: usize, target: &mut Vec<u8>) {
     let prefix = request.route.uri.get(..prefix).unwrap_or_default();
     if target.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(b"/")) {
@@ -204,7 +205,8 @@ fn end(exchange: &mut Exchange, place: &Place, end: &TryFilesEnd<Template>) -> S
                     }
                     local_redirect(request, &target);
                     if !target.starts_with(b"/") {
-                        // As nginx: `try_files $uri = 404` asks for the URI `404`, which no prefix and no file has.
+                        // As in nginx: `try_files $uri = 404` requests the URI `404`, which matches no prefix and no
+                        // file.
                         request.route.uri.remove(0);
                     }
                     Step::Redirect

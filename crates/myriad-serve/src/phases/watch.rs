@@ -1,8 +1,8 @@
-//! What the phases tell of a request that is explained.
+//! Decisions of the phases about a request that is explained.
 
 use myriad_exchange::exchange::{Request, Sink, Step};
 
-/// Which server was chosen.
+/// Reports the selected server.
 pub(super) fn server(sink: &dyn Sink, request: &Request) {
     let server = request.server();
     let name = String::from_utf8_lossy(&server.name).into_owned();
@@ -12,7 +12,7 @@ pub(super) fn server(sink: &dyn Sink, request: &Request) {
     sink.note("server", name, format!("for the host \"{host}\""), span);
 }
 
-/// Which location was found.
+/// Reports the location that was found.
 pub(super) fn location(sink: &dyn Sink, request: &Request, found: bool) {
     let uri = String::from_utf8_lossy(&request.route.uri).into_owned();
     let label = request.runtime().atlas.places.get(request.route.place as usize);
@@ -22,16 +22,16 @@ pub(super) fn location(sink: &dyn Sink, request: &Request, found: bool) {
     }
 }
 
-/// One name of `try_files`.
+/// Reports the test of one name of `try_files`.
 pub(super) fn tried(sink: &dyn Sink, uri: &[u8], directory: bool, found: bool) {
-    // The root itself has an empty name.
+    // The root has an empty name.
     let uri = if uri.is_empty() { b"/" } else { uri };
     let kind = if directory { "folder" } else { "file" };
     let outcome = if found { "is there" } else { "is not there" };
     sink.note("try", format!("the {kind} {}", String::from_utf8_lossy(uri)), outcome.to_owned(), None);
 }
 
-/// Where the phases go on.
+/// Reports the step with which the phases continue.
 pub(super) fn step(sink: &dyn Sink, request: &Request, step: &Step) {
     match step {
         Step::Redirect => {

@@ -1,4 +1,4 @@
-//! The end of a site: no more connections, what is under way, what zones know of their files.
+//! Shutdown of a site: no new connections, completion of exchanges, saving of the zones' file indexes.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,26 +8,26 @@ use super::running::Site;
 use super::worker_life::BREAKING_OFF;
 use myriad_exchange::runtime::Runtime;
 
-/// How long the end waits for pages that are still to be written.
+/// Maximum time that the shutdown waits for pages to be written.
 const DISK_PATIENCE: Duration = Duration::from_secs(5);
-/// How long it waits for spans that are still to be sent.
+/// Maximum time that the shutdown waits for spans to be sent.
 const SPANS_PATIENCE: Duration = Duration::from_secs(2);
-/// The same where the process is to end at once.
+/// The same maximum for an immediate exit of the process.
 const HALT_PATIENCE: Duration = Duration::from_millis(500);
 
 impl Site {
-    /// Stops accepting; idle connections close at once, the others after their answer.
+    /// Stops accepting connections. Idle connections are closed immediately, the others after their response.
     pub fn quit(&self) {
         let mut inner = self.inner.lock();
         inner.agents.end();
         inner.observing.end();
         for worker in &inner.workers {
-            // A worker that has ended already has no need of the order.
+            // A worker that has already exited needs no order.
             let _ = worker.orders.send(Order::Quit(*self.shutdown_timeout.lock()));
         }
     }
 
-    /// Returns when the last exchange has ended, or `worker_shutdown_timeout` has passed.
+    /// Waits until the last exchange is finished, or `worker_shutdown_timeout` has passed.
     pub fn wait(&self) {
         self.wait_for_workers();
         myriad_otel::finish(SPANS_PATIENCE);
@@ -37,9 +37,8 @@ impl Site {
         }
     }
 
-    /// Writes down what zones know of their files, and what was logged, for a process that is to end at once: the next one need not
-    /// open them all then.
-    /// Exchanges go on meanwhile and end with the process.
+    /// Saves the zones' file indexes and pending log lines, for an immediate exit of the process. The next process then
+    /// need not open all files. Exchanges continue meanwhile and are aborted when the process exits.
     pub fn halt(&self) {
         let runtime = {
             let mut inner = self.inner.lock();
@@ -63,7 +62,7 @@ impl Site {
             workers.iter().filter(|worker| worker.send(Order::LeaveLines(done.clone())).is_ok()).count();
         let began = Instant::now();
         for _ in 0..asked {
-            // A worker that cannot answer, as it is stuck, keeps nobody.
+            // A stuck worker does not delay the exit.
             if left.recv_timeout(HALT_PATIENCE.saturating_sub(began.elapsed())).is_err() {
                 break;
             }

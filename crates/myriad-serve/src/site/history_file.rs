@@ -1,4 +1,4 @@
-//! The file of the history: found, locked, read, written in place.
+//! File of the history: creation, locking, reading, writing in place.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -11,7 +11,7 @@ use myriad_log::{ErrorLog, Level};
 use myriad_sight::history::{self, History, Written};
 use rustix::fs::{FlockOperation, flock};
 
-/// Where a configuration keeps its history; none with `history off`, and where there is no cache zone either.
+/// Returns the storage of the history; `Off` with `history off`, and by default without cache zones.
 pub fn history_path(model: &Model, prefix: &Path) -> Kept {
     match &model.main.history {
         Said::Off => Kept::Off,
@@ -27,28 +27,29 @@ pub fn history_path(model: &Model, prefix: &Path) -> Kept {
     }
 }
 
-/// Whether a history is kept, and where.
+/// Storage of the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kept {
-    /// It is not.
+    /// No history.
     Off,
-    /// Until the process ends.
+    /// In memory, until the process exits.
     InMemory,
-    /// In that file.
+    /// In a file.
     At(PathBuf),
 }
 
-/// A file that this process has locked.
+/// File locked by this process.
 #[derive(Debug)]
 pub(super) struct HistoryFile {
     path: PathBuf,
     file: File,
-    /// Whether the log was told that it cannot be written.
+    /// Set if a write error has been logged.
     is_told: bool,
 }
 
 impl HistoryFile {
-    /// Opens the file and reads what there is. `Ok(None)` while another process writes it. A damaged one is put aside.
+    /// Opens the file and reads its history. Returns `Ok(None)` while another process has locked it. A damaged file is
+    /// renamed.
     pub(super) fn open(path: &Path, log: &ErrorLog) -> io::Result<Option<(Self, History)>> {
         let mut file = open_file(path)?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -56,7 +57,7 @@ impl HistoryFile {
             Err(rustix::io::Errno::WOULDBLOCK) => return Ok(None),
             Err(error) => return Err(error.into()),
         }
-        // One byte more than there may be tells a file that is too long.
+        // Reading one byte more than the maximum detects a file that is too long.
         let mut bytes = Vec::new();
         (&file).take(history::file_bytes() + 1).read_to_end(&mut bytes)?;
         let read = if bytes.is_empty() { None } else { Some(history::read(&bytes)) };
@@ -84,7 +85,7 @@ impl HistoryFile {
         Ok(Some((Self { path: path.to_owned(), file, is_told: false }, kept)))
     }
 
-    /// Writes records in their places; an error is told once.
+    /// Writes records at their offsets. An error is logged once.
     pub(super) fn write(&mut self, written: &[Written], log: &ErrorLog) {
         let done = written.iter().try_for_each(|record| self.file.write_all_at(&record.bytes, record.offset));
         if let Err(error) = &done
@@ -113,7 +114,7 @@ fn open_file(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Writes the head of a new file, whose places are all empty.
+/// Writes the head of a new file without records.
 fn begin(file: &mut File) -> io::Result<()> {
     file.set_len(0)?;
     file.seek(SeekFrom::Start(0))?;
@@ -121,7 +122,7 @@ fn begin(file: &mut File) -> io::Result<()> {
     file.write_all(&history::head())
 }
 
-/// Renames a damaged file and makes another; where the folder may not be changed, the file itself begins anew.
+/// Renames a damaged file and creates another; if the folder is not writable, the file is overwritten.
 fn put_aside(path: &Path, file: File, damage: &history::Damage, log: &ErrorLog) -> io::Result<File> {
     let mut aside = path.as_os_str().to_owned();
     aside.push(".damaged");

@@ -1,4 +1,4 @@
-//! What a worker process is given by the supervisor.
+//! Resources that a worker process receives from the supervisor.
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
@@ -10,29 +10,29 @@ use myriad_exchange::keeping::Keeper;
 use myriad_net::Relay;
 use zeroize::Zeroizing;
 
-/// What the supervisor opened for the worker process.
+/// Resources that the supervisor opened for the worker process.
 #[derive(Debug)]
 pub struct Inherited {
-    /// Listening sockets under the name of their address; several of one name with `reuseport`.
+    /// Listening sockets with the name of their address; several per name with `reuseport`.
     pub listeners: Vec<(String, OwnedFd)>,
-    /// What QUIC makes resets and connection IDs with, where no `quic_host_key` is written.
+    /// Secret of QUIC resets and connection IDs for servers without `quic_host_key`.
     pub quic_secret: Zeroizing<Vec<u8>>,
-    /// The number of this process, modulo 256.
+    /// Number of this process, modulo 256.
     pub process: u8,
-    /// What is known of other processes that have the same sockets for QUIC.
+    /// Other processes that have the same QUIC sockets.
     pub relay: Arc<Relay>,
-    /// Log files under their absolute paths.
+    /// Log files with their absolute paths.
     pub logs: Vec<(PathBuf, OwnedFd)>,
-    /// Certificates and keys, read by whoever may.
+    /// Certificates and keys, read by a process with the necessary privileges.
     pub tls_files: myriad_tls::TlsFiles,
-    /// Who keeps what must outlive the process.
+    /// Saves state that must survive the process.
     pub keeper: Keeper,
-    /// Keys of tickets that a process before this one used, by the life time of tickets, seconds.
+    /// Ticket keys of the previous process, by the lifetime of tickets in seconds.
     pub ticket_keys: HashMap<u32, Zeroizing<Vec<u8>>>,
-    /// The files of the configuration, for explanations.
+    /// Files of the configuration, for explanations.
     pub sources: Vec<Source>,
-    /// What relative paths start from.
+    /// Folder against which relative paths are resolved.
     pub prefix: PathBuf,
-    /// The folder of the main configuration file.
+    /// Folder of the main configuration file.
     pub folder: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! The running site: its start, worker threads, reload, the end.
+//! Running site: start, worker threads, reload, shutdown.
 
 mod end;
 mod history_file;

@@ -1,4 +1,5 @@
-//! The thread that looks at the running site: a tick each second while somebody reads, a step of the history every ten.
+//! Observer thread of the running site: a tick every second while there are readers, a step of the history every ten
+//! seconds.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -15,24 +16,24 @@ use parking_lot::Mutex;
 
 use super::history_file::{HistoryFile, Kept};
 
-/// Between two ticks.
+/// Interval of ticks.
 const TICK: Duration = Duration::from_secs(1);
 
-/// The thread, as the site holds it.
+/// Handle of the thread.
 pub(super) struct Observing {
     sight: Arc<Sight>,
     now: Arc<Mutex<Now>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What the configuration that runs says.
+/// Current configuration.
 struct Now {
     runtime: Arc<Runtime>,
     kept: Kept,
 }
 
 impl Observing {
-    /// Begins to look.
+    /// Starts the thread.
     pub(super) fn begin(sight: Arc<Sight>, runtime: &Arc<Runtime>, kept: Kept) -> std::io::Result<Self> {
         let now = Arc::new(Mutex::new(Now { runtime: Arc::clone(runtime), kept }));
         let observer = Observer::new(Arc::clone(&sight), runtime);
@@ -44,7 +45,7 @@ impl Observing {
             log: log.clone(),
             keeping: Keeping::default(),
         };
-        // Before the first request: who asks for the history is told of what there is.
+        // The history is loaded before the first request, so that it is available to readers.
         life.keep();
         let thread = std::thread::Builder::new().name("observer".into()).spawn(move || {
             let readers = Arc::clone(&life.sight);
@@ -63,24 +64,24 @@ impl Observing {
         Ok(Self { sight, now, thread: Some(thread) })
     }
 
-    /// What is seen.
+    /// Returns the observed data.
     pub(super) fn sight(&self) -> &Arc<Sight> {
         &self.sight
     }
 
-    /// Looks at another configuration from now on; readers of events come again to it.
+    /// Switches to another configuration. Readers of events are disconnected and reconnect.
     pub(super) fn follow(&self, runtime: &Arc<Runtime>, kept: Kept) {
         *self.now.lock() = Now { runtime: Arc::clone(runtime), kept };
         self.sight.reloads.fetch_add(1, Relaxed);
         self.sight.live.end_readers();
     }
 
-    /// Sends the readers away, and writes what there is of the steps under way. Another process may go on with the file then.
+    /// Disconnects the readers, and writes the unfinished steps. Another process can use the file afterwards.
     pub(super) fn end(&mut self) {
         self.sight.live.end();
         self.sight.live.end_readers();
         if let Some(thread) = self.thread.take() {
-            // A panic was told already.
+            // A panic has already been reported.
             let _ = thread.join();
         }
     }
@@ -92,7 +93,7 @@ impl Drop for Observing {
     }
 }
 
-/// What the thread has.
+/// State of the thread.
 struct Life {
     sight: Arc<Sight>,
     now: Arc<Mutex<Now>>,
@@ -128,7 +129,8 @@ impl Life {
         self.record();
     }
 
-    /// The site that runs. It is held for as long as it is looked at, so that a reload can end what was before it.
+    /// Returns the running configuration. The reference is retained only while it is observed, so that a reload can
+    /// free the previous configuration.
     fn runtime(&self) -> Arc<Runtime> {
         Arc::clone(&self.now.lock().runtime)
     }
@@ -140,7 +142,7 @@ impl Life {
         }
     }
 
-    /// Follows what the configuration says of the history, and takes the file as soon as no other process writes it.
+    /// Applies the history settings of the configuration, and opens the file as soon as no other process has locked it.
     fn keep(&mut self) {
         let kept = self.now.lock().kept.clone();
         if self.keeping.kept.as_ref() != Some(&kept) {
@@ -172,17 +174,17 @@ impl Life {
     }
 }
 
-/// The file of the history.
+/// File of the history.
 #[derive(Default)]
 struct Keeping {
-    /// What the configuration said when it was looked for.
+    /// Setting for which the file was opened.
     kept: Option<Kept>,
     file: Option<HistoryFile>,
-    /// It cannot be opened: the log was told.
+    /// Set if the file cannot be opened; the error has been logged.
     has_failed: bool,
 }
 
-/// When the step under way is over.
+/// Returns the time at which the current step is complete.
 fn next_step() -> Instant {
     let length_ms = LENGTHS[0].0;
     Instant::now() + Duration::from_millis(length_ms - myriad_net::clock::wall_ms() % length_ms)

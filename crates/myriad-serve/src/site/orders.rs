@@ -1,4 +1,4 @@
-//! What the site tells its worker threads.
+//! Orders of the site for its worker threads.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -11,49 +11,49 @@ use myriad_net::QuicPlace;
 use myriad_exchange::runtime::Runtime;
 use myriad_stream::StreamRuntime;
 
-/// What a worker thread is told to do.
+/// Order for a worker thread.
 pub(super) enum Order {
-    /// Runs a configuration, the first or a new one.
+    /// Run a configuration, the first or a new one.
     Run {
-        /// The configuration, compiled.
+        /// Compiled configuration.
         runtime: Arc<Runtime>,
-        /// Its `stream` block, if it has one.
+        /// Its `stream` block, if any.
         streams: Option<Arc<StreamRuntime>>,
-        /// The sockets that it accepts from.
+        /// Sockets from which connections are accepted.
         sockets: Vec<Socket>,
-        /// Those for QUIC.
+        /// QUIC sockets.
         quic: Vec<QuicSockets>,
-        /// Those of UDP that `stream` serves.
+        /// UDP sockets of `stream`.
         datagrams: Vec<Socket>,
-        /// When tunnels of the configuration before end (`worker_shutdown_timeout` of that one).
+        /// Time limit for tunnels of the previous configuration (its `worker_shutdown_timeout`).
         tunnels_end: Option<Duration>,
-        /// Hears when the sockets are accepted from, or why not.
+        /// Receives the result once connections are accepted, or the error.
         done: mpsc::Sender<std::io::Result<()>>,
     },
-    /// What is busy with an earlier configuration has so long to end.
+    /// Close connections of earlier configurations that are still busy after this time.
     EndStragglers(Duration),
-    /// The process lacks memory, or has enough again: give back what is idle.
+    /// Change of the memory stage: free idle resources.
     Relieve(Stage),
-    /// Logs that only the worker knows, those whose paths hold variables, are to be opened anew.
+    /// Reopen the logs that only the worker has open: those whose paths contain variables.
     Reopen,
-    /// Leave all lines of access logs to the threads that write them, and say so: the process is to end at once.
+    /// Pass all access log lines to the writing threads, and confirm it, because the process exits immediately.
     LeaveLines(std::sync::mpsc::Sender<()>),
-    /// No more connections; what is under way has so long to end, any time where that is not limited.
+    /// Stop accepting connections. Exchanges in progress may continue for this time, or without a limit.
     Quit(Option<Duration>),
 }
 
-/// A listening socket for streams.
+/// Listening socket for connections.
 pub(super) struct Socket {
-    /// The number of its address, the same over reloads.
+    /// Number of its address, the same over reloads.
     pub number: u32,
-    /// The socket itself.
+    /// Descriptor of the socket.
     pub descriptor: OwnedFd,
 }
 
-/// A listener for QUIC, as one worker has it.
+/// QUIC listener of one worker.
 pub(super) struct QuicSockets {
-    /// The sockets of one address that are this worker's.
+    /// Sockets of one address that belong to this worker.
     pub descriptors: Vec<OwnedFd>,
-    /// Where the worker stands among those that share the address.
+    /// Position of the worker among those that share the address.
     pub place: QuicPlace,
 }

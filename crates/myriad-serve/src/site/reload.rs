@@ -1,4 +1,4 @@
-//! A reload: another configuration, with what the one before has kept.
+//! Reload: switch to another configuration, with the retained state of the previous one.
 
 use std::time::Duration;
 
@@ -15,8 +15,8 @@ use crate::apart::apart;
 use crate::compile::{self, Surroundings};
 
 impl Site {
-    /// Swaps the configuration. Exchanges under way end with the one they began with; `drained` is called when the
-    /// last of them has.
+    /// Replaces the configuration. Exchanges in progress finish with their configuration; `drained` is called when the
+    /// last of them is finished.
     pub fn reload(&self, model: &Model, inherited: Inherited, drained: Drained) -> Result<(), StartError> {
         let mut inner = self.inner.lock();
         let inner = &mut *inner;
@@ -49,7 +49,7 @@ impl Site {
         let next = model.main.worker_shutdown_timeout.map(Duration::from_millis);
         if let Some(after) = std::mem::replace(&mut *self.shutdown_timeout.lock(), next) {
             for worker in &inner.workers {
-                // A worker that has ended has no connections.
+                // A worker that has exited has no connections.
                 let _ = worker.orders.send(Order::EndStragglers(after));
             }
         }

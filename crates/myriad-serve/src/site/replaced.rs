@@ -1,4 +1,4 @@
-//! Configurations that were replaced: watched until nobody uses them any more.
+//! Replaced configurations, which are watched until they are unused.
 
 use std::sync::Arc;
 use std::thread::Builder;
@@ -10,15 +10,15 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::apart::give_back_soon;
 
-/// How long after a reload its configuration is looked at again: an eighth of the time since, within these bounds. Connections may
-/// go on for hours, and nobody waits for the end of one that has.
+/// Bounds of the interval at which replaced configurations are checked: an eighth of the time since the newest reload.
+/// Connections may continue for hours, and freeing an unused configuration is not urgent.
 const SOONEST: Duration = Duration::from_millis(10);
 const LATEST: Duration = Duration::from_secs(1);
 
-/// Called when the last exchange of a configuration that was replaced has ended.
+/// Function called when the last exchange of a replaced configuration is finished.
 pub(super) type Drained = Box<dyn FnOnce() + Send>;
 
-/// One of them.
+/// Replaced configuration.
 struct Replaced {
     runtime: Arc<Runtime>,
     streams: Option<Arc<StreamRuntime>>,
@@ -36,33 +36,34 @@ impl Replaced {
 #[derive(Default)]
 struct All {
     replaced: Vec<Replaced>,
-    /// Whether a thread looks at them.
+    /// Set while a thread checks them.
     is_watched: bool,
 }
 
 impl All {
-    /// Until when to rest: the newest is what is most likely to end.
+    /// Returns the time until the next check, based on the newest configuration, which most likely becomes unused
+    /// first.
     fn pause(&self) -> Duration {
         let newest = self.replaced.last().map_or(Duration::ZERO, |one| one.since.elapsed());
         (newest / 8).clamp(SOONEST, LATEST)
     }
 }
 
-/// All of them. While there is one, a thread looks at them; of reloads that follow each other quickly it is the same.
+/// All replaced configurations. While there are any, one thread checks them, also after several quick reloads.
 #[derive(Clone, Default)]
 pub(super) struct Watched(Arc<(Mutex<All>, Condvar)>);
 
 impl Watched {
-    /// Watches one more. Its memory goes back to the system at its end.
+    /// Adds a replaced configuration. When it is unused, its memory is returned to the system.
     pub(super) fn add(&self, runtime: Arc<Runtime>, streams: Option<Arc<StreamRuntime>>, drained: Drained) {
         let (all, more) = &*self.0;
         let mut all = all.lock();
         all.replaced.push(Replaced { runtime, streams, drained, since: Instant::now() });
-        // It may rest for long on account of an older one.
+        // The thread may be in a long pause because of an older configuration.
         more.notify_one();
         if !all.is_watched {
             let watched = self.clone();
-            // Where no thread can be had, the next reload asks for one.
+            // If the thread cannot be created, the next reload tries again.
             all.is_watched =
                 Builder::new().name("replaced".to_owned()).spawn(move || watched.watch()).is_ok();
         }

@@ -1,4 +1,4 @@
-//! A site that runs: its start, and what may be asked of it meanwhile.
+//! Running site: start and queries.
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
@@ -41,48 +41,48 @@ use myriad_exchange::sight::Sight;
 use myriad_exchange::traffic::Traffic;
 use myriad_page::PurgedBy;
 
-/// Threads that read and write the files of all zones.
+/// Number of threads that read and write the files of all zones.
 const DISK_THREADS: usize = 3;
 
-/// A running site.
+/// Running site.
 pub struct Site {
-    /// What a reload replaces.
+    /// State changed by a reload.
     pub(super) inner: Mutex<Inner>,
     /// Log files, by path.
     pub(super) logs: Arc<Logs>,
-    /// What reads and writes the files of zones.
+    /// Threads that read and write the files of zones.
     pub(super) disks: DiskPool,
-    /// `worker_shutdown_timeout` of the configuration that runs.
+    /// `worker_shutdown_timeout` of the running configuration.
     pub(super) shutdown_timeout: Mutex<Option<Duration>>,
     failure: Arc<Failure>,
 }
 
-/// What a reload replaces, or goes on with.
+/// State that a reload replaces or retains.
 pub(super) struct Inner {
-    /// What the next configuration goes on with.
+    /// State that the next configuration retains.
     pub kept: Kept,
-    /// The number of each address that was ever listened on.
+    /// Number of each address that has ever been a listener.
     pub numbers: HashMap<String, u32>,
-    /// What of QUIC outlives a reload.
+    /// QUIC state that survives a reload.
     pub quic: Quic,
-    /// The configuration, compiled.
+    /// Compiled configuration.
     pub runtime: Arc<Runtime>,
-    /// Its `stream` block, if it has one.
+    /// Its `stream` block, if any.
     pub streams: Option<Arc<StreamRuntime>>,
-    /// The worker threads; none once the end was waited for.
+    /// Worker threads; empty after the shutdown.
     pub workers: Vec<WorkerThread>,
-    /// What renews certificates.
+    /// Agents that renew certificates.
     pub agents: Agents,
-    /// What looks at the running site.
+    /// Observer of the running site.
     pub observing: Observing,
-    /// What watches the memory of the process.
+    /// Watcher of the memory of the process.
     pub watching: Watching,
-    /// Configurations from before reloads, as long as exchanges use them.
+    /// Replaced configurations that exchanges still use.
     pub replaced: Watched,
 }
 
 impl Site {
-    /// Starts the worker threads; returns when every socket is accepted from.
+    /// Starts the worker threads. Returns when connections are accepted on every socket.
     pub fn start(model: &Model, inherited: Inherited) -> Result<Self, StartError> {
         let logs = Arc::<Logs>::default();
         logs.take(inherited.logs);
@@ -168,21 +168,22 @@ impl Site {
         })
     }
 
-    /// Whether a panic has ended what the process cannot do without; the signal TERM has been sent to it then.
+    /// Returns whether a panic has terminated a thread that the process needs; SIGTERM has been sent to the process
+    /// then.
     pub fn has_failed(&self) -> bool {
         self.failure.has_failed()
     }
 
-    /// What all workers together have done since they started.
+    /// Returns the sum of the counters of all workers since they started.
     pub fn counters(&self) -> Snapshot {
         let inner = self.inner.lock();
         inner.workers.iter().map(|worker| worker.counters.snapshot()).sum()
     }
 
-    /// Purges in all zones, or in the one of that name.
+    /// Purges in all zones, or in the zone of that name.
     ///
     /// # Errors
-    /// No such zone, a pattern that is no regex, a purge that could not be written down.
+    /// The zone does not exist, the pattern is not a valid regex, or the purge could not be saved.
     pub async fn purge(&self, zone: Option<&str>, command: &Command) -> Result<Outcome, Refused> {
         let runtime = Arc::clone(&self.inner.lock().runtime);
         let zones: Vec<_> = match zone {
@@ -194,23 +195,23 @@ impl Site {
         purge::run(&zones, command, &[], PurgedBy::Administrator).await
     }
 
-    /// The zones as they are now, for who administers the site.
+    /// Returns the zones of the current configuration, for administration.
     pub fn administrator(&self) -> Administrator {
         let inner = self.inner.lock();
         Administrator::new(&inner.runtime).seeing(inner.observing.sight())
     }
 
-    /// Writes to these files from now on.
+    /// Replaces the open log files by these files.
     pub fn reopen(&self, logs: Vec<(PathBuf, OwnedFd)>) {
         self.logs.take(logs);
         for worker in &self.inner.lock().workers {
-            // A worker that has ended holds no logs.
+            // A worker that has exited has no open logs.
             let _ = worker.orders.send(Order::Reopen);
         }
     }
 }
 
-/// Opens the disk tiers of new zones, and gives the others their limits.
+/// Opens the disk tiers of new zones, and updates the limits of the others.
 pub(super) fn open_zones(runtime: &Runtime, disks: &DiskPool, keeper: &Keeper) {
     for (name, zone) in &runtime.zones {
         if let Some(limits) = runtime.disk_limits.get(name) {

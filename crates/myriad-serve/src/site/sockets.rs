@@ -1,4 +1,4 @@
-//! Which worker accepts from which socket.
+//! Assignment of sockets to workers.
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
@@ -12,7 +12,7 @@ use crate::quic::Quic;
 use myriad_exchange::runtime::Runtime;
 use myriad_stream::StreamRuntime;
 
-/// Gives each address its number, the same over reloads.
+/// Assigns a number to each address, the same over reloads.
 pub(super) fn number(listeners: Vec<(String, OwnedFd)>, numbers: &mut HashMap<String, u32>) -> Vec<Socket> {
     listeners
         .into_iter()
@@ -23,8 +23,8 @@ pub(super) fn number(listeners: Vec<(String, OwnedFd)>, numbers: &mut HashMap<St
         .collect()
 }
 
-/// Has every worker run the site. Sockets of one address are dealt out among the workers where there are several
-/// (`reuseport`); a single one is shared by all.
+/// Orders every worker to run the site. If an address has several sockets (`reuseport`), they are distributed among the
+/// workers; a single socket is shared by all.
 pub(super) fn run(
     workers: &[WorkerThread],
     (runtime, streams): (&Arc<Runtime>, Option<&Arc<StreamRuntime>>),

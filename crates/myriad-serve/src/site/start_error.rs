@@ -1,15 +1,15 @@
-//! Why a site does not start.
+//! Errors at the start of a site.
 
 use std::fmt;
 
 use myriad_conf::Diagnostic;
 
-/// Why a configuration could not be run.
+/// Reason why a configuration could not be started.
 #[derive(Debug)]
 pub enum StartError {
-    /// It has errors.
+    /// The configuration is invalid.
     Configuration(Vec<Diagnostic>),
-    /// The machine would not give what it needs.
+    /// A system resource is not available.
     System(std::io::Error),
 }
 

@@ -16,7 +16,7 @@ use crate::testing::block_on;
 use myriad_control::purge::Refused;
 use myriad_exchange::counters::Snapshot;
 
-/// Keeps nothing.
+/// `Keep` implementation that discards everything.
 #[derive(Debug)]
 struct Nobody;
 
@@ -48,14 +48,14 @@ fn inherited() -> Inherited {
     }
 }
 
-/// What a configuration without listeners says; its worker processes have two threads.
+/// Returns the model of a configuration without listeners, with two worker threads.
 fn model(http: &str) -> Model {
     let text = format!("worker_processes 2; events {{}} http {{ error_log off; access_log off; {http} }}");
     let loader = MemoryLoader::with("/nowhere/nginx.conf", text);
     survey(&crate::registry().parse(&loader, Path::new("/nowhere/nginx.conf"), b""), crate::registry()).model
 }
 
-/// A zone whose folder cannot be, and the place that uses it.
+/// Zone whose folder cannot exist, and a place that uses it.
 const ZONE: &str = "proxy_cache_path /dev/null/cache keys_zone=z:1m;
     server { listen 127.0.0.1:1; location / { proxy_pass http://127.0.0.1:1; proxy_cache z; } }";
 

@@ -1,4 +1,4 @@
-//! The life of a worker thread: configurations one after the other, chores between them, the end.
+//! Main function of a worker thread: runs configurations, periodic tasks and the shutdown.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -26,33 +26,33 @@ use myriad_exchange::runtime::Runtime;
 use myriad_exchange::sight::{Sight, WorkerSight};
 use myriad_exchange::worker::{Generation, WorkerState};
 
-/// How often zones and files are swept, and log buffers flushed.
+/// Interval at which zones and files are swept and log buffers flushed.
 const HOUSEKEEPING: Duration = Duration::from_secs(1);
-/// How long exchanges that are broken off at the end have, to be logged.
+/// Time for logging the exchanges that are aborted at shutdown.
 pub(super) const BREAKING_OFF: Duration = Duration::from_secs(1);
-/// Keys of a zone that one sweep looks at.
+/// Number of keys of a zone that one sweep checks.
 const SWEEP_BUDGET: usize = 4096;
 
-/// What the workers share.
+/// State shared by the workers.
 #[derive(Clone)]
 pub(super) struct Shared {
-    /// How many connections each may hold.
+    /// Maximum number of connections of each worker.
     pub room: Room,
-    /// Whether the process has failed.
+    /// Failure flag of the process.
     pub failure: Arc<Failure>,
-    /// The counters of all workers, by number.
+    /// Counters of all workers, by number.
     pub all_counters: Arc<[Arc<Counters>]>,
-    /// The logs of the process.
+    /// Logs of the process.
     pub logs: Arc<Logs>,
-    /// What is known of files.
+    /// Cache of file metadata.
     pub files: Arc<FileCache>,
     /// Background compression.
     pub encoder: Arc<Pool>,
-    /// What is seen of requests.
+    /// Observation of requests.
     pub sight: Arc<Sight>,
 }
 
-/// The life of a worker thread.
+/// Runs a worker thread.
 pub(super) async fn work(
     mut inbox: channel::UnboundedReceiver<Order>,
     shared: Shared,
@@ -60,7 +60,7 @@ pub(super) async fn work(
 ) {
     let number = shared.all_counters.iter().position(|all| Arc::ptr_eq(all, &counters));
     let seats = Seats::new(shared.room.connections);
-    // Its counters are among those of all: this is only to be total.
+    // Its counters are always among those of all workers; the fallback only avoids a panic.
     let number = number.unwrap_or(usize::MAX);
     let state = Rc::new(WorkerState {
         number,
@@ -124,13 +124,13 @@ pub(super) async fn work(
                     receivers = tasks;
                 }));
             }
-            // They were heeded.
+            // They have been executed.
             Order::Relieve(_) | Order::Reopen | Order::LeaveLines(_) => {}
         }
     }
     drop((acceptors, receivers));
     if let Some((service, worker)) = &running {
-        // It takes orders until it has ended: what is under way may last for hours.
+        // Orders are processed until the shutdown is complete, because exchanges may last for hours.
         let attending = tokio::task::spawn_local(attend(inbox, Rc::clone(&state), Rc::clone(service)));
         let end = async {
             worker.drain().await;
@@ -140,7 +140,7 @@ pub(super) async fn work(
             None => end.await,
             Some(limit) if tokio::time::timeout(limit, end).await.is_ok() => {}
             Some(_) => {
-                // What is under way is broken off, and logged.
+                // Exchanges in progress are aborted and logged.
                 worker.end_all();
                 let _ = tokio::time::timeout(BREAKING_OFF, worker.drain()).await;
             }
@@ -159,7 +159,7 @@ pub(super) async fn work(
     }
 }
 
-/// Does what a worker that ends is still told; what concerns those that go on has no meaning for it.
+/// Executes orders during shutdown. Orders for running workers are ignored.
 async fn attend(
     mut inbox: channel::UnboundedReceiver<Order>,
     state: Rc<WorkerState>,
@@ -170,7 +170,8 @@ async fn attend(
     }
 }
 
-/// Does what any worker is told, one that ends, too; gives back what is for one that goes on.
+/// Executes an order that applies to any worker, also during shutdown. Returns an order that applies only to a running
+/// worker.
 fn heed(order: Order, state: &WorkerState, service: Option<&SiteService>) -> Option<Order> {
     match order {
         Order::Relieve(stage) => {
@@ -188,7 +189,7 @@ fn heed(order: Order, state: &WorkerState, service: Option<&SiteService>) -> Opt
     None
 }
 
-/// Receives datagrams until dropped.
+/// Task that receives datagrams. Dropping it aborts the task.
 struct Receiver(JoinHandle<()>);
 
 impl Drop for Receiver {
@@ -197,7 +198,7 @@ impl Drop for Receiver {
     }
 }
 
-/// Receives from the sockets of UDP of a configuration.
+/// Starts receiving from the UDP sockets of a configuration.
 fn receive(
     service: &Rc<SiteService>,
     streams: Option<&Rc<Streams>>,
@@ -211,7 +212,7 @@ fn receive(
     sockets.into_iter().map(begin).collect()
 }
 
-/// Has the names of groups looked up from now on, those of which no other worker does so.
+/// Starts the periodic lookup of the names of groups, except those already handled by another worker.
 fn follow_names(runtime: &Runtime, streams: Option<&StreamRuntime>) {
     let log = runtime.zone_log.clone();
     let tell: TellUnresolved = Rc::new(move |why| log.write(Level::Error, None, format_args!("{why}")));
@@ -223,7 +224,7 @@ fn follow_names(runtime: &Runtime, streams: Option<&StreamRuntime>) {
     }
 }
 
-/// Has the servers of groups checked from now on, those of which no other worker does so (`health_check`).
+/// Starts the health checks of groups (`health_check`), except those already handled by another worker.
 fn begin_checks(site: &Rc<Generation>, streams: Option<&Rc<Streams>>) {
     let log = site.runtime.zone_log.clone();
     let tell: TellHealth = Rc::new(move |is_healthy, what| {
@@ -237,7 +238,8 @@ fn begin_checks(site: &Rc<Generation>, streams: Option<&Rc<Streams>>) {
     }
 }
 
-/// Accepts from the sockets of a configuration; those of the one before are dropped once these are all there.
+/// Accepts connections on the sockets of a configuration. Sockets of the previous configuration are dropped once all
+/// new sockets are in use.
 fn accept(
     worker: &Worker<SiteService>,
     sockets: Vec<Socket>,
@@ -248,7 +250,7 @@ fn accept(
     streams.chain(quic).collect()
 }
 
-/// Sweeps zones and files, flushes logs, says what was short.
+/// Sweeps zones and files, flushes logs, reports shortages.
 async fn housekeeping(service: Rc<SiteService>, room: Room, logs: Arc<Logs>) {
     loop {
         tokio::time::sleep(HOUSEKEEPING).await;
@@ -280,7 +282,7 @@ mod tests {
         let text = "events {} http { error_log off; server { listen 127.0.0.1:8080; } }";
         let site = generation(compiled(std::path::Path::new("/nowhere"), text));
         let state = Rc::clone(&site.worker);
-        // What is measured after it has given back something.
+        // Value that is measured after resources have been freed.
         state.counters.held.connections.set(7);
         let (orders, inbox) = channel::unbounded_channel();
         let (done, left) = std::sync::mpsc::channel();

@@ -1,4 +1,4 @@
-//! A worker thread, from its start to its end.
+//! Worker thread: start and handle.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use super::orders::Order;
 use super::worker_life::{Shared, work};
 use myriad_exchange::counters::Counters;
 
-/// A worker thread, as the site holds it.
+/// Handle of a worker thread.
 pub(super) struct WorkerThread {
-    /// Takes its orders; closed once the thread has ended.
+    /// Sender of its orders; closed once the thread has exited.
     pub orders: channel::UnboundedSender<Order>,
-    /// The thread.
+    /// Thread.
     pub thread: JoinHandle<()>,
-    /// What it has done.
+    /// Counters.
     pub counters: Arc<Counters>,
 }
 

@@ -1,12 +1,12 @@
-//! A folder of one test.
+//! Temporary folder of a test.
 
 use std::path::PathBuf;
 
-/// A folder of one test, removed when it is over.
+/// Temporary folder of a test, removed when dropped.
 pub struct TestFolder(pub PathBuf);
 
 impl TestFolder {
-    /// An empty folder; `name` tells it from those of other tests.
+    /// Creates an empty folder; `name` distinguishes it from those of other tests.
     pub fn new(name: &str) -> Self {
         let folder = std::env::temp_dir().join(format!("myriad-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder");

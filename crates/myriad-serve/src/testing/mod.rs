@@ -1,7 +1,8 @@
-//! Sites without sockets, for the unit tests of this crate and of the crates of features.
+//! Sites without sockets, for the unit tests of this crate and of the feature crates.
 //!
-//! A unit test of such a crate sees its own crate twice: as it is compiled for tests, and as the site uses it. So what a test
-//! asks of its own crate is asked with types of `myriad-exchange`; a test that needs more of both is one in `tests/`.
+//! A unit test of such a crate is linked with two versions of its crate: the version compiled for tests, and the
+//! version used by the site. It therefore must only use types of `myriad-exchange` for results of its own crate; a test
+//! that needs more of both belongs in `tests/`.
 
 mod folder;
 mod reached;

@@ -1,4 +1,4 @@
-//! What the phases come to, for a request that no client sent.
+//! Result of the phases for a request that no client sent.
 
 use myriad_http::Version;
 use myriad_net::ResponseBody;
@@ -7,54 +7,54 @@ use super::{TestSite, block_on};
 use crate::phases::{self, Decision};
 use myriad_exchange::exchange::{Answer, Exchange};
 
-/// What a request came to.
+/// Result of a request.
 pub struct Reached {
-    /// The status, as an `error_page` may have set it.
+    /// Status, including the effect of `error_page`.
     pub status: u16,
-    /// The fields that the answer has so far, as lines.
+    /// Fields that the response has so far, as lines.
     pub lines: String,
-    /// The body, where it is in memory.
+    /// Body, if it is in memory.
     pub text: String,
-    /// Whether the connection ends with the answer.
+    /// True if the connection is closed after the response.
     pub close: bool,
-    /// Whether it ends without an answer.
+    /// True if the connection is closed without a response.
     pub dropped: bool,
-    /// Whether something had to be waited for.
+    /// True if the request had to wait.
     pub waited: bool,
-    /// The request.
+    /// Request.
     pub exchange: Box<Exchange>,
 }
 
 impl Reached {
-    /// The URI to which the rules came.
+    /// Returns the URI after the rules.
     pub fn uri(&self) -> String {
         String::from_utf8_lossy(&self.exchange.request.route.uri).into_owned()
     }
 
-    /// The value of `Location`, if there is one.
+    /// Returns the value of `Location`, if any.
     pub fn location(&self) -> Option<&str> {
         self.lines.lines().find_map(|line| line.strip_prefix("Location: "))
     }
 }
 
-/// Takes a request line without version, `GET /path`, through the phases, and through what it has to wait for.
+/// Runs the phases and all waits for a request line without version, such as `GET /path`.
 pub fn ask(site: &TestSite, line: &str, fields: &[(&str, &str)]) -> Reached {
     ask_in(Version::Http11, site, line, fields)
 }
 
-/// As [`ask`], in a version of HTTP.
+/// Runs a request like [`ask`], with the given version of HTTP.
 pub fn ask_in(version: Version, site: &TestSite, line: &str, fields: &[(&str, &str)]) -> Reached {
     let line = line.split_once(' ').expect("a method and a target");
     let exchange = site.received(version, line, fields);
     go(exchange)
 }
 
-/// Takes a request through the phases, and through what it has to wait for.
+/// Runs the phases and all waits for a request.
 pub fn go(exchange: Box<Exchange>) -> Reached {
     go_from(exchange, phases::begin)
 }
 
-/// As [`go`]; `meanwhile` happens when the request has begun, before what it has to wait for.
+/// Runs a request like [`go`], and calls `meanwhile` after the start of the request, before it waits.
 pub fn go_meanwhile(exchange: Box<Exchange>, meanwhile: impl FnOnce()) -> Reached {
     go_from(exchange, |exchange| {
         let decision = phases::begin(exchange);
@@ -63,7 +63,7 @@ pub fn go_meanwhile(exchange: Box<Exchange>, meanwhile: impl FnOnce()) -> Reache
     })
 }
 
-/// Takes a request through the phases from where `first` begins them.
+/// Runs the phases of a request, started by `first`.
 pub(crate) fn go_from(mut exchange: Box<Exchange>, first: impl FnOnce(&mut Exchange) -> Decision) -> Reached {
     let decision = first(&mut exchange);
     let waited = matches!(decision, Decision::Wait(_));
@@ -86,7 +86,7 @@ pub(crate) fn go_from(mut exchange: Box<Exchange>, first: impl FnOnce(&mut Excha
     }
 }
 
-/// What the phases answer a request with; none where it has to wait.
+/// Returns the response of the phases; `None` if the request has to wait.
 pub fn answered_at_once(exchange: &mut Exchange) -> Option<Answer> {
     match phases::begin(exchange) {
         Decision::Ready(answer) => Some(answer),

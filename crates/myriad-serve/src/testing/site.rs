@@ -1,4 +1,4 @@
-//! A site without sockets: compiled from a configuration, and asked by requests that no client sent.
+//! Site without sockets, compiled from a configuration, for requests that no client sent.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -20,19 +20,19 @@ use myriad_exchange::runtime::Runtime;
 use myriad_exchange::worker::{Generation, WorkerState};
 use myriad_script::locations::Found;
 
-/// A site of one server, as one worker runs it.
+/// Site with one server, as run by one worker.
 pub struct TestSite {
     generation: Rc<Generation>,
     connection: Rc<Connection>,
 }
 
 impl TestSite {
-    /// A site with these directives at the levels `http` and `server`.
+    /// Creates a site with these directives at the levels `http` and `server`.
     pub fn new(http: &str, server: &str) -> Self {
         Self::in_folder(Path::new("/nowhere"), http, server)
     }
 
-    /// As [`TestSite::new`], with its configuration in a folder.
+    /// Creates a site like [`TestSite::new`], with its configuration in a folder.
     pub fn in_folder(folder: &Path, http: &str, server: &str) -> Self {
         let text = format!(
             "events {{}} http {{ error_log off; {http} server {{ listen 127.0.0.1:8080; {server} }} }}"
@@ -44,7 +44,7 @@ impl TestSite {
         }
     }
 
-    /// A request from 127.0.0.1 whose head has been read, and no more.
+    /// Returns a request from 127.0.0.1 whose head has been read, before all phases.
     pub fn received(
         &self,
         version: Version,
@@ -53,12 +53,12 @@ impl TestSite {
     ) -> Box<Exchange> {
         let fields = fields.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
         let mut head = RequestHead::from_parts(method.as_bytes(), target.as_bytes(), version, fields);
-        // Most tests ask without a host.
+        // Most tests send no host.
         let _ = head.settle_host();
         Exchange::begin(&self.generation, &mut head, &self.connection, RequestBody::empty())
     }
 
-    /// A request by GET from 127.0.0.1 that has come to the location of its target, with these fields.
+    /// Returns a GET request from 127.0.0.1 with these fields that has reached the location of its target.
     pub fn exchange(&self, target: &str, fields: &[(&str, &str)]) -> Box<Exchange> {
         let mut exchange = self.received(Version::Http11, ("GET", target), fields);
         let (uri, args) = target.split_once('?').unwrap_or((target, ""));
@@ -72,10 +72,10 @@ impl TestSite {
     }
 }
 
-/// A configuration whose file is in a folder, compiled. What it logs goes nowhere, all that it listens on is listener 0.
+/// Compiles a configuration whose file is in `folder`. Its logs are discarded, and all its listeners have number 0.
 ///
 /// # Panics
-/// It has an error.
+/// Panics if the configuration has an error.
 pub fn compiled(folder: &Path, text: &str) -> Runtime {
     let file = folder.join("nginx.conf");
     let loader = MemoryLoader::with(&file, text);
@@ -94,13 +94,13 @@ pub fn compiled(folder: &Path, text: &str) -> Runtime {
     compile(&survey.model, surroundings).unwrap_or_else(|errors| panic!("{:?} {errors:?}", survey.findings))
 }
 
-/// A site as a worker of its own runs it.
+/// Returns a generation of the site with a separate worker.
 pub fn generation(runtime: Runtime) -> Rc<Generation> {
     let worker = WorkerState::alone(&runtime).expect("threads");
     Rc::new(Generation::new(Arc::new(runtime), Rc::new(worker), &Phases))
 }
 
-/// Runs a future to its end on this thread.
+/// Runs a future to completion on this thread.
 pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     runtime.expect("a runtime").block_on(future)

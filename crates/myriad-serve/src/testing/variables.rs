@@ -1,5 +1,5 @@
-//! A request at a site, for tests of what its variables show. A test of a row stands beside it and uses this; one of this crate
-//! (`tests/variables.rs`) fails for a row that no such test reads.
+//! Requests for tests of variables. The test of a variable is in the same module as its row and uses this module; a
+//! test of this crate (`tests/variables.rs`) fails for a row without such a test.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -12,15 +12,15 @@ use super::{compiled, generation};
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::worker::Generation;
 
-/// A request: its line, its fields, the directives of its server, and how it came.
+/// Request: its line, its fields, the directives of its server, and its connection.
 pub struct Case<'a> {
     /// Method, target, version.
     pub line: (&'a str, &'a str, Version),
-    /// Its fields.
+    /// Fields.
     pub fields: &'a [(&'a str, &'a str)],
-    /// The directives of its server.
+    /// Directives of its server.
     pub server: &'a str,
-    /// What its handshake came to.
+    /// Result of its TLS handshake.
     pub tls: Option<TlsFacts>,
 }
 
@@ -31,7 +31,7 @@ impl Default for Case<'_> {
 }
 
 impl Case<'_> {
-    /// The request where its server's settings hold, before any phase has run.
+    /// Creates the request with the settings of its server, before any phase.
     pub fn begin(self) -> Box<Exchange> {
         let (method, target, version) = self.line;
         let fields = self.fields.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
@@ -48,14 +48,15 @@ impl Case<'_> {
     }
 }
 
-/// A site of one server, which has these directives.
+/// Returns a site with one server that has these directives.
 fn site(server: &str) -> Rc<Generation> {
     let config =
         format!("events {{}} http {{ server {{ listen 127.0.0.1:8080; server_name a.example; {server} }} }}");
     generation(compiled(Path::new("/conf"), &config))
 }
 
-/// What a variable shows; none where it does not exist for the request. What lies ready must be what is written too.
+/// Returns the value of a variable; `None` if the request has none. Asserts that a borrowed value equals the written
+/// value.
 pub fn shown(exchange: &mut Exchange, name: &str) -> Option<String> {
     let variable = crate::variables().named(name).unwrap_or_else(|| panic!("${name} is no variable"));
     let Exchange { request, frame } = exchange;
@@ -68,14 +69,14 @@ pub fn shown(exchange: &mut Exchange, name: &str) -> Option<String> {
     there.then(|| String::from_utf8_lossy(written).into_owned())
 }
 
-/// Asserts what variables show.
+/// Asserts the values of variables.
 pub fn shows(exchange: &mut Exchange, expected: &[(&str, &str)]) {
     for (name, value) in expected {
         assert_eq!(shown(exchange, name).as_deref(), Some(*value), "${name}");
     }
 }
 
-/// Asserts that variables do not exist for the request.
+/// Asserts that variables have no value for the request.
 pub fn lacks(exchange: &mut Exchange, names: &[&str]) {
     for name in names {
         assert_eq!(shown(exchange, name), None, "${name}");

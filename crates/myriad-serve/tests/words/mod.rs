@@ -1,8 +1,8 @@
-//! What holds of every text that was taken apart, for the swept test and the fuzz target.
+//! Properties of every parsed text, for the mutation test and the fuzz target.
 
 use myriad_conf::{Node, Parsed};
 
-/// Asserts that each word is what stands where it is said to stand, and lies within its directive.
+/// Asserts that each word is at its recorded position and within its directive.
 pub(crate) fn check(parsed: &Parsed, nodes: &[Node]) {
     for node in nodes {
         for word in std::iter::once(&node.name).chain(&node.args) {

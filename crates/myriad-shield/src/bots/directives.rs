@@ -1,4 +1,4 @@
-//! The block, and its lines read.
+//! Parser of the `bots` block and its lines.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, block, parse_network};
 use myriad_conf::settings::Settings;

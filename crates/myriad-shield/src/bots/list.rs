@@ -1,4 +1,4 @@
-//! A list of robots, and a visitor looked up in it.
+//! List of robots, and the lookup of a client.
 
 use std::net::IpAddr;
 use std::ops::Range;
@@ -10,48 +10,49 @@ use myriad_conf::settings::Network;
 
 use super::memo;
 
-/// Most bytes of `User-Agent` that are looked at: longer ones are made up.
+/// Maximum number of bytes of `User-Agent` that are examined: longer values are forged.
 const AGENT: usize = 512;
 
 /// A line of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Line {
-    /// What `$bot` shows; empty for `none`.
+    /// Value of `$bot`; empty for `none`.
     pub class: Box<[u8]>,
-    /// What `User-Agent` holds, as written.
+    /// Text that `User-Agent` must contain, as written.
     pub agent: Box<[u8]>,
-    /// Where the robot comes from; empty where nobody knows.
+    /// Networks of the robot; empty if they are not published.
     pub networks: Vec<Network>,
 }
 
-/// Lines, of which the first that fits counts.
+/// List of lines; the first line that matches applies.
 #[derive(Debug)]
 pub(super) struct BotList {
-    /// Tells it from those of other configurations, in what workers remember.
+    /// Number of the list, which distinguishes it from the lists of other configurations in the memo of a worker.
     number: u64,
     lines: Vec<Line>,
-    /// The lines' texts in small letters, each with its line, in the order of their bytes.
+    /// Texts of the lines in lower case, each with the index of its line, sorted by bytes.
     texts: Vec<(Box<[u8]>, usize)>,
-    /// Where among them those are that begin with a byte.
+    /// Ranges of `texts`, by first byte.
     by_first: Box<[Range<usize>; 256]>,
 }
 
-/// What a list says of a visitor.
+/// Result of a lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bot<'a> {
-    /// Its class.
+    /// Class of the robot.
     pub class: &'a [u8],
-    /// The text by which it was found; empty where it calls itself nothing.
+    /// Text that matched; empty if the request has no `User-Agent`.
     pub name: &'a [u8],
-    /// Whether it comes from a network of its own; none where its networks are not known.
+    /// True if the client address belongs to a network of the robot; `None` if the networks or the client address are
+    /// not known.
     pub verified: Option<bool>,
 }
 
-/// The number of the next list.
+/// Number of the next list.
 static NUMBER: AtomicU64 = AtomicU64::new(1);
 
 impl BotList {
-    /// A list of these lines, and of the built-in ones behind them.
+    /// Creates a list of the given lines, followed by the built-in lines if `builtin` is set.
     pub(super) fn new(mut lines: Vec<Line>, builtin: bool) -> Self {
         if builtin {
             lines.extend(builtin_lines());
@@ -69,13 +70,14 @@ impl BotList {
         Self { number: NUMBER.fetch_add(1, Relaxed), lines, texts, by_first }
     }
 
-    /// The built-in list.
+    /// Returns the built-in list.
     pub(super) fn builtin() -> &'static Self {
         static LIST: LazyLock<BotList> = LazyLock::new(|| BotList::new(Vec::new(), true));
         &LIST
     }
 
-    /// What a visitor is who calls itself `agent`; none for a browser. A client on a unix socket has no address, and proves nothing.
+    /// Classifies a client by its `User-Agent`; returns `None` for a browser. A client on a unix socket has no address
+    /// and cannot be verified.
     pub(super) fn find(&self, agent: &[u8], client: Option<IpAddr>) -> Option<Bot<'_>> {
         if agent.is_empty() {
             return Some(Bot { class: b"unknown", name: b"", verified: None });
@@ -91,7 +93,7 @@ impl BotList {
         Some(Bot { class, name: &line.agent, verified })
     }
 
-    /// The number of the first line whose text the agent holds; one that no line has for none.
+    /// Returns the index of the first line whose text `agent` contains, or `usize::MAX` if no line matches.
     fn line(&self, agent: &[u8]) -> usize {
         let agent = agent.to_ascii_lowercase();
         let mut first = usize::MAX;
@@ -106,12 +108,12 @@ impl BotList {
     }
 }
 
-/// The lines of `presets/bots.conf`.
+/// Returns the lines of `presets/bots.conf`.
 fn builtin_lines() -> impl Iterator<Item = Line> {
     include_str!("../../../../presets/bots.conf").lines().filter_map(builtin_line)
 }
 
-/// Reads `CLASS "text" [network ...];`; none for a remark.
+/// Parses `CLASS "text" [network ...];`; returns `None` for a comment.
 fn builtin_line(line: &str) -> Option<Line> {
     let line = line.trim().strip_suffix(';').filter(|line| !line.starts_with('#'))?;
     let mut parts = line.splitn(3, '"');

@@ -1,10 +1,10 @@
-//! What a worker has found out of the last visitors, by what they call themselves: to look through a list takes a microsecond, to
-//! compare what is remembered some nanoseconds.
+//! Per-worker memo of recent lookups by `User-Agent`: a lookup in a list takes a microsecond, a comparison with the
+//! memo some nanoseconds.
 
 use std::cell::RefCell;
 
-/// Names that a worker remembers, each in the place that its bytes say. Visitors who make names up cost each other a look through
-/// the list, and no more.
+/// Number of `User-Agent` values that a worker remembers, each in the slot of its hash. Clients that send random values
+/// cause one lookup each, and no further cost.
 const PLACES: usize = 256;
 
 #[derive(Default)]
@@ -19,7 +19,8 @@ thread_local! {
         RefCell::new((0..PLACES).map(|_| Remembered::default()).collect());
 }
 
-/// The line of a list that a name has, found by `find` where it is not remembered. A name is not empty.
+/// Returns the line of a list that matches `agent`, computed by `find` if it is not remembered. `agent` must not be
+/// empty.
 pub(super) fn line(list: u64, agent: &[u8], find: impl FnOnce() -> usize) -> usize {
     MEMO.with_borrow_mut(|memo| {
         let known = &mut memo[place(agent)];
@@ -33,7 +34,7 @@ pub(super) fn line(list: u64, agent: &[u8], find: impl FnOnce() -> usize) -> usi
     })
 }
 
-/// Eight bytes of the middle and of the end, which differ most, and the length.
+/// Hashes the length and eight bytes each of the middle and of the tail, which differ most.
 fn place(agent: &[u8]) -> usize {
     let word = |at: usize| {
         let bytes = agent.get(at..at + 8).and_then(|bytes| bytes.try_into().ok());

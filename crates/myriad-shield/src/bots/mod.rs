@@ -1,11 +1,11 @@
-//! `$bot`: which kind of robot a visitor is, by what it calls itself and by the network that it comes from.
+//! `$bot`: classification of robots by `User-Agent` and by client network.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
-//! | `presets/bots.conf` | the built-in list |
-//! | `list` | a list, and a visitor looked up in it |
-//! | `memo` | what a worker has found out of the last visitors |
-//! | `directives`, `settings` | the block `bots`; what it says |
+//! | `presets/bots.conf` | built-in list |
+//! | `list` | list, and the lookup of a client |
+//! | `memo` | per-worker memo of recent lookups |
+//! | `directives`, `settings` | parser and settings of the block `bots` |
 //! | `variables` | `$bot`, `$bot_name`, `$bot_verified` |
 
 mod directives;
@@ -25,11 +25,11 @@ use list::BotList;
 use settings::BotSettings;
 use variables::{BuiltinClasses, OwnClasses};
 
-/// The feature, for the list of them.
+/// Registration of this feature.
 pub const FEATURE: Feature =
     Feature::new("shield", directives::ROWS).compiled_by(compile).with_variables(variables::VARIABLES);
 
-/// Keeps the list of a configuration that has its own lines, and what counts requests by class.
+/// Stores the list of a configuration that has a `bots` block, and the classifier for request counts.
 fn compile(compiler: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
     let own = settings.feature::<BotSettings>().is_said.then(|| {
         compiler.share(|http| {

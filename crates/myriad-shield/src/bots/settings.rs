@@ -1,15 +1,15 @@
-//! What the block says.
+//! Settings of the `bots` block.
 
 use super::list::Line;
 
-/// `bots`.
+/// Settings of `bots`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BotSettings {
-    /// Whether there is such a block.
+    /// Set if the configuration has a `bots` block.
     pub is_said: bool,
-    /// Its lines, in source order.
+    /// Lines of the block, in source order.
     pub lines: Vec<Line>,
-    /// Whether the built-in list is asked after them (`builtin`).
+    /// Set if the built-in list follows the lines (`builtin`).
     pub builtin: bool,
 }
 

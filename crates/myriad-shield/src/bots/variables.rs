@@ -1,4 +1,4 @@
-//! `$bot*`.
+//! Variables `$bot*`.
 
 use std::sync::Arc;
 
@@ -11,10 +11,11 @@ use myriad_http::Known;
 
 use super::list::{Bot, BotList};
 
-/// What these variables follow from. (`Sec-Purpose` is read, too: what follows from the connection takes no short way anyhow.)
+/// Inputs of these variables. `Sec-Purpose` is read as well, but need not be listed: variables that depend on the
+/// connection are never evaluated on the fast path.
 const READS: &[Reads] = &[Reads::FromField(Known::UserAgent), Reads::Connection];
 
-/// What is known of the visitor as a robot. Configurations have maps of these names.
+/// Variables of the robot classification. They yield to maps with these names in existing configurations.
 pub(super) const VARIABLES: &[Row] = &[
     Row::new("shield", "bot", READS, Made(class)).fares(Status::Own).yielding(),
     Row::new("shield", "bot_name", READS, Made(name)).fares(Status::Own).yielding(),
@@ -43,10 +44,10 @@ fn class(request: &Request, out: &mut Vec<u8>) -> bool {
     !class.is_empty()
 }
 
-/// The classes by which requests are counted, the values of `$bot`, by the list of the configuration.
+/// Classes by which requests are counted (the values of `$bot`), by the list of the configuration.
 pub(super) struct OwnClasses(pub(super) Arc<BotList>);
 
-/// The same by the built-in list.
+/// Classes by which requests are counted, by the built-in list.
 pub(super) struct BuiltinClasses;
 
 impl VisitorClasses for OwnClasses {
@@ -69,7 +70,8 @@ fn class_in<'a>(list: &'a BotList, request: &Request) -> &'a [u8] {
     }
 }
 
-/// Whether a browser asks ahead of a click, and nobody waits. One look at the fields: it is asked of every request.
+/// Returns whether a browser prefetches the page, so that no person waits for it. It iterates over the fields once,
+/// because it runs for every request.
 fn is_fetched_ahead(request: &Request) -> bool {
     let says = |value: &[u8]| value.windows(8).any(|part| part == b"prefetch");
     request.received.head.fields().iter_known().any(|(known, name, value)| match known {
@@ -99,7 +101,7 @@ mod tests {
 
     #[test]
     fn robots_are_shown_by_class_name_and_network() {
-        // Tests come from this machine.
+        // Test requests come from the loopback address.
         let forged = [("bot", "forged"), ("bot_name", "Googlebot"), ("bot_verified", "0")];
         let fields = &[("User-Agent", "Mozilla/5.0 (compatible; Googlebot/2.1)")];
         shows(&mut Case { fields, ..Case::default() }.begin(), &forged);

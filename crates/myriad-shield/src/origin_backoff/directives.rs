@@ -1,26 +1,26 @@
-//! The row, its words, and what they say.
+//! Row and parser of `origin_backoff`.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, between};
 use myriad_conf::settings::Settings;
 
-/// The pauses, milliseconds.
+/// Pauses, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BackoffRules {
-    /// After the first failure.
+    /// Pause after the first failure.
     pub first_ms: u64,
-    /// The longest.
+    /// Maximum pause.
     pub most_ms: u64,
 }
 
-/// `origin_backoff` of a level; none with `off`.
+/// `origin_backoff` of a level; `None` with `off`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct BackoffSettings(pub Option<BackoffRules>);
 
 myriad_conf::feature_settings!(BackoffSettings);
 
-/// The longest pause where none is written, milliseconds.
+/// Default of the maximum pause, in milliseconds.
 const MOST_MS: u64 = 60_000;
-/// Bound of what may be written: an hour.
+/// Largest value that the directive accepts, in milliseconds: an hour.
 const LONGEST_MS: u64 = 3_600_000;
 
 pub(super) static ROWS: &[Directive] = &[Directive::new(

@@ -1,10 +1,11 @@
-//! `origin_backoff`: a page whose fetch has failed is fetched again after growing pauses. Meanwhile the stale page is served where
-//! `*_cache_use_stale` speaks of that failure, without a fetch for each visitor; else 503 with `Retry-After`.
+//! `origin_backoff`: a page whose fetch has failed is fetched again after growing pauses. During a pause the stale page
+//! is served if `*_cache_use_stale` covers that failure, without a fetch for each client; otherwise the response is 503
+//! with `Retry-After`.
 //!
 //! ```text
-//! at ease -- fails --> pause of FIRST -- over: one request asks -- fails --> pause twice as long, up to MOST
-//!    ^                                          |
-//!    '---------------- succeeds ----------------'
+//! idle -- fails --> pause of FIRST -- expired: one request fetches -- fails --> pause twice as long, up to MOST
+//!   ^                                          |
+//!   '---------------- succeeds ----------------'
 //! ```
 
 mod directives;
@@ -19,7 +20,7 @@ use directives::{BackoffRules, BackoffSettings};
 pub use table::HeldOff;
 use table::TABLE;
 
-/// The feature, for the list of them.
+/// Registration of this feature.
 pub const FEATURE: Feature = Feature::new("shield", directives::ROWS).compiled_by(compile);
 
 fn compile(_: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
@@ -28,21 +29,22 @@ fn compile(_: &mut dyn SettingsCompiler, settings: &Settings, features: &mut Pla
     }
 }
 
-/// Whether the page of the request is to be left alone for now; none where it may be fetched. `zone` is that of its key.
-/// When a pause is over one request may fetch it: for the others it lasts on, until that one has come to something.
+/// Returns the remaining pause of the requested page; `None` if it may be fetched. `zone` is the zone of its key. After
+/// a pause, one request may fetch the page: for other requests the pause continues until that fetch has succeeded or
+/// failed, or until the next pause has elapsed.
 pub fn held_off(request: &Request, zone: &str, now: u64) -> Option<HeldOff> {
     let rules = rules(request)?;
     TABLE.ask(zone, &request.cache.key, rules, now)
 }
 
-/// The fetch of the page has failed; `failure` is a number that is told with the pause.
+/// Records that the fetch of the page has failed. `failure` is a number that [`held_off`] returns with the pause.
 pub fn failed(request: &Request, zone: &str, failure: u16, now: u64) {
     if let Some(rules) = rules(request) {
         TABLE.failed(zone, &request.cache.key, rules, (failure, now));
     }
 }
 
-/// The fetch of the page has succeeded.
+/// Records that the fetch of the page has succeeded.
 pub fn succeeded(request: &Request, zone: &str) {
     if rules(request).is_some() {
         TABLE.succeeded(zone, &request.cache.key);

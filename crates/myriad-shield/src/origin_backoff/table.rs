@@ -1,4 +1,4 @@
-//! Pages whose fetch has failed.
+//! Table of pages whose fetch has failed.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
@@ -8,32 +8,32 @@ use parking_lot::Mutex;
 
 use super::directives::BackoffRules;
 
-/// Most pages that are remembered, those that failed last: below a megabyte.
+/// Maximum number of pages that are remembered; the oldest are evicted. They occupy less than a megabyte.
 const PAGES: u64 = 16_384;
 
-/// The pages of the process; all workers share them, and they stay over reloads.
+/// Pages of the process. All workers share them, and they survive reloads.
 pub(super) static TABLE: LazyLock<Table> = LazyLock::new(Table::default);
 
-/// What is known of pages whose fetch has failed. They are told apart by a hash with a random seed: visitors choose keys, and
-/// cannot choose which of them meet.
+/// Pauses of pages whose fetch has failed. Pages are identified by a hash with a random seed: clients choose keys, and
+/// must not be able to construct collisions.
 pub(super) struct Table {
     seed: RandomState,
     pauses: Mutex<Lru<u64, Pause>>,
 }
 
 struct Pause {
-    /// Failures one after another, up to now.
+    /// Number of consecutive failures.
     failures: u32,
     until_ms: u64,
     failure: u16,
 }
 
-/// A page that is not to be fetched now.
+/// Page that must not be fetched now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeldOff {
-    /// How long that lasts, milliseconds.
+    /// Remaining pause, in milliseconds.
     pub left_ms: u64,
-    /// The number of the last failure.
+    /// Number of the last failure.
     pub failure: u16,
 }
 
@@ -44,11 +44,11 @@ impl Default for Table {
 }
 
 impl Table {
-    /// Whether a page is to be left alone; the first who asks behind the end of a pause may fetch it.
+    /// Returns the remaining pause of a page. The first call after a pause returns `None` and begins the next pause.
     pub(super) fn ask(&self, zone: &str, key: &[u8], rules: BackoffRules, now: u64) -> Option<HeldOff> {
         let mut pauses = self.pauses.lock();
         let pause = pauses.get_mut(&self.page(zone, key))?;
-        // The rules have changed since: what was long for the former ones is not waited for.
+        // The rules have changed since: a pause longer than the current maximum is replaced.
         if pause.until_ms.saturating_sub(now) > longest_ms(rules) {
             pause.until_ms = now.saturating_add(pause_ms(rules, pause.failures));
         }
@@ -76,14 +76,15 @@ impl Table {
     }
 }
 
-/// The pause behind so many failures, give or take a fifth: pages that failed together are not all fetched together again.
+/// Returns the pause after the given number of failures, randomized by a fifth, so that pages that failed together are
+/// not all fetched again at the same time.
 fn pause_ms(rules: BackoffRules, failures: u32) -> u64 {
     let doubled = rules.first_ms.saturating_mul(1_u64 << failures.saturating_sub(1).min(30));
     let pause = doubled.min(rules.most_ms);
     (pause - pause / 5 + fastrand::u64(0..=pause / 5 * 2)).max(1)
 }
 
-/// The longest that a pause may come to.
+/// Returns the maximum randomized pause.
 fn longest_ms(rules: BackoffRules) -> u64 {
     rules.most_ms.saturating_add(rules.most_ms / 5)
 }

@@ -1,4 +1,4 @@
-//! The row, and its parser.
+//! Row and parser of `origin_challenge`.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, between};
 use myriad_conf::settings::Settings;
@@ -6,11 +6,11 @@ use myriad_conf::settings::Settings;
 use super::pass::{BITS, Rules};
 use super::settings::{ChallengeConf, ChallengeSettings};
 
-/// Bounds of `valid=`, milliseconds: a minute, in which nobody reads a page, and a month.
+/// Bounds of `valid=`, in milliseconds: one minute (too short to read a page) to 30 days.
 const VALID_MS: std::ops::RangeInclusive<u64> = 60_000..=30 * 86_400_000;
-/// Minimum length of `secret=`, bytes.
+/// Minimum length of `secret=`, in bytes.
 const SECRET: usize = 16;
-/// Bounds of `passes=`: at most one pass in a millisecond.
+/// Bounds of `passes=`: at most one pass per millisecond.
 const PASSES: std::ops::RangeInclusive<u64> = 1..=60_000;
 
 pub(super) static ROWS: &[Directive] = &[Directive::new(

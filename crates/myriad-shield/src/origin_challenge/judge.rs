@@ -1,4 +1,4 @@
-//! A request that is about to go to its origin.
+//! Check of a request before it is sent to its origin.
 
 use std::sync::LazyLock;
 
@@ -14,7 +14,7 @@ use crate::network::network;
 use crate::rate_table::RateTable;
 use crate::refuse::refuse;
 
-/// Passes that were used for the first time, in all workers.
+/// Passes that have been used, in all workers.
 static USED: LazyLock<RateTable> = LazyLock::new(RateTable::default);
 
 /// `origin_challenge` of a place.
@@ -34,17 +34,18 @@ impl Challenge {
     }
 }
 
-/// Judges a request that no stored page answers. Returns the answer to a client that has no pass and needs one.
+/// Checks a request that the cache cannot answer. Returns the challenge response if the client needs a pass and has
+/// none.
 pub fn judge(exchange: &mut Exchange) -> Option<Step> {
     let Exchange { request, frame } = exchange;
     let challenge: &Challenge = request.place().features.get()?;
-    // Subrequests come from the site's own pages.
+    // Subrequests come from the pages of the site.
     if request.is_subrequest() {
         return None;
     }
     let now = myriad_net::clock::now_ms();
     let mut text = Vec::new();
-    // An error must not open the origin: the client needs a pass.
+    // An evaluation error must not expose the origin: the client needs a pass.
     let needs_pass = challenge.when.eval(request, frame, &mut text).is_err() || !matches!(&*text, b"" | b"0");
     if !needs_pass {
         return None;
@@ -66,14 +67,14 @@ pub fn judge(exchange: &mut Exchange) -> Option<Step> {
     Some(refuse(exchange, 429, interval_ms))
 }
 
-/// The pass of a request.
+/// Pass of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pass {
-    /// None, or none that is valid.
+    /// No pass, or no valid pass.
     Missing,
-    /// A pass, identified by its signature.
+    /// Valid pass, identified by its signature.
     Valid(u128),
-    /// A valid pass, but its network has used as many as it may.
+    /// Valid pass, but its network has used the permitted number of passes.
     TooMany,
 }
 
@@ -86,7 +87,7 @@ pub(crate) fn pass(request: &Request, passes: &Passes) -> Pass {
     }
 }
 
-/// Returns the pass of a request, if it is valid. Servers that share a secret share the system time as well.
+/// Returns the pass of a request, if it is valid. Servers that share a secret must have synchronized clocks.
 pub(super) fn holder(request: &Request, passes: &Passes) -> Option<u128> {
     let now_s = request.received.wall_s();
     let mut cookies = request.received.head.fields().get_all(b"Cookie");
@@ -100,7 +101,7 @@ fn admits(request: &Request, passes: &Passes, pass: u128) -> bool {
     USED.admit(pass, (bearer.server, bearer.network), passes.rate(), now).is_some()
 }
 
-/// The page with a challenge.
+/// Returns the challenge page.
 pub(crate) fn stand_before(request: &Request, passes: &Passes) -> Step {
     page::answer(&passes.open(&bearer(request), request.received.wall_s()), passes.valid_s())
 }

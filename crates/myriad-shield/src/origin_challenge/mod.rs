@@ -1,21 +1,23 @@
-//! `origin_challenge`: a page that a browser answers by itself, before a request that nobody vouches for costs the origin anything.
+//! `origin_challenge`: a page with a proof of work that a browser solves automatically, before an untrusted request
+//! uses the origin.
 //!
 //! ```text
-//! about to go to the origin -- the condition is empty or 0 ------------------------> asked
-//!    |                                                                                ^
-//!    '-- the cookie holds a pass: signed here, for this network and browser, in time -'
+//! about to be sent to the origin -- the condition is empty or 0 --------------------------------> sent
+//!    |                                                                                            ^
+//!    |-- the cookie contains a valid pass: signed by this server, for this network and browser ---'
 //!    |
-//!    '-- none: 503 and a page whose script looks for a number (proof of work), keeps it in the cookie, and asks again
+//!    '-- no pass: 503 and a page whose script searches a number (proof of work), stores it in the cookie, and reloads
 //! ```
 //!
-//! Nothing is remembered of those who are asked: a pass is a text that this server signed and the number that the browser found for it.
+//! The server stores no state of the clients that receive a challenge: a pass contains the signature of this server and
+//! the number that the browser found.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
-//! | `directives`, `settings` | the row; what it says |
-//! | `pass` | a pass: signed, read, proved |
-//! | `page` | the page, and its script |
-//! | `judge` | a request before the origin |
+//! | `directives`, `settings` | row and settings of the directive |
+//! | `pass` | pass: creation, parsing, verification |
+//! | `page` | page and its script |
+//! | `judge` | check of a request before the origin |
 
 mod directives;
 mod judge;
@@ -34,7 +36,7 @@ pub(crate) use pass::Passes;
 use settings::ChallengeSettings;
 pub(crate) use settings::rules;
 
-/// The feature, for the list of them.
+/// Registration of this feature.
 pub const FEATURE: Feature =
     Feature::new("shield", directives::ROWS).compiled_by(compile).with_variables(variables::VARIABLES);
 

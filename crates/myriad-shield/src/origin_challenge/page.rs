@@ -1,4 +1,4 @@
-//! The page with a challenge.
+//! Challenge page.
 
 use std::sync::LazyLock;
 
@@ -15,7 +15,8 @@ const PAGE: &str = include_str!("page.html");
 const SCRIPT: &str = include_str!("page.js");
 const STYLE: &str = include_str!("page.css");
 
-/// What the browser may run of it: this script and this style, and nothing that somebody put in between.
+/// Content security policy: the browser executes only this script and this style, and nothing that an intermediary has
+/// injected.
 static POLICY: LazyLock<String> = LazyLock::new(|| {
     let hash = |text: &str| STANDARD.encode(digest::digest(&digest::SHA256, text.as_bytes()));
     format!(
@@ -25,7 +26,8 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// The page around the challenge and the time: script and style, which hold braces of their own, are filled in behind them.
+/// Parts of the page before, between and after the challenge and the lifetime. Script and style contain braces, and are
+/// therefore inserted after the page has been split.
 static PARTS: LazyLock<[String; 3]> = LazyLock::new(|| {
     let (before, rest) = PAGE.split_once("{challenge}").unwrap_or((PAGE, ""));
     let (between, behind) = rest.split_once("{valid}").unwrap_or((rest, ""));
@@ -33,8 +35,8 @@ static PARTS: LazyLock<[String; 3]> = LazyLock::new(|| {
         .map(|part| part.replace("{cookie}", COOKIE).replace("{style}", STYLE).replace("{script}", SCRIPT))
 });
 
-/// 503, for a moment: a search engine comes again and forgets nothing, and no cache keeps it. `valid_s` is for how long the cookie is
-/// kept, seconds.
+/// Returns the challenge response. Status 503 with `Retry-After` makes search engines retry later and retain their
+/// index; caches must not store it. `valid_s` is the lifetime of the cookie, in seconds.
 pub(super) fn answer(challenge: &str, valid_s: u64) -> Step {
     let [before, between, behind] = &*PARTS;
     let page = [before, challenge, between, &valid_s.to_string(), behind].concat();

@@ -1,7 +1,7 @@
-//! A pass: `1.EXPIRES.BITS.SIGNATURE.NUMBER`.
+//! Pass: `1.EXPIRES.BITS.SIGNATURE.NUMBER`.
 //!
-//! The server signs when the pass expires, how much work it is worth, and for whom; the browser finds a number with which
-//! SHA-256 of `SIGNATURE.NUMBER` begins with so many bits of 0. Proving it again costs two digests.
+//! The server signs the expiry time, the amount of work and the bearer. The browser searches a number for which SHA-256
+//! of `SIGNATURE.NUMBER` begins with `BITS` bits of 0. The verification computes two digests.
 
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
@@ -11,31 +11,31 @@ use aws_lc_rs::{digest, hmac};
 
 use crate::rate_table::Rate;
 
-/// The cookie that holds a pass.
+/// Name of the cookie that contains a pass.
 pub(super) const COOKIE: &str = "myriad_pass";
-/// Bounds of the work: 2 to this power digests, in the middle.
+/// Bounds of the work: on average, 2 to this power digests.
 pub(super) const BITS: RangeInclusive<u32> = 8..=24;
-/// Most digits of the number, so that what is digested fits into one block.
+/// Maximum number of digits of the number; the digest input fits into one block.
 const NUMBER: usize = 12;
 /// Hexadecimal digits of a signature: 128 bits.
 const SIGNATURE: usize = 32;
-/// Most bytes of `User-Agent` that are signed.
+/// Maximum number of bytes of `User-Agent` that are signed.
 const AGENT: usize = 512;
 
-/// New passes that one network may use in a minute where `passes=` is not written. A pass costs a client some milliseconds of work: without a
-/// bound it would make as many as it has requests.
+/// Default of `passes=`: number of new passes that one network may use per minute. A pass costs a client some
+/// milliseconds of work; without a bound, a client could create a pass for each request.
 const PASSES: u64 = 30;
 
-/// The rules by which passes are checked.
+/// Rules by which passes are checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rules {
     /// `bits=`.
     pub bits: u32,
-    /// `valid=`, seconds.
+    /// `valid=`, in seconds.
     pub valid_s: u64,
-    /// `passes=`: new passes of one network in a minute.
+    /// `passes=`: number of new passes of one network per minute.
     pub passes: u64,
-    /// `secret=`; `None` for a random one of this process.
+    /// `secret=`; `None` for a random secret of this process.
     pub secret: Option<Box<[u8]>>,
 }
 
@@ -45,30 +45,30 @@ impl Default for Rules {
     }
 }
 
-/// The client, browser and server for which a pass is valid.
+/// Client, browser and server for which a pass is valid.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bearer<'a> {
-    /// The network of the client; `None` on a unix socket.
+    /// Network of the client; `None` on a unix socket.
     pub network: Option<IpAddr>,
-    /// The server's name.
+    /// Name of the server.
     pub server: &'a [u8],
     /// `User-Agent`.
     pub agent: &'a [u8],
 }
 
-/// Signs passes, and proves them, by the rules of a place.
+/// Signs and verifies passes by the rules of a location.
 pub(crate) struct Passes {
     rules: Rules,
     key: hmac::Key,
 }
 
 impl Passes {
-    /// Passes with the secret of the rules, or with that of this process.
+    /// Creates the signer with the secret of the rules, or with the secret of this process.
     pub(crate) fn new(rules: Rules) -> Self {
-        /// Made anew by each start: passes of before are asked for again.
+        /// Secret of this process. It changes at each start, which invalidates earlier passes.
         static OWN: LazyLock<[u8; 32]> = LazyLock::new(|| {
             let mut secret = [0; 32];
-            // A generator that fails leaves nothing that anybody could sign with: it aborts.
+            // Without random numbers a signature would be predictable: the process aborts.
             aws_lc_rs::rand::fill(&mut secret).expect("the system's random numbers");
             secret
         });
@@ -77,22 +77,22 @@ impl Passes {
         Self { rules, key }
     }
 
-    /// Rate at which one network may use new passes.
+    /// Returns the rate at which one network may use new passes.
     pub(super) fn rate(&self) -> Rate {
         Rate { interval_ms: self.interval_ms(), burst: self.rules.passes, wait_ms: 0 }
     }
 
-    /// Milliseconds in which one network may use one new pass.
+    /// Returns the interval in which one network may use one new pass, in milliseconds.
     pub(crate) fn interval_ms(&self) -> u64 {
         60_000 / self.rules.passes
     }
 
-    /// Lifetime of a pass, seconds.
+    /// Returns the lifetime of a pass, in seconds.
     pub(super) fn valid_s(&self) -> u64 {
         self.rules.valid_s
     }
 
-    /// What a browser is given to work on: all of a pass but the number.
+    /// Returns a challenge: all parts of a pass except the number.
     pub(super) fn open(&self, bearer: &Bearer<'_>, now_s: u64) -> String {
         let Rules { bits, valid_s, .. } = self.rules;
         let expires_s = now_s + valid_s;
@@ -100,7 +100,7 @@ impl Passes {
         format!("1.{expires_s}.{bits}.{signature}")
     }
 
-    /// Whether a cookie holds a pass for this bearer that is worth what the rules want; what tells it from others.
+    /// Verifies the pass in a cookie for this bearer and the rules. Returns its signature, which identifies the pass.
     pub(super) fn prove(&self, cookie: &[u8], bearer: &Bearer<'_>, now_s: u64) -> Option<u128> {
         let rules = &self.rules;
         let mut parts = std::str::from_utf8(cookie).ok()?.split('.');
@@ -151,7 +151,7 @@ mod tests {
         Bearer { network: network.parse().ok(), server: server.as_bytes(), agent: agent.as_bytes() }
     }
 
-    /// Does what a browser does: the pass that answers a challenge.
+    /// Solves a challenge like a browser and returns the pass.
     fn solve(challenge: &str) -> String {
         let mut parts = challenge.split('.').skip(2);
         let bits: u32 = parts.next().and_then(|bits| bits.parse().ok()).expect("the bits");

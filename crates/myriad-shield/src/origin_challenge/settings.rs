@@ -1,26 +1,26 @@
-//! What the directive says.
+//! Settings of the directive.
 
 use myriad_conf::Text;
 use myriad_conf::settings::Settings;
 
 use super::pass::Rules;
 
-/// `origin_challenge`.
+/// Settings of `origin_challenge`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ChallengeConf {
-    /// Who is asked for a pass: those for whom this is neither empty nor 0.
+    /// Condition: a request needs a pass if this is neither empty nor 0.
     pub when: Text,
-    /// How it is proved.
+    /// Rules by which the pass is verified.
     pub rules: Rules,
 }
 
-/// The directive of a level; none with `off`.
+/// Directive of a level; `None` with `off`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ChallengeSettings(pub Option<ChallengeConf>);
 
 myriad_conf::feature_settings!(ChallengeSettings);
 
-/// How passes of a level are proved, also where other directives ask for them.
+/// Returns the rules of passes of a level. Other directives that require a pass use them as well.
 pub(crate) fn rules(settings: &Settings) -> Rules {
     settings.feature::<ChallengeSettings>().0.as_ref().map(|said| said.rules.clone()).unwrap_or_default()
 }

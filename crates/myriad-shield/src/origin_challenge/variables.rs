@@ -1,4 +1,4 @@
-//! `$challenge_passed`.
+//! Variable `$challenge_passed`.
 
 use myriad_conf::registry::Status;
 use myriad_exchange::exchange::Request;
@@ -9,7 +9,7 @@ use myriad_http::Known;
 
 use super::judge::{Challenge, holder};
 
-/// Whether the visitor holds a pass.
+/// Variable that is set if the client has a valid pass.
 pub(super) const VARIABLES: &[Row] = &[Row::new(
     "shield",
     "challenge_passed",

@@ -1,4 +1,4 @@
-//! The row, and its parser.
+//! Row and parser of `origin_query_limit`.
 
 use myriad_conf::number::parse_number;
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, between};
@@ -9,7 +9,7 @@ use super::settings::{Action, Per, QueryRules, QuerySettings};
 
 /// Maximum of `burst=`.
 const MOST: u64 = 100_000;
-/// Maximum of `wait=`, milliseconds: a browser gives up after a minute or two.
+/// Maximum of `wait=`, in milliseconds: a browser gives up after a minute or two.
 const LONGEST_WAIT_MS: u64 = 60_000;
 
 pub(super) static ROWS: &[Directive] = &[Directive::new(
@@ -89,7 +89,7 @@ fn read_wait(args: &Arguments<'_>, index: usize, skip: usize) -> Result<u64, Dia
     if wait_ms <= LONGEST_WAIT_MS { Ok(wait_ms) } else { Err(args.invalid(index, "a time of at most 1m")) }
 }
 
-/// Parses `20r/m` or `1r/s`; returns the milliseconds of one query.
+/// Parses `20r/m` or `1r/s`; returns the interval of one query in milliseconds.
 fn parse_rate(text: &[u8]) -> Option<u64> {
     let (number, window_ms) = match text.strip_suffix(b"r/m") {
         Some(number) => (number, 60_000),

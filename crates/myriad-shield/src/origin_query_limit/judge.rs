@@ -1,4 +1,4 @@
-//! A request with a query that is about to go to its origin.
+//! Check of a request with a query before it is sent to its origin.
 
 use std::net::IpAddr;
 use std::sync::LazyLock;
@@ -16,9 +16,9 @@ use crate::origin_challenge::{self, Pass, Passes};
 use crate::rate_table::{Rate, RateTable};
 use crate::refuse::refuse;
 
-/// Maximum length of the argument names in a log line, bytes.
+/// Maximum length of the argument names in a log line, in bytes.
 const SHOWN: usize = 200;
-/// How many times the limit all clients of one network may use that hold passes.
+/// Factor of the limit that applies to all clients of one network together that have passes.
 const PASSES: u64 = 4;
 
 /// Queries of the process.
@@ -40,26 +40,26 @@ impl QueryLimit {
     }
 }
 
-/// What a request would fetch from the origin.
+/// Kind of response that a request would fetch from the origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sought {
-    /// A page that is not stored, identified by its key.
+    /// Page that is not stored, identified by its key.
     Page,
-    /// A response that no cache may store, identified by the request target.
+    /// Response that no cache may store, identified by the request target.
     Target,
-    /// A response that bypasses the cache. It is counted only with `unless=`, which names the requests that are not.
+    /// Response that bypasses the cache. It is counted only with `unless=`, which excludes requests.
     Bypassing,
 }
 
-/// What happens to a request beyond the limit.
+/// Treatment of a request beyond the limit.
 pub enum Limited {
-    /// It is answered.
+    /// The client receives this response.
     Answer(Step),
-    /// It waits for its turn, milliseconds; then it goes on.
+    /// The request is delayed by this number of milliseconds, and then continues.
     Wait(u64),
 }
 
-/// Judges a request that no stored page answers. `None` lets it go to the origin.
+/// Checks a request that the cache cannot answer. Returns `None` if it may be sent to the origin.
 pub fn judge(exchange: &mut Exchange, sought: Sought) -> Option<Limited> {
     let Exchange { request, frame } = exchange;
     let QueryLimit { rules, passes, unless, logged } = request.place().features.get()?;
@@ -67,7 +67,7 @@ pub fn judge(exchange: &mut Exchange, sought: Sought) -> Option<Limited> {
     let at = sent.iter().position(|byte| *byte == b'?')?;
     let (path, query) = (&sent[..at], &sent[at + 1..]);
     let reads = matches!(request.received.head.method(), Method::Get | Method::Head);
-    // Subrequests come from the site's own pages.
+    // Subrequests come from the pages of the site.
     if query.is_empty() || !reads || request.is_subrequest() {
         return None;
     }
@@ -76,13 +76,14 @@ pub fn judge(exchange: &mut Exchange, sought: Sought) -> Option<Limited> {
         None => {}
         Some(unless) => {
             let mut text = Vec::new();
-            // An error must not open the origin: the request is counted.
+            // An evaluation error must not expose the origin: the request is counted.
             if unless.eval(request, frame, &mut text).is_ok() && !matches!(&*text, b"" | b"0") {
                 return None;
             }
         }
     }
-    // A client without an address (a unix socket) is a proxy: counting all its clients as one would let one of them block the others.
+    // A client without an address (unix socket) is a proxy: if all its clients were counted together, one could block
+    // the others.
     let client = network(request.client()?);
     let now = myriad_net::clock::now_ms();
     let pass = passes.as_ref().map_or(Pass::Missing, |passes| origin_challenge::pass(request, passes));
@@ -103,7 +104,7 @@ pub fn judge(exchange: &mut Exchange, sought: Sought) -> Option<Limited> {
         return Some(Limited::Wait(wait_ms));
     }
     if sought == Sought::Bypassing {
-        // The request may change something, or pay for something: it is neither altered nor refused.
+        // The request may change state, or belong to a payment: it is neither altered nor rejected.
         request.visit().beyond_query_limit.set(true);
         return None;
     }
@@ -125,12 +126,12 @@ fn rate(rules: &QueryRules, sought: Sought) -> Rate {
     Rate { interval_ms: rules.interval_ms, burst: rules.burst, wait_ms }
 }
 
-/// The count to which a query belongs.
+/// Counter of a query.
 #[derive(Hash)]
 enum CountedBy<'a> {
     Network(&'a [u8], IpAddr),
     Path(&'a [u8], IpAddr, Vec<u8>),
-    /// A pass, and the network of its holder.
+    /// Pass, and the network of its holder.
     Pass(&'a [u8], IpAddr, u128),
 }
 
@@ -144,7 +145,8 @@ impl<'a> CountedBy<'a> {
         }
     }
 
-    /// Counts a query: see [`RateTable::admit`]. Passes of one network are bounded together, too: each costs little.
+    /// Counts a query: see [`RateTable::admit`]. The passes of one network have a common limit as well, because a pass
+    /// is cheap.
     fn admit(&self, query: (&[u8], &[u8]), rate: Rate) -> Option<u64> {
         let now = myriad_net::clock::monotonic_ms();
         let Self::Pass(server, client, _) = self else { return QUERIES.admit(query, self, rate, now) };
@@ -156,7 +158,7 @@ impl<'a> CountedBy<'a> {
     }
 }
 
-/// Returns the path in one spelling: escapes and repeated slashes make no other path of it.
+/// Returns the path in canonical spelling: escapes and repeated slashes do not create a different path.
 fn canonical(path: &[u8]) -> Vec<u8> {
     let mut canonical = Vec::with_capacity(path.len());
     if normalize_path(path, true, &mut canonical).is_err() {
@@ -165,7 +167,7 @@ fn canonical(path: &[u8]) -> Vec<u8> {
     canonical
 }
 
-/// Returns the URL with the arguments that are kept; `None` if that is the URL that was requested.
+/// Returns the URL with only the arguments of `keep`; `None` if it equals the requested URL.
 fn stripped(path: &[u8], query: &[u8], keep: &[Box<[u8]>]) -> Option<Vec<u8>> {
     let arguments = query.split(|byte| *byte == b'&').filter(|argument| !argument.is_empty());
     let kept: Vec<_> =
@@ -189,12 +191,12 @@ fn name_of(argument: &[u8]) -> &[u8] {
     argument.split(|byte| *byte == b'=').next().unwrap_or_default()
 }
 
-/// Returns the names of a query's arguments, for the log.
+/// Returns the names of the arguments of a query, for the log.
 fn names(query: &[u8]) -> String {
     let names =
         query.split(|byte| *byte == b'&').map(|argument| format!("\"{}\"", name_of(argument).escape_ascii()));
     let mut text = names.collect::<Vec<_>>().join(", ");
-    // Escaped text is ASCII.
+    // Escaped text is ASCII, so every index is a character boundary.
     text.truncate(SHOWN);
     text
 }

@@ -1,8 +1,9 @@
-//! `origin_query_limit`: limits the rate at which one client network sends new queries to the origin. Filters, calendars and searches of a
-//! site have endless addresses; a robot that requests all of them must fill neither the application nor the cache.
+//! `origin_query_limit`: limits the rate at which one client network sends new queries to the origin. Filters,
+//! calendars and searches of a site have an unlimited number of URLs; a robot that requests all of them must fill
+//! neither the application nor the cache.
 //!
-//! A stored page, fresh or stale, is not counted, nor is a query that was admitted before. A client is only ever limited by the requests of
-//! its own network.
+//! A stored page, fresh or stale, is not counted, nor is a query that was admitted before. Only requests of its own
+//! network limit a client.
 
 mod directives;
 mod judge;
@@ -17,7 +18,7 @@ use judge::QueryLimit;
 pub use judge::{Limited, Sought, judge};
 use settings::{Action, QuerySettings};
 
-/// The feature, for the list of them.
+/// Registration of this feature.
 pub const FEATURE: Feature = Feature::new("shield", directives::ROWS).compiled_by(compile);
 
 fn compile(compiler: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {

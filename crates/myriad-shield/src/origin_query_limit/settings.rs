@@ -1,19 +1,19 @@
-//! The parameters of the directive.
+//! Settings of the directive.
 
 use myriad_conf::Text;
 
-/// `origin_query_limit`.
+/// Settings of `origin_query_limit`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct QueryRules {
-    /// `rate=`: milliseconds in which one new query may go to the origin.
+    /// `rate=`: interval in which one new query may be sent to the origin, in milliseconds.
     pub interval_ms: u64,
-    /// `burst=`: new queries at once.
+    /// `burst=`: number of new queries at once.
     pub burst: u64,
-    /// `wait=`: longest time that a page waits for its turn, milliseconds.
+    /// `wait=`: maximum delay of a page, in milliseconds.
     pub wait_ms: u64,
     /// `per=`.
     pub per: Per,
-    /// `keep=`: arguments that `action=strip` keeps.
+    /// `keep=`: arguments that `action=strip` retains.
     pub keep: Vec<Box<[u8]>>,
     /// `action=`.
     pub action: Action,
@@ -21,7 +21,7 @@ pub(super) struct QueryRules {
     pub unless: Option<Text>,
 }
 
-/// What is counted together.
+/// Scope of a count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Per {
     /// All queries of a client network to a server.
@@ -30,18 +30,18 @@ pub(super) enum Per {
     Path,
 }
 
-/// What a client gets beyond the limit.
+/// Response to a client beyond the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
-    /// A redirect to the page without the arguments; 429 where the response is not a page of the cache.
+    /// Redirect to the page without the arguments; 429 if the response is not a cacheable page.
     Strip,
-    /// A challenge (`origin_challenge`); a client with a pass is counted by its pass, and gets 429 beyond the limit.
+    /// Challenge (`origin_challenge`). A client with a pass is counted by its pass, and receives 429 beyond the limit.
     Challenge,
-    /// An error.
+    /// Error status.
     Status(u16),
 }
 
-/// The directive of a level; none with `off`.
+/// Directive of a level; `None` with `off`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct QuerySettings(pub Option<QueryRules>);
 

@@ -1,11 +1,12 @@
-//! How many requests php-fpm has children for, by its own status.
+//! Number of concurrent requests that php-fpm has children for, computed from its status page.
 //!
 //! ```text
-//! bound = children - those who work for others - connections that nobody has accepted, at least 1
+//! bound = children - children that process requests of other clients - connections in the backlog, at least 1
 //! ```
 //!
-//! Whoever wrote the status is a child that works for nobody. What others have is what works beyond the slots that are taken here: a slot
-//! whose request waits in the pool's own backlog counts as ours, and is taken off again with the backlog.
+//! The child that writes the status is not counted as active. The number of requests of other clients is the number of
+//! active children minus the number of slots taken here. A slot whose request waits in the backlog of the pool
+//! therefore counts as our request, and is subtracted again with the backlog.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -13,44 +14,45 @@ use std::time::{Duration, Instant};
 use myriad_fastcgi::PoolStatus;
 use myriad_fastcgi::pool_status::Manager;
 
-/// What a pool that makes children on demand is thought to have at least.
+/// Assumed minimum number of children of a pool that creates children on demand.
 const ON_DEMAND: u32 = 4;
 
-/// What the queue knows of the children.
+/// Result of the last status request.
 #[derive(Debug, Default)]
 pub(super) struct Children {
     seen: Option<(u32, Instant)>,
-    /// Counts those who watch the pool: only the last of them is believed.
+    /// Number of watches of the pool that were created: only the latest may set the bound.
     pub watches: u64,
 }
 
 impl Children {
-    /// How many requests there may be; none where nothing is known, or has been for too long.
+    /// Returns the bound of concurrent requests; `None` if it is not known or has expired.
     pub(super) fn bound(&self) -> Option<u32> {
         let (bound, until) = self.seen?;
         (Instant::now() < until).then_some(bound)
     }
 
-    /// There may be so many for a while; none for as many as the rule allows without it.
+    /// Sets the bound for the duration `valid`; `None` removes it, so that only the limit of the rule applies.
     pub(super) fn set(&mut self, bound: Option<u32>, valid: Duration) {
         self.seen = bound.map(|bound| (bound, Instant::now() + valid));
     }
 }
 
-/// What is remembered of pools from one status to the next, by their addresses.
+/// State of pools between status requests, by address.
 #[derive(Debug, Default)]
 pub(super) struct Pools(HashMap<String, Pool>);
 
 #[derive(Debug)]
 struct Pool {
-    /// How often it wanted more children than it may have.
+    /// Value of the counter "max children reached".
     reached: u64,
-    /// How many it had when it last did: that is all it may have.
+    /// Number of children when the counter last increased, which is the maximum of the pool.
     ceiling: Option<u32>,
 }
 
 impl Pools {
-    /// How many requests these pools have children for, while `ours` are with them; none where there is no pool.
+    /// Returns the number of concurrent requests that these pools have children for, while `ours` requests are in
+    /// flight to them; `None` if `pools` is empty.
     pub(super) fn bound(&mut self, pools: &[(String, PoolStatus)], ours: u32) -> Option<u32> {
         self.0.retain(|address, _| pools.iter().any(|(known, _)| known == address));
         let (mut room, mut active, mut queued) = (0_u32, 0_u32, 0_u32);
@@ -63,7 +65,7 @@ impl Pools {
         (!pools.is_empty()).then(|| room.saturating_sub(others).saturating_sub(queued).max(1))
     }
 
-    /// How many children a pool has, or makes as soon as they are needed.
+    /// Returns the number of children that a pool has, or creates as soon as they are needed.
     fn room(&mut self, address: &str, status: &PoolStatus) -> u32 {
         let reached = status.max_children_reached;
         let pool = self.0.entry(address.to_owned()).or_insert(Pool { reached, ceiling: None });
@@ -72,7 +74,7 @@ impl Pools {
         }
         pool.ceiling = pool.ceiling.filter(|ceiling| status.total <= *ceiling);
         match status.manager {
-            // A dynamic pool makes more when none is idle, and then says so.
+            // A dynamic pool creates children when none is idle, and then reports the new number.
             Manager::Static | Manager::Dynamic => status.total,
             Manager::OnDemand => pool.ceiling.unwrap_or(status.total.saturating_mul(2).max(ON_DEMAND)),
         }
@@ -104,7 +106,8 @@ mod tests {
     #[test]
     fn backlog_lowers_the_bound_and_never_below_one() {
         let of = |active, queued, ours| bound(status(Manager::Dynamic, active, 8, queued), ours);
-        // Seven of eight work for us, three more of ours wait before the pool: as many as there are children for.
+        // Seven of eight children process our requests, and three more of our requests wait in the backlog: the bound
+        // is unchanged.
         assert_eq!(of(8, 3, 10), Some(5));
         assert_eq!(of(8, 2, 3), Some(2), "four are others', who wait, too");
         assert_eq!(of(8, 400, 0), Some(1));

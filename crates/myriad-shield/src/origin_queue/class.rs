@@ -1,19 +1,19 @@
 //! Classes of requests.
 
-/// How many classes there are.
+/// Number of classes.
 pub(super) const CLASSES: usize = 4;
 
-/// The class of a request: 0 comes first.
+/// Class of a request; 0 has the highest priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Class(u8);
 
 impl Class {
-    /// Who has no other class.
+    /// Default class.
     pub(super) const NORMAL: Self = Self(1);
-    /// Who has no visitor waiting.
+    /// Class of requests that no client waits for.
     pub(super) const LAST: Self = Self(3);
 
-    /// Reads `high`, `normal`, `low`, `last` or their numbers.
+    /// Parses `high`, `normal`, `low`, `last` or their numbers.
     pub(super) fn parse(text: &[u8]) -> Option<Self> {
         let class = match text {
             b"high" | b"0" => 0,
@@ -25,14 +25,14 @@ impl Class {
         Some(Self(class))
     }
 
-    /// Its number, below [`CLASSES`].
+    /// Returns its number, below [`CLASSES`].
     pub(super) fn index(self) -> usize {
         usize::from(self.0)
     }
 }
 
-/// The rank of a request of this class that has waited for so long: each `lift_ms` lifts it by one class, so that a steady stream
-/// of better classes keeps nobody waiting for ever.
+/// Returns the rank of a request of this class after a wait of `waited_ms`: each `lift_ms` lifts it by one class, so
+/// that a steady stream of requests of higher classes cannot starve it.
 pub(super) fn rank(class: usize, waited_ms: u64, lift_ms: u64) -> usize {
     let lifts = usize::try_from(waited_ms / lift_ms.max(1)).unwrap_or(usize::MAX);
     class.saturating_sub(lifts)

@@ -1,4 +1,4 @@
-//! The directives of a place, compiled.
+//! Compiled directives of a location.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -10,24 +10,24 @@ use myriad_script::Template;
 use super::queue::{Queue, named};
 use super::settings::{QueueRules, QueueSettings};
 
-/// The queue before the origin of a place.
+/// Queue before the origin of a location.
 pub(super) struct OriginQueue {
     pub queue: Arc<Queue>,
     pub rules: QueueRules,
     /// `origin_priority`.
     pub priority: Option<Template>,
-    /// Whether a worker watches the pool of its origin.
+    /// Set if a worker watches the pool of the origin.
     watched: AtomicBool,
 }
 
 impl OriginQueue {
-    /// Whether whoever asks is the one that is to watch the pool.
+    /// Returns true for the first call only: its caller must watch the pool.
     pub(super) fn begin_watching(&self) -> bool {
         !self.watched.swap(true, Relaxed)
     }
 }
 
-/// Keeps the queue of a place that has one.
+/// Stores the queue of a location that has one.
 pub(super) fn compile(
     compiler: &mut dyn SettingsCompiler,
     settings: &Settings,

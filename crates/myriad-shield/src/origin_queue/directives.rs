@@ -1,4 +1,4 @@
-//! The rows, and the words of a directive read.
+//! Rows and parsers of the directives.
 
 use myriad_conf::Diagnostic;
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, ONE, Set, between};
@@ -7,18 +7,19 @@ use myriad_conf::settings::Settings;
 use super::class::Class;
 use super::settings::{Concurrency, QueueRules, QueueSettings, StatusRules};
 
-/// Most requests that wait where `queue=` is not written.
+/// Default of `queue=`: maximum number of requests that wait.
 const WAITING: u32 = 200;
-/// The longest wait where `timeout=` is not written, milliseconds.
+/// Default of `timeout=`: maximum wait, in milliseconds.
 const TIMEOUT_MS: u64 = 10_000;
-/// The bound of what is learnt where `max=` is not written.
+/// Default of `max=`: maximum of the learnt bound.
 const LEARNT: u32 = 64;
-/// The pause between two questions for the status where `interval=` is not written, and the shortest: each is a request.
+/// Default of `interval=` (pause between two status requests), and its minimum, in milliseconds: each costs the pool a
+/// request.
 const INTERVAL_MS: u64 = 1_000;
 const SHORTEST_INTERVAL_MS: u64 = 100;
-/// The longest: requests come and go within seconds.
+/// Maximum of `interval=`, in milliseconds: the load changes within seconds.
 const LONGEST_INTERVAL_MS: u64 = 60_000;
-/// Bound of `concurrency=`, `max=` and `queue=`: a request that waits costs some kilobytes.
+/// Maximum of `concurrency=`, `max=` and `queue=`: a request that waits occupies some kilobytes.
 const MOST: u32 = 65_535;
 
 pub(super) static ROWS: &[Directive] = &[
@@ -103,7 +104,7 @@ fn read(args: &Arguments<'_>) -> Result<QueueRules, Diagnostic> {
     Ok(QueueRules { zone, concurrency, most_waiting, timeout_ms, until_head, status })
 }
 
-/// `status=` and `interval=` together.
+/// Parses `status=` and `interval=` together.
 fn status_rules(
     args: &Arguments<'_>,
     path: Option<Box<[u8]>>,
@@ -121,7 +122,7 @@ fn status_rules(
     }
 }
 
-/// A path as php-fpm compares it with the script that it is asked for.
+/// Parses a path. php-fpm compares it with the requested script name.
 fn status_path(args: &Arguments<'_>, index: usize, value: &[u8]) -> Result<Box<[u8]>, Diagnostic> {
     let is_path = value.len() > 1 && value[0] == b'/' && !value.contains(&b'?') && !value.contains(&b'$');
     if is_path {

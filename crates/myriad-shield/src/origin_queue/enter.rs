@@ -1,4 +1,4 @@
-//! A request before the queue.
+//! Entry of a request into the queue.
 
 use std::sync::Arc;
 
@@ -12,28 +12,33 @@ use super::compile::OriginQueue;
 use super::queue::{Entered, Slot, Unserved};
 use crate::refuse::retry_after;
 
-/// A slot that a request has taken.
+/// Slot that a request has taken.
 pub(crate) struct Taken {
     slot: Slot,
     until_head: bool,
 }
 
 impl Taken {
-    /// The head of the answer is there; none where the slot is given back by now (`release=head`).
+    /// Processes the arrival of the response head. Returns `None` if this releases the slot (`release=head`).
     pub(crate) fn answered(self) -> Option<Self> {
         self.slot.answered();
         (!self.until_head).then_some(self)
     }
 }
 
-/// Waits for a slot; none where the place has no queue. `waits` says that a visitor waits for the answer; a refresh behind a visitor
-/// comes last. An error says that the origin is not to be asked.
+/// Waits for a slot; returns `None` if the location has no queue. `waits` is true if a client waits for the response; a
+/// background refresh has the lowest priority.
+///
+/// # Errors
+///
+/// Returns an error if the request must not be sent to the origin.
 pub(crate) async fn enter(exchange: &mut Exchange, waits: bool) -> Result<Option<Taken>, OriginError> {
     let Some(OriginQueue { queue, rules, .. }) = exchange.request.place().features.get() else {
         return Ok(None);
     };
     let (queue, rules) = (Arc::clone(queue), rules.clone());
-    // The page around it may hold a slot until this part of it is there: waiting for one could last for ever.
+    // The page that includes this subrequest may occupy a slot until the subrequest completes: waiting for a slot could
+    // deadlock.
     if exchange.request.is_subrequest() && exchange.request.visit().asking.get() > 0 {
         return Ok(None);
     }
@@ -73,7 +78,7 @@ pub(crate) async fn enter(exchange: &mut Exchange, waits: bool) -> Result<Option
     Err(OriginError::not_asked(503, format!("origin_queue \"{}\" {why}", rules.zone)))
 }
 
-/// The class of a request by `origin_priority`; the last one beyond `origin_query_limit`.
+/// Returns the class of a request by `origin_priority`; the last class for a request beyond `origin_query_limit`.
 fn class(exchange: &mut Exchange) -> Class {
     if exchange.request.visit().beyond_query_limit.get() {
         return Class::LAST;
@@ -88,12 +93,12 @@ fn class(exchange: &mut Exchange) -> Class {
     }
 }
 
-/// Milliseconds after which a client may retry that was refused because memory is short: longer than the server takes to close idle
-/// connections and to shrink zones.
+/// `Retry-After` of a request that is rejected because memory is short, in milliseconds: longer than the server takes
+/// to close idle connections and to shrink zones.
 const WITHOUT_MEMORY_MS: u64 = 5000;
 
-/// Sends `Retry-After` to a client for which the origin was not asked (RFC 9110 section 10.2.3): the time until the requests in the
-/// queue are served or timed out, or until memory is free again.
+/// Sends `Retry-After` to a client whose request was not sent to the origin (RFC 9110 section 10.2.3): the time until
+/// the requests in the queue are served or time out, or until memory is free again.
 pub fn retry_later(exchange: &mut Exchange, status: u16) {
     if status != 503 {
         return;

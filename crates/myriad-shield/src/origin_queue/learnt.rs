@@ -1,35 +1,39 @@
-//! How many requests an origin bears at once, learnt from how long it takes to answer.
+//! Number of concurrent requests that an origin can process, learnt from its response times.
 //!
-//! An origin that has more to do than it can answers all of it later. So the time that answers take is compared with the time they took
-//! while the origin was at ease: where they are alike, more is tried, where they are not, less is asked.
+//! An overloaded origin responds later to every request. The response times are therefore compared with those of the
+//! unloaded origin: the bound grows while they are similar, and shrinks if they are longer.
 //!
-//! Times are those of windows, the mean of many answers: pages of a site differ by a factor of a hundred, means of a window do not.
+//! Times are means of a window of many responses: the times of single pages differ by a factor of a hundred, the means
+//! of windows do not.
 
-/// The first bound, before anything is learnt.
+/// Initial bound.
 const FIRST: f64 = 8.0;
-/// Answers of a window, at least; and as many as are asked at once, so that each slot has its say.
+/// Minimum number of responses of a window. A window has at least as many responses as the bound, so that each slot
+/// contributes.
 const WINDOW: u32 = 16;
-/// How much longer answers may take than at ease before less is asked: means of windows differ by less than that.
+/// Factor by which responses may be slower than those of the unloaded origin before the bound shrinks. Means of windows
+/// differ by less.
 const TOLERANCE: f64 = 2.0;
-/// The part of the way to the new bound that one window goes.
+/// Fraction of the distance to the new bound that one window applies.
 const STEP: f64 = 0.3;
-/// The part by which the time at ease follows the times of today: a site that has become slower for good is believed after
-/// some thousand windows.
+/// Fraction by which the reference time follows the current times: after some thousand windows, the reference of a site
+/// that has become permanently slower is up to date.
 const DRIFT: f64 = 1.0 / 1024.0;
 
-/// The bound to which answers that always take longer lower it: half of it, and its root, are four. Where they still do with no more
-/// than that, they do not because of what is asked at once: other pages are asked for than when the origin was at ease, as by night or by
-/// whoever asks for cheap ones. Then the time at ease follows sooner, within some ten windows.
+/// Bound below which slow responses are not caused by concurrency. With slow responses the bound converges to 4 (half
+/// of it plus its square root). If responses are still slow at this bound, the workload has changed: expensive pages
+/// are requested now, and cheap pages were requested when the reference was measured, for example at night. Then the
+/// reference follows faster (`SOON`), within some ten windows.
 const LEAST: f64 = 5.0;
 const SOON: f64 = 1.0 / 16.0;
 
-/// What is learnt of an origin.
+/// State learnt about an origin.
 #[derive(Debug)]
 pub(super) struct Learnt {
     bound: f64,
-    /// What answers take while the origin is at ease, milliseconds; none before the first window.
+    /// Reference: mean response time of the unloaded origin, in milliseconds; `None` before the first window.
     at_ease_ms: Option<f64>,
-    /// Of the window: the sum of times, how many answers, and the most that were asked at once.
+    /// Sum of the response times of the current window; below, its number of responses and its maximum concurrency.
     sum_ms: f64,
     answers: u32,
     busiest: u32,
@@ -42,15 +46,15 @@ impl Default for Learnt {
 }
 
 impl Learnt {
-    /// How many requests it may be asked now, from 1 to `most`.
+    /// Returns the current bound of concurrent requests, from 1 to `most`.
     pub(super) fn bound(&self, most: u32) -> u32 {
-        // It is at least 1 and at most a number of 32 bits.
+        // It is at least 1 and fits into 32 bits.
         (self.bound.floor() as u32).clamp(1, most.max(1))
     }
 
-    /// An answer has come after so long, while `active` were asked.
+    /// Records a response after `ms` milliseconds while `active` requests were in flight.
     pub(super) fn answered(&mut self, ms: u64, active: u32, most: u32) {
-        // A millisecond is the least: a ratio to nothing says nothing.
+        // The minimum is one millisecond, so that the ratio of two times is defined.
         self.sum_ms += (ms as f64).max(1.0);
         self.answers += 1;
         self.busiest = self.busiest.max(active);
@@ -72,7 +76,7 @@ impl Learnt {
         };
         self.at_ease_ms = Some(at_ease);
         let gradient = (TOLERANCE * at_ease / mean).clamp(0.5, 1.0);
-        // The root is the queue that the origin may have: without it nothing would show that it bears more.
+        // The square root is the queue that the origin may build up: without it the bound could never be found too low.
         let room = if used { self.bound.sqrt() } else { 0.0 };
         let next = self.bound * gradient + room;
         self.bound = (self.bound + (next - self.bound) * STEP).clamp(1.0, f64::from(most.max(1)));
@@ -85,7 +89,8 @@ mod tests {
 
     const MOST: u32 = 64;
 
-    /// An origin with so many children, each of which takes so long: who finds none waits for one.
+    /// Simulates an origin with `children` children, each of which takes `ms`: a request without a free child waits for
+    /// one.
     fn asked(learnt: &mut Learnt, children: u32, ms: u64, answers: u32) {
         for _ in 0..answers {
             let active = learnt.bound(MOST);

@@ -1,21 +1,22 @@
-//! `origin_queue`, `origin_priority`: a rush waits here, in a bounded queue, and not before the application.
+//! `origin_queue`, `origin_priority`: during a load peak, requests wait here in a bounded queue, and not in the
+//! application.
 //!
 //! ```text
-//! enter -- a slot is free, nobody waits ----> asked ---- body at its end, or dropped: the slot is given back
-//!    |                                          ^            (with `release=head` as soon as the head is there)
-//!    |---- waits among its class -- called -----'
-//!    |                   |---- client gone: it leaves the queue
-//!    |                   '---- too long, or displaced by a better class --.
-//!    '---- the queue is full ---------------------------------------------+--> stale page, or 503 with `Retry-After`
+//! enter -- a slot is free, the queue is empty --> sent ---- body complete, or dropped: the slot is released
+//!    |                                             ^            (with `release=head` when the head has arrived)
+//!    |---- waits in its class -- notified ---------'
+//!    |                   |---- client disconnects: it leaves the queue
+//!    |                   '---- timeout, or displaced by a higher class -----.
+//!    '---- the queue is full -----------------------------------------------+--> stale page, or 503 with `Retry-After`
 //! ```
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
-//! | `class` | classes of requests, and how waiting lifts them |
-//! | `learnt` | how many requests an origin bears, learnt from how long it takes |
-//! | `queue` | slots and those who wait for one, shared by all workers |
-//! | `enter` | a request before the queue |
-//! | `children`, `watch` | how many requests php-fpm has children for, by the status that it tells |
+//! | `class` | classes of requests, and the effect of waiting on their rank |
+//! | `learnt` | bound of concurrent requests, learnt from response times |
+//! | `queue` | slots and waiting requests, shared by all workers |
+//! | `enter` | entry of a request into the queue |
+//! | `children`, `watch` | bound of concurrent requests from the status page of php-fpm |
 
 mod children;
 mod class;
@@ -34,5 +35,5 @@ pub(crate) use enter::{Taken, enter};
 pub use queue::reports;
 pub use watch::{StatusPlace, Watch};
 
-/// The feature, for the list of them.
+/// Registration of this feature.
 pub const FEATURE: Feature = Feature::new("shield", directives::ROWS).compiled_by(compile::compile);

@@ -1,6 +1,8 @@
-//! Slots of an origin, and those who wait for one. All workers share them, over reloads too: a queue is found by its name.
+//! Slots of an origin, and the requests that wait for a slot. All workers share them, and they survive reloads: a queue
+//! is found by its name.
 //!
-//! Nobody holds the lock while something is waited for; the work under it is a few steps in maps of as many entries as may wait.
+//! The lock is never held across an await point. The work under it is a few operations on maps whose size is bounded by
+//! `queue=`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, LazyLock, Weak};
@@ -15,37 +17,37 @@ use super::class::{CLASSES, Class, rank};
 use super::learnt::Learnt;
 use super::settings::{Bound, Concurrency, QueueRules};
 
-/// The queues of the process by their names, as long as a configuration or a request has them.
+/// Queues of the process by name, while a configuration or a request references them.
 static QUEUES: LazyLock<Mutex<HashMap<String, Weak<Queue>>>> = LazyLock::new(Mutex::default);
 
-/// A queue before an origin.
+/// Queue before an origin.
 #[derive(Debug, Default)]
 pub(super) struct Queue(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// Slots that are taken.
+    /// Number of slots that are taken.
     active: u32,
-    /// Those who wait, by class, each by its number: who came first has the least.
+    /// Waiting requests by class, each by its number: the oldest has the smallest.
     waiting: [BTreeMap<u64, Waiter>; CLASSES],
     next: u64,
     learnt: Learnt,
-    /// How many requests php-fpm has children for, as its status said.
+    /// Number of requests that php-fpm has children for, from its status page.
     children: Children,
-    /// The bound of who asked last.
+    /// Bound of the latest request.
     bound: Option<Bound>,
 }
 
 #[derive(Debug)]
 struct Waiter {
     since: Instant,
-    /// The place that it asks from may know a smaller bound than others of the same queue.
+    /// Bound of its location, which may be smaller than the bounds of other locations with the same queue.
     bound: Bound,
     lift_ms: u64,
     call: oneshot::Sender<Slot>,
 }
 
-/// The right to ask the origin; dropping it gives the right to who is next.
+/// Permission to send a request to the origin; dropping it passes the slot to the next request.
 #[derive(Debug)]
 pub(super) struct Slot {
     queue: Arc<Queue>,
@@ -53,7 +55,7 @@ pub(super) struct Slot {
     bound: Bound,
 }
 
-/// A place among those who wait; dropping it leaves the queue.
+/// Position in the queue; dropping it leaves the queue.
 #[derive(Debug)]
 pub(super) struct Turn {
     queue: Arc<Queue>,
@@ -62,27 +64,27 @@ pub(super) struct Turn {
     called: oneshot::Receiver<Slot>,
 }
 
-/// What came of asking for a slot.
+/// Result of entering the queue.
 #[derive(Debug)]
 pub(super) enum Entered {
-    /// There is one.
+    /// A slot was free.
     Slot(Slot),
-    /// All are taken: it is waited for.
+    /// All slots are taken: the request waits.
     Turn(Turn),
-    /// As many wait as may.
+    /// The queue is full.
     Full,
 }
 
-/// Why somebody who has waited gets no slot.
+/// Reason why a waiting request received no slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unserved {
-    /// The wait was too long.
+    /// The wait timed out.
     Late,
-    /// A better class needed the place in the queue.
+    /// A request of a higher class took the position in the queue.
     Displaced,
 }
 
-/// The queue of that name: one for all places, and for the configurations before and after a reload.
+/// Returns the queue with this name. All locations share it, and so do the configurations before and after a reload.
 pub(super) fn named(name: &str) -> Arc<Queue> {
     let mut queues = QUEUES.lock();
     if let Some(queue) = queues.get(name).and_then(Weak::upgrade) {
@@ -94,7 +96,7 @@ pub(super) fn named(name: &str) -> Arc<Queue> {
     queue
 }
 
-/// How the queues are doing, by name.
+/// Returns the state of the queues, sorted by name.
 pub fn reports() -> Vec<QueueReport> {
     let queues: Vec<(String, Arc<Queue>)> = {
         let queues = QUEUES.lock();
@@ -112,8 +114,8 @@ impl Queue {
         QueueReport { name, asking: state.active, waiting: state.waits() as u64, limit }
     }
 
-    /// Takes a slot, or a place in the queue. A full queue gives the place of who came last in the worst class, where that
-    /// is worse than `class`.
+    /// Takes a slot, or a position in the queue. If the queue is full, the latest request of the lowest class is
+    /// displaced, provided that its class is lower than `class`.
     pub(super) fn enter(self: &Arc<Self>, rules: &QueueRules, class: Class) -> Entered {
         let mut state = self.0.lock();
         let class = state.allowed(class, rules.most_waiting);
@@ -132,17 +134,17 @@ impl Queue {
         let waiter = Waiter { since: Instant::now(), bound: rules.bound(), lift_ms, call };
         state.waiting[class.index()].insert(number, waiter);
         drop(state);
-        // Another place of the same queue may have left room that its own bound did not let it use.
+        // A slot may be free that another location of the same queue could not use because of its smaller bound.
         self.call();
         Entered::Turn(Turn { queue: Arc::clone(self), class, number, called })
     }
 
-    /// Gives free slots to those who are next.
+    /// Passes free slots to the next requests.
     fn call(self: &Arc<Self>) {
         loop {
             let called = self.0.lock().call(Instant::now());
             let Some(Waiter { call, bound, .. }) = called else { return };
-            // Who has just gone gives it back at once, by dropping it.
+            // If the receiver has been dropped in the meantime, the slot is dropped and thereby released.
             drop(call.send(self.slot(bound)));
         }
     }
@@ -151,19 +153,19 @@ impl Queue {
         Slot { queue: Arc::clone(self), taken: Instant::now(), bound }
     }
 
-    /// How many slots are taken.
+    /// Returns the number of slots that are taken.
     pub(super) fn active(&self) -> u32 {
         self.0.lock().active
     }
 
-    /// Does something with what is known of the pool, and calls those for whom there is room then.
+    /// Applies `change` to the state of the pool, and then passes the slots that have become free to waiting requests.
     pub(super) fn with_children<T>(self: &Arc<Self>, change: impl FnOnce(&mut Children) -> T) -> T {
         let changed = change(&mut self.0.lock().children);
         self.call();
         changed
     }
 
-    /// How many slots are taken, and how many requests wait.
+    /// Returns the number of slots that are taken, and the number of waiting requests.
     #[cfg(test)]
     pub(super) fn figures(&self) -> (u32, usize) {
         let state = self.0.lock();
@@ -176,8 +178,9 @@ impl State {
         self.waiting.iter().map(BTreeMap::len).sum()
     }
 
-    /// The class that a request waits in. Half of the queue is open to the first class: what visitors may make up to be in it, as a cookie,
-    /// keeps the others out of no more than that. Beyond it they are like others.
+    /// Returns the class in which a request waits. A class above normal may occupy at most half of the queue; beyond
+    /// that, its requests wait in the normal class. This limits the damage if clients forge the criterion of the class,
+    /// for example a cookie.
     fn allowed(&self, class: Class, most_waiting: u32) -> Class {
         let is_taken = self.waiting[class.index()].len() >= most_waiting.div_ceil(2) as usize;
         if is_taken { class.max(Class::NORMAL) } else { class }
@@ -187,7 +190,7 @@ impl State {
         self.active < self.most(bound)
     }
 
-    /// How many slots there are by a bound.
+    /// Returns the number of slots by a bound.
     fn most(&self, bound: Bound) -> u32 {
         let most = match bound.concurrency {
             Concurrency::Given(number) => number,
@@ -197,7 +200,8 @@ impl State {
         children.map_or(most, |children| most.min(children))
     }
 
-    /// Takes who is next out of the queue, with a slot; none where nobody waits or all slots are taken.
+    /// Removes the next request from the queue and takes a slot for it. Returns `None` if the queue is empty or all
+    /// slots are taken.
     fn call(&mut self, now: Instant) -> Option<Waiter> {
         let firsts = self.waiting.iter().enumerate().filter_map(|(class, waiting)| {
             let (number, waiter) = waiting.first_key_value()?;
@@ -212,7 +216,7 @@ impl State {
         self.waiting[class].remove(&number)
     }
 
-    /// Sends away who came last in the worst class, where that is worse than this one.
+    /// Displaces the latest request of the lowest class, provided that its class is lower than `class`.
     fn displace(&mut self, class: Class) -> bool {
         let mut worse = self.waiting[class.index() + 1..].iter_mut().rev();
         worse.find_map(BTreeMap::pop_last).is_some()
@@ -234,14 +238,15 @@ impl Drop for Turn {
     fn drop(&mut self) {
         let left = self.queue.0.lock().waiting[self.class.index()].remove(&self.number);
         if left.is_some() {
-            // Who was the first may have been the only one without room.
+            // The request that left may have been first in the queue, and the only request whose bound did not permit a
+            // slot.
             self.queue.call();
         }
     }
 }
 
 impl Slot {
-    /// The head of the answer is there: how long that took teaches how much the origin bears.
+    /// Records that the response head has arrived: the time it took adjusts the learnt bound.
     pub(super) fn answered(&self) {
         if let Concurrency::Learnt { most } = self.bound.concurrency {
             let ms = self.taken.elapsed().as_millis() as u64;
@@ -353,7 +358,7 @@ mod tests {
         drop((held, last, high));
     }
 
-    /// Somebody who waits from now on.
+    /// Adds a request that begins to wait after 46 seconds.
     fn turn_of(state: &mut State, class: Class) -> oneshot::Receiver<Slot> {
         let (call, called) = oneshot::channel();
         let since = Instant::now() + Duration::from_secs(46);
@@ -401,7 +406,7 @@ mod tests {
         drop(gone);
         assert_eq!(queue.figures(), (1, 2));
         drop(held);
-        // The slot is on its way to this one, who goes without having taken it.
+        // The slot has been sent to this request, which leaves without having received it.
         drop(late);
         assert!(stays.called.try_recv().is_ok());
         assert_eq!(queue.figures(), (0, 0));

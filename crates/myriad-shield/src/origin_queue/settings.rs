@@ -1,65 +1,65 @@
-//! What the directives say.
+//! Settings of the directives.
 
 use myriad_conf::Text;
 
-/// `origin_queue`.
+/// Settings of `origin_queue`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct QueueRules {
-    /// `zone=`: places that name the same one share its slots and its queue.
+    /// `zone=`: locations with the same zone share its slots and its queue.
     pub zone: String,
     /// `concurrency=`.
     pub concurrency: Concurrency,
-    /// `queue=`: most requests that wait.
+    /// `queue=`: maximum number of requests that wait.
     pub most_waiting: u32,
-    /// `timeout=`: the longest wait, milliseconds.
+    /// `timeout=`: maximum wait, in milliseconds.
     pub timeout_ms: u64,
-    /// `release=head`: a slot is free again when the head of the answer is there, not at the end of its body.
+    /// `release=head`: a slot is released when the response head has arrived, not after its body.
     pub until_head: bool,
-    /// `status=`: what php-fpm itself says bounds it, too.
+    /// `status=`: the status page of php-fpm bounds the queue as well.
     pub status: Option<StatusRules>,
 }
 
 impl QueueRules {
-    /// How many requests the origin is asked at once.
+    /// Returns the bound of concurrent requests to the origin.
     pub(super) fn bound(&self) -> Bound {
         Bound { concurrency: self.concurrency, heeds_status: self.status.is_some() }
     }
 }
 
-/// Where php-fpm tells how its pool is doing.
+/// Source of the status of php-fpm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct StatusRules {
-    /// Its `pm.status_path`.
+    /// `pm.status_path` of the pool.
     pub path: Box<[u8]>,
-    /// `interval=`, milliseconds.
+    /// `interval=`, in milliseconds.
     pub interval_ms: u64,
 }
 
-/// What bounds the requests of a place.
+/// Bound of the requests of a location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bound {
     /// `concurrency=`.
     pub concurrency: Concurrency,
-    /// Whether the children of the pool bound it, too.
+    /// Set if the children of the pool bound them as well.
     pub heeds_status: bool,
 }
 
-/// How many requests an origin is asked at once.
+/// Number of concurrent requests to an origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Concurrency {
-    /// So many.
+    /// Fixed number.
     Given(u32),
-    /// As many as it bears, up to a bound.
+    /// Learnt from response times, up to `max=`.
     Learnt {
         /// `max=`.
         most: u32,
     },
 }
 
-/// The directives of a level.
+/// Directives of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct QueueSettings {
-    /// `origin_queue`; none with `off`.
+    /// `origin_queue`; `None` with `off`.
     pub queue: Option<QueueRules>,
     /// `origin_priority`.
     pub priority: Option<Text>,

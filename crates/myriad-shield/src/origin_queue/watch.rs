@@ -1,4 +1,4 @@
-//! The pool of an origin, watched: what its status says bounds the queue.
+//! Watch over the pool of an origin, whose status bounds the queue.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,29 +11,30 @@ use super::compile::OriginQueue;
 use super::queue::Queue;
 use super::settings::StatusRules;
 
-/// The longest that one question may take; slower answers are none.
+/// Timeout of a status request.
 const SLOWEST: Duration = Duration::from_secs(5);
 
-/// The queue of a place whose origin is asked for its status (`status=`).
+/// Queue of a location whose origin provides its status (`status=`).
 pub struct StatusPlace<'a> {
     place: &'a OriginQueue,
     rules: &'a StatusRules,
 }
 
 impl<'a> StatusPlace<'a> {
-    /// That of a place; none where it has none.
+    /// Returns the watched queue of a location; `None` if it has no queue with `status=`.
     pub fn of(place: &'a Place) -> Option<Self> {
         let place: &OriginQueue = place.features.get()?;
         let rules = place.rules.status.as_ref()?;
         Some(Self { place, rules })
     }
 
-    /// The name of its zone: all places of it share one queue.
+    /// Returns the name of its zone: all locations of the zone share one queue.
     pub fn zone(&self) -> &'a str {
         &self.place.rules.zone
     }
 
-    /// The watch over the zone's pools, for the first who asks; from then on older ones are over.
+    /// Begins a watch over the pools of the zone. Returns `Some` for the first call only; then older watches of the
+    /// same queue are over.
     pub fn begin(&self) -> Option<Watch> {
         if !self.place.begin_watching() {
             return None;
@@ -48,7 +49,7 @@ impl<'a> StatusPlace<'a> {
     }
 }
 
-/// Who tells a queue what its pools say of themselves.
+/// Passes the status of the pools to a queue.
 pub struct Watch {
     queue: Arc<Queue>,
     number: u64,
@@ -59,34 +60,34 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Whether a newer one has taken its place.
+    /// Returns whether a newer watch has replaced it.
     pub fn is_over(&self) -> bool {
         self.queue.with_children(|children| children.watches) != self.number
     }
 
-    /// What the pools are asked for.
+    /// Returns the path of the status page.
     pub fn path(&self) -> &[u8] {
         &self.rules.path
     }
 
-    /// The pause between two questions.
+    /// Returns the pause between two status requests.
     pub fn interval(&self) -> Duration {
         Duration::from_millis(self.rules.interval_ms)
     }
 
-    /// The longest that one question may take.
+    /// Returns the timeout of a status request.
     pub fn slowest(&self) -> Duration {
         SLOWEST
     }
 
-    /// Requests that are with the origin now.
+    /// Returns the number of requests that are in flight to the origin.
     pub fn active(&self) -> u32 {
         self.queue.active()
     }
 
-    /// Bounds the queue by what the pools say, each with its address, while `ours` requests were with them. Where that is an error, the
-    /// queue is bounded as if nobody were asked. Returns what is to be told, when one follows the other: whether it is good news, and the
-    /// line.
+    /// Bounds the queue by the status of the pools, each with its address, while `ours` requests were in flight to
+    /// them. If `pools` is an error, the bound is removed and only `concurrency=` applies. Returns a log line, if the
+    /// state has changed between success and failure, and whether it is a success.
     pub fn note(
         &mut self,
         pools: Result<Vec<(String, PoolStatus)>, String>,
@@ -95,7 +96,7 @@ impl Watch {
         let found = pools.and_then(|pools| {
             self.pools.bound(&pools, ours).ok_or_else(|| "no place has a FastCGI server to ask".to_owned())
         });
-        // Three that are missed are one too many.
+        // The bound expires after three missed status requests.
         let valid = self.interval() * 3 + SLOWEST;
         self.queue.with_children(|children| {
             if children.watches == self.number {

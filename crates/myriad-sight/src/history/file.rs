@@ -1,4 +1,4 @@
-//! The file.
+//! File format of the history.
 
 use std::fmt;
 
@@ -8,19 +8,20 @@ use super::record::{RECORD_BYTES, Record};
 use super::steps::{HEAD_BYTES, History, LENGTHS, offset};
 
 const MAGIC: &[u8; 8] = b"MYRIADHI";
-/// Changes whenever records mean something else.
+/// Version of the format. It must be incremented if the meaning of records changes.
 const VERSION: u32 = 1;
-/// Records with a wrong checksum that a crash may leave: three are written at a time. Where there are more, the file is no good.
+/// Maximum number of records with a wrong checksum. A crash damages few of them, because three are written at a time;
+/// with more, the file is considered damaged.
 const MOST_WRONG: usize = 8;
 
-/// Why a file cannot be gone on with.
+/// Reason why a file cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Damage {
-    /// It is none of these files, or has been cut.
+    /// The file has another format or was truncated.
     Head,
-    /// It is of another version.
+    /// The file has another version.
     Version(u32),
-    /// So many records have wrong checksums.
+    /// This number of records has wrong checksums.
     Records(usize),
 }
 
@@ -36,12 +37,12 @@ impl fmt::Display for Damage {
 
 impl std::error::Error for Damage {}
 
-/// The length of the file.
+/// Returns the length of the file, in bytes.
 pub fn file_bytes() -> u64 {
     offset(LENGTHS.len(), 0)
 }
 
-/// The head: magic, version, bytes of a record, checksum of these, little-endian; the rest is zero.
+/// Returns the head: magic, version, size of a record, checksum of these, little-endian; the rest is zero.
 pub fn head() -> [u8; HEAD_BYTES] {
     let mut head = [0; HEAD_BYTES];
     head[..8].copy_from_slice(MAGIC);
@@ -52,8 +53,8 @@ pub fn head() -> [u8; HEAD_BYTES] {
     head
 }
 
-/// Reads a file, which must be whole; with how many records were passed over since their checksums are wrong. A record that lies in another
-/// place than its time says is passed over too.
+/// Parses a complete file. Returns the history and the number of records that were skipped because of wrong checksums.
+/// A record whose position does not match its time is also skipped.
 pub fn read(bytes: &[u8]) -> Result<(History, usize), Damage> {
     let whole = bytes.len() as u64 == file_bytes();
     match bytes.get(..HEAD_BYTES) {

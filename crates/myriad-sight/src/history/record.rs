@@ -1,13 +1,13 @@
-//! The figures of one step.
+//! Figures of one step.
 
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Bytes of a record in the file.
+/// Size of a record in the file, in bytes.
 pub const RECORD_BYTES: usize = 8 * (FIELDS + 2);
-/// Numbers of a record.
+/// Number of figures in a record.
 const FIELDS: usize = 25;
 
-/// Figures of a step. Counts are those within it.
+/// Figures of a step. Counts are those within the step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
     /// Finished requests.
@@ -18,23 +18,23 @@ pub struct Figures {
     pub fetches: u64,
     /// Connections accepted.
     pub accepted: u64,
-    /// Answers of 400 to 499.
+    /// Responses with status 400 to 499.
     pub status_4xx: u64,
-    /// Answers of 500 to 599.
+    /// Responses with status 500 to 599.
     pub status_5xx: u64,
-    /// Requests by cache status: miss, bypass, expired, stale, updating, revalidated, hit, and those without one.
+    /// Requests by cache status: miss, bypass, expired, stale, updating, revalidated, hit, none.
     pub cache: [u64; 8],
-    /// Time to the first byte that 50%, 90%, 99% of the requests did not exceed, microseconds; 0 where there was none.
+    /// Quantiles 50%, 90% and 99% of the time to the first byte, in microseconds; 0 without requests.
     pub first_byte_us: [u64; 3],
-    /// The same for requests that asked an origin: 50%, 99%.
+    /// Quantiles 50% and 99% of the same time for requests that contacted an origin.
     pub miss_us: [u64; 2],
-    /// Most connections open, of the moments of looking.
+    /// Maximum number of open connections, as sampled.
     pub connections: u64,
-    /// Bytes of all zones in memory and on disk, at the last look.
+    /// Size of all zones in memory and on disk at the last sample, in bytes.
     pub memory_bytes: u64,
     /// See [`Self::memory_bytes`].
     pub disk_bytes: u64,
-    /// Most requests that origins were working on, that pools of PHP had not accepted, that waited in queues; of the moments of looking.
+    /// Maximum numbers of requests processed by origins, not accepted by PHP pools, and waiting in queues, as sampled.
     pub load: [u64; 3],
 }
 
@@ -74,7 +74,7 @@ impl Figures {
         }
     }
 
-    /// What two processes have done within one step, the later one last. Times are those of whom more asked.
+    /// Adds the figures of a later process for the same step. Times are taken from the process with more requests.
     #[must_use]
     pub fn plus(&self, later: &Self) -> Self {
         let busier = if later.requests >= self.requests { later } else { self };
@@ -96,17 +96,17 @@ impl Figures {
     }
 }
 
-/// A step with when it began.
+/// Step with its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Record {
-    /// Its beginning, milliseconds since the epoch; 0 for a place where none was ever written.
+    /// Start, in milliseconds since the epoch; 0 for a position that was never written.
     pub at_ms: u64,
-    /// Its figures.
+    /// Figures.
     pub figures: Figures,
 }
 
 impl Record {
-    /// Its bytes in the file: beginning, figures, checksum, little-endian.
+    /// Returns the bytes for the file: start, figures, checksum, little-endian.
     pub fn encode(&self) -> [u8; RECORD_BYTES] {
         let mut bytes = [0; RECORD_BYTES];
         let words = std::iter::once(self.at_ms).chain(self.figures.fields());
@@ -120,7 +120,7 @@ impl Record {
         bytes
     }
 
-    /// Reads one; `Ok(None)` for a place where none was ever written, an error where the checksum is wrong.
+    /// Parses a record. Returns `Ok(None)` for a position that was never written, and an error for a wrong checksum.
     pub fn decode(bytes: &[u8; RECORD_BYTES]) -> Result<Option<Self>, WrongSum> {
         if bytes.iter().all(|byte| *byte == 0) {
             return Ok(None);
@@ -138,7 +138,7 @@ impl Record {
     }
 }
 
-/// A record whose checksum is wrong.
+/// Error: the checksum of a record is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WrongSum;
 

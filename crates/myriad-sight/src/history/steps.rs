@@ -1,14 +1,14 @@
-//! The steps in memory: three rings.
+//! Steps in memory, in three ring buffers.
 
 use super::record::{Figures, RECORD_BYTES, Record};
 
-/// The length of each ring's steps, milliseconds, and how many it keeps: an hour, a day, two weeks.
+/// Length of each ring's steps, in milliseconds, and their number: one hour, one day, two weeks.
 pub const LENGTHS: [(u64, usize); 3] = [(10_000, 360), (60_000, 1440), (600_000, 2016)];
 
-/// Bytes of the file's head.
+/// Size of the file's head, in bytes.
 pub const HEAD_BYTES: usize = 64;
 
-/// Where a record lies.
+/// Returns the offset of a record.
 pub(super) fn offset(ring: usize, place: usize) -> u64 {
     let before: usize = LENGTHS[..ring].iter().map(|(_, number)| number).sum();
     (HEAD_BYTES + (before + place) * RECORD_BYTES) as u64
@@ -18,16 +18,16 @@ pub(super) fn offset(ring: usize, place: usize) -> u64 {
 #[derive(Clone, Debug)]
 pub struct History {
     pub(super) rings: [Vec<Record>; 3],
-    /// What an earlier process has written of the step that this one writes.
+    /// Figures of an earlier process for the current steps.
     before: [Record; 3],
 }
 
-/// Bytes to be written into the file, and where.
+/// Bytes to be written to the file, with their offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// Bytes from the file's beginning.
+    /// Offset from the start of the file.
     pub offset: u64,
-    /// The record.
+    /// Record.
     pub bytes: [u8; RECORD_BYTES],
 }
 
@@ -38,12 +38,13 @@ impl Default for History {
 }
 
 impl History {
-    /// The beginning of the step of a ring that a moment lies in.
+    /// Returns the start of a ring's step that contains `now_ms`.
     pub fn step_of(ring: usize, now_ms: u64) -> u64 {
         now_ms - now_ms % LENGTHS[ring].0
     }
 
-    /// Sets what this process has done within a step so far; what an earlier one has done within it is added. The bytes for the file.
+    /// Sets the figures of this process for a step so far; those of an earlier process are added. Returns the bytes for
+    /// the file.
     pub fn set(&mut self, ring: usize, at_ms: u64, own: &Figures) -> Written {
         let place = Self::place(ring, at_ms);
         if self.before[ring].at_ms != at_ms {
@@ -56,19 +57,19 @@ impl History {
         Written { offset: offset(ring, place), bytes: record.encode() }
     }
 
-    /// Takes in what a process has done before it could read the file, in addition to what others have written; the bytes for the file.
+    /// Adds the figures that a process has recorded before it could read the file. Returns the bytes for the file.
     pub fn adopt(&mut self, own: &Self) -> Vec<Written> {
         let mut written = Vec::new();
         for (ring, records) in own.rings.iter().enumerate() {
             let mut known: Vec<&Record> = records.iter().filter(|record| record.at_ms > 0).collect();
-            // The step under way last: it goes on.
+            // The current step is the last, because it continues.
             known.sort_by_key(|record| record.at_ms);
             written.extend(known.into_iter().map(|record| self.set(ring, record.at_ms, &record.figures)));
         }
         written
     }
 
-    /// The steps of a ring that lie wholly between two moments, in their order, with the figures of those that are known.
+    /// Returns the steps of a ring that are completely between two times, in order, with their figures if known.
     pub fn steps(&self, ring: usize, from_ms: u64, to_ms: u64) -> Vec<(u64, Option<&Figures>)> {
         let (length, number) = LENGTHS[ring];
         let last = Self::step_of(ring, to_ms);
@@ -121,7 +122,7 @@ mod tests {
         file.set(0, 100_000, &requests(5));
         own.set(0, 100_000, &requests(1));
         own.set(0, 110_000, &requests(2));
-        // As it is read from a file: of what an earlier process did, none is this one's.
+        // As after reading a file: no figures belong to this process.
         let mut read = History { before: Default::default(), ..file };
         assert_eq!(read.adopt(&own).len(), 2);
         read.set(0, 110_000, &requests(9));

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use super::*;
 use crate::shared::Groups;
 
-/// A request with variables, where patterns are plain texts.
+/// Request with variables, where patterns are plain texts.
 #[derive(Debug, Default)]
 pub(crate) struct Request {
     pub(crate) variables: HashMap<String, String>,
@@ -39,7 +39,7 @@ impl Surroundings for Request {
 
 const RULES: Rules = Rules { value_length: 255, silent_errors: false };
 
-/// A page with its includes in brackets, and what was logged.
+/// Returns a page with its includes in brackets, and the log.
 fn run(page: &[u8], size: usize, rules: Rules) -> (String, String) {
     let mut request = Request::default();
     request.variables.insert("arg_a".into(), "<A>".into());
@@ -62,7 +62,7 @@ fn run(page: &[u8], size: usize, rules: Rules) -> (String, String) {
     (String::from_utf8(whole).unwrap(), request.log)
 }
 
-/// What a page comes to, the same in pieces of any size.
+/// Returns the result of a page, and checks that it is equal for pieces of any size.
 fn shown(page: &str) -> String {
     let whole = run(page.as_bytes(), page.len(), RULES);
     for size in 1..page.len() {

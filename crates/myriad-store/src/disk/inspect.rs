@@ -1,4 +1,4 @@
-//! Files as what they hold, for people to see: read without becoming objects of the memory tier.
+//! Inspection of files, without loading objects into the memory tier.
 
 use std::path::PathBuf;
 
@@ -7,31 +7,31 @@ use myriad_index::Name;
 use super::tier::Tier;
 use crate::{Metadata, Selection};
 
-/// What a file says of its page, the bodies left out.
+/// Description of a page in a file, without the bodies.
 #[derive(Debug)]
 pub struct DiskPage<M: Metadata> {
-    /// The key.
+    /// Key.
     pub key: Box<[u8]>,
-    /// The caller's metadata.
+    /// Caller's metadata.
     pub meta: M,
-    /// Which variant of the key it is.
+    /// Variant of the key.
     pub selection: Option<Selection>,
-    /// The sequence number at which its fetch began.
+    /// Sequence number at the start of its fetch.
     pub generation: u64,
-    /// When it was completed, in ms.
+    /// Time of completion, in milliseconds.
     pub stored_at: u64,
-    /// When it stops being fresh, in ms.
+    /// Time until which it is fresh, in milliseconds.
     pub fresh_until: u64,
-    /// Bytes of the body.
+    /// Length of the body, in bytes.
     pub body_len: u64,
-    /// The other encodings: index, metadata, length in bytes.
+    /// Alternative encodings: index, metadata, length in bytes.
     pub encodings: Vec<(u8, M::Alternative, usize)>,
-    /// The file.
+    /// Path of the file.
     pub file: PathBuf,
 }
 
 impl<M: Metadata> Tier<M> {
-    /// Reads what a file says of its page.
+    /// Reads the description of the page in a file.
     pub(crate) fn read_page(&self, name: Name) -> Option<DiskPage<M>> {
         let head = self.disk.read_head(name)?;
         let encodings = head.encodings.into_iter();

@@ -1,9 +1,9 @@
-//! The disk tier with objects: [`myriad_disk`] has files of bytes.
+//! Disk tier with objects; [`myriad_disk`] provides files of bytes.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
-//! | `tier` | objects in files, files as objects |
-//! | `inspect` | what files say of their pages, for people to see |
+//! | `tier` | conversion between objects and files |
+//! | `inspect` | descriptions of pages in files, for display |
 
 mod inspect;
 #[cfg(test)]

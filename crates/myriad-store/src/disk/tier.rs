@@ -1,4 +1,4 @@
-//! Objects in files, files as objects.
+//! Conversion between objects and files.
 
 use std::sync::{Arc, Weak};
 
@@ -11,7 +11,8 @@ use myriad_index::{Hashed, Name, Seed, Verdict};
 use crate::object::Parts;
 use crate::{ALTERNATIVES, Alternative, Body, Metadata, Object, Persist};
 
-/// The caller's metadata as bytes: functions of [`Persist`], so that a zone need not know it for its other work.
+/// Conversion of the caller's metadata to bytes: functions of [`Persist`], so that the other parts of a zone do not
+/// require this trait.
 pub(super) struct Codec<M: Metadata> {
     encode: fn(M::View<'_>, &mut Vec<u8>),
     pub(super) decode: fn(&[u8]) -> Option<M>,
@@ -20,7 +21,7 @@ pub(super) struct Codec<M: Metadata> {
     pub(super) decode_alternative: fn(&[u8]) -> Option<M::Alternative>,
 }
 
-/// The disk tier of a zone, and how its objects become files.
+/// Disk tier of a zone, with the conversion of its objects.
 pub(crate) struct Tier<M: Metadata> {
     pub(crate) disk: Disk,
     pub(super) codec: Codec<M>,
@@ -47,7 +48,7 @@ impl<M: Persist> Tier<M> {
 }
 
 impl<M: Metadata> Tier<M> {
-    /// What the disk tier knows an object by.
+    /// Returns the identity of an object in the disk tier.
     pub(crate) fn id<'o>(&self, object: &'o Object<M>) -> PageId<'o> {
         PageId {
             key: object.key(),
@@ -57,8 +58,8 @@ impl<M: Metadata> Tier<M> {
         }
     }
 
-    /// Reads the object of a key from a file; a body of more than `most_in_memory` bytes stays there. A file that cannot be that
-    /// object is dealt with.
+    /// Reads the object of a key from a file. A body of more than `most_in_memory` bytes remains in the file. A file
+    /// that cannot be that object is removed or quarantined.
     pub(crate) fn read_object(
         &self,
         name: Name,
@@ -97,12 +98,12 @@ impl<M: Metadata> Tier<M> {
         })
     }
 
-    /// Does to a file what purges up to `number` say of its object; whether the object stays.
+    /// Applies the verdict of the purges up to `number` to a file. Returns whether the object remains.
     pub(crate) fn obey(&self, name: Name, object: &Object<M>, verdict: Verdict, number: u64) -> bool {
         self.disk.obey(name, &self.id(object), verdict, number)
     }
 
-    /// What `judge` says of the page in a file. One whose metadata cannot be read goes.
+    /// Returns the verdict of `judge` on the page in a file. A page whose metadata cannot be read is removed.
     pub(crate) fn ask_file(
         &self,
         filed: &Filed,
@@ -113,8 +114,8 @@ impl<M: Metadata> Tier<M> {
         })
     }
 
-    /// Has an object written. `is_stored` says, once the write has begun, whether no purge has come before it; `written` is told
-    /// of the file.
+    /// Queues the write of an object. `is_stored` is called after the write has been registered, and returns false
+    /// after a purge; `written` is called with the file.
     pub(crate) fn write(
         self: &Arc<Self>,
         object: &Object<M>,
@@ -180,9 +181,10 @@ impl<M: Metadata> Tier<M> {
         self.disk.place(file, id, &parts, number)
     }
 
-    /// Gives the file of a body that was too long for memory its name. `make` makes the object of a body on disk; `is_wanted`
-    /// says, once the write has begun, whether no purge has come before it, and `passes`, once the file is there, whether
-    /// none covers it.
+    /// Renames the file of a body too long for memory to its final name.
+    ///
+    /// `make` creates the object from a body on disk. `is_wanted` is called after the write has been registered, and
+    /// returns false after a purge. `passes` is called once the file exists, and returns false if a purge covers it.
     pub(crate) fn place_spilled(
         &self,
         file: Stage,
@@ -190,7 +192,7 @@ impl<M: Metadata> Tier<M> {
         passes: impl FnOnce(&Self, Name, &Object<M>) -> bool,
         make: impl FnOnce(Body) -> Object<M>,
     ) -> Option<Object<M>> {
-        // The object has no body yet: that is made of the file.
+        // The object has no body yet; the body is created from the file.
         let object = make(Body::default());
         let id = self.id(&object);
         let number = self.disk.begin_write(&id)?;
@@ -201,7 +203,7 @@ impl<M: Metadata> Tier<M> {
         match self.place(file, &object, &id, number) {
             Ok(name) if !passes(self, name, &object) => None,
             Ok(name) => {
-                // By now the file may be a later fetch's, or another process's.
+                // The file may already have been replaced by a later fetch or another process.
                 let body = self.disk.body_of(name, object.generation())?;
                 object.with_body(body.into())
             }

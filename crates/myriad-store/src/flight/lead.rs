@@ -1,4 +1,4 @@
-//! The lead of a flight: its claim and the bytes that it has reserved, given back however the flight ends.
+//! Lead of a flight: its claim and its reserved bytes, which are released however the flight finishes.
 
 use std::sync::Arc;
 
@@ -7,11 +7,11 @@ use super::{Abort, Unstored};
 use crate::{Metadata, Object, Zone};
 use std::task::Waker;
 
-/// The lead of a flight. Dropped before the flight has ended, it aborts it.
+/// Lead of a flight. Dropping it before the flight has finished aborts the flight.
 pub(crate) struct Lead<M: Metadata> {
     pub(crate) zone: Zone<M>,
     pub(crate) flight: Arc<Flight<M>>,
-    /// Bytes reserved in the zone for what has arrived.
+    /// Bytes reserved in the zone for the received data.
     charged: usize,
     finished: bool,
 }
@@ -25,7 +25,7 @@ impl<M: Metadata> Lead<M> {
         self.flight.previous.as_ref().map(|(object, _)| object)
     }
 
-    /// Reserves room for more of the body; false where there is none.
+    /// Reserves room for more of the body; false if no room is left.
     pub(crate) fn charge(&mut self, bytes: usize) -> bool {
         let charged = self.zone.reserve_arriving(self.flight.key.as_ref(), bytes);
         if charged {
@@ -34,41 +34,42 @@ impl<M: Metadata> Lead<M> {
         charged
     }
 
-    /// Reserves room for more of an oversized body, as far as there is any.
+    /// Reserves room for more of an oversized body, if possible.
     pub(crate) fn charge_passing(&mut self, bytes: usize) {
         if self.zone.reserve_passing(self.flight.key.as_ref(), bytes) {
             self.charged += bytes;
         }
     }
 
-    /// Bytes that are charged.
+    /// Returns the number of reserved bytes.
     pub(crate) fn charged(&self) -> usize {
         self.charged
     }
 
-    /// Gives back what is charged beyond `bytes`.
+    /// Releases the bytes reserved beyond `bytes`.
     pub(crate) fn charge_at_most(&mut self, bytes: usize) {
         let surplus = self.charged.saturating_sub(bytes);
         self.charged -= surplus;
         self.zone.release_arriving(surplus);
     }
 
-    /// Releases the claim, then publishes the end: a waiter that wakes and claims again must not find this flight.
-    /// `pass` is the time now and for how many milliseconds claims shall pass.
+    /// Releases the claim, then publishes the result: a waiter that wakes and claims again must not find this flight.
+    ///
+    /// `pass` is the current time, and the number of milliseconds during which claims pass.
     pub(crate) fn finish(&mut self, phase: Phase<M>, pass: Option<(u64, u64)>) {
         self.zone.retire(&self.flight, pass);
         self.settle();
         self.flight.publish(phase);
     }
 
-    /// Ends an oversized body; its readers drain what is left of it.
+    /// Finishes an oversized body. Its readers drain the rest.
     pub(crate) fn finish_oversized(&mut self, now: u64, pass_ms: u64) {
         self.zone.retire(&self.flight, Some((now, pass_ms)));
         self.settle();
         self.end_stream();
     }
 
-    /// Stores an object that was read from disk: it need not be written there.
+    /// Stores an object that was read from disk and need not be written to disk.
     pub(crate) fn store_loaded(&mut self, object: &Object<M>) -> Result<(), Unstored> {
         let stored = self.zone.store(&self.flight, object, 0, false);
         self.settle();
@@ -76,15 +77,15 @@ impl<M: Metadata> Lead<M> {
         stored
     }
 
-    /// Stores the object of an oversized body that has come to disk; its readers have drained it, or still do.
+    /// Stores the object of an oversized body that has been written to disk. Its readers may still drain it.
     pub(crate) fn store_spilled(&mut self, object: &Object<M>) -> Result<(), Unstored> {
         let stored = self.zone.store(&self.flight, object, 0, false);
         self.settle();
         stored
     }
 
-    /// The readers of an oversized body drain what is left of it; the claim is held until it has come to disk, and so is what
-    /// is charged for bytes that wait to be written.
+    /// Marks the end of an oversized body, whose readers drain the rest. The claim and the bytes reserved for pending
+    /// writes are held until the body is on disk.
     pub(crate) fn end_stream(&mut self) {
         let wakers = {
             let mut state = self.flight.state.lock();
@@ -94,9 +95,9 @@ impl<M: Metadata> Lead<M> {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    /// Stores the object in the step that releases the claim, so that no second leader comes between.
+    /// Stores the object and releases the claim in one step, so that no second leader can intervene.
     pub(crate) fn store(&mut self, object: &Object<M>) -> Result<(), Unstored> {
-        // The pieces and the object made from them are one body: what was charged for the first goes to the second.
+        // The pieces and the object made from them are the same body, so the reservation moves to the object.
         self.zone.arrived(self.charged);
         let stored = self.zone.store(&self.flight, object, std::mem::take(&mut self.charged), true);
         self.settle();

@@ -1,32 +1,32 @@
-//! Messages of a flight: what its writer says, what its readers and its writer are told.
+//! Messages of a flight, from and to its writer and its readers.
 
 use std::sync::Arc;
 
 use crate::{ALTERNATIVES, Alternative, Metadata, Object, Selection};
 
-/// Why a fetch failed, in the caller's own numbering (an HTTP status, for example).
+/// Reason for a failed fetch, in the caller's numbering (an HTTP status, for example).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failure(pub u16);
 
-/// Why a flight ended before its body did.
+/// Reason why a flight finished before its body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Abort {
     /// The writer was dropped.
     Dropped,
-    /// The origin failed in mid-body.
+    /// The origin failed within the body.
     Failed(Failure),
 }
 
-/// The first message to a reader.
+/// First message to a reader.
 #[derive(Debug)]
 pub enum FlightHead<M: Metadata> {
     /// The response was admitted: `poll_chunk` yields its body from the first byte on.
     Head(Arc<M>),
-    /// The whole object is there (stored, or the former one revalidated).
+    /// The complete object is available (stored, or the previous object after a revalidation).
     Object(Object<M>),
     /// The response belongs to another variant of the key: claim again.
     Mismatch,
-    /// The response may not be shared: fetch for yourself.
+    /// The response may not be shared: fetch separately.
     Uncacheable,
     /// The origin gave no response.
     Failed(Failure),
@@ -34,64 +34,64 @@ pub enum FlightHead<M: Metadata> {
     Aborted,
 }
 
-/// How a flight ended.
+/// Result of a flight.
 #[derive(Debug)]
 pub enum FlightEnd<M: Metadata> {
-    /// The whole object is there.
+    /// The complete object is available.
     Object(Object<M>),
-    /// The body is too long to be held: read it by `poll_chunk`.
+    /// The body is too long for memory: read it by `poll_chunk`.
     Oversized,
     /// The response belongs to another variant of the key: claim again.
     Mismatch,
-    /// The response may not be shared: fetch for yourself.
+    /// The response may not be shared: fetch separately.
     Uncacheable,
     /// The origin gave no response.
     Failed(Failure),
-    /// The flight ended before its body did.
+    /// The flight finished before its body.
     Aborted(Abort),
 }
 
-/// What the leader publishes once the response's head is admitted.
+/// Data that the leader publishes when the response's head is admitted.
 #[derive(Debug)]
 pub struct Admission<M> {
-    /// The head that waiters send while the body arrives.
+    /// Head that waiters send while the body arrives.
     pub head: Arc<M>,
-    /// Which variant this is; `None` where the response has no selector.
+    /// Variant of the response; `None` if it has no selector.
     pub selection: Option<Selection>,
-    /// The announced length of the body, in bytes; one beyond the limits makes the flight oversized at once.
+    /// Announced length of the body, in bytes. A length beyond the limits makes the flight oversized at once.
     pub length: Option<u64>,
 }
 
-/// What the leader tells of the finished object.
+/// Data that the leader adds to the completed object.
 #[derive(Debug)]
 pub struct Completion<M: Metadata> {
-    /// The metadata that is stored; it may know more than the head did (a validator made from the bytes).
+    /// Metadata to store. It may contain more than the head did (a validator made from the bytes).
     pub meta: M,
-    /// The time now.
+    /// Current time.
     pub now: u64,
-    /// When the object stops being fresh.
+    /// Time until which the object is fresh.
     pub fresh_until: u64,
-    /// Encodings that are ready already.
+    /// Encodings that are already available.
     pub alternatives: [Option<Alternative<M::Alternative>>; ALTERNATIVES],
 }
 
-/// What became of a completed flight.
+/// Result of a completed flight.
 #[derive(Debug)]
 pub enum Completed<M: Metadata> {
     /// The object is stored under its key.
     Stored(Object<M>),
-    /// The body is too long for memory: the object is stored once its file is whole.
+    /// The body is too long for memory: the object is stored once its file is complete.
     Spilled,
-    /// The object serves the waiters of the flight, and no request after them.
+    /// The object serves only the waiters of the flight.
     Unstored(Unstored),
 }
 
-/// Why a completed object was not stored.
+/// Reason why a completed object was not stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unstored {
     /// A purge covered the key after the fetch began.
     Purged,
-    /// A fetch that began later has stored its object already.
+    /// A fetch that began later has already stored its object.
     Overtaken,
     /// The body was longer than the limits allow.
     Oversized,
@@ -99,20 +99,21 @@ pub enum Unstored {
     NoRoom,
 }
 
-/// Whether the body is still being collected.
+/// State of the collection of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Push {
-    /// Yes: it will be stored on completion.
+    /// The body is collected and will be stored on completion.
     Ok,
-    /// No: its slowest reader sets the pace from now on, so wait for [`crate::BodyWriter::poll_capacity`] before each push.
+    /// The body is too long. Its slowest reader limits the rate from now on: wait for
+    /// [`crate::BodyWriter::poll_capacity`] before each push.
     Oversized,
 }
 
-/// Whether the next piece of the body is wanted.
+/// State of the demand for the next piece of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Capacity {
-    /// Push it.
+    /// The next piece can be pushed.
     Ready,
-    /// The body is oversized and nobody reads it any more: stop the fetch.
+    /// The body is oversized and has no reader left: stop the fetch.
     Abandoned,
 }

@@ -1,4 +1,4 @@
-//! Objects on their way: one writer, any number of readers.
+//! Objects in flight: one writer, any number of readers.
 
 mod lead;
 mod message;

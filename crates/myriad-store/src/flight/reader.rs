@@ -1,4 +1,4 @@
-//! Reading a flight.
+//! Readers of a flight.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,16 +10,16 @@ use super::state::{Chunk, Flight, Phase, suits};
 use super::{Abort, FlightEnd, FlightHead};
 use crate::{Metadata, Selection};
 
-/// A reader of a flight, from the first byte on, whenever it joined. Dropping it does not end the flight.
+/// Reader of a flight, from the first byte on, regardless of when it joined. Dropping it does not stop the flight.
 pub struct FlightReader<M: Metadata> {
     flight: Arc<Flight<M>>,
     place: usize,
-    /// Whether it reads for the request that caused the fetch, which every response suits.
+    /// Set for the reader of the request that started the fetch, which every response matches.
     is_leaders: bool,
 }
 
 impl<M: Metadata> FlightReader<M> {
-    /// Joins a flight; the caller knows that it takes newcomers.
+    /// Joins a flight. The caller has checked that it accepts readers.
     pub(crate) fn join(flight: &Arc<Flight<M>>, is_leaders: bool) -> Self {
         let place = flight.state.lock().join();
         Self { flight: Arc::clone(flight), place, is_leaders }
@@ -29,7 +29,7 @@ impl<M: Metadata> FlightReader<M> {
         self.is_leaders || suits(selection, variant, &mut Vec::new())
     }
 
-    /// Waits for the head; `variant` derives this request's variant key from a selector, as in [`crate::Zone::get`].
+    /// Polls for the head. `variant` derives this request's variant key from a selector, as in [`crate::Zone::get`].
     pub fn poll_head(
         &mut self,
         cx: &mut Context<'_>,
@@ -59,7 +59,8 @@ impl<M: Metadata> FlightReader<M> {
         Poll::Ready(head)
     }
 
-    /// The length that was announced for the whole body, in bytes; `None` before the head is there and where none was.
+    /// Returns the announced length of the whole body, in bytes; `None` before the head has arrived or if no length was
+    /// announced.
     pub fn announced(&self) -> Option<u64> {
         match &self.flight.state.lock().phase {
             Phase::Streaming(stream) | Phase::Oversized(stream) => stream.announced,
@@ -68,14 +69,16 @@ impl<M: Metadata> FlightReader<M> {
         }
     }
 
-    /// Another reader of the same flight, from its first byte, to be told of its end; take it before the body is oversized, and
-    /// drop it then: it holds the pieces up.
+    /// Returns another reader of the same flight, from its first byte, to observe the flight's result.
+    ///
+    /// Create it before the body is oversized, and drop it when the body becomes oversized, because it prevents the
+    /// release of pieces.
     #[must_use]
     pub fn another(&self) -> Self {
         Self::join(&self.flight, true)
     }
 
-    /// Waits for the next piece of the body; `None` at its end. Call it after [`FlightHead::Head`].
+    /// Polls for the next piece of the body; `None` at its end. Call it after [`FlightHead::Head`].
     pub fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Abort>>> {
         let (chunk, writer) = {
             let mut state = self.flight.state.lock();
@@ -93,7 +96,7 @@ impl<M: Metadata> FlightReader<M> {
         Poll::Ready(chunk)
     }
 
-    /// Waits for the whole object, for a caller that would rather serve that (with its encodings) than the stream.
+    /// Polls for the complete object, for a caller that prefers it (with its encodings) to the stream.
     pub fn poll_end(
         &mut self,
         cx: &mut Context<'_>,
@@ -101,7 +104,7 @@ impl<M: Metadata> FlightReader<M> {
     ) -> Poll<FlightEnd<M>> {
         let mut state = self.flight.state.lock();
         let end = match &state.phase {
-            // A reader that the response does not suit need not wait for the rest of it.
+            // A reader that the response does not match need not wait for the rest of the body.
             Phase::Streaming(stream) | Phase::Oversized(stream)
                 if !self.suits(stream.selection.as_ref(), &variant) =>
             {

@@ -1,4 +1,4 @@
-//! The state machine of a flight: an object while it is fetched.
+//! State machine of a flight: an object while it is fetched.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -14,15 +14,15 @@ use super::message::{Abort, Completion, Failure};
 use crate::object::Parts;
 use crate::{Body, Metadata, Object, Selection};
 
-/// One fetch of one key.
+/// Fetch of a key.
 ///
 /// Lock order: a shard's lock, then a flight's. Wakers are woken outside both.
 pub(crate) struct Flight<M: Metadata> {
     pub(crate) key: Key,
-    /// The zone's sequence number when the fetch began.
+    /// Zone's sequence number at the start of the fetch.
     pub(crate) generation: u64,
     pub(crate) started_at: u64,
-    /// The stale object that it replaces, and until when that counts as updating, in ms.
+    /// Stale object that it replaces, and the time until which that object counts as updating, in milliseconds.
     pub(crate) previous: Option<(Object<M>, u64)>,
     pub(crate) state: Mutex<State<M>>,
 }
@@ -33,7 +33,7 @@ impl<M: Metadata> fmt::Debug for Flight<M> {
     }
 }
 
-/// Where a flight stands. Only its writer moves it, and only along these edges:
+/// Phase of a flight. Only its writer changes it, and only along these edges:
 ///
 /// ```text
 ///            admit                complete
@@ -41,7 +41,7 @@ impl<M: Metadata> fmt::Debug for Flight<M> {
 ///   | | | \   admit    |   |
 ///   | | |  \ (length)  |   | push beyond a limit
 ///   | | |   \          |   v                complete
-///   | | |    `-------> | Oversized -------------------> Oversized, ended
+///   | | |    `-------> | Oversized -------------------> Oversized, finished
 ///   | | |              |   |
 ///   | | |              `---+--- drop, fail --> Aborted
 ///   | | `-- renew, keep --> Complete (the previous body)
@@ -50,8 +50,8 @@ impl<M: Metadata> fmt::Debug for Flight<M> {
 ///   `------ drop ---------> Aborted
 /// ```
 ///
-/// The writer's types refuse every other move: `FlightWriter` has the edges that leave `Waiting`, `BodyWriter` those
-/// that leave `Streaming` and `Oversized`, and each last edge consumes its writer.
+/// The writer's types prevent every other transition: `FlightWriter` has the edges that leave `Waiting`, `BodyWriter`
+/// those that leave `Streaming` and `Oversized`, and each last edge consumes its writer.
 pub(crate) enum Phase<M: Metadata> {
     Waiting,
     Streaming(Stream<M>),
@@ -62,18 +62,18 @@ pub(crate) enum Phase<M: Metadata> {
     Aborted(Abort),
 }
 
-/// A body that is arriving.
+/// Body that is arriving.
 pub(crate) struct Stream<M: Metadata> {
     pub(crate) head: Arc<M>,
     pub(crate) selection: Option<Selection>,
-    /// Pieces that have arrived and were not released.
+    /// Received pieces that have not been released.
     pub(crate) pieces: VecDeque<Bytes>,
-    /// How many pieces were released before the first of `pieces`.
+    /// Number of pieces released before the first element of `pieces`.
     released: usize,
-    /// Bytes in `pieces`.
+    /// Number of bytes in `pieces`.
     buffered: usize,
     ended: bool,
-    /// The length that was announced for the whole body.
+    /// Announced length of the whole body.
     pub(crate) announced: Option<u64>,
 }
 
@@ -87,7 +87,7 @@ impl<M: Metadata> Stream<M> {
         self.pieces.push_back(piece);
     }
 
-    /// Drops the pieces before number `piece`, which no reader will ask for again.
+    /// Drops the pieces before number `piece`, which no reader needs any more.
     fn release_before(&mut self, piece: usize) {
         while self.released < piece
             && let Some(dropped) = self.pieces.pop_front()
@@ -98,12 +98,12 @@ impl<M: Metadata> Stream<M> {
     }
 }
 
-/// How far a reader has come in a flight.
+/// Position of a reader in a flight.
 #[derive(Default)]
 struct Place {
     /// Number of the next piece.
     next: usize,
-    /// Bytes read.
+    /// Number of bytes read.
     offset: u64,
     waker: Option<Waker>,
 }
@@ -113,12 +113,12 @@ pub(crate) type Wakers = SmallVec<[Waker; 4]>;
 pub(crate) struct State<M: Metadata> {
     pub(crate) phase: Phase<M>,
     places: Vec<Option<Place>>,
-    /// Indices in `places` that no reader has.
+    /// Unused indices of `places`.
     vacant: Vec<usize>,
     writer: Option<Waker>,
 }
 
-/// The next thing a reader gets from the body.
+/// Result of reading the next piece of the body.
 pub(crate) enum Chunk {
     Bytes(Bytes),
     End,
@@ -131,7 +131,7 @@ impl<M: Metadata> State<M> {
         Self { phase: Phase::Waiting, places: Vec::new(), vacant: Vec::new(), writer: None }
     }
 
-    /// Adds a reader at the first byte; its index.
+    /// Adds a reader at the first byte, and returns its index.
     pub(crate) fn join(&mut self) -> usize {
         let place = Some(Place::default());
         if let Some(vacant) = self.vacant.pop() {
@@ -142,7 +142,7 @@ impl<M: Metadata> State<M> {
         self.places.len() - 1
     }
 
-    /// Removes a reader; the writer to wake, if it waited for this reader.
+    /// Removes a reader. Returns the waker of the writer if it waited for this reader.
     #[must_use]
     pub(crate) fn leave(&mut self, reader: usize) -> Option<Waker> {
         self.places[reader] = None;
@@ -162,13 +162,13 @@ impl<M: Metadata> State<M> {
         }
     }
 
-    /// Takes the wakers of all readers that wait, to be woken without the lock.
+    /// Takes the wakers of all waiting readers, which must be woken without the lock.
     #[must_use]
     pub(crate) fn take_wakers(&mut self) -> Wakers {
         self.places.iter_mut().flatten().filter_map(|place| place.waker.take()).collect()
     }
 
-    /// Appends a piece; dropped where nobody can read it any more.
+    /// Appends a piece, or drops it if no reader can read it any more.
     pub(crate) fn push(&mut self, piece: Bytes) {
         let (_, read) = self.backlog();
         match &mut self.phase {
@@ -184,11 +184,11 @@ impl<M: Metadata> State<M> {
             Phase::Streaming(stream) => self.phase = Phase::Oversized(stream),
             other => self.phase = other,
         }
-        // The writer asks for capacity before it waits, so there is no waker to wake here.
+        // The writer polls the capacity before it waits, so no waker is registered here.
         let _ = self.release_read();
     }
 
-    /// Oversized -> Oversized, ended.
+    /// Oversized -> Oversized, finished.
     pub(crate) fn end_oversized(&mut self) {
         if let Phase::Oversized(stream) = &mut self.phase {
             stream.ended = true;
@@ -218,7 +218,8 @@ impl<M: Metadata> State<M> {
         chunk
     }
 
-    /// Releases the pieces that all readers of an oversized body have read; the writer to wake, if it waited for that.
+    /// Releases the pieces that all readers of an oversized body have read. Returns the waker of the writer if it
+    /// waited for this.
     #[must_use]
     pub(crate) fn release_read(&mut self) -> Option<Waker> {
         let Phase::Oversized(stream) = &mut self.phase else { return None };
@@ -227,7 +228,7 @@ impl<M: Metadata> State<M> {
         self.writer.take()
     }
 
-    /// Bytes that an oversized flight holds, and whether anybody will read them.
+    /// Returns the number of bytes that an oversized flight buffers, and whether it has a reader.
     pub(crate) fn backlog(&self) -> (usize, bool) {
         let buffered = match &self.phase {
             Phase::Streaming(stream) | Phase::Oversized(stream) => stream.buffered,
@@ -236,19 +237,20 @@ impl<M: Metadata> State<M> {
         (buffered, self.is_read())
     }
 
-    /// Whether the flight has a reader.
+    /// Returns whether the flight has a reader.
     pub(crate) fn is_read(&self) -> bool {
         self.places.len() > self.vacant.len()
     }
 
-    /// Has the writer woken when the last reader leaves before the head, or when pieces of the body are released.
+    /// Registers the writer's waker. It is woken when the last reader leaves before the head, or when pieces of the
+    /// body are released.
     pub(crate) fn wait_for_readers(&mut self, cx: &Context<'_>) {
         self.writer = Some(cx.waker().clone());
     }
 }
 
 impl<M: Metadata> Flight<M> {
-    /// The object that was fetched.
+    /// Returns the fetched object.
     pub(crate) fn object(
         &self,
         body: Body,
@@ -268,7 +270,7 @@ impl<M: Metadata> Flight<M> {
         Object::new(self.key.bytes(), parts)
     }
 
-    /// Moves to a last phase and wakes all readers.
+    /// Changes to a final phase and wakes all readers.
     pub(crate) fn publish(&self, phase: Phase<M>) {
         let (former, wakers) = {
             let mut state = self.state.lock();
@@ -278,7 +280,7 @@ impl<M: Metadata> Flight<M> {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    /// The object that this flight was to replace does not count as updating any more.
+    /// Clears the updating mark of the object that this flight was to replace.
     pub(crate) fn end_updating(&self) {
         if let Some((object, until)) = &self.previous {
             object.end_updating(*until);
@@ -286,7 +288,7 @@ impl<M: Metadata> Flight<M> {
     }
 }
 
-/// Whether a response with `selection` answers the request whose variant keys `variant` derives.
+/// Returns whether a response with `selection` matches the request whose variant keys `variant` derives.
 pub(crate) fn suits(
     selection: Option<&Selection>,
     variant: &impl Fn(&[u8], &mut Vec<u8>),

@@ -1,4 +1,4 @@
-//! Leading a flight.
+//! Writers of a flight.
 
 use std::fmt;
 use std::task::{Context, Poll, Waker};
@@ -12,10 +12,10 @@ use super::state::{Phase, Stream};
 use super::{Abort, Admission, Capacity, Completed, Completion, Failure, FlightReader, Push, Unstored};
 use crate::{Body, Metadata, Object, Selection};
 
-/// Bytes that one piece of an arriving body costs beside its own.
+/// Bytes of overhead for a piece of an arriving body.
 const PIECE_OVERHEAD: usize = 64;
 
-/// A flight whose head has not arrived yet. Dropping it aborts the flight: readers wake, and the claim is released.
+/// Flight whose head has not arrived yet. Dropping it aborts the flight: readers wake, and the claim is released.
 pub struct FlightWriter<M: Metadata> {
     lead: Lead<M>,
 }
@@ -29,24 +29,25 @@ impl<M: Metadata> FlightWriter<M> {
         self.lead
     }
 
-    /// The sequence number at which this fetch began; the object will bear it.
+    /// Returns the sequence number at the start of this fetch, which becomes the object's generation.
     pub fn generation(&self) -> u64 {
         self.lead.flight.generation
     }
 
-    /// The stale object that this fetch replaces, for a conditional request to the origin.
+    /// Returns the stale object that this fetch replaces, for a conditional request to the origin.
     pub fn previous(&self) -> Option<&Object<M>> {
         self.lead.previous()
     }
 
-    /// A reader for the request that caused the fetch; it is never told [`super::FlightHead::Mismatch`]. Take it
-    /// before [`Self::admit`]: an oversized body takes no newcomers.
+    /// Returns a reader for the request that started the fetch. It never receives [`super::FlightHead::Mismatch`].
+    ///
+    /// Create it before [`Self::admit`], because an oversized body accepts no new readers.
     pub fn reader(&self) -> FlightReader<M> {
         FlightReader::join(&self.lead.flight, true)
     }
 
-    /// Waits until nobody waits for the flight: ready as long as it has no reader. One may join at any time until the
-    /// flight is dropped; it is then told to claim again.
+    /// Polls until the flight has no reader. A reader may join at any time until the flight is dropped; it then has to
+    /// claim again.
     pub fn poll_unread(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let mut state = self.lead.flight.state.lock();
         if !state.is_read() {
@@ -56,7 +57,7 @@ impl<M: Metadata> FlightWriter<M> {
         Poll::Pending
     }
 
-    /// The response may be stored: publishes its head and goes on to the body.
+    /// Admits a response that may be stored: publishes its head and continues with the body.
     pub fn admit(self, admission: Admission<M>) -> BodyWriter<M> {
         let Admission { head, selection, length } = admission;
         let oversized = length.is_some_and(|len| len > self.lead.zone.limits().max_object_bytes);
@@ -82,9 +83,10 @@ impl<M: Metadata> FlightWriter<M> {
         writer
     }
 
-    /// The origin confirmed the previous object: its body and variant are stored anew, under the metadata of
-    /// `completion` and with the encodings that it carries over. `None` where there is no previous object; the flight
-    /// is then aborted.
+    /// Stores the previous object again after the origin confirmed it: its body and variant, under the metadata of
+    /// `completion` and with the encodings in it.
+    ///
+    /// `None` if no previous object exists; the flight is then aborted.
     pub fn renew(mut self, completion: Completion<M>) -> Option<Completed<M>> {
         let previous = self.previous()?.clone();
         let selection = previous.selection().cloned();
@@ -95,58 +97,59 @@ impl<M: Metadata> FlightWriter<M> {
         })
     }
 
-    /// The origin confirmed the previous object, but nothing that would make it fresh: the waiters get it, and it
-    /// stays as it is. `None` where there is no previous object; the flight is then aborted.
+    /// Passes the previous object to the waiters, unchanged, after the origin confirmed it without making it fresh.
+    ///
+    /// `None` if no previous object exists; the flight is then aborted.
     pub fn keep(mut self) -> Option<Object<M>> {
         let previous = self.previous()?.clone();
         self.lead.finish(Phase::Complete(previous.clone()), None);
         Some(previous)
     }
 
-    /// The response may not be shared: frees the waiters at once; for `pass_ms` from `now`, claims of the key answer
-    /// [`crate::Claim::Pass`] (hit-for-miss). Zero remembers nothing.
+    /// Releases the waiters of a response that may not be shared. For `pass_ms` from `now`, claims of the key return
+    /// [`crate::Claim::Pass`] (hit-for-miss). Zero disables this.
     pub fn uncacheable(mut self, now: u64, pass_ms: u64) {
         self.lead.finish(Phase::Uncacheable, Some((now, pass_ms)));
     }
 
-    /// The origin gave no response.
+    /// Finishes the flight because the origin did not respond.
     pub fn fail(mut self, failure: Failure) {
         self.lead.finish(Phase::Failed(failure), None);
     }
 }
 
-/// A flight whose body is arriving. Dropping it aborts the flight: readers wake, and the claim is released.
+/// Flight whose body is arriving. Dropping it aborts the flight: readers wake, and the claim is released.
 pub struct BodyWriter<M: Metadata> {
     lead: Lead<M>,
     selection: Option<Selection>,
     mode: Push,
-    /// Bytes pushed.
+    /// Number of bytes pushed.
     len: u64,
-    /// The bytes that were pushed so far, compacted; `None` before they were asked for, or once more were pushed.
+    /// All bytes pushed so far, compacted; `None` before the first request for them, and after each further push.
     whole: Option<Body>,
-    /// The way to disk of an oversized body, and the hash of what has gone it.
+    /// Writer to disk of an oversized body, and the hash of the bytes passed to it.
     spill: Option<Box<(Spill, Xxh3Default)>>,
-    /// Whether the next piece was last found to wait for the disk.
+    /// Set if the last poll found that the next piece has to wait for the disk.
     waits_for_disk: bool,
 }
 
 impl<M: Metadata> BodyWriter<M> {
-    /// The sequence number at which this fetch began; the object will bear it.
+    /// Returns the sequence number at the start of this fetch, which becomes the object's generation.
     pub fn generation(&self) -> u64 {
         self.lead.flight.generation
     }
 
-    /// A reader for the request that caused the fetch; `None` once the flight is oversized.
+    /// Returns a reader for the request that started the fetch; `None` once the flight is oversized.
     pub fn reader(&self) -> Option<FlightReader<M>> {
         (self.mode == Push::Ok).then(|| FlightReader::join(&self.lead.flight, true))
     }
 
-    /// Whether the body is still being collected.
+    /// Returns whether the body is still collected.
     pub fn state(&self) -> Push {
         self.mode
     }
 
-    /// Appends a piece of the body and wakes the readers that wait for one.
+    /// Appends a piece of the body and wakes the readers that wait for a piece.
     pub fn push(&mut self, piece: Bytes) -> Push {
         if piece.is_empty() {
             return self.mode;
@@ -162,7 +165,7 @@ impl<M: Metadata> BodyWriter<M> {
             self.lead.charge_passing(piece.len());
         }
         self.len = len;
-        // A body that was made of fewer pieces is not the whole one.
+        // A body compacted from fewer pieces is incomplete.
         self.whole = None;
         if let Some(spill) = &mut self.spill {
             spill.1.update(&piece);
@@ -177,7 +180,8 @@ impl<M: Metadata> BodyWriter<M> {
         self.mode
     }
 
-    /// Takes no more readers before any piece is released: they could not read from the start.
+    /// Makes the flight oversized. It first stops accepting readers, which could not read from the start after a
+    /// release.
     fn turn_oversized(&mut self) {
         self.lead.zone.close_oversized(&self.lead.flight);
         self.begin_spill(self.len);
@@ -194,7 +198,7 @@ impl<M: Metadata> BodyWriter<M> {
         self.mode = Push::Oversized;
     }
 
-    /// A body of at least `len` bytes goes to disk, where there is one that could hold it.
+    /// Starts to write a body of at least `len` bytes to disk, if a disk can store it.
     fn begin_spill(&mut self, len: u64) {
         self.spill = self.lead.zone.begin_spill(len).map(|spill| Box::new((spill, Xxh3Default::new())));
         if self.spill.is_none() {
@@ -202,32 +206,34 @@ impl<M: Metadata> BodyWriter<M> {
         }
     }
 
-    /// The XXH3-64 of a body that is too long for memory and on its way to disk, to make a validator from; `None` for
-    /// any other. Call it once the body is whole.
+    /// Returns the XXH3-64 of a body too long for memory that is written to disk, to make a validator from; `None` for
+    /// any other body. Call it once the body is complete.
     pub fn spilled(&self) -> Option<u64> {
         let (spill, hash) = self.spill.as_deref()?;
         spill.is_alive().then(|| hash.digest())
     }
 
-    /// Whether the body is on its way to disk.
+    /// Returns whether the body is being written to disk.
     pub fn is_spilling(&self) -> bool {
         self.spill.as_deref().is_some_and(|(spill, _)| spill.is_alive())
     }
 
-    /// Whether the next piece waits for the disk rather than for readers.
+    /// Returns whether the next piece waits for the disk rather than for readers.
     pub fn is_disk_behind(&self) -> bool {
         self.is_spilling() && self.waits_for_disk
     }
 
-    /// Gives up the way to disk, for a disk that keeps the body's readers waiting.
+    /// Stops writing to a disk that delays the body's readers.
     pub fn give_up_disk(&mut self) {
         self.spill = None;
         self.lead.zone.note_unstored(&self.lead.flight);
     }
 
-    /// Waits until the next piece is wanted: at once while the body is collected. Once it is oversized, within a window of the
-    /// slowest reader and a backlog of the disk; and where the zone has no room for what is held, only when nothing is held
-    /// beyond what it had room for.
+    /// Polls until the next piece can be pushed: at once while the body is collected.
+    ///
+    /// For an oversized body, the unread bytes of the slowest reader must be below the window, and the unwritten bytes
+    /// below the backlog limit of the disk. If the zone has no room for the buffered bytes, no more are accepted until
+    /// they fit into the reservation.
     pub fn poll_capacity(&mut self, cx: &mut Context<'_>) -> Poll<Capacity> {
         if self.mode == Push::Ok {
             return Poll::Ready(Capacity::Ready);
@@ -244,7 +250,7 @@ impl<M: Metadata> BodyWriter<M> {
             }
             state.backlog()
         };
-        // Readers and disk hold the same bytes, each those that it has yet to take.
+        // Readers and disk share the same bytes, so the larger backlog counts.
         let held = buffered.max(unwritten.unwrap_or(0));
         self.lead.charge_at_most(held);
         let is_crowded = held > self.lead.charged();
@@ -253,15 +259,18 @@ impl<M: Metadata> BodyWriter<M> {
         match (read, unwritten) {
             (false, None) => Poll::Ready(Capacity::Abandoned),
             _ if disk_is_behind => Poll::Pending,
-            // No reader is left, but the page is worth storing.
+            // No reader is left, but the page is still written to disk.
             (false, Some(_)) => Poll::Ready(Capacity::Ready),
             (true, _) if buffered < window && !is_crowded => Poll::Ready(Capacity::Ready),
             (true, _) => Poll::Pending,
         }
     }
 
-    /// What has arrived, in segments of exact size, to make a validator or an encoding from; `None` once oversized.
-    /// The first call after the last push makes what [`Self::complete`] stores, so the bytes are copied once.
+    /// Returns the received body in segments of exact size, to make a validator or an encoding from; `None` once
+    /// oversized.
+    ///
+    /// The first call after the last push creates the body that [`Self::complete`] stores, so the bytes are copied
+    /// once.
     pub fn body(&mut self) -> Option<Body> {
         self.compact();
         self.whole.clone()
@@ -277,24 +286,25 @@ impl<M: Metadata> BodyWriter<M> {
         }
     }
 
-    /// Whether there is an object that this fetch replaces.
+    /// Returns whether this fetch replaces an object.
     pub fn replaces(&self) -> bool {
         self.lead.previous().is_some()
     }
 
-    /// Bytes of the body that have arrived.
+    /// Returns the number of bytes of the body received so far.
     pub fn length(&self) -> u64 {
         self.len
     }
 
-    /// The object that this fetch replaces, if what has arrived are exactly its bytes: then its validator and its
-    /// encodings still hold.
+    /// Returns the object that this fetch replaces if the received bytes are equal to its body. Its validator and its
+    /// encodings remain valid in that case.
     pub fn unchanged(&mut self) -> Option<Object<M>> {
         let body = self.body()?;
         self.lead.previous().filter(|previous| previous.body().same_bytes(&body)).cloned()
     }
 
-    /// The body is whole: stores the object unless a purge, a later fetch or the cap forbids it, and wakes all readers.
+    /// Completes the body: stores the object unless a purge, a later fetch or the cap prevents it, and wakes all
+    /// readers.
     pub fn complete(mut self, completion: Completion<M>) -> Completed<M> {
         self.compact();
         let Some(body) = self.whole.take() else {
@@ -315,7 +325,7 @@ impl<M: Metadata> BodyWriter<M> {
         }
     }
 
-    /// The body is whole, but must not be stored: readers get all of it, and the previous object stays.
+    /// Completes a body that must not be stored: readers receive all of it, and the previous object remains stored.
     pub fn discard(mut self, completion: Completion<M>) {
         self.compact();
         let Some(body) = self.whole.take() else {
@@ -325,7 +335,7 @@ impl<M: Metadata> BodyWriter<M> {
         self.lead.finish(Phase::Complete(object), None);
     }
 
-    /// The origin failed in mid-body: readers get [`super::Abort::Failed`].
+    /// Aborts the flight because the origin failed within the body. Readers receive [`super::Abort::Failed`].
     pub fn fail(mut self, failure: Failure) {
         self.lead.finish(Phase::Aborted(Abort::Failed(failure)), None);
     }

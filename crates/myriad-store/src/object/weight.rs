@@ -1,4 +1,4 @@
-//! The bytes that an object is accounted with, and the encodings that add to them.
+//! Accounted weight of an object, and the encodings that add to it.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -10,14 +10,15 @@ use super::alternative::{ALTERNATIVES, Alternative, Encoding};
 use super::{Fixed, Object};
 use crate::{Body, Metadata, Selection};
 
-/// Bytes of the unit in which an object tells about what it weighs, up to 64 GB.
+/// Unit of an object's approximate weight, in bytes. It permits weights up to 64 GB.
 const ROUGH_UNIT: usize = 16;
 
 impl<M: Metadata> Object<M> {
-    /// Bytes of an object beside its data: the fixed part, count and length, and what the allocator rounds up.
+    /// Bytes of an object in addition to its data: the fixed part, the count, the length, and the rounding of the
+    /// allocator.
     const OVERHEAD: usize = size_of::<Fixed<M>>() + 16 + 64;
 
-    /// Bytes of a segment beside its data: the shared count that `bytes` allocates, and the allocator's header.
+    /// Bytes of a segment in addition to its data: the shared count that `bytes` allocates, and the allocator's header.
     const SEGMENT_OVERHEAD: usize = 48;
 
     pub(super) fn base_weight(&self) -> usize {
@@ -44,12 +45,12 @@ impl<M: Metadata> Object<M> {
         self.fixed().rough_weight.store(self.rough_weight().saturating_add(units), Relaxed);
     }
 
-    /// About what it weighs, in units that are the same for all.
+    /// Returns the approximate weight, in units that are the same for all objects.
     pub(crate) fn rough_weight(&self) -> u32 {
         self.fixed().rough_weight.load(Relaxed)
     }
 
-    /// Bytes that an alternative adds to its object.
+    /// Returns the number of bytes that an alternative adds to its object.
     pub(crate) fn alternative_cost(alternative: &Alternative<M::Alternative>) -> usize {
         size_of::<Encoding<M::Alternative>>()
             + 16
@@ -58,8 +59,10 @@ impl<M: Metadata> Object<M> {
             + M::alternative_weight(&alternative.meta)
     }
 
-    /// The bytes that the zone accounts for this object, overhead and alternatives included. It grows with each alternative that
-    /// is attached, under the shard's lock, as is every reading that the ledger depends on.
+    /// Returns the number of bytes that the zone accounts for this object, including overhead and alternatives.
+    ///
+    /// It increases with each attached alternative, under the shard's lock. Every reading that affects the ledger takes
+    /// this lock too.
     pub fn weight(&self) -> usize {
         let alternatives = self.encodings().map(|encoding| Self::alternative_cost(&encoding.alternative));
         self.base_weight() + alternatives.sum::<usize>()
@@ -69,7 +72,7 @@ impl<M: Metadata> Object<M> {
         std::iter::successors(self.fixed().encodings.get(), |encoding| encoding.next.get())
     }
 
-    /// Puts `alternative` at `index`; false where one is there already or the index is out of range.
+    /// Attaches `alternative` at `index`. Returns false if the index is occupied or out of range.
     pub(crate) fn set_alternative(&self, index: usize, alternative: Alternative<M::Alternative>) -> bool {
         if index >= ALTERNATIVES {
             return false;
@@ -92,7 +95,7 @@ impl<M: Metadata> Object<M> {
         }
     }
 
-    /// The alternative encoding at `index`, if there is one.
+    /// Returns the alternative encoding at `index`.
     pub fn alternative(&self, index: u8) -> Option<&Alternative<M::Alternative>> {
         let index = usize::from(index);
         self.encodings().find(|encoding| encoding.index == index).map(|encoding| &encoding.alternative)

@@ -17,10 +17,10 @@ use bytes::Bytes;
 
 use crate::*;
 
-/// Labels of pages: the remainder of who wrote them.
+/// Number of labels of pages: a label is the writer's id modulo this number.
 pub(crate) const GROUPS: u64 = 5;
 
-/// Who writes a page that bears so many labels more.
+/// Returns the writer's id of a page with this number of additional labels.
 pub(crate) fn tagged(id: u64, labels: u64) -> u64 {
     labels << 48 | id
 }
@@ -41,7 +41,7 @@ impl Metadata for Page {
         self
     }
 
-    /// Its texts say which page it is, too.
+    /// Adds the page's id to the texts, too.
     fn keep(self, texts: &mut Vec<u8>) -> Self {
         texts.extend_from_slice(&self.id.to_le_bytes());
         self
@@ -65,7 +65,7 @@ impl Metadata for Page {
         Some([page.id % GROUPS; 2])
     }
 
-    /// A rule is the number of a group, and perhaps a byte that tells it from others.
+    /// Parses a rule: the number of a group, and optionally a byte to distinguish it from others.
     fn covers(rule: &[u8]) -> Option<Covers<Self>> {
         let group = u64::from(*rule.first()?);
         (rule.len() < 3)
@@ -73,7 +73,7 @@ impl Metadata for Page {
     }
 }
 
-/// The end of a purge that need not be waited for.
+/// Returns the result of a purge that completes at once.
 #[track_caller]
 pub(crate) fn ended(mut purging: Purging) -> Purged {
     match std::pin::Pin::new(&mut purging).poll(&mut Context::from_waker(Waker::noop())) {
@@ -90,7 +90,7 @@ pub(crate) fn group(group: u8) -> [u8; 1] {
     [group]
 }
 
-/// Purges labels, and says how many pages that were.
+/// Purges labels and returns the number of purged pages.
 #[track_caller]
 pub(crate) fn purge_labels(zone: &Zone<Page>, labels: &[u64], purge: Purge) -> usize {
     match ended(zone.purge(labelled(labels), purge)).count {
@@ -99,7 +99,7 @@ pub(crate) fn purge_labels(zone: &Zone<Page>, labels: &[u64], purge: Purge) -> u
     }
 }
 
-/// Purges what a rule covers.
+/// Purges the pages covered by a rule.
 #[track_caller]
 pub(crate) fn purge_rule(zone: &Zone<Page>, name: &str, purge: Purge, number: u8) -> u64 {
     let rule = group(number);
@@ -131,7 +131,7 @@ impl Persist for Page {
     }
 }
 
-/// The body that writer `id` writes: no two writers share a prefix of eight bytes.
+/// Returns the body of writer `id`. No two writers share a prefix of eight bytes.
 pub(crate) fn content(id: u64, len: usize) -> Vec<u8> {
     let mut rng = fastrand::Rng::with_seed(id);
     let mut bytes = id.to_be_bytes().to_vec();
@@ -142,7 +142,7 @@ pub(crate) fn content(id: u64, len: usize) -> Vec<u8> {
 
 pub(crate) fn plain(_: &[u8], _: &mut Vec<u8>) {}
 
-/// Derives a variant key: what the selector names, and the request's value for it.
+/// Derives a variant key from the selector and the request's value for it.
 pub(crate) fn asking(value: u8) -> impl Fn(&[u8], &mut Vec<u8>) {
     move |selector, out| {
         out.extend_from_slice(selector);
@@ -208,7 +208,7 @@ pub(crate) fn put(zone: &Zone<Page>, key: &[u8], id: u64, len: usize, now: u64) 
     }
 }
 
-/// A waker that counts.
+/// Waker that counts its calls.
 #[derive(Default)]
 struct Bell(AtomicUsize);
 
@@ -232,7 +232,7 @@ fn chunk(reader: &mut FlightReader<Page>, bell: &Arc<Bell>) -> Poll<Option<Resul
     reader.poll_chunk(&mut Context::from_waker(&Waker::from(Arc::clone(bell))))
 }
 
-/// Reads to the end of what must all be there.
+/// Reads a body to its end; every poll must be ready.
 #[track_caller]
 pub(crate) fn drain(reader: &mut FlightReader<Page>) -> Result<Vec<u8>, Abort> {
     let bell = Arc::default();

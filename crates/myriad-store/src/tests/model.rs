@@ -1,8 +1,8 @@
-//! Seeded schedules against a model that knows, for every writer, what it wrote and when its fetch began.
+//! Seeded schedules against a model that records, for every writer, its page and the start of its fetch.
 //!
-//! After every step: no two leaders for one key (for one variant, once the selector is known); every byte read is the
-//! byte of exactly one writer, of the right key and variant; nothing that a purge covers is found; the cap holds; and
-//! whoever waited is woken by whatever ends the wait.
+//! After every step: no key has two leaders (no variant, once the selector is known); every byte read is the byte of
+//! exactly one writer, of the right key and variant; no purged page is found; the cap is not exceeded; and every waiter
+//! is woken by each event that completes its wait.
 
 mod streams;
 
@@ -15,14 +15,14 @@ const VALUES: u8 = 3;
 const CAP: usize = 9_000;
 const LOCK_AGE: u64 = 50;
 
-/// What is known of the writer with an id.
+/// Record of the writer with an id.
 struct Told {
     key: u8,
-    /// The request that it fetches for.
+    /// Value of the request that it fetches for.
     value: u8,
-    /// The step at which its fetch began.
+    /// Step at which its fetch began.
     begun: u64,
-    /// When a fetch began by which its origin confirmed what it wrote.
+    /// Start of the fetch by which its origin confirmed the page.
     confirmed: u64,
     len: usize,
 }
@@ -36,9 +36,9 @@ struct Flying {
     id: u64,
     writing: Writing,
     started_at: u64,
-    /// Claims may follow it: not purged, not alone, not oversized, not superseded.
+    /// Set while claims may wait for it: not purged, not separate, not oversized, not superseded.
     open: bool,
-    /// It stands for the whole key, its selector being unknown.
+    /// Set for the whole key, because its selector is unknown.
     whole_key: bool,
 }
 
@@ -47,12 +47,12 @@ struct Reading {
     key: u8,
     value: u8,
     joined: u64,
-    /// Reads for the request that made the fetch of this id.
+    /// Id of the fetch that this reader's request started.
     own: Option<u64>,
     id: Option<u64>,
     got: Vec<u8>,
     bell: Arc<Bell>,
-    /// Rings heard when it began to wait.
+    /// Number of wake-ups when the wait began.
     waiting: Option<usize>,
 }
 
@@ -65,14 +65,14 @@ struct Model {
     flying: Vec<Flying>,
     reading: Vec<Reading>,
     purged: HashMap<u8, u64>,
-    /// When a group of pages was last purged, hard and soft.
+    /// Last hard and last soft purge of each group of pages.
     purged_groups: HashMap<u64, u64>,
     softened: HashMap<u64, u64>,
     next_id: u64,
     seen: Seen,
 }
 
-/// How often each interesting thing happened, so that a schedule that never reaches one cannot pass for a proof.
+/// Number of occurrences of each relevant event, so that a schedule without them fails.
 #[derive(Default, Debug)]
 struct Seen {
     hits: u64,
@@ -99,12 +99,12 @@ fn name(key: u8) -> Vec<u8> {
     format!("/page/{key}").into_bytes()
 }
 
-/// Odd keys have variants.
+/// Returns the variant of a page. Odd keys have variants.
 fn selected(key: u8, value: u8) -> Option<Selection> {
     (key % 2 == 1).then(|| selection(b"s", value))
 }
 
-/// When the group of a page was last purged.
+/// Returns the time of the last purge of a page's group.
 fn last(purges: &HashMap<u64, u64>, id: u64) -> u64 {
     purges.get(&(id % GROUPS)).copied().unwrap_or(0)
 }
@@ -183,7 +183,7 @@ impl Model {
         self.reading.push(reading);
     }
 
-    /// What a request of this moment may be given.
+    /// Asserts that a request may receive this page at this moment.
     fn may_see(&self, id: u64, key: u8, value: u8) {
         let told = &self.told[&id];
         assert_eq!(told.key, key, "another key's page");
@@ -209,7 +209,7 @@ impl Model {
         }
     }
 
-    /// Whether the zone knows of a selector, from what is stored or on its way.
+    /// Returns whether the zone has a selector for the key, from a stored object or a flight.
     fn selector_known(&self, key: u8) -> bool {
         let stored =
             (0..VALUES).any(|v| self.zone.get(KeyRef::new(&name(key)), asking(v), self.now).is_some());
@@ -245,7 +245,7 @@ impl Model {
         }
     }
 
-    /// A new leader: whoever led before it for the same variant must be older than the lock.
+    /// Asserts that a former leader for the same variant is older than the lock.
     fn only_leader(&mut self, key: u8, value: u8) {
         for other in self.flying.iter_mut().filter(|f| f.open) {
             let told = &self.told[&other.id];
@@ -270,7 +270,7 @@ impl Model {
         object.set_fresh_until(self.now);
         let Some(writer) = self.zone.begin_refresh(&object, self.now, LOCK_AGE, None) else { return };
         self.seen.refreshes += 1;
-        // The selector of the object that is refreshed is known.
+        // The selector of the refreshed object is known.
         self.only_leader(key, value);
         self.new_flight(key, value, writer, true, false);
     }
@@ -301,7 +301,7 @@ impl Model {
         }
     }
 
-    /// Purges pages by what they are, at once by their label or as a rule that is swept later.
+    /// Purges a group of pages, at once by label or as a rule that is swept later.
     fn purge_group(&mut self) {
         let group = self.rng.u64(..GROUPS);
         let purge = if self.rng.bool() { Purge::Hard } else { Purge::Soft };
@@ -327,7 +327,7 @@ impl Model {
         };
     }
 
-    /// The pages of a group that can be found.
+    /// Returns the pages of a group that can be found.
     fn stored_in(&self, group: u64) -> std::collections::HashSet<u64> {
         let all = (0..KEYS).flat_map(|key| (0..VALUES).map(move |value| (key, value)));
         let found = all.filter_map(|(key, value)| {
@@ -336,7 +336,7 @@ impl Model {
         found.filter(|id| id % GROUPS == group).collect()
     }
 
-    /// Polls those that wait though they were not woken: they must still have nothing to read.
+    /// Polls waiters that were not woken: they must still be pending.
     fn nobody_sleeps_through_an_end(&mut self) {
         for reading in &mut self.reading {
             let Some(rings) = reading.waiting else { continue };
@@ -353,7 +353,7 @@ impl Model {
         }
     }
 
-    /// All writers leave; every reader must come to an end, and every byte must come back.
+    /// Drops all writers; every reader must finish, and every byte must be released.
     fn finish(&mut self) {
         self.flying.clear();
         self.nobody_sleeps_through_an_end();

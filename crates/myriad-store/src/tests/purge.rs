@@ -19,7 +19,7 @@ fn removed_key_is_gone_with_all_its_variants_and_counted() {
     assert_eq!((zone.stats().purged, zone.stats().bytes), (4, before));
 }
 
-/// Whatever stage a fetch is in when the purge comes.
+/// Covers each phase of the fetch at the time of the purge.
 #[test]
 fn fetch_begun_before_a_purge_is_not_stored_and_takes_no_newcomers() {
     for everything in [false, true] {

@@ -66,7 +66,7 @@ fn purge_by_rule_takes_effect_at_once_and_is_counted_once_swept() {
     let number = purge_rule(&zone, "all of 2", Purge::Hard, 2);
     assert!(!found(&zone, b"/7"));
     assert!(found(&zone, b"/8"));
-    // What is stored anew is not what the purge was for.
+    // A page stored after the purge is not covered.
     put(&zone, b"/12", 12, 10, 20);
     assert!(found(&zone, b"/12"));
     assert_eq!(zone.tend_purges(1), []);
@@ -74,14 +74,14 @@ fn purge_by_rule_takes_effect_at_once_and_is_counted_once_swept() {
     while retired.is_empty() {
         retired = zone.tend_purges(16);
     }
-    // One of the twenty was replaced before the sweep came to it.
+    // One of the twenty pages was replaced before the sweep reached it.
     assert_eq!(retired, [Retired { name: "all of 2".into(), number, count: 19 }]);
     assert!(found(&zone, b"/12"));
     assert_eq!(zone.stats().objects, 81);
     assert_eq!((purge_labels(&zone, &[0, 1, 2, 3, 4], Purge::Hard), zone.stats().bytes), (81, before));
 }
 
-/// Whatever stage a fetch is in when the purge comes.
+/// Covers each phase of the fetch at the time of the purge.
 #[test]
 fn fetch_begun_before_a_purge_is_not_stored_and_takes_no_newcomers() {
     for by_label in [false, true] {
@@ -100,7 +100,7 @@ fn fetch_begun_before_a_purge_is_not_stored_and_takes_no_newcomers() {
             body.push(content(1, 10).into());
             purge_now(2);
             let _after = lead(claim(&zone, b"/", 11));
-            // However often the sweep comes by, the purge waits for the fetch.
+            // The purge waits for the fetch, regardless of the number of sweeps.
             (0..4).for_each(|_| assert!(zone.tend_purges(1000).iter().all(|told| told.count == 0)));
             assert_eq!(zone.live_purges(), 1);
             assert!(matches!(body.complete(completion(1, 12, 100)), Completed::Unstored(Unstored::Purged)));
@@ -178,11 +178,12 @@ fn address_that_a_claim_told_keeps_its_followers_when_another_is_purged() {
     let _after = lead(claim_at(77));
     let mut body = writer.admit(admission(1, None));
     body.push(content(1, 10).into());
-    // Its head says what it is: not what was purged.
+    // Its head shows that the purge does not cover it.
     assert!(matches!(body.complete(completion(1, 12, 100)), Completed::Stored(_)));
 }
 
-/// What is asked for may be another URL of the same key, and the answer either a page of that one or a confirmed old one.
+/// The request may be for another URL with the same key, and the response may be a page of that URL or confirm the old
+/// page.
 #[test]
 fn refresh_takes_no_newcomers_once_what_is_stored_or_what_is_asked_for_is_purged() {
     let purge = |zone: &Zone<Page>, address: u64| {

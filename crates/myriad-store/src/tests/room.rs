@@ -217,7 +217,7 @@ fn pressed_zone_shrinks_by_steps_stores_within_its_cap_and_grows_again() {
         assert!(zone.stats().bytes <= 1 << 20);
         assert!(zone.get(KeyRef::new(&key(n)), plain, 3).is_some(), "what is new takes the place of others");
     }
-    // A reload says the same size once more: that is no reason to grow.
+    // A reload with the same size must not enlarge the cap.
     zone.resize(zone.limits());
     assert_eq!(zone.stats().limit_bytes, 1 << 20);
     zone.press(usize::MAX);
@@ -243,7 +243,7 @@ fn who_stores_under_a_lower_cap_evicts_some_pages_and_not_all_that_is_too_much()
     assert!(less.bytes <= 1 << 20, "{less:?}");
     put(&zone, b"/new", 1, 4000, 11);
     assert!(zone.get(KeyRef::new(b"/new"), plain, 11).is_some());
-    // A little too much goes with the page that needs the room, which may need more than that.
+    // A small excess is evicted together with the room for the page, which may need more.
     zone.press(less.bytes - 20_000);
     put(&zone, b"/large", 2, 400_000, 12);
     assert!(zone.get(KeyRef::new(b"/large"), plain, 12).is_some());

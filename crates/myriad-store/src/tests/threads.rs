@@ -1,4 +1,4 @@
-//! Many threads on one zone. What they assert holds in every interleaving; what they cover varies from run to run.
+//! Many threads on one zone. The assertions are valid for every interleaving; the coverage varies from run to run.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::*;
 
-/// Parks the thread until woken; panics after ten seconds, which only a stranded waiter takes.
+/// Parks the thread until it is woken. Panics after ten seconds, which means that a wake-up was lost.
 struct Parker(thread::Thread, AtomicBool);
 
 impl Wake for Parker {
@@ -40,7 +40,7 @@ fn read(reader: &mut FlightReader<Page>) -> Result<Vec<u8>, Abort> {
     Ok(bytes)
 }
 
-/// The length of the body that writer `id` writes.
+/// Returns the length of writer `id`'s body.
 fn len(id: u64) -> usize {
     8 + (id as usize * 37) % 3000
 }
@@ -76,12 +76,12 @@ fn two_hundred_waiters_on_other_threads_get_the_bytes_of_one_fetch() {
     });
 }
 
-/// What the workers have done so far, and whether it is enough.
+/// Progress of the workers, and the flag that stops them.
 struct Work {
-    /// The next writer.
+    /// Id of the next writer.
     id: AtomicUsize,
     steps: AtomicUsize,
-    /// How often each key had a leader.
+    /// Number of leaders of each key.
     led: [AtomicUsize; 8],
     over: AtomicBool,
 }
@@ -92,14 +92,14 @@ impl Work {
         Self { id, steps, led: Default::default(), over: AtomicBool::new(false) }
     }
 
-    /// Whether each thing has happened that the workers may do to one another.
+    /// Returns whether each possible interaction of the workers has occurred.
     fn has_met_all(&self, zone: &Zone<Page>) -> bool {
         let (stats, steps) = (zone.stats(), self.steps.load(SeqCst));
         steps > 100 && stats.stored > 0 && stats.hits > 0 && self.led.iter().all(|led| led.load(SeqCst) > 0)
     }
 }
 
-/// One worker's random business with the zone.
+/// Runs random operations of a worker on the zone.
 fn work(zone: &Zone<Page>, work: &Work, seed: u64) {
     let mut rng = fastrand::Rng::with_seed(seed);
     while !work.over.load(SeqCst) {
@@ -162,7 +162,7 @@ fn write(writer: FlightWriter<Page>, id: u64, rng: &mut fastrand::Rng) {
 
 #[test]
 fn workers_in_any_interleaving_keep_bodies_whole_and_waiters_awake() {
-    // Room for only some of the eight pages, so that eviction runs too.
+    // Room for only some of the eight pages, so that eviction occurs too.
     let zone = zone(12 << 10);
     let done = Work::new();
     thread::scope(|scope| {
@@ -193,7 +193,7 @@ fn racing_claims_have_one_leader() {
                 start.wait();
                 let claimed = claim(&zone, b"/", round);
                 let led = usize::from(matches!(claimed, Claim::Lead(_)));
-                // Nobody lets go before everybody has claimed.
+                // No thread drops its claim before all threads have claimed.
                 start.wait();
                 led
             };

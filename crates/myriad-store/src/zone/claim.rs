@@ -11,38 +11,44 @@ use crate::flight::{Flight, FlightReader, FlightWriter, Lead, State, suits};
 use crate::shard::{Record, Role, Shard};
 use crate::{KeyRef, Metadata, Object, Selection};
 
-/// How a claim is made.
+/// Options of a claim.
 #[derive(Clone, Copy, Debug)]
 pub struct ClaimOptions {
-    /// The time now.
+    /// Current time.
     pub now: u64,
-    /// Milliseconds after which a flight that has not completed no longer keeps claims from leading another
-    /// (`*_cache_lock_age`; nginx's default is 5000). The older flight goes on, keeps its waiters, and may still
-    /// store its object unless a later one is stored first.
+    /// Age in milliseconds from which an incomplete flight no longer prevents another claim from leading
+    /// (`*_cache_lock_age`; nginx's default is 5000).
+    ///
+    /// The older flight continues, retains its waiters, and may still store its object unless a later object is stored
+    /// first.
     pub lock_age_ms: u64,
-    /// The labels of what is asked for, where the caller purges by such ([`crate::Covered::Exact`]); twice the same where
-    /// there is one. A purge of another address leaves the flight its newcomers, though there is no head yet that would tell.
+    /// Labels of the requested page, if the caller purges by such labels ([`crate::Covered::Exact`]); the same label
+    /// twice if it has only one.
+    ///
+    /// A purge of another address does not prevent claims from waiting for the flight, although its head has not
+    /// arrived yet.
     pub address: Option<[u64; 2]>,
 }
 
-/// The answer to a claim.
+/// Result of a claim.
 #[derive(Debug)]
 pub enum Claim<M: Metadata> {
     /// A usable object is stored.
     Hit(Object<M>),
-    /// Nobody is fetching it: the caller leads the fetch, and others wait for it.
+    /// No fetch is in progress: the caller leads the fetch, and others wait for it.
     Lead(FlightWriter<M>),
-    /// Somebody is fetching it.
+    /// A fetch is in progress.
     Wait(FlightReader<M>),
-    /// The key was uncacheable or oversized a moment ago (hit-for-miss): fetch without waiting for another. [`Zone::fetch_alone`]
-    /// gives a writer, should the answer be storable this time.
+    /// The key was uncacheable or oversized recently (hit-for-miss): fetch without waiting for another fetch.
+    /// [`Zone::fetch_alone`] returns a writer in case the response can be stored this time.
     Pass,
 }
 
 impl<M: Metadata> Zone<M> {
-    /// Finds a usable object, or who fetches it, in one atomic step: a key (once its selector is known, a variant) has
-    /// at most one leader younger than `lock_age_ms`. `usable` judges a stored object under the shard's lock:
-    /// `|o| o.is_fresh(now)`, or whatever the caller's policy says.
+    /// Finds a usable object or a fetch in progress, in one atomic step.
+    ///
+    /// A key (or a variant, once the selector is known) has at most one leader younger than `lock_age_ms`. `usable`
+    /// checks a stored object under the shard's lock: `|o| o.is_fresh(now)`, or any other policy of the caller.
     pub fn claim(
         &self,
         key: KeyRef<'_>,
@@ -81,7 +87,7 @@ impl<M: Metadata> Zone<M> {
         }
     }
 
-    /// A writer that has no waiters, for a fetch after a lock time-out or [`Claim::Pass`] whose answer may still
+    /// Returns a writer without waiters, for a fetch after a lock time-out or [`Claim::Pass`] whose response may still
     /// be stored.
     pub fn fetch_alone(&self, key: KeyRef<'_>, now: u64) -> FlightWriter<M> {
         let (key, role) = (self.key(key), Role::Closed);
@@ -89,7 +95,7 @@ impl<M: Metadata> Zone<M> {
         self.begin_flight(&mut self.shard(key), key, new)
     }
 
-    /// As [`Zone::fetch_alone`], to take the place of `object`, which counts as updating for `updating_ms` meanwhile.
+    /// Like [`Zone::fetch_alone`], to replace `object`, which counts as updating for `updating_ms`.
     pub fn refresh_alone(&self, object: &Object<M>, now: u64, updating_ms: u64) -> FlightWriter<M> {
         let key = self.key_of(object);
         let previous = Some((object.clone(), now.saturating_add(updating_ms)));
@@ -97,9 +103,10 @@ impl<M: Metadata> Zone<M> {
         self.begin_flight(&mut self.shard(key), key, new)
     }
 
-    /// Begins the refresh of a stored object; `None` where it is no longer stored or somebody refreshes it already.
-    /// After `updating_ms` without completion another refresh may begin. `address` is that of what is asked for, as in
-    /// [`ClaimOptions`]: two that share a key need not share it.
+    /// Begins the refresh of a stored object; `None` if it is no longer stored or a refresh is already in progress.
+    ///
+    /// After `updating_ms` without completion another refresh may begin. `address` belongs to the requested page, as in
+    /// [`ClaimOptions`]: it may differ from the address of the stored page under the same key.
     pub fn begin_refresh(
         &self,
         object: &Object<M>,
@@ -107,7 +114,7 @@ impl<M: Metadata> Zone<M> {
         updating_ms: u64,
         address: Option<[u64; 2]>,
     ) -> Option<FlightWriter<M>> {
-        // Most who find a stale object find it updating; they need no lock to see it.
+        // Most requests that find a stale object find it updating, and detect this without the lock.
         if object.is_updating(now) {
             return None;
         }
@@ -142,7 +149,7 @@ impl<M: Metadata> Zone<M> {
         }
         let flight = Arc::new(Flight {
             key: key.to_owned(),
-            // Taken under the shard's lock: within a key, a later flight has a higher number.
+            // Taken under the shard's lock, so within a key a later flight has a higher number.
             generation: self.inner.sequence.fetch_add(1, Relaxed),
             started_at: now,
             previous,
@@ -154,18 +161,18 @@ impl<M: Metadata> Zone<M> {
     }
 }
 
-/// A flight that is about to begin.
+/// Flight that is about to begin.
 pub(super) struct NewFlight<M: Metadata> {
     pub(super) now: u64,
     pub(super) address: Option<[u64; 2]>,
-    /// The object that it is to replace, and until when that counts as updating.
+    /// Object that it replaces, and the time until which that object counts as updating.
     pub(super) previous: Option<(Object<M>, u64)>,
     pub(super) selection: Option<Selection>,
     pub(super) role: Role,
 }
 
 impl<M: Metadata> NewFlight<M> {
-    /// One that reads a file.
+    /// Creates a flight that reads a file.
     pub(super) fn load(now: u64) -> Self {
         Self { now, address: None, previous: None, selection: None, role: Role::Loading }
     }
@@ -181,15 +188,15 @@ impl<M: Metadata> NewFlight<M> {
     }
 }
 
-/// The address of a fetch that may confirm a stored object instead. It is `None` where the two have different addresses, so
-/// that a purge of either closes the flight.
+/// Returns the address of a fetch that may confirm a stored object instead. `None` if the two have different addresses,
+/// so that a purge of either address closes the flight.
 fn address_beside<M: Metadata>(address: Option<[u64; 2]>, previous: Option<&Object<M>>) -> Option<[u64; 2]> {
     address.filter(|address| {
         previous.and_then(|object| M::address(object.meta())).is_none_or(|other| other == *address)
     })
 }
 
-/// The flights of a key, as a request finds them.
+/// Result of the search for a flight of a key.
 enum Running<M: Metadata> {
     Flight(Arc<Flight<M>>),
     Oversized,
@@ -197,7 +204,7 @@ enum Running<M: Metadata> {
 }
 
 impl<M: Metadata> Shard<M> {
-    /// Finds the flight that a request may wait for, and closes those that are older than the lock.
+    /// Finds the flight that a request may wait for, and closes the flights that are older than the lock.
     fn find_flight(
         &mut self,
         key: Hashed<'_>,
@@ -217,7 +224,7 @@ impl<M: Metadata> Shard<M> {
             if purges.any_since(generation)
                 && purges.may_cover(generation, key, record.address, record.head.as_deref().map(M::view))
             {
-                // Its waiters asked before the purge. It may store its page if the purge turns out not to cover it.
+                // Its waiters claimed before the purge. It may store its page if the purge turns out not to cover it.
                 record.role = Role::Closed;
                 continue;
             }
@@ -234,7 +241,7 @@ impl<M: Metadata> Shard<M> {
         running
     }
 
-    /// The variant that a new flight will most likely be, by the selector of what is stored or on its way.
+    /// Returns the probable variant of a new flight, from the selector of a stored object or of a flight.
     fn expected_selection(
         &mut self,
         key: Hashed<'_>,

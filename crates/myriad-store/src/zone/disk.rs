@@ -1,4 +1,4 @@
-//! The disk tier, as callers of the zone use it.
+//! Disk tier of a zone, for callers of the zone.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -13,13 +13,15 @@ use crate::flight::{Abort, Lead, Phase};
 use crate::shard::{Entry, Role};
 use crate::{FlightReader, KeyRef, Metadata, Object, Persist};
 
-/// A file in which the page for a request may be. Two are equal where they are the same file.
+/// File that may contain the page for a request. Two values are equal if they are the same file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageFile(Name);
 
 impl<M: Persist> Zone<M> {
-    /// Opens the disk tier, once in the life of a zone and before it holds anything. Returns without waiting for the files to be
-    /// found: they are used from the first look-up on. A folder that cannot be used is tried again from time to time.
+    /// Opens the disk tier, at most once in the lifetime of a zone and before it stores an object.
+    ///
+    /// Returns without waiting until the files are found; they are used from the first look-up on. A folder that cannot
+    /// be used is retried periodically.
     pub fn open_disk(&self, options: DiskOptions, pool: &DiskPool) {
         let mut options = Some(options);
         let tier = self.inner.tier.get_or_init(|| {
@@ -42,20 +44,20 @@ impl<M: Metadata> Zone<M> {
         self.inner.tier.get()
     }
 
-    /// Changes the limits of the disk tier, as a reload may.
+    /// Changes the limits of the disk tier, for example after a reload.
     pub fn limit_disk(&self, limits: DiskLimits) {
         if let Some(tier) = self.tier() {
             tier.disk.set_limits(limits);
         }
     }
 
-    /// Figures of the disk tier, if there is one.
+    /// Returns the statistics of the disk tier, if present.
     pub fn disk_stats(&self) -> Option<DiskStats> {
         Some(self.tier()?.disk.stats())
     }
 
-    /// Waits until stored pages are written, for so long at most, and writes the catalogue for the next start. Nothing is written
-    /// after this.
+    /// Waits up to `patience` until stored pages are written, and writes the catalogue for the next start. After this,
+    /// nothing is written.
     pub fn close_disk(&self, patience: Duration) {
         if let Some(tier) = self.tier() {
             tier.disk.rouse();
@@ -64,15 +66,19 @@ impl<M: Metadata> Zone<M> {
         }
     }
 
-    /// The file in which a page that is not in memory may be. Until every file is known, any key may have one; after that, a key
-    /// without a file costs one probe of a table.
+    /// Returns the file that may contain a page that is not in memory.
+    ///
+    /// Until all files are known, every key may have a file. After that, a key without a file costs one probe of a
+    /// table.
     pub fn seek(&self, key: KeyRef<'_>, variant: impl Fn(&[u8], &mut Vec<u8>)) -> Option<PageFile> {
         self.tier()?.disk.seek(self.key(key), &variant).map(PageFile)
     }
 
-    /// Has the file read into memory. Once that has ended ([`FlightReader::poll_end`], whatever it gives), the caller looks the
-    /// page up again, then seeks again: the file may have named another one for the variant. `None` where the disk has too
-    /// much to do. Requests for one key at the same time share one read.
+    /// Reads the file into memory on a thread of the disk.
+    ///
+    /// After [`FlightReader::poll_end`] has returned any result, the caller repeats the look-up, and then the seek: the
+    /// file may have named another file for the variant. `None` if the disk's queue is full. Concurrent requests for a
+    /// key share one read.
     pub fn load(&self, key: KeyRef<'_>, file: PageFile, now: u64) -> Option<FlightReader<M>> {
         let (tier, key) = (self.tier()?, self.key(key));
         let flight = {
@@ -89,11 +95,12 @@ impl<M: Metadata> Zone<M> {
         tier.disk.on_reader(job).then_some(reader)
     }
 
-    /// Has a page read into memory that nobody asked for; false where the queue is full.
+    /// Reads a page into memory without a request for it. Returns false if the queue is full.
     pub(super) fn warm(&self, tier: &Arc<Tier<M>>, name: Name, now: u64) -> bool {
         let (zone, of_job) = (self.clone(), Arc::clone(tier));
         tier.disk.on_reader(move || {
-            // The key is in the file; it is read again once a purge of the key would be noticed.
+            // The key is in the file. The file is read again after the flight exists, so that a purge of the key is
+            // noticed.
             let Some(key) = of_job.disk.key_in(name) else { return };
             if let Some(lead) = zone.lead_of_load(of_job.disk.seed().hashed(&key), now) {
                 zone.load_now(&of_job, name, zone.limits().max_object_bytes, now, lead);
@@ -104,29 +111,29 @@ impl<M: Metadata> Zone<M> {
     fn load_now(&self, tier: &Tier<M>, name: Name, most_in_memory: u64, now: u64, mut lead: Lead<M>) {
         let object = tier.read_object(name, most_in_memory, now, lead.flight.key.as_ref());
         if let Some(object) = object.filter(|object| self.passes(tier, name, object, true)) {
-            // It is not stored where a purge or a newer page came, or room is lacking; the waiters look again.
+            // Fails after a purge or a newer page, or without room; the waiters look up again.
             let _ = lead.store_loaded(&object);
         } else {
             lead.finish(Phase::Aborted(Abort::Dropped), None);
         }
     }
 
-    /// Whether no purge removes a page that is in a file; the file is marked as stale, or removed, as they say. `count` says that
-    /// the file was there before, so that they count it.
+    /// Returns whether a page in a file survives all purges. The file is marked as stale or removed as they require.
+    /// `count` is set if the file existed before, so that the purges count it.
     pub(super) fn passes(&self, tier: &Tier<M>, name: Name, object: &Object<M>, count: bool) -> bool {
         let counted = tier.disk.counted_upto(name);
         let judged = self.judge_filed(object, count.then_some(counted));
         judged.is_none_or(|(verdict, number)| tier.obey(name, object, verdict, number))
     }
 
-    /// The lead of a load that nobody waits for; `None` where the key is being loaded already.
+    /// Returns the lead of a load without waiters; `None` if the key is already being loaded.
     fn lead_of_load(&self, key: Hashed<'_>, now: u64) -> Option<Lead<M>> {
         let mut shard = self.shard(key);
         let is_loading = shard.flights_of(key).any(|record| record.role == Role::Loading);
         (!is_loading).then(|| self.begin_flight(&mut shard, key, NewFlight::load(now)).into_lead())
     }
 
-    /// Drops a page whose file turned out to be gone; whether it was there.
+    /// Removes the entry of a page whose file turned out to be missing, if the page is still stored.
     pub fn forget(&self, page: &Object<M>) {
         let key = self.key_of(page);
         let removed = {
@@ -140,7 +147,7 @@ impl<M: Metadata> Zone<M> {
         }
     }
 
-    /// Drops a page that memory read from its former file while a later one was on its way there.
+    /// Removes a page that was read from its former file while a later page was being written there.
     fn forget_older(&self, page: &Object<M>) {
         let key = self.key_of(page);
         let taken = {
@@ -157,17 +164,18 @@ impl<M: Metadata> Zone<M> {
         }
     }
 
-    /// Has a stored object written.
+    /// Queues the write of a stored object.
     pub(crate) fn write(&self, object: &Object<M>) {
         self.write_if(object, || self.holds(object));
     }
 
-    /// Has an object written, unless `is_stored` says, once the write has begun, that a purge has come before it.
+    /// Queues the write of an object, unless `is_stored` returns false after the write has been registered, because of
+    /// a purge.
     pub(crate) fn write_if(&self, object: &Object<M>, is_stored: impl Fn() -> bool) {
         let Some(tier) = self.tier() else { return };
         let zone = self.clone();
         tier.write(object, is_stored, move |tier, name, object| {
-            // A purge may have found it neither in memory nor in the catalogue: it is asked now.
+            // A purge may have found the page neither in memory nor in the catalogue, so the purges are applied now.
             zone.passes(tier, name, object, false);
             zone.forget_older(object);
         });
@@ -179,9 +187,9 @@ impl<M: Metadata> Zone<M> {
         }
     }
 
-    /// Tells the disk of the hits on an entry that memory has evicted.
+    /// Records the hits on an evicted entry in the disk tier.
     pub(super) fn note_evicted(&self, entry: &Entry<M>) {
-        // A page that was stored and never asked for again must not look hot.
+        // A page without hits must not appear recently used.
         if let Some(tier) = self.tier()
             && entry.objects.iter().any(|object| object.hits() > 0)
         {
@@ -196,7 +204,7 @@ impl<M: Metadata> Zone<M> {
         shard.entry(key).is_some_and(|e| e.objects.iter().any(|other| other.is_same(object)))
     }
 
-    /// A way to disk for a body of at least `len` bytes.
+    /// Returns a writer to disk for a body of at least `len` bytes.
     pub(crate) fn begin_spill(&self, len: u64) -> Option<Spill> {
         self.tier()?.disk.begin_spill(len)
     }

@@ -1,4 +1,4 @@
-//! The zone as its disk tier asks it.
+//! Interface of the zone for its disk tier.
 
 use std::sync::Arc;
 use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst};
@@ -11,7 +11,7 @@ use super::{Inner, Zone};
 use crate::Metadata;
 use crate::shard::Shard;
 
-/// The part of memory that pages may fill before anybody has asked for them.
+/// Divisor of the memory cap: pages are loaded without a request only while less than this part is in use.
 const WARM_PART: usize = 2;
 
 impl<M: Metadata> MemoryPurges for Inner<M> {
@@ -104,7 +104,7 @@ impl<M: Metadata> MemoryPurges for Inner<M> {
 }
 
 impl<M: Metadata> Inner<M> {
-    /// Drops a key's entry, after something that is done under the same lock.
+    /// Removes a key's entry, after calling `first` under the same lock.
     fn take_out(self: Arc<Self>, hash: u128, first: impl FnOnce(&mut Shard<M>)) {
         let removed = {
             let mut shard = self.shard_of(hash).lock();

@@ -27,43 +27,43 @@ use crate::gone::{Gone, GoneKeys};
 use crate::shard::Shard;
 use crate::{KeyRef, Metadata, Object, ZoneLimits, ZoneStats};
 
-/// Shards of a large zone. With the few threads of a worker process, two of them seldom want the same one of 64.
+/// Number of shards of a large zone. With the few threads of a worker process, contention on one of 64 is rare.
 const MAX_SHARDS: usize = 64;
 
-/// Bytes of cap per shard below which there are fewer shards, so that a small zone is not all overhead.
+/// Minimum cap per shard, in bytes. A smaller zone has fewer shards, which limits their overhead.
 const SHARD_BYTES: usize = 256 << 10;
 
-/// The part of the cap that key notes may take.
+/// Divisor of the cap for key notes.
 const NOTES_PART: usize = 64;
 
-/// A named cache; cloning gives another handle to the same one. The caller keeps it across reloads.
+/// Named cache. Cloning returns another handle to it. The caller retains it across reloads.
 ///
-/// The cap is one for all shards and always held: bytes are reserved before they are used, and where there is no room,
-/// keys are evicted from one shard after another, or the new object is not stored.
+/// All shards share one cap, which is never exceeded: bytes are reserved before they are used. Without room, keys are
+/// evicted from one shard after another, or the new object is not stored.
 pub struct Zone<M: Metadata> {
     inner: Arc<Inner<M>>,
 }
 
 pub(crate) struct Inner<M: Metadata> {
     name: Box<str>,
-    /// The [`Seed`] of its keys' hashes.
+    /// [`Seed`] of its keys' hashes.
     seed: AtomicU64,
-    /// The shards, a power of two of them.
+    /// Shards; their number is a power of two.
     shards: Box<[Mutex<Shard<M>>]>,
     ledger: Ledger,
     limits: RwLock<ZoneLimits>,
-    /// What the process lets it hold for want of memory; [`usize::MAX`] where it lacks none.
+    /// Limit in bytes under memory pressure; [`usize::MAX`] without pressure.
     pressed: AtomicUsize,
-    /// Orders fetches and purges.
+    /// Sequence that orders fetches and purges.
     sequence: AtomicU64,
     purges: LivePurges<M>,
-    /// The round under way in which rules are asked: the newest when it began, shard, slot.
+    /// Current sweep for purge rules: the newest rule at its start, the shard, and the slot.
     purge_sweep: Mutex<Option<(u64, usize, u32)>>,
-    /// All objects in memory were asked by the rules up to this number.
+    /// All objects in memory were checked by the rules up to this number.
     swept_purges: AtomicU64,
-    /// The shard that the next eviction looks at first.
+    /// Shard that the next eviction examines first.
     evict_next: AtomicUsize,
-    /// The place at which the next sweep begins: shard, slot.
+    /// Position of the next sweep: shard and slot.
     sweep_next: Mutex<(usize, u32)>,
     rejected: AtomicU64,
     /// Keys that are no longer stored.
@@ -73,13 +73,13 @@ pub(crate) struct Inner<M: Metadata> {
 }
 
 impl<M: Metadata> Zone<M> {
-    /// Makes an empty zone.
+    /// Creates an empty zone.
     pub fn new(name: &str, limits: ZoneLimits) -> Self {
         let shards =
             (limits.memory_bytes / SHARD_BYTES).clamp(1, MAX_SHARDS).next_power_of_two().min(MAX_SHARDS);
         let note_sets = (limits.memory_bytes / NOTES_PART / shards / Notes::SET_BYTES).max(1);
         let ledger = Ledger::new(limits.memory_bytes);
-        // Reserved for good, though a shard allocates its notes when it takes the first one.
+        // Reserved permanently, although a shard allocates its notes on first use.
         ledger.try_reserve(shards * note_sets * Notes::SET_BYTES);
         let seed = Seed::random();
         let inner = Inner {
@@ -102,25 +102,27 @@ impl<M: Metadata> Zone<M> {
         Self { inner: Arc::new(inner) }
     }
 
-    /// The zone's name.
+    /// Returns the zone's name.
     pub fn name(&self) -> &str {
         &self.inner.name
     }
 
-    /// The limits in force.
+    /// Returns the current limits.
     pub fn limits(&self) -> ZoneLimits {
         *self.inner.limits.read()
     }
 
-    /// Changes the limits, as a reload may; evicts down to a smaller cap before it returns.
+    /// Changes the limits, for example after a reload. Evicts down to a smaller cap before it returns.
     pub fn resize(&self, limits: ZoneLimits) {
         *self.inner.limits.write() = limits;
         let cap = self.hold_cap();
         while self.inner.ledger.used() > cap && self.evict_one(None) {}
     }
 
-    /// Finds the object under `key`, fresh or stale. Where the key has a selector, `variant` derives this request's
-    /// variant key from it by appending to the empty buffer; it runs under the shard's lock, so it should only copy.
+    /// Returns the object under `key`, fresh or stale.
+    ///
+    /// If the key has a selector, `variant` derives this request's variant key from it by appending to the empty
+    /// buffer. It runs under the shard's lock, so it should only copy.
     #[inline]
     pub fn get(&self, key: KeyRef<'_>, variant: impl Fn(&[u8], &mut Vec<u8>), now: u64) -> Option<Object<M>> {
         let key = self.key(key);
@@ -138,19 +140,19 @@ impl<M: Metadata> Zone<M> {
         None
     }
 
-    /// Why a key is no longer stored, if it was among those that went last.
+    /// Returns the reason why a key is no longer stored, if it was removed recently.
     pub fn why_gone(&self, key: KeyRef<'_>) -> Option<Gone> {
         self.inner.gone.of(self.key(key).hash())
     }
 
-    /// Counts one more request for `key` and returns the count (`*_cache_min_uses`); after `inactive_ms` without a
-    /// request it starts anew. Counts are kept for a bounded number of keys.
+    /// Counts a request for `key` and returns the count (`*_cache_min_uses`). The count restarts after `inactive_ms`
+    /// without a request. Counts are stored for a bounded number of keys.
     pub fn uses(&self, key: KeyRef<'_>, now: u64) -> u32 {
         let (key, inactive_ms) = (self.key(key), self.limits().inactive_ms);
         self.shard(key).notes.count(key.table_hash(), now, inactive_ms)
     }
 
-    /// The figures of this moment; shards are read one after another.
+    /// Returns the current statistics. Shards are read one after another.
     pub fn stats(&self) -> ZoneStats {
         let mut stats = ZoneStats {
             bytes: self.inner.ledger.used(),
@@ -204,14 +206,14 @@ impl<M: Metadata> Inner<M> {
         Seed(self.seed.load(Relaxed))
     }
 
-    /// Keys are hashed with this from here on: there is none yet that was hashed before.
+    /// Sets the seed of the keys' hashes. No key must have been hashed before.
     fn take_seed(&self, seed: Seed) {
         self.seed.store(seed.0, Relaxed);
         self.purges.take_seed(seed);
         self.shards.iter().for_each(|shard| shard.lock().seed = seed);
     }
 
-    /// The shard of a key of which only the hash is known.
+    /// Returns the shard of a key that is known only by its hash.
     fn shard_of(&self, hash: u128) -> &Mutex<Shard<M>> {
         &self.shards[(hash >> 64) as usize & (self.shards.len() - 1)]
     }

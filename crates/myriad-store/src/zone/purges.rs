@@ -1,4 +1,4 @@
-//! Purges in memory: of keys and labels at once, by rule at look-ups and by a sweep.
+//! Purges in memory: keys and labels at once, rules at look-ups and by a sweep.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
@@ -10,27 +10,29 @@ use crate::gone::Gone;
 use crate::shard::{Role, Shard, Taken};
 use crate::{Count, Covered, MOST_RULE, Metadata, Object, Purge, PurgeError, Purged, Purging};
 
-/// Entries that are asked before a shard's lock is let go of.
+/// Number of entries checked in one hold of a shard's lock.
 const BATCH: u32 = 64;
 
 impl<M: Metadata> Zone<M> {
-    /// Purges the pages that `covered` says. It is in force from now on for all requests: each page is asked once, at its next
-    /// look-up. Once [`Purging`] has ended it survives a crash, and pages of keys and labels are counted. Where the zone has a
-    /// folder, nothing is written and no page is looked for on the caller's thread.
+    /// Purges the pages described by `covered`.
     ///
-    /// A page that a soft purge covers has to be fetched before it is shown again ([`Object::fresh_until`] is 0), but may be used
-    /// where that fails; [`Self::purge_from`] leaves it stale.
+    /// The purge is in force for all requests when this returns: each page is checked at its next look-up. Once
+    /// [`Purging`] is complete, the purge survives a crash, and the pages of keys and labels are counted. In a zone
+    /// with a folder, the caller's thread neither writes nor searches for pages.
+    ///
+    /// A page covered by a soft purge has to be fetched before it is served again ([`Object::fresh_until`] is 0), but
+    /// may be used if the fetch fails. [`Self::purge_from`] makes it stale instead.
     pub fn purge(&self, covered: Covered<'_>, purge: Purge) -> Purging {
         self.purge_from(covered, purge, 0)
     }
 
-    /// As [`Self::purge`]; pages that a soft purge covers are stale from that time on, in ms since the epoch.
+    /// Like [`Self::purge`]. Pages covered by a soft purge are stale from `from` on, in ms since the epoch.
     pub fn purge_from(&self, covered: Covered<'_>, purge: Purge, from: u64) -> Purging {
         let (purges, sequence) = (&self.inner.purges, &self.inner.sequence);
         let added = match covered {
             Covered::Exact { keys, addresses, labels } => {
-                // The purge comes first. A page that is stored before the index of its shard is read is in that index; a page
-                // that is stored after it has met the purge. Both happen under the shard's lock.
+                // The purge is added first. A page stored before the index of its shard is read is in that index; a
+                // page stored later is checked against the purge. Both happen under the shard's lock.
                 let add = || purges.add_exact(sequence, purge, keys, addresses, labels);
                 return match self.add_purge(add) {
                     Ok(exact) => {
@@ -66,8 +68,8 @@ impl<M: Metadata> Zone<M> {
         }
     }
 
-    /// Adds a purge. Where there are as many as may be, those that only wait for a fetch to end are forgotten first, and the
-    /// pages of those fetches are not stored.
+    /// Adds a purge. If the maximum number of purges is reached, the purges that only wait for a fetch are retired
+    /// first, and the pages of those fetches are not stored.
     fn add_purge<T>(&self, add: impl Fn() -> Result<T, PurgeError>) -> Result<T, PurgeError> {
         match add() {
             Err(PurgeError::TooMany) => {
@@ -91,7 +93,7 @@ impl<M: Metadata> Zone<M> {
         Purging::done(Ok(Purged { number, count }))
     }
 
-    /// Finds the pages of a purge's keys and labels in memory.
+    /// Applies a purge of keys and labels to the pages in memory.
     pub(super) fn take_exact(&self, exact: &ExactPurge) {
         for key in &exact.keys {
             let taken = {
@@ -106,7 +108,7 @@ impl<M: Metadata> Zone<M> {
         }
         for shard in &self.inner.shards {
             let mut walk = Walk::default();
-            // An object that comes into a slot after this has met the purge.
+            // An object stored in a slot later has been checked against the purge.
             while !walk.is_over(&exact.labels) {
                 let taken = {
                     let mut shard = shard.lock();
@@ -118,13 +120,15 @@ impl<M: Metadata> Zone<M> {
         }
     }
 
-    /// Keys, labels and rules in force, which look-ups ask.
+    /// Returns the number of keys, labels and rules in force, which look-ups check.
     pub fn live_purges(&self) -> usize {
         self.inner.purges.len()
     }
 
-    /// Looks for pages that rules cover among up to `budget` slots from where the last call ended, and returns the purges whose
-    /// pages are counted, in memory and on disk. To be called from time to time; does nothing while another thread is at it.
+    /// Checks up to `budget` slots against rules, from the end of the last call on. Returns the purges whose pages have
+    /// been counted, in memory and on disk.
+    ///
+    /// It must be called periodically. It does nothing while another thread runs it.
     pub fn tend_purges(&self, budget: usize) -> Vec<Retired> {
         let purges = &self.inner.purges;
         let Some(mut round) = self.inner.purge_sweep.try_lock() else { return Vec::new() };
@@ -158,13 +162,13 @@ impl<M: Metadata> Zone<M> {
         told
     }
 
-    /// All pages were asked by the rules up to this number.
+    /// Returns the number up to which rules have checked all pages.
     fn asked(&self) -> u64 {
         let on_disk = self.tier().map_or(u64::MAX, |tier| tier.disk.asked());
         on_disk.min(self.inner.swept_purges.load(SeqCst))
     }
 
-    /// Purges with numbers below this are of no concern to any page that is stored.
+    /// Returns the number below which purges concern no stored page.
     fn forgettable(&self) -> u64 {
         let asked = self.asked();
         let settled = self.tier().map_or(u64::MAX, |tier| tier.disk.settled());
@@ -182,7 +186,7 @@ impl<M: Metadata> Zone<M> {
         end
     }
 
-    /// Asks the purges about all objects of some entries, and takes out what they cover.
+    /// Checks all objects of some entries against the purges, and removes the covered objects.
     fn ask_slots(&self, shard: &mut Shard<M>, slots: impl IntoIterator<Item = u32>) -> Vec<Taken<M>> {
         let purges = &self.inner.purges;
         let goes =
@@ -198,14 +202,14 @@ impl<M: Metadata> Zone<M> {
         taken
     }
 
-    /// What the purges since its fetch say of a page that is in a file, and the newest of them; `None` where there is none.
-    /// Purges after `count` count it.
+    /// Returns the verdict of the purges since its fetch on a page in a file, and the number of the newest of them;
+    /// `None` without such a purge. Purges after `count` count the page.
     pub(crate) fn judge_filed(&self, object: &Object<M>, count: Option<u64>) -> Option<(Verdict, u64)> {
         let purges = &self.inner.purges;
         purges.any_since(object.generation()).then(|| purges.judge_filed(object, count))
     }
 
-    /// Whether a purge took an object that is about to be stored. Under the lock of its shard.
+    /// Returns whether a purge covers an object that is about to be stored. Requires the lock of its shard.
     pub(super) fn is_purged(&self, object: &Object<M>) -> bool {
         let purges = &self.inner.purges;
         purges.any_since(object.asked_by()) && purges.judge_arriving(object) == Verdict::Goes
@@ -217,7 +221,7 @@ impl<M: Metadata> Zone<M> {
         }
     }
 
-    /// Drops objects that a purge took out, and their files. No lock may be held.
+    /// Drops objects that a purge removed, and their files. No lock may be held.
     pub(super) fn release_taken(&self, taken: Option<Taken<M>>) {
         let Some(taken) = taken else { return };
         match &taken {
@@ -236,7 +240,7 @@ impl<M: Metadata> Zone<M> {
         self.drop_taken(taken);
     }
 
-    /// Drops objects that were taken out of memory, and leaves their files alone. No lock may be held.
+    /// Drops objects that were removed from memory, without their files. No lock may be held.
     pub(super) fn drop_taken(&self, taken: Taken<M>) {
         match taken {
             Taken::Entry(entry) => self.release_entry(entry),
@@ -249,7 +253,7 @@ impl<M: Metadata> Zone<M> {
     }
 }
 
-/// The number at which the oldest fetch under way began whose page may be stored; the highest where there is none.
+/// Returns the number of the oldest fetch in progress whose page may be stored, or the maximum if none is in progress.
 pub(super) fn oldest_flight<M: Metadata>(zone: &Inner<M>) -> u64 {
     let oldest = |shard: &parking_lot::Mutex<Shard<M>>| {
         let shard = shard.lock();
@@ -260,7 +264,7 @@ pub(super) fn oldest_flight<M: Metadata>(zone: &Inner<M>) -> u64 {
 }
 
 impl<M: Metadata> Inner<M> {
-    /// Has no page stored whose fetch began before `number`, so that no purge need be kept for it.
+    /// Prevents storing for all fetches that began before `number`, so that no purge has to be retained for them.
     pub(super) fn let_fetches_go(&self, number: u64) {
         for shard in &self.shards {
             let mut shard = shard.lock();
@@ -271,7 +275,7 @@ impl<M: Metadata> Inner<M> {
 }
 
 impl<M: Metadata> Shard<M> {
-    /// Pages of a key that are being fetched are not stored, and claims do not wait for them any more.
+    /// Prevents storing for the key's fetches in progress, and excludes them from claims.
     pub(super) fn forget_flights(&mut self, key: u128) {
         let flights = self.flights.iter_hash_mut(key as u64);
         let of_key = flights.filter(|record| record.flight.key.as_ref().hash() == key);

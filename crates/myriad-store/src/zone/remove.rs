@@ -1,5 +1,7 @@
-//! Removing objects by their key, and all of them. Stored objects and flights are reached under the same lock: a fetch that
-//! began before is not stored, and a claim after it waits for no flight from before.
+//! Removal of objects by key, and of all objects.
+//!
+//! Stored objects and flights are changed under the same lock: a fetch that began before the removal is not stored, and
+//! a later claim does not wait for it.
 
 use super::Zone;
 use crate::gone::Gone;
@@ -7,8 +9,8 @@ use crate::shard::{Role, Shard};
 use crate::{KeyRef, Metadata, Object};
 
 impl<M: Metadata> Zone<M> {
-    /// Removes all variants of `key` and returns how many objects that were. Pages of the key that are being fetched are not
-    /// stored; their waiters get them all the same.
+    /// Removes all variants of `key` and returns the number of removed objects. Fetches of the key in progress are not
+    /// stored; their waiters still receive the pages.
     pub fn remove(&self, key: KeyRef<'_>) -> usize {
         let key = self.key(key);
         let removed = {
@@ -19,7 +21,7 @@ impl<M: Metadata> Zone<M> {
             shard.counts.purged += removed.as_ref().map_or(0, |entry| entry.objects.len() as u64);
             removed
         };
-        // After memory and flights: pages on their way from there to disk find that they are purged.
+        // After memory and flights, so that pages being written to disk are found to be purged.
         let on_disk = self.tier().map_or(0, |tier| tier.disk.remove(key));
         let Some(entry) = removed else { return on_disk };
         let count = entry.objects.len();
@@ -28,14 +30,14 @@ impl<M: Metadata> Zone<M> {
         count.max(on_disk)
     }
 
-    /// Removes all variants of `key` whose fetch began before that of number `generation`, and returns how many objects
-    /// that were; of the key's fetches that began before it, none is stored. What a later fetch has brought stays.
+    /// Removes all variants of `key` whose fetch began before number `generation`, and returns the number of removed
+    /// objects. Fetches of the key that began before it are not stored. Objects of later fetches remain.
     pub fn remove_older(&self, key: KeyRef<'_>, generation: u64) -> usize {
         let key = self.key(key);
         let (taken, is_overtaken) = {
             let mut shard = self.shard(key);
             for record in shard.flights_of(key) {
-                // A file that is being read is of an earlier fetch, whatever the number of its flight.
+                // A file being read belongs to an earlier fetch, regardless of the number of its flight.
                 if record.flight.generation < generation || record.role == Role::Loading {
                     record.role = Role::Purged;
                 }
@@ -59,21 +61,21 @@ impl<M: Metadata> Zone<M> {
         in_memory.max(on_disk)
     }
 
-    /// Removes all objects and returns how many those were; pages that are being fetched are not stored. Shards are cleared one
-    /// after another.
+    /// Removes all objects and returns their number. Fetches in progress are not stored. Shards are cleared one after
+    /// another.
     pub fn clear(&self) -> usize {
-        // A page with a lower number that a recovery finds later was stored before this.
+        // A page with a lower number that a recovery finds later was stored before this call.
         let sequence = self.inner.sequence.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let in_memory = self.clear_memory();
-        // An object may be in memory and on disk: the larger count is the nearer one.
+        // An object may be in memory and on disk, so the larger count is the better estimate.
         in_memory.max(self.tier().map_or(0, |tier| tier.disk.clear(sequence)))
     }
 
-    /// Removes all objects in memory; pages that are being fetched are not stored.
+    /// Removes all objects in memory. Fetches in progress are not stored.
     pub(super) fn clear_memory(&self) -> usize {
         let mut count = 0;
         for shard in &self.inner.shards {
-            // The flights first, once: those that begin while the entries go are after the purge.
+            // The flights are closed first and once: those that begin during the removal are newer than the purge.
             shard.lock().forget_arriving();
             let last = shard.lock().queue.slots();
             for slot in 0..last {

@@ -1,4 +1,4 @@
-//! Making room: reservations under the cap, eviction, the sweep of what nobody asks for.
+//! Memory management: reservations under the cap, eviction, the sweep of inactive keys.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -9,15 +9,19 @@ use crate::gone::Gone;
 use crate::shard::Entry;
 use crate::{Metadata, Swept};
 
-/// Keys that a sweep looks at before it lets go of a shard's lock: some microseconds.
+/// Number of keys that a sweep examines in one hold of a shard's lock: some microseconds.
 const SWEEP_BATCH: u32 = 64;
-/// Keys that a reservation evicts at most where more is in use than the cap, beside what it needs itself: an event loop makes it, and what
-/// a lower cap leaves too much may be thousands of pages. Some tens of microseconds.
+/// Maximum number of keys that a reservation evicts while more is in use than the cap, in addition to its own need.
+///
+/// Reservations run on an event loop, and a lowered cap may leave thousands of pages to evict. This takes some tens of
+/// microseconds.
 const EXCESS_BATCH: u32 = 32;
 
 impl<M: Metadata> Zone<M> {
-    /// Reserves `bytes` of the cap for `key`, evicting for them; false where nothing is left to evict, or where the cap was lowered and
-    /// far more is in use: that leaves by [`Self::shrink`]. No lock may be held.
+    /// Reserves `bytes` of the cap for `key`, evicting keys if necessary.
+    ///
+    /// Returns false if no key is left to evict, or if a lowered cap is far exceeded: [`Self::shrink`] evicts the
+    /// excess. No lock may be held.
     pub(super) fn reserve(&self, key: Hashed<'_>, bytes: usize) -> bool {
         let ledger = &self.inner.ledger;
         let mut excess = 0;
@@ -35,17 +39,17 @@ impl<M: Metadata> Zone<M> {
         true
     }
 
-    /// Reserves `bytes` for a body on its way; such bodies get half of the cap at most.
+    /// Reserves `bytes` for an arriving body. Such bodies get at most half of the cap.
     pub(crate) fn reserve_arriving(&self, key: Hashed<'_>, bytes: usize) -> bool {
         self.inner.ledger.try_arrive(bytes) && self.reserve_counted(key, bytes)
     }
 
-    /// Reserves `bytes` for a body that is too long to be held; such bodies get a quarter of the cap at most.
+    /// Reserves `bytes` for a body that is too long for memory. Such bodies get at most a quarter of the cap.
     pub(crate) fn reserve_passing(&self, key: Hashed<'_>, bytes: usize) -> bool {
         self.inner.ledger.try_pass(bytes) && self.reserve_counted(key, bytes)
     }
 
-    /// Reserves what is counted as on its way; where that fails, it is no longer.
+    /// Reserves bytes that are counted as arriving, and reverts the count on failure.
     fn reserve_counted(&self, key: Hashed<'_>, bytes: usize) -> bool {
         let reserved = self.reserve(key, bytes);
         if !reserved {
@@ -54,7 +58,7 @@ impl<M: Metadata> Zone<M> {
         reserved
     }
 
-    /// Counts bytes as no longer on their way; they stay reserved.
+    /// Subtracts bytes from the count of arriving bytes. They remain reserved.
     pub(crate) fn arrived(&self, bytes: usize) {
         self.inner.ledger.arrived(bytes);
     }
@@ -64,9 +68,10 @@ impl<M: Metadata> Zone<M> {
         self.inner.ledger.release(bytes);
     }
 
-    /// The shard to evict from: that of the key that wants room, so that each shard keeps its own balance of newcomers and
-    /// others (one shard after another costs 0.8 points of hit rate, as those pay for a scan that it has yet to reach);
-    /// but one that holds clearly more than that first.
+    /// Returns the shard to evict from: the shard of the key that needs room, or a shard with clearly more keys.
+    ///
+    /// Each shard thereby retains its own balance of new and other keys. Eviction from one shard after another costs
+    /// 0.8 points of hit rate, because shards pay for a scan that has not reached them yet.
     fn shard_to_evict_from(&self, home: Option<usize>) -> usize {
         let shards = &self.inner.shards;
         let next = self.inner.evict_next.fetch_add(1, Relaxed) & (shards.len() - 1);
@@ -76,7 +81,7 @@ impl<M: Metadata> Zone<M> {
         if keys(next) > own + own / 8 + 8 { next } else { home }
     }
 
-    /// Evicts one key; false where there is none. `home` is the shard of the key that wants room.
+    /// Evicts a key. Returns false if none is stored. `home` is the shard of the key that needs room.
     pub(super) fn evict_one(&self, home: Option<usize>) -> bool {
         let shards = &self.inner.shards;
         let first = self.shard_to_evict_from(home);
@@ -92,51 +97,55 @@ impl<M: Metadata> Zone<M> {
         false
     }
 
-    /// Bounds the zone to so many bytes for want of memory, [`usize::MAX`] where there is enough, beside what the configuration says.
-    /// From now on what is stored displaces what is there; what is too much leaves by [`Self::shrink`].
+    /// Limits the zone to `bytes` under memory pressure, in addition to the configured limit; [`usize::MAX`] removes
+    /// this limit.
+    ///
+    /// From now on new objects displace stored objects. [`Self::shrink`] evicts the excess.
     pub fn press(&self, bytes: usize) {
         self.inner.pressed.store(bytes, Relaxed);
         self.hold_cap();
     }
 
-    /// Bytes that it holds now.
+    /// Returns the number of bytes in use.
     pub fn used(&self) -> usize {
         self.inner.ledger.used()
     }
 
-    /// Bytes that it may hold now.
+    /// Returns the effective cap in bytes.
     pub fn cap(&self) -> usize {
         self.inner.ledger.limit()
     }
 
-    /// Evicts down to the cap, at most so many keys, and returns how many. Each is taken out under the lock of its shard, which is let
-    /// go before the next: a look-up waits for one of them at most. What lies on disk stays there.
+    /// Evicts at most `keys` keys to reach the cap, and returns their number.
+    ///
+    /// Each key is removed under the lock of its shard, which is released before the next, so that a look-up waits for
+    /// at most one removal. Files on disk remain.
     pub fn shrink(&self, keys: usize) -> usize {
         let ledger = &self.inner.ledger;
         (0..keys).take_while(|_| ledger.used() > ledger.limit() && self.evict_one(None)).count()
     }
 
-    /// The cap that holds: what the configuration says, or less for want of memory.
+    /// Sets and returns the effective cap: the configured limit, or less under memory pressure.
     pub(super) fn hold_cap(&self) -> usize {
         let cap = self.limits().memory_bytes.min(self.inner.pressed.load(Relaxed));
         self.inner.ledger.set_limit(cap);
         cap
     }
 
-    /// Remembers why an entry was taken out.
+    /// Records why an entry was removed.
     pub(super) fn note_gone(&self, entry: &Entry<M>, why: Gone) {
         self.inner.gone.note(entry.key(self.inner.seed()).hash(), why);
     }
 
-    /// Drops an entry that was taken out, then gives its bytes back. No lock may be held.
+    /// Drops an entry that was removed, then releases its bytes. No lock may be held.
     pub(super) fn release_entry(&self, entry: Entry<M>) {
         let weight = entry.weight();
         drop(entry);
         self.inner.ledger.release(weight);
     }
 
-    /// Removes keys that were not hit for `inactive_ms`, looking at up to `budget` slots from where the last call
-    /// ended. Does nothing while another thread sweeps.
+    /// Removes keys without a hit for `inactive_ms`, examining up to `budget` slots from the end of the last call on.
+    /// Does nothing while another thread sweeps.
     pub fn sweep(&self, now: u64, budget: usize) -> Swept {
         let inactive_ms = self.limits().inactive_ms;
         let mut swept = Swept::default();
@@ -151,7 +160,7 @@ impl<M: Metadata> Zone<M> {
                 self.note_gone(&entry, Gone::Evicted);
                 self.release_entry(entry);
             }
-            // An empty shard costs one of the budget as well: its lock was taken.
+            // An empty shard also costs one unit of the budget, because its lock was taken.
             left -= batch.min(slots.saturating_sub(slot)).max(1);
             *next = if slot + batch < slots { (shard, slot + batch) } else { (shard + 1, 0) };
             if next.0 == self.inner.shards.len() {

@@ -1,4 +1,4 @@
-//! Bodies that were too long for memory, once their files are whole.
+//! Bodies too long for memory, after their files are complete.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use crate::flight::Lead;
 use crate::shard::Role;
 use crate::{Body, Completion, Metadata, Object, Selection};
 
-/// Has the object of a spilled body stored once its file is whole.
+/// Stores the object of a spilled body once its file is complete.
 pub(crate) fn finish_spill<M: Metadata>(
     lead: Lead<M>,
     selection: Option<Selection>,
     spill: Spill,
     completion: Completion<M>,
 ) {
-    // The job that ends the spill may be dropped without running: the lead then ends as an aborted one does.
+    // The job that finishes the spill may be dropped without running; the dropped lead then aborts the flight.
     let parts = Mutex::new(Some((lead, selection, completion)));
     spill.finish(move |stage| {
         let Some((lead, selection, completion)) = parts.lock().take() else { return };

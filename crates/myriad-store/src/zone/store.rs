@@ -1,4 +1,4 @@
-//! The end of a flight in the zone: its claim is released, its object entered.
+//! Completion of a flight in the zone: its claim is released and its object stored.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -12,11 +12,11 @@ use crate::shard::{Entry, Role, Shard};
 use crate::variants::Variants;
 use crate::{ALTERNATIVES, Alternative, AttachError, Metadata, Object, Selection};
 
-/// Objects taken out of a shard, to be dropped once its lock is released.
+/// Objects removed from a shard, which are dropped after its lock is released.
 pub(super) type Dead<M> = SmallVec<[Object<M>; 1]>;
 
 impl<M: Metadata> Zone<M> {
-    /// The head has arrived: claims see from now on which variant is on its way.
+    /// Records the admitted head, so that claims can match its variant.
     pub(crate) fn resolve(
         &self,
         flight: &Arc<Flight<M>>,
@@ -34,7 +34,7 @@ impl<M: Metadata> Zone<M> {
         }
     }
 
-    /// The body is too long: the flight takes no newcomers.
+    /// Excludes new readers from a flight whose body is too long.
     pub(crate) fn close_oversized(&self, flight: &Arc<Flight<M>>) {
         let mut shard = self.shard(flight.key.as_ref());
         if let Some(record) = shard.flight_mut(flight)
@@ -44,30 +44,31 @@ impl<M: Metadata> Zone<M> {
         }
     }
 
-    /// Notes that the body of a flight is too long for memory and does not go to disk: purges need not wait for it.
+    /// Records that the body of a flight is too long for memory and is not written to disk, so that purges need not
+    /// wait for it.
     pub(crate) fn note_unstored(&self, flight: &Arc<Flight<M>>) {
         if let Some(record) = self.shard(flight.key.as_ref()).flight_mut(flight) {
             record.may_store = false;
         }
     }
 
-    /// Releases the claim of a flight that ends without an object. `pass` is the time now and for how many
-    /// milliseconds claims of the key shall pass; both take effect in one step.
+    /// Releases the claim of a flight without an object. `pass` is the current time, and the number of milliseconds
+    /// during which claims of the key pass. Both take effect in one step.
     pub(crate) fn retire(&self, flight: &Arc<Flight<M>>, pass: Option<(u64, u64)>) {
         let key = flight.key.as_ref();
         let mut shard = self.shard(key);
         let record = shard.remove_flight(flight);
         if let Some((now, pass_ms)) = pass
             && pass_ms > 0
-            // A page from before a purge says nothing about the next.
+            // A page from before a purge gives no information about the next page.
             && record.is_some_and(|r| r.role != Role::Purged)
         {
             shard.notes.set_pass(key.table_hash(), now, now.saturating_add(pass_ms));
         }
     }
 
-    /// Releases the claim and enters the object in one step. `charged` bytes are reserved already; they are the
-    /// zone's to keep or release.
+    /// Releases the claim and stores the object in one step. `charged` bytes are already reserved; the zone retains or
+    /// releases them.
     pub(crate) fn store(
         &self,
         flight: &Arc<Flight<M>>,
@@ -85,7 +86,7 @@ impl<M: Metadata> Zone<M> {
         }
         let held = wanted.max(charged);
         let max_variants = self.limits().max_variants.max(1);
-        // A later fetch may have come and gone to disk again.
+        // A later fetch may have been stored and evicted to disk already.
         let is_overtaken = self.tier().is_some_and(|tier| tier.disk.has_or_writes_newer(&tier.id(object)));
         let entered = {
             let mut shard = self.shard(key);
@@ -145,11 +146,11 @@ impl<M: Metadata> Zone<M> {
     }
 }
 
-/// The result of entering an object.
+/// Result of storing an object in a shard.
 struct Entered<M: Metadata> {
-    /// Bytes to release: what was replaced, and the entry's own where the key was stored already.
+    /// Bytes to release: of replaced objects, and of the entry itself if the key was already stored.
     freed: usize,
-    /// Objects that were replaced. They are dropped once the lock is released, since dropping a large body may take long.
+    /// Replaced objects. They are dropped after the lock is released, because dropping a large body may take long.
     _dead: Dead<M>,
 }
 
@@ -183,8 +184,8 @@ impl<M: Metadata> Shard<M> {
 }
 
 impl<M: Metadata> Entry<M> {
-    /// Puts `object` in the place of its variant's former generation. A new selector drops all variants of the old
-    /// one: no look-up could reach them.
+    /// Replaces the former generation of the object's variant. A new selector drops all variants of the former
+    /// selector, which no look-up could find.
     fn replace(&mut self, object: &Object<M>, max_variants: usize) -> Result<Dead<M>, Unstored> {
         let later = |other: &Object<M>| other.generation() > object.generation();
         let selector = object.selection().map(|s| &s.selector);

@@ -1,4 +1,4 @@
-//! The rows, and the lines of a `match` block read.
+//! Directives, and the parser of `match` blocks.
 
 use myriad_conf::registry::{
     Arguments, Contexts, Directive, Done, ONE, Set, at_least, block, pattern_of_match,
@@ -8,7 +8,7 @@ use myriad_conf::{Diagnostic, Node, set};
 
 use super::{CheckSettings, Expect, Match};
 
-/// Directives about checks of peers.
+/// Directives of health checks.
 pub(crate) static ROWS: &[Directive] = &[
     Directive::new(
         "health_check",
@@ -73,7 +73,7 @@ fn fits(line: &Node, words: &[myriad_conf::Word]) -> Result<Expect, Diagnostic> 
     }
 }
 
-/// A text with `\xHH` for any byte, as nginx reads it.
+/// Decodes a text with `\xHH` for any byte, as nginx does.
 fn bytes(text: &[u8]) -> Vec<u8> {
     let digit =
         |byte: Option<&u8>| byte.and_then(|byte| char::from(*byte).to_digit(16)).map(|digit| digit as u8);

@@ -1,6 +1,8 @@
-//! Servers of groups of `stream` asked how they are: `health_check`, `health_check_timeout` and `match`, as in NGINX Plus.
+//! Health checks of the servers of `stream` groups: `health_check`, `health_check_timeout` and `match`, as in NGINX
+//! Plus.
 //!
-//! A check connects to a peer as a session does, by TLS where `proxy_ssl` says so. With `match` it sends a text and waits for another.
+//! A check connects to a peer as a session does, with TLS if `proxy_ssl` is on. With `match` it sends a text and
+//! expects a response.
 
 mod directives;
 mod probe;
@@ -11,7 +13,7 @@ use myriad_script::Regex;
 
 pub(crate) use directives::ROWS;
 
-/// `health_check` of a server, and what stands around it.
+/// `health_check` of a server with its related settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CheckSettings {
     /// `health_check`.
@@ -24,26 +26,26 @@ pub(crate) struct CheckSettings {
 
 feature_settings!(CheckSettings);
 
-/// A `match` block.
+/// `match` block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Match {
     name: String,
     span: Span,
-    /// `send`: what a peer is sent.
+    /// `send`: text sent to a peer.
     send: Vec<u8>,
-    /// `expect`: what its answer begins with, or is like.
+    /// `expect`: content of its response, as bytes or a pattern.
     expect: Option<Expect>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Expect {
-    /// These bytes are somewhere in the answer.
+    /// The response contains these bytes.
     Bytes(Vec<u8>),
-    /// The pattern fits it.
+    /// The response matches this pattern.
     Fits(Text),
 }
 
-/// The check of a server, compiled.
+/// Compiled check of a server.
 pub(crate) struct StreamCheck {
     pub check: HealthCheck,
     timeout_ms: u64,
@@ -65,7 +67,7 @@ impl Expected {
     }
 }
 
-/// Compiles the check of a server that passes connections on to a group (`has_group`); none where it has none, or an error, which is
+/// Compiles the check of a server that relays to a group (`has_group`); `None` if it has no check or an error, which is
 /// added to the list.
 pub(crate) fn compile(
     settings: &CheckSettings,

@@ -1,4 +1,4 @@
-//! The checks as they run.
+//! Execution of health checks.
 
 use std::future::Future;
 use std::io;
@@ -14,16 +14,16 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use super::StreamCheck;
 use crate::runtime::{Content, Server, StreamGroup, Streams};
 
-/// Most bytes of an answer that are looked at.
+/// Maximum number of bytes of a response that are checked.
 const MOST_ANSWER: usize = 16 << 10;
-/// What a peer of UDP is sent where nothing is written, as by nginx.
+/// Default datagram for a UDP peer, as in nginx.
 const DATAGRAM: &[u8] = b"nginx health check";
-/// What a peer is told that expects to hear of a client (`proxy_protocol`).
+/// PROXY protocol header for a peer that expects one (`proxy_protocol`).
 const NO_CLIENT: &[u8] = b"PROXY UNKNOWN\r\n";
 
 impl Streams {
-    /// Has the servers of groups checked as the configuration says, those of which no other worker does so; `tell` is told what
-    /// changes. Groups that are no longer checked forget what was found.
+    /// Starts the configured checks of the servers of groups, unless another worker does so already; `tell` gets the
+    /// changes. Groups without a check drop earlier results.
     pub fn begin_checks(self: &Rc<Self>, tell: &TellHealth) {
         for group in self.runtime.groups.values() {
             let servers = self.runtime.servers.iter().enumerate();
@@ -42,7 +42,7 @@ impl Streams {
     }
 }
 
-/// The check of a server, if it is that group's.
+/// Returns the check of a server if it belongs to this group.
 fn checked<'a>(server: &'a Server, group: &Arc<StreamGroup>) -> Option<&'a StreamCheck> {
     match &server.content {
         Content::Group(own) if Arc::ptr_eq(own, group) => server.check.as_ref(),
@@ -54,9 +54,9 @@ fn rules(index: usize, StreamCheck { check, .. }: &StreamCheck) -> CheckRules {
     CheckRules::of(check, format!("{}#{index}", check.words))
 }
 
-/// The check of a server, as one worker runs it.
+/// Check of a server in one worker.
 struct StreamProbe {
-    /// Held weakly: a check keeps no former configuration alive.
+    /// Weak reference, so that a check does not retain an old configuration.
     streams: Weak<Streams>,
     server: usize,
 }
@@ -77,7 +77,7 @@ impl Probe for StreamProbe {
             };
             match tokio::time::timeout(longest, asked).await {
                 Ok(finding) => finding,
-                // Whoever listens need not say anything unless something is expected of it.
+                // A silent UDP peer passes unless a response is expected.
                 Err(_) if check.check.udp && check.expect.is_none() => Finding::Passed,
                 Err(_) => Finding::Failed("it has not answered in time".to_owned()),
             }
@@ -138,7 +138,7 @@ fn failed(call: &str, error: &io::Error) -> Finding {
     Finding::Failed(format!("{call}() failed ({error})"))
 }
 
-/// How a peer is connected to, as for a session of nobody.
+/// Returns the connection parameters for a peer, without a client.
 fn dial(server: &Server, check: &StreamCheck) -> Dial {
     let tls = server.peer_tls.as_ref().map(|tls| OriginTls {
         config: Arc::clone(&tls.config),

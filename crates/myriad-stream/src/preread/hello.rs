@@ -1,9 +1,9 @@
-//! The hello of a TLS client (RFC 8446 section 4.1.2, RFC 5246 section 7.4.1.2): a reader without sockets, bounded by the bytes that it
-//! is given.
+//! Parser of a TLS client hello (RFC 8446 section 4.1.2, RFC 5246 section 7.4.1.2), without I/O, limited by the length
+//! of its input.
 
 use std::net::Ipv4Addr;
 
-/// A record of a handshake (RFC 8446 section 5.1).
+/// Record type of a handshake (RFC 8446 section 5.1).
 const HANDSHAKE: u8 = 22;
 /// Type of the message (RFC 8446 section 4).
 const CLIENT_HELLO: u8 = 1;
@@ -11,36 +11,36 @@ const CLIENT_HELLO: u8 = 1;
 const SERVER_NAME: u16 = 0;
 const ALPN: u16 = 16;
 const SUPPORTED_VERSIONS: u16 = 43;
-/// The longest name of a host, bytes (RFC 1035 section 2.3.4).
+/// Maximum length of a host name in bytes (RFC 1035 section 2.3.4).
 const LONGEST_NAME: usize = 255;
 
-/// The parts of a client hello that variables show.
+/// Values of a client hello for variables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hello {
-    /// The name of the server (`$ssl_preread_server_name`).
+    /// Server name (`$ssl_preread_server_name`).
     pub server_name: Vec<u8>,
-    /// The protocols over TLS, with commas between them (`$ssl_preread_alpn_protocols`).
+    /// ALPN protocols, separated by commas (`$ssl_preread_alpn_protocols`).
     pub alpn: Vec<u8>,
-    /// The highest version of TLS (`$ssl_preread_protocol`).
+    /// Highest version of TLS (`$ssl_preread_protocol`).
     pub protocol: &'static str,
 }
 
-/// Result of reading the first bytes of a connection.
+/// Result of parsing the first bytes of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reading {
     /// The hello is incomplete.
     Partial,
-    /// The hello is complete; `None` if the bytes are not a valid client hello, as from a client that does not speak TLS.
+    /// The hello is complete; `None` if the bytes are not a valid client hello, as from a client without TLS.
     Done(Option<Hello>),
 }
 
-/// Reads the first bytes of a connection.
+/// Parses the first bytes of a connection.
 pub fn read(bytes: &[u8]) -> Reading {
     if let [first, _, 1, version, minor, ..] = bytes
         && first & 0x80 != 0
         && matches!(version, 0 | 3)
     {
-        // A hello of SSL 2.0: TLS had it sent at first, long ago.
+        // SSL 2.0 client hello, which old TLS clients sent first.
         let protocol = if *version == 0 { "SSLv2" } else { name_of(u16::from_be_bytes([*version, *minor])) };
         return Reading::Done(Some(Hello { protocol, ..Hello::default() }));
     }
@@ -73,13 +73,13 @@ pub fn read(bytes: &[u8]) -> Reading {
     }
 }
 
-/// The body of a message, where all of it is there.
+/// Returns the body of a message if it is complete.
 fn body(message: &[u8]) -> Option<&[u8]> {
     let [_, high, middle, low, body @ ..] = message else { return None };
     body.get(..u32::from_be_bytes([0, *high, *middle, *low]) as usize)
 }
 
-/// Reads a hello; none where it is cut short.
+/// Parses a hello; `None` if it is truncated.
 fn hello(body: &[u8]) -> Option<Hello> {
     let mut body = Bytes(body);
     let mut version = body.number()?;
@@ -94,7 +94,7 @@ fn hello(body: &[u8]) -> Option<Hello> {
     let mut extensions = if body.0.is_empty() { Bytes(&[]) } else { body.list()? };
     while !extensions.0.is_empty() {
         let kind = extensions.number()?;
-        // The last one is read as far as it is there, as in nginx.
+        // A truncated last extension is parsed as far as it is available, as in nginx.
         let length = extensions.number()?;
         let content = Bytes(extensions.take(usize::from(length).min(extensions.0.len()))?);
         match kind {
@@ -108,7 +108,7 @@ fn hello(body: &[u8]) -> Option<Hello> {
     Some(hello)
 }
 
-/// The host name of a list of names; empty where there is none.
+/// Returns the host name of a list of names; empty if it has none.
 fn server_name(mut content: Bytes<'_>) -> Option<&[u8]> {
     let mut names = content.list()?;
     while !names.0.is_empty() {
@@ -121,8 +121,9 @@ fn server_name(mut content: Bytes<'_>) -> Option<&[u8]> {
     Some(b"")
 }
 
-/// A name as it was sent, where it has only what host names are made of and is no address; else nothing (RFC 6066 section 3). A
-/// configuration may pass a connection on to this name: a client must not make it a port, the path of a socket or an address.
+/// Returns a name that consists of valid characters and is not an address, otherwise an empty name (RFC 6066 section
+/// 3). A configuration may relay a connection to this name: a client must not be able to specify a port, a socket path
+/// or an address.
 fn host_name(name: &[u8]) -> &[u8] {
     let is_of_a_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
     let is_address = || std::str::from_utf8(name).is_ok_and(|name| name.parse::<Ipv4Addr>().is_ok());
@@ -142,7 +143,8 @@ fn protocols(mut content: Bytes<'_>) -> Option<Vec<u8>> {
     Some(joined)
 }
 
-/// The highest version of a list, of those that are known, else the other one; clients add others that mean nothing (RFC 8701).
+/// Returns the highest known version of a list, otherwise the given version; clients add meaningless versions (RFC
+/// 8701).
 fn highest(mut content: Bytes<'_>, otherwise: u16) -> Option<u16> {
     let length = content.byte()?;
     let mut list = Bytes(content.take(length.into())?);
@@ -162,13 +164,13 @@ fn name_of(version: u16) -> &'static str {
         0x0301 => "TLSv1",
         0x0302 => "TLSv1.1",
         0x0303 => "TLSv1.2",
-        // Its drafts are 0x7f00 and what follows.
+        // Drafts use 0x7f00 and above.
         0x0304 | 0x7f00..=0x7fff => "TLSv1.3",
         _ => "",
     }
 }
 
-/// Bytes that are read from the front.
+/// Bytes read from the front.
 #[derive(Clone, Copy)]
 struct Bytes<'a>(&'a [u8]);
 
@@ -187,7 +189,7 @@ impl<'a> Bytes<'a> {
         self.take(2).map(|taken| u16::from_be_bytes([taken[0], taken[1]]))
     }
 
-    /// What has its length in two bytes before it.
+    /// Reads a list with a length of two bytes.
     fn list(&mut self) -> Option<Self> {
         let length = self.number()?;
         self.take(length.into()).map(Self)

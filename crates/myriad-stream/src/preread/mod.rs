@@ -1,4 +1,4 @@
-//! What a client says to open TLS, read before its connection is passed on (`ssl_preread`). Nothing is answered and no byte is taken.
+//! TLS client hello read before a connection is relayed (`ssl_preread`). No response is sent and no byte is consumed.
 
 mod hello;
 #[cfg(test)]

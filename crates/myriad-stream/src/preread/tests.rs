@@ -9,7 +9,7 @@ fn extension(kind: u16, content: &[u8]) -> Vec<u8> {
     [&kind.to_be_bytes()[..], &sized(2, content)].concat()
 }
 
-/// The message of a hello with these extensions.
+/// Returns the message of a hello with these extensions.
 fn message(version: u16, extensions: &[u8]) -> Vec<u8> {
     let mut body = version.to_be_bytes().to_vec();
     body.extend([7; 32]);
@@ -94,7 +94,7 @@ fn what_is_no_hello_is_passed_on_at_once() {
     {
         assert_eq!(read(bytes), nothing, "{}", bytes.escape_ascii());
     }
-    // Lengths that lead out of the message.
+    // Lengths that exceed the message.
     let mut broken = record(&full());
     let at = broken.len() - 3;
     broken[at - 5] = 0xff;

@@ -1,10 +1,10 @@
-//! Figures as people read them.
+//! Formatting of numbers for people.
 
 pub(super) fn at_least(weight: u64, over: u64) -> String {
     if over == 0 { count(weight) } else { format!(">{}", count(weight - over)) }
 }
 
-/// `1,234,567`.
+/// Formats a number with separators: `1,234,567`.
 pub(super) fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();

@@ -7,9 +7,9 @@ use super::style::{Color, Style, heading};
 use crate::report::{Hour, Report, Statuses};
 use crate::time::shown_hour;
 
-/// Most rows of hours: longer spans are shown in larger steps.
+/// Maximum number of rows; longer time ranges are shown in larger steps.
 const MOST_ROWS: u64 = 48;
-/// Steps, hours.
+/// Step sizes in hours.
 const STEPS: [u64; 9] = [1, 2, 3, 6, 12, 24, 48, 168, 720];
 
 pub(super) fn hours(report: &Report, style: &Style) -> String {
@@ -44,7 +44,7 @@ pub(super) fn hours(report: &Report, style: &Style) -> String {
     out
 }
 
-/// Hours in steps so large that there are few rows; steps without a request in between are rows, too.
+/// Groups hours into steps so that the number of rows is limited; steps without requests have rows, too.
 fn steps(hours: &[Hour]) -> (u64, Vec<Hour>) {
     let (Some(first), Some(last)) = (hours.first(), hours.last()) else { return (1, Vec::new()) };
     let span = (last.begin_s - first.begin_s) / 3600 + 1;
@@ -79,7 +79,7 @@ fn bar(statuses: Statuses, most: u64, width: usize, style: &Style, marks: [&str;
     for ((color, part), mark) in parts.into_iter().zip(marks) {
         sum += part;
         let mut end = (sum as f64 * width as f64 / most as f64).round() as usize;
-        // What there is of a kind can be seen.
+        // Every kind with a count above 0 is visible.
         if part > 0 && end == drawn && drawn < width {
             end = drawn + 1;
         }

@@ -1,19 +1,19 @@
-//! How a terminal shows a report: its width, colors, what its locale can show.
+//! Presentation of a report in a terminal: width, colors, characters of the locale.
 
 use crate::time::shown;
 
-/// How a report is shown.
+/// Presentation of a report.
 #[derive(Clone, Copy, Debug)]
 pub struct Style {
-    /// Columns of the terminal.
+    /// Number of columns of the terminal.
     pub width: usize,
-    /// Whether colors may be used.
+    /// Set if colors may be used.
     pub has_colors: bool,
-    /// Whether it shows more than ASCII.
+    /// Set if characters beyond ASCII may be used.
     pub has_unicode: bool,
-    /// Minutes east of UTC.
+    /// Returns the offset from UTC in minutes, positive to the east.
     pub offset_minutes: fn(u64) -> i32,
-    /// Makes text of strangers harmless for a terminal.
+    /// Escapes untrusted text for a terminal.
     pub escaped: fn(&str) -> String,
 }
 
@@ -52,7 +52,7 @@ pub(super) fn heading(style: &Style, text: &str) -> String {
     format!("{}\n", style.paint(Color::Bold, text))
 }
 
-/// The first `width` columns of a text, with a mark where it goes on.
+/// Truncates a text to `width` columns, with a mark if text was removed.
 pub(super) fn cut(text: &str, width: usize, has_unicode: bool) -> String {
     let ascii;
     let text = if has_unicode {

@@ -1,17 +1,17 @@
-//! Tables whose last column takes what is left of the terminal.
+//! Tables whose last column takes the remaining width of the terminal.
 
 use super::style::{Color, Style, cut, heading};
 
-/// Which side of a column its values stand on.
+/// Alignment of the values in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Align {
     Left,
     Right,
-    /// The last column: cut off at the edge of the terminal.
+    /// Last column: truncated at the edge of the terminal.
     Rest,
 }
 
-/// Widest a column may be that is not the last.
+/// Maximum width of a column other than the last.
 const WIDEST: usize = 40;
 
 pub(super) struct Table<'a, const N: usize> {
@@ -29,7 +29,7 @@ impl<'a, const N: usize> Table<'a, N> {
         self.rows.push(row);
     }
 
-    /// The table under its title; nothing where it has no row.
+    /// Renders the table under its title; an empty text without rows.
     pub(super) fn render(&self, style: &Style) -> String {
         if self.rows.is_empty() {
             return String::new();

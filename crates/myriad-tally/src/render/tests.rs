@@ -33,7 +33,7 @@ fn report() -> Report {
     Report::of(&tally, 10)
 }
 
-/// A report of a format that tells neither times nor what the cache did.
+/// Returns a report of a format without durations and cache status.
 fn bare_report() -> Report {
     let mut tally = Tally::default();
     let layout = Layout::of("$remote_addr $request", false).expect("a format");

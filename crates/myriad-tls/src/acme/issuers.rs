@@ -1,4 +1,4 @@
-//! The authorities that certificates are ordered from (`acme_issuer`).
+//! Authorities that issue certificates (`acme_issuer`).
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,19 +15,19 @@ use zeroize::Zeroizing;
 use super::orders::{Orders, state_folder};
 use crate::certificates::files::{DATA, Files, tls_path};
 
-/// An issuer with its certificates.
+/// Issuer with its certificates.
 pub struct PlannedIssuer {
-    /// The authority and the account.
+    /// Authority and account.
     pub issuer: Issuer,
-    /// The places of its certificates.
+    /// Slots of its certificates.
     pub slots: Vec<Arc<Slot>>,
-    /// The folder of its state, if it is kept.
+    /// Folder of its state; `None` if it is not stored.
     pub state: Option<PathBuf>,
-    /// The account's key as it was kept.
+    /// Stored key of the account.
     pub account: Option<Zeroizing<Vec<u8>>>,
 }
 
-/// The issuers of a model with the places that its servers have got from `orders`, and the errors of those that cannot be used.
+/// Returns the issuers of a model with the slots of its servers in `orders`, and the errors of unusable issuers.
 /// Relative names of `state_path` start from `prefix`.
 pub fn planned_issuers(
     model: &Model,
@@ -49,7 +49,7 @@ pub fn planned_issuers(
     (issuers, errors)
 }
 
-/// The files of keys and authorities that `acme_issuer` blocks name.
+/// Returns the files of keys and authorities named by `acme_issuer` blocks.
 pub(crate) fn files(model: &Model) -> impl Iterator<Item = &Text> {
     let issuers = model.http.iter().flat_map(|http| &http.acme_issuers);
     issuers.flat_map(|issuer| {
@@ -117,7 +117,7 @@ fn file_of<'a>(name: &Text, files: Files<'a>) -> Result<&'a [u8], Box<Diagnostic
 
 #[expect(clippy::unnecessary_box_returns, reason = "results carry it boxed")]
 fn unusable(name: &Text, why: &str) -> Box<Diagnostic> {
-    // Left out where it stands in the configuration itself: logs must not show keys.
+    // Inline data is omitted, because logs must not contain keys.
     let shown = if name.bytes().starts_with(DATA) { "data:…".into() } else { name.lossy() };
     Box::new(Diagnostic::error(name.span, format!("cannot use \"{shown}\": {why}")))
 }

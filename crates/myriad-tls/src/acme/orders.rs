@@ -1,4 +1,4 @@
-//! Certificates that servers order (`acme_certificate`), and the files that keep them.
+//! Certificates ordered by servers (`acme_certificate`), and their files.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -13,19 +13,19 @@ use myriad_conf::model::{AcmeCertificateConf, AcmeIssuerConf, HttpConf, ServerCo
 
 use crate::certificates::files::TlsFiles;
 
-/// The orders of all servers; they outlive a reload.
+/// Orders of all servers; they outlive a reload.
 #[derive(Default)]
 pub struct Orders {
-    /// The answers to challenges of authorities.
+    /// Responses to the challenges of authorities.
     pub challenges: Arc<Challenges>,
-    /// The places of certificates, by issuer and order.
+    /// Slots of certificates, by issuer and order.
     slots: HashMap<(String, CertificateOrder), Arc<Slot>>,
 }
 
 impl Orders {
-    /// The place of a server's ordered certificate, the same for all who order the same, and over reloads; none where it
-    /// orders nothing. An empty place is filled from its file, whose name starts from `prefix`; `log` is told why a file cannot
-    /// be used.
+    /// Returns the slot of a server's ordered certificate, shared by all servers with the same order, and over reloads;
+    /// `None` if the server orders nothing. An empty slot is filled from its file, whose name starts from `prefix`;
+    /// `log` gets the reason if a file cannot be used.
     pub fn slot(
         &mut self,
         server: &ServerConf,
@@ -48,7 +48,7 @@ impl Orders {
         Some(Arc::clone(slot))
     }
 
-    /// The places of the certificates that the servers of a model order from an issuer, each once.
+    /// Returns the slots of the certificates that the servers of a model order from an issuer, each once.
     pub(crate) fn of_issuer(&self, issuer: &str, model: &Model) -> Vec<Arc<Slot>> {
         let Some(http) = &model.http else { return Vec::new() };
         let mut slots: Vec<Arc<Slot>> = Vec::new();
@@ -63,15 +63,14 @@ impl Orders {
         slots
     }
 
-    /// Forgets all places but these.
+    /// Removes all slots except these.
     pub fn settle<'a>(&mut self, ordered: impl IntoIterator<Item = &'a Arc<Slot>>) {
         let ordered: Vec<&Arc<Slot>> = ordered.into_iter().collect();
         self.slots.retain(|_, slot| ordered.iter().any(|wanted| Arc::ptr_eq(wanted, slot)));
     }
 }
 
-/// The files in which issuers keep what outlives the process: nothing else of theirs is ever written. Relative names start
-/// from `prefix`, as in nginx.
+/// Returns the state files of issuers; issuers write no other files. Relative names start from `prefix`, as in nginx.
 pub fn acme_state(model: &Model, prefix: &Path) -> Vec<PathBuf> {
     let Some(http) = &model.http else { return Vec::new() };
     let mut files = Vec::new();
@@ -89,7 +88,8 @@ pub fn acme_state(model: &Model, prefix: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The certificates that a model orders, each with its issuer's name and its file, if it is kept in one.
+/// Returns the certificates ordered by a model, each with the name of its issuer and its file; `None` if it is not
+/// stored.
 pub fn acme_orders(model: &Model, prefix: &Path) -> Vec<(String, CertificateOrder, Option<PathBuf>)> {
     let Some(http) = &model.http else { return Vec::new() };
     let mut orders = Vec::new();

@@ -10,16 +10,16 @@ use rustls::sign::CertifiedKey;
 
 use super::key::read;
 
-/// The part of a pair that cannot be used.
+/// Part of a pair that cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     Certificate,
     Key,
-    /// The key is not that of the certificate, though both can be read.
+    /// The key does not match the certificate, though both can be read.
     Pair,
 }
 
-/// The reason why a pair cannot be used.
+/// Reason why a pair cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CertifiedError {
     pub part: Part,
@@ -32,7 +32,7 @@ impl fmt::Display for CertifiedError {
     }
 }
 
-/// A certificate with its chain and key, and whether the key was encrypted.
+/// Returns a certificate with its chain and key, and whether the key was encrypted.
 pub(crate) fn certified(
     certificate: &[u8],
     key: &[u8],
@@ -48,18 +48,18 @@ pub(crate) fn certified(
     match identity.keys_match() {
         Ok(()) | Err(rustls::Error::InconsistentKeys(rustls::InconsistentKeys::Unknown)) => {}
         Err(rustls::Error::InconsistentKeys(_)) => return Err(fail(Part::Pair)(String::new())),
-        // A certificate of version 1: clients judge it, and the key cannot be compared by rustls.
+        // Certificate of version 1: clients verify it, and rustls cannot compare the key.
         Err(error) if error.to_string().contains("UnsupportedCertVersion") => {}
         Err(error) => return Err(fail(Part::Certificate)(error.to_string())),
     }
     Ok((Arc::new(identity), key.was_encrypted))
 }
 
-/// The certificates of a file; there must be one.
+/// Parses the certificates of a file; at least one is required.
 pub(crate) fn certificates(text: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
     let mut all = Vec::new();
     for der in pem::certificates(text) {
-        // They stay, thousands of them: no byte more than they are.
+        // Thousands of certificates may stay in memory, so excess capacity is removed.
         let der = der.map_err(|error| error.to_string())?.into_boxed_slice();
         all.push(CertificateDer::from(der.into_vec()));
     }
@@ -67,7 +67,7 @@ pub(crate) fn certificates(text: &[u8]) -> Result<Vec<CertificateDer<'static>>, 
     if all.is_empty() { Err("it holds no certificate in PEM".to_owned()) } else { Ok(all) }
 }
 
-/// The revocation lists of a file; there must be one.
+/// Parses the revocation lists of a file; at least one is required.
 pub(crate) fn revocation_lists(text: &[u8]) -> Result<Vec<RevocationList>, String> {
     let mut lists = Vec::new();
     for block in pem::blocks(text) {

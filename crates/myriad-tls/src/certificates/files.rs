@@ -1,4 +1,4 @@
-//! Files of certificates, keys and passwords. The supervisor reads them with its rights; here is what they hold.
+//! Files of certificates, keys and passwords. The supervisor reads them with its rights; this module parses them.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -16,33 +16,33 @@ use rustls::sign::CertifiedKey;
 use super::certified::{Part, certificates, certified, revocation_lists};
 use super::key::passwords;
 
-/// The bytes of files, by path, as the supervisor has read them.
+/// Contents of files by path, as read by the supervisor.
 pub type TlsFiles = HashMap<PathBuf, Vec<u8>>;
 
-/// The prefix of a certificate or key that stands in the configuration itself.
+/// Prefix of a certificate or key that is written in the configuration itself.
 pub(crate) const DATA: &[u8] = b"data:";
 
-/// Whether a name of a certificate or key is that of a file: not empty, without variables and without `data:`.
+/// Returns whether the name of a certificate or key refers to a file: not empty, without variables and without `data:`.
 pub fn is_tls_file(name: &Text) -> bool {
     !name.is_empty() && !name.has_variables() && !name.bytes().starts_with(DATA)
 }
 
-/// The path of a file: relative names start from the folder of the configuration, as in nginx.
+/// Returns the path of a file: relative names start from the folder of the configuration, as in nginx.
 pub fn tls_path(folder: &Path, name: &Text) -> PathBuf {
     folder.join(OsStr::from_bytes(name.bytes()))
 }
 
-/// The files of a configuration. Errors are diagnostics at the name of the file in the configuration.
+/// Files of a configuration. Errors are diagnostics at the name of the file in the configuration.
 #[derive(Clone, Copy)]
 pub struct Files<'a> {
-    /// The files of [`crate::tls_files`] that could be read.
+    /// Readable files of [`crate::tls_files`].
     pub read: &'a TlsFiles,
-    /// The folder of the main configuration file.
+    /// Folder of the main configuration file.
     pub folder: &'a Path,
 }
 
 impl<'a> Files<'a> {
-    /// The bytes of a file, or the text behind `data:`.
+    /// Returns the content of a file, or the text after `data:`.
     pub(crate) fn bytes<'t>(&self, name: &'t Text) -> Result<Cow<'t, [u8]>, Box<Diagnostic>>
     where
         'a: 't,
@@ -57,7 +57,7 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// The passwords of `*_password_file`.
+    /// Returns the passwords of `*_password_file`.
     pub(crate) fn passwords(&self, name: Option<&Text>) -> Result<Vec<Vec<u8>>, Box<Diagnostic>> {
         match name {
             Some(name) => Ok(passwords(&self.bytes(name)?)),
@@ -65,7 +65,7 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// A certificate and its key.
+    /// Returns a certificate and its key.
     pub(crate) fn certified(
         &self,
         (certificate, key): (&Text, &Text),
@@ -90,7 +90,7 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// An OCSP answer (`ssl_stapling_file`) that can be shown.
+    /// Returns a valid OCSP response (`ssl_stapling_file`).
     pub(crate) fn ocsp_answer(&self, name: &Text) -> Result<Vec<u8>, Box<Diagnostic>> {
         let der = self.bytes(name)?;
         if let Err(why) = myriad_x509::check_form(&der) {
@@ -100,7 +100,7 @@ impl<'a> Files<'a> {
         Ok(der.into_owned())
     }
 
-    /// Trusts the authorities of a file. Returns their certificates.
+    /// Adds the authorities of a file to `trust`. Returns their certificates.
     pub(crate) fn trust(
         &self,
         name: &Text,
@@ -113,7 +113,7 @@ impl<'a> Files<'a> {
         Ok(all)
     }
 
-    /// Adds the revocation lists of a file.
+    /// Adds the revocation lists of a file to `trust`.
     pub(crate) fn revoke(&self, name: &Text, trust: &mut Trust) -> Result<(), Box<Diagnostic>> {
         let lists = revocation_lists(&self.bytes(name)?).map_err(|why| fail(name, not_usable(name, &why)))?;
         for list in lists {
@@ -123,7 +123,7 @@ impl<'a> Files<'a> {
     }
 }
 
-/// A name as messages show it; what stands behind `data:` is left out, since it may be a key.
+/// Returns a name for messages; the text after `data:` is omitted, because it may be a key.
 fn shown(name: &Text) -> Cow<'_, str> {
     if name.bytes().starts_with(DATA) { Cow::Borrowed("data:") } else { name.lossy() }
 }

@@ -1,7 +1,7 @@
-//! Private keys in PEM, bare or under a password.
+//! Private keys in PEM, plain or encrypted with a password.
 //!
-//! Two ways of encrypting them are in use: PKCS #8 (RFC 5958), which `openssl pkcs8` and OpenSSL 3 write, and the older one
-//! of RFC 1421, which says in its first lines how the rest is encrypted.
+//! Two encryption formats are in use: PKCS #8 (RFC 5958), written by `openssl pkcs8` and OpenSSL 3, and the older
+//! format of RFC 1421, whose first lines specify the encryption.
 
 use aes::{Aes128, Aes192, Aes256};
 use cbc::cipher::block_padding::Pkcs7;
@@ -13,22 +13,22 @@ use myriad_x509::pem::{self, Block};
 use pkcs8::EncryptedPrivateKeyInfoRef;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs1KeyDer, PrivatePkcs8KeyDer, PrivateSec1KeyDer};
 
-/// Most bytes of a password, as in nginx.
+/// Maximum length of a password in bytes, as in nginx.
 const LONGEST_PASSWORD: usize = 8192;
 
-/// A private key, and whether its file had it encrypted.
+/// Private key, and whether it was encrypted in its file.
 pub(super) struct Key {
     pub(super) der: PrivateKeyDer<'static>,
     pub(super) was_encrypted: bool,
 }
 
-/// The passwords of `ssl_password_file`: a line each, empty ones left out.
+/// Returns the passwords of `ssl_password_file`: one per line, without empty lines.
 pub(crate) fn passwords(file: &[u8]) -> Vec<Vec<u8>> {
     let lines = file.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
     lines.filter(|line| !line.is_empty() && line.len() <= LONGEST_PASSWORD).map(<[u8]>::to_vec).collect()
 }
 
-/// Reads the first key of a file; each password is tried where it is encrypted.
+/// Reads the first key of a file; tries each password if it is encrypted.
 pub(super) fn read(text: &[u8], passwords: &[Vec<u8>]) -> Result<Key, String> {
     for block in pem::blocks(text) {
         let block = block.map_err(|error| error.to_string())?;
@@ -66,7 +66,7 @@ fn open<T>(passwords: &[Vec<u8>], mut with: impl FnMut(&[u8]) -> Option<T>) -> R
     opened.ok_or_else(|| "it is encrypted, and none of the passwords opens it".to_owned())
 }
 
-/// A key as RFC 1421 encrypts it.
+/// Key encrypted as in RFC 1421.
 struct Sealed {
     cipher: String,
     start: Vec<u8>,
@@ -96,13 +96,13 @@ impl Sealed {
         let key = derive(password, self.start.get(..8)?, C::key_size());
         let decryptor = cbc::Decryptor::<C>::new_from_slices(&key, &self.start).ok()?;
         let der = decryptor.decrypt_padded_vec::<Pkcs7>(&self.bytes).ok()?;
-        // The padding fits a wrong password once in 256 times; what that opens is no DER sequence.
+        // The padding is valid for a wrong password once in 256 times; the result is then not a DER sequence.
         Reader::new(&der).inside(tag::SEQUENCE).is_ok().then_some(der)
     }
 }
 
-/// Derives a key as OpenSSL does for RFC 1421: each 16 bytes are the MD5 of the 16 before them, the password and the salt
-/// (eight bytes), until there are `length`.
+/// Derives a key of `length` bytes as OpenSSL does for RFC 1421: each 16 bytes are the MD5 of the previous 16, the
+/// password and the salt (eight bytes).
 fn derive(password: &[u8], salt: &[u8], length: usize) -> Vec<u8> {
     let mut key: Vec<u8> = Vec::new();
     let mut last: Vec<u8> = Vec::new();
@@ -124,7 +124,7 @@ mod tests {
         assert!(passwords(b"").is_empty());
     }
 
-    /// The same key, as OpenSSL writes it bare and under the password `secret` in the ways that are in use.
+    /// One key, written by OpenSSL plain and encrypted with the password `secret` in all formats in use.
     const BARE: &str = include_str!("fixtures/bare.pem");
     const SEALED: [&str; 4] = [
         include_str!("fixtures/pkcs8.pem"),

@@ -1,4 +1,4 @@
-//! Files of certificates, keys and passwords, and pairs that variables name.
+//! Files of certificates, keys and passwords, and pairs named by variables.
 
 pub(crate) mod certified;
 pub(crate) mod files;

@@ -1,4 +1,4 @@
-//! Certificates that variables name. They are read for each handshake or request by the worker, with its rights, as in nginx.
+//! Certificates named by variables. The worker reads them for each handshake or request, with its rights, as in nginx.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -16,10 +16,10 @@ use rustls::sign::CertifiedKey;
 use super::certified::{Part, certified};
 use super::files::DATA;
 
-/// The most bytes of a certificate or key that are read.
+/// Maximum size of a certificate or key in bytes.
 const LARGEST: u64 = 1 << 20;
 
-/// Reads pairs by the values of variables: each is the name of a file, or `data:` with the PEM itself behind it.
+/// Reader of pairs by the values of variables: each is the name of a file, or `data:` followed by the PEM text.
 pub struct NamedCertificates {
     folder: PathBuf,
     passwords: Vec<Vec<u8>>,
@@ -27,15 +27,15 @@ pub struct NamedCertificates {
     remembered: Option<Arc<Remembered>>,
 }
 
-/// The memory of `ssl_certificate_cache`: those asked for last.
+/// Cache of `ssl_certificate_cache`: the most recently used pairs.
 struct Remembered {
     inactive_ms: u64,
     valid_ms: u64,
-    /// Half as many as nginx counts, which counts certificates and keys.
+    /// Half of nginx's maximum, which counts certificates and keys separately.
     pairs: Mutex<Lru<PairName, Pair>>,
 }
 
-/// The names of a certificate and of its key.
+/// Names of a certificate and of its key.
 type PairName = (Vec<u8>, Vec<u8>);
 
 struct Pair {
@@ -83,8 +83,8 @@ impl NamedCertificates {
         Self { folder, passwords, provider, remembered }
     }
 
-    /// The pair of these names; the error is a line for the log. A pair whose key is encrypted is not remembered, so that the
-    /// password is asked for each time.
+    /// Loads the pair with these names; the error is a line for the log. A pair with an encrypted key is not cached, so
+    /// that its password is required each time.
     pub fn load(&self, certificate: &[u8], key: &[u8]) -> Result<Arc<CertifiedKey>, String> {
         let now_ms = myriad_net::clock::now_ms();
         let name = (certificate.to_vec(), key.to_vec());
@@ -118,7 +118,7 @@ impl NamedCertificates {
     }
 }
 
-/// A name as the error log shows it; what stands behind `data:` is left out, since it may be a key.
+/// Returns a name for the error log; the text after `data:` is omitted, because it may be a key.
 fn shown(name: &[u8]) -> String {
     if name.starts_with(DATA) { "data:".to_owned() } else { String::from_utf8_lossy(name).into_owned() }
 }
@@ -163,7 +163,7 @@ mod tests {
         assert!(memory.get(&name("a"), 2101).is_none(), "nobody asked for it in time");
     }
 
-    /// A folder of a test's own, removed when dropped.
+    /// Folder of one test, removed when dropped.
     struct Folder(PathBuf);
 
     impl Folder {

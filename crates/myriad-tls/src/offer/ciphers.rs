@@ -1,10 +1,10 @@
-//! OpenSSL's words for suites (`ssl_ciphers`), as far as rustls has them.
+//! OpenSSL's names of cipher suites (`ssl_ciphers`), as far as rustls supports them.
 
 use myriad_conf::{Diagnostic, Text};
 use rustls::crypto::CryptoProvider;
 use rustls::{CipherSuite, SupportedCipherSuite};
 
-/// A suite of TLS 1.2 with OpenSSL's name, and the words of OpenSSL's lists that select it.
+/// TLS 1.2 suite with OpenSSL's name, and the words of OpenSSL's lists that select it.
 struct Named {
     suite: CipherSuite,
     name: &'static str,
@@ -44,17 +44,17 @@ const NAMED: [Named; 6] = [
     },
 ];
 
-/// The words of OpenSSL's lists that select every suite that is spoken.
+/// Words of OpenSSL's lists that select every supported suite.
 const EVERY: [&str; 9] = ["ALL", "DEFAULT", "HIGH", "ECDHE", "EECDH", "kECDHE", "kEECDH", "TLSv1.2", "ECDH"];
 
 impl Named {
-    /// Whether a word selects the suite: all of its parts, joined by `+`, must.
+    /// Returns whether a word selects the suite: all of its parts, joined by `+`, must match.
     fn is_meant(&self, word: &str) -> bool {
         word.split('+').all(|part| part == self.name || EVERY.contains(&part) || self.words.contains(&part))
     }
 }
 
-/// The suites of `ssl_ciphers`, in its order, and behind them those of TLS 1.3, which it does not concern.
+/// Returns the suites of `ssl_ciphers`, in its order, followed by those of TLS 1.3, which it does not affect.
 pub(super) fn suites(
     list: &Text,
     all: &[SupportedCipherSuite],
@@ -97,13 +97,13 @@ pub(super) fn suites(
     Ok(suites)
 }
 
-/// Whether a word of `ssl_ciphers` selects any suite that is spoken.
+/// Returns whether a word of `ssl_ciphers` selects any supported suite.
 pub(super) fn is_spoken(word: &str) -> bool {
     NAMED.iter().any(|named| named.is_meant(word))
 }
 
-/// Puts the suites whose hash is SHA-256 and whose cipher is AES before the others: all are strong enough, and a
-/// handshake hashes some twenty times.
+/// Moves the suites with SHA-256 and AES to the front: all suites are strong enough, and a handshake computes some
+/// twenty hashes.
 pub(crate) fn cheapest_first(provider: &mut CryptoProvider) {
     provider.cipher_suites.sort_by_key(|suite| {
         let is_cheapest = matches!(
@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(chosen("EECDH+CHACHA20 EECDH+AES128+aRSA").unwrap().len(), 3 + 3);
     }
 
-    /// Checked against `openssl ciphers -s -tls1_2 WORD`: how many of the six suites it lists.
+    /// Verified with `openssl ciphers -s -tls1_2 WORD`: number of the six suites that it lists.
     #[test]
     fn words_mean_what_they_mean_to_openssl() {
         for (word, expected) in [

@@ -1,10 +1,10 @@
-//! OpenSSL's words for groups of key exchange (`ssl_ecdh_curve`), as far as rustls has them.
+//! OpenSSL's names of key exchange groups (`ssl_ecdh_curve`), as far as rustls supports them.
 
 use myriad_conf::{Diagnostic, Text};
 use rustls::NamedGroup;
 use rustls::crypto::SupportedKxGroup;
 
-/// Groups that OpenSSL can speak and rustls does not; the others of a list are used without a word.
+/// Groups supported by OpenSSL but not by rustls; the others of a list are used without a warning.
 const OPENSSL_ONLY: [&str; 8] = [
     "secp521r1",
     "p-521",
@@ -16,7 +16,7 @@ const OPENSSL_ONLY: [&str; 8] = [
     "secp384r1mlkem1024",
 ];
 
-/// The group of a name, in the words of OpenSSL or of NIST, in any case.
+/// Returns the group of an OpenSSL or NIST name, in any case.
 fn group(word: &str) -> Option<NamedGroup> {
     match word.to_ascii_lowercase().as_str() {
         "x25519" => Some(NamedGroup::X25519),
@@ -27,10 +27,10 @@ fn group(word: &str) -> Option<NamedGroup> {
     }
 }
 
-/// The groups of `ssl_ecdh_curve`, in its order; those that are not spoken are left out.
+/// Returns the groups of `ssl_ecdh_curve`, in its order, without unsupported groups.
 ///
 /// # Errors
-/// None of the list is spoken.
+/// Fails if no group of the list is supported.
 pub(super) fn groups(
     list: &Text,
     all: &[&'static dyn SupportedKxGroup],
@@ -48,7 +48,7 @@ pub(super) fn groups(
     Ok(groups)
 }
 
-/// The names of a list that are no group of today, quoted, for a warning: misspelt, or withdrawn as `sect571r1`.
+/// Returns the unknown names of a list, quoted, for a warning: misspelt, or withdrawn as `sect571r1`.
 pub(crate) fn unknown(list: &str) -> Option<String> {
     let is_known = |word: &str| {
         group(word).is_some() || OPENSSL_ONLY.contains(&word.to_ascii_lowercase().as_str()) || word == "auto"

@@ -1,4 +1,4 @@
-//! The suites and groups that are offered, by OpenSSL's words for them.
+//! Offered cipher suites and groups, by OpenSSL's names.
 
 pub(crate) mod ciphers;
 pub(crate) mod groups;

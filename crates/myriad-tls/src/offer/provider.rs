@@ -1,4 +1,4 @@
-//! The suites and groups that are offered to the other side.
+//! Cipher suites and groups offered to the peer.
 
 use myriad_conf::{Diagnostic, Text};
 use rustls::SupportedCipherSuite;
@@ -7,14 +7,14 @@ use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use super::ciphers::suites;
 use super::groups::groups;
 
-/// The settings for suites and groups.
+/// Settings of suites and groups.
 pub(crate) struct Offer<'a> {
     pub(crate) ciphers: Option<&'a Text>,
     pub(crate) curves: Option<&'a Text>,
     pub(crate) commands: &'a [(Text, Text)],
 }
 
-/// The provider of rustls with the suites and groups of the settings, in their order.
+/// Returns the rustls provider with the suites and groups of the settings, in their order.
 pub(crate) fn provider(offer: &Offer<'_>) -> Result<CryptoProvider, Box<Diagnostic>> {
     let mut provider = aws_lc_rs::default_provider();
     if let Some(ciphers) = offer.ciphers {
@@ -29,7 +29,7 @@ pub(crate) fn provider(offer: &Offer<'_>) -> Result<CryptoProvider, Box<Diagnost
     Ok(provider)
 }
 
-/// Applies a setting of OpenSSL's (`ssl_conf_command`); one that has no equivalent here is an error.
+/// Applies an OpenSSL setting (`ssl_conf_command`). Fails if it has no equivalent.
 fn command((name, value): &(Text, Text), provider: &mut CryptoProvider) -> Result<(), Box<Diagnostic>> {
     match name.lossy().to_ascii_lowercase().as_str() {
         "ciphersuites" => {

@@ -1,4 +1,4 @@
-//! What a server speaks: its suites and groups, shared by all servers that speak the same.
+//! Suites and groups of a server, shared by all servers with the same settings.
 
 use std::sync::Arc;
 
@@ -10,17 +10,17 @@ use rustls::crypto::CryptoProvider;
 use super::ciphers::cheapest_first;
 use super::provider::{Offer, provider};
 
-/// The suites and groups of a server, with the settings that they come of.
+/// Suites and groups of a server, with the settings that they result from.
 #[derive(Clone)]
 pub(crate) struct Spoken {
-    /// For rustls.
+    /// Provider for rustls.
     pub(crate) provider: Arc<CryptoProvider>,
-    /// The suites of the versions that are spoken.
+    /// Suites of the enabled versions.
     pub(crate) suites: Arc<[SupportedCipherSuite]>,
     written: Arc<Written>,
 }
 
-/// The settings that decide.
+/// Settings that determine the suites and groups.
 #[derive(PartialEq)]
 struct Written {
     ciphers: Option<Text>,
@@ -47,7 +47,7 @@ impl Spoken {
         Self::made(Written::of(settings))
     }
 
-    /// Of what is compared, and of nothing else.
+    /// Creates the suites and groups only from the compared settings.
     fn made(written: Written) -> Result<Self, Box<Diagnostic>> {
         let Written { ciphers, curves, commands, tls12, tls13 } = &written;
         let mut provider = provider(&Offer { ciphers: ciphers.as_ref(), curves: curves.as_ref(), commands })?;
@@ -62,7 +62,7 @@ impl Spoken {
         Ok(Self { provider: Arc::new(provider), suites, written: Arc::new(written) })
     }
 
-    /// Whether these settings come to the same.
+    /// Returns whether these settings have the same result.
     pub(crate) fn is_of(&self, settings: &TlsSettings) -> bool {
         *self.written == Written::of(settings)
     }

@@ -1,9 +1,9 @@
-//! Words of `ssl_ciphers` that ask for what is not spoken here, and why it is not.
+//! Words of `ssl_ciphers` that request unsupported suites, and the reasons.
 
 use super::ciphers::is_spoken;
 
-/// The warning about words of `ssl_ciphers` that ask for a suite and select none, grouped by reason, in one sentence; none
-/// where every word selects one.
+/// Returns the warning about words of `ssl_ciphers` that request a suite and select none, grouped by reason, in one
+/// sentence; `None` if every word selects a suite.
 pub(crate) fn unspoken(list: &str) -> Option<String> {
     let asks = |word: &&str| !word.is_empty() && !word.starts_with(['!', '-', '+', '@']);
     let words = list.split([':', ' ', ',']).filter(asks);
@@ -27,7 +27,7 @@ pub(crate) fn unspoken(list: &str) -> Option<String> {
     }
 }
 
-/// The most words that are named for one reason; the others are counted.
+/// Maximum number of words listed for one reason; the others are counted.
 const MOST_NAMED: usize = 4;
 
 fn named(words: &[&str]) -> String {
@@ -37,7 +37,7 @@ fn named(words: &[&str]) -> String {
     }
 }
 
-/// OpenSSL's words for what is not spoken on purpose, with the reason; the first that fits counts.
+/// OpenSSL's words for deliberately unsupported features, with the reason; the first match counts.
 const UNSPOKEN: [(&[&str], &str); 4] = [
     (&["NULL", "aNULL", "eNULL", "ADH", "AECDH", "EXP", "EXPORT"], "no protection"),
     (&["RC4", "MD5", "DES", "3DES", "CBC3", "IDEA", "RC2", "SEED"], "broken"),
@@ -45,8 +45,8 @@ const UNSPOKEN: [(&[&str], &str); 4] = [
     (&["DHE", "EDH", "DH", "kDHE", "kEDH", "DSS", "aDSS"], "key exchange other than ECDHE"),
 ];
 
-/// The reason why a word selects nothing; none for words of strength and for suites of TLS 1.3, which `ssl_ciphers` does not
-/// concern.
+/// Returns the reason why a word selects nothing; `None` for words of strength and for suites of TLS 1.3, which
+/// `ssl_ciphers` does not affect.
 fn why_unspoken(word: &str) -> Option<&'static str> {
     if ["MEDIUM", "LOW", "COMPLEMENTOFALL", "COMPLEMENTOFDEFAULT"].contains(&word) || word.starts_with("TLS_")
     {

@@ -1,4 +1,4 @@
-//! The handshake with clients that are asked for certificates (`ssl_verify_client`).
+//! Handshake with clients that must send certificates (`ssl_verify_client`).
 
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::crypto::CryptoProvider;
@@ -8,12 +8,12 @@ use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 
 use super::signatures::Signatures;
 
-/// Asks every client for a certificate and takes any whose key the client holds. Whether it is trusted is checked for each
-/// request, as in nginx, so that the client gets a page and the error log says what is wrong.
+/// Requests a certificate from every client and accepts any whose key the client proves to hold. The trust is checked
+/// for each request, as in nginx, so that the client gets a page and the reason is in the error log.
 #[derive(Debug)]
 pub(crate) struct AnyClient {
     signatures: Signatures,
-    /// The authorities that clients are told of.
+    /// Names of authorities sent to clients.
     subjects: Vec<DistinguishedName>,
 }
 

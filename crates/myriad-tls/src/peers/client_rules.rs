@@ -1,4 +1,4 @@
-//! `ssl_verify_client` and its kin: whether clients are asked for certificates, and what they must prove.
+//! `ssl_verify_client` and related directives: certificate requests to clients, and their verification.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,29 +19,29 @@ use super::signatures::Signatures;
 use crate::certificates::files::Files;
 use crate::resolve::resolve;
 
-/// The next number of rules.
+/// Next number of rules.
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
-/// What clients of a server must prove.
+/// Verification rules for clients of a server.
 #[derive(Debug)]
 pub struct ClientRules {
-    /// A number that no other rules have: verdicts that a connection keeps are told apart by it.
+    /// Unique number of the rules, which identifies the results stored in a connection.
     pub id: u64,
-    /// Whether a client without a certificate is refused (`on`).
+    /// Set if a client without a certificate is rejected (`on`).
     pub mandatory: bool,
-    /// Whether a certificate of an unknown authority is taken (`optional_no_ca`).
+    /// Set if a certificate of an unknown authority is accepted (`optional_no_ca`).
     pub lets_strangers: bool,
     trust: Trust,
     signatures: Signatures,
-    /// `ssl_ocsp`; none where nobody is asked.
+    /// `ssl_ocsp`; `None` if it is off.
     pub(super) ocsp: Option<Arc<OcspRules>>,
 }
 
 impl ClientRules {
-    /// The rules of a server; none where its clients are not asked.
+    /// Returns the rules of a server; `None` if it does not request certificates.
     ///
     /// # Errors
-    /// Authorities or revocation lists that cannot be read.
+    /// Fails if authorities or revocation lists cannot be read, or if `ssl_ocsp` is combined with `optional_no_ca`.
     pub fn of(settings: &TlsSettings, files: Files<'_>) -> Result<Option<Self>, Box<Diagnostic>> {
         if settings.verify_client == VerifyClient::Off {
             return Ok(None);
@@ -65,25 +65,25 @@ impl ClientRules {
         }))
     }
 
-    /// Whether authorities are asked about certificates.
+    /// Returns whether OCSP responders are queried for certificates.
     pub fn asks(&self) -> bool {
         self.ocsp.is_some()
     }
 
-    /// The same, where the names of authorities are looked up by this `resolver`, with the longest wait in milliseconds; by the system
-    /// where there is none.
+    /// Returns the rules with this `resolver` for the names of authorities, with a time-out in milliseconds; `None`
+    /// uses the system.
     #[must_use]
     pub fn resolving(mut self, resolver: Option<(Arc<ResolverConfig>, u64)>) -> Self {
         self.ocsp = self.ocsp.map(|ocsp| ocsp.resolving(resolve(resolver)));
         self
     }
 
-    /// A chain that is to be trusted, whose authorities have to be asked: until when it is, and the way to its root.
+    /// Returns the path of a trusted chain to its root, for OCSP queries, and the last second of its validity.
     pub(super) fn way(&self, chain: &[CertificateDer<'_>], now_s: i64) -> Option<(i64, Vec<Vec<u8>>)> {
         self.trust.way(chain, Purpose::Client, now_s, self.signatures.algorithms()).ok()
     }
 
-    /// The verdict on a chain at a time, seconds since the Unix epoch; a good one comes with the last second at which it holds.
+    /// Verifies a chain at a time in seconds since the Unix epoch. Returns the last second of its validity.
     pub fn judge(&self, chain: &[CertificateDer<'_>], now_s: i64) -> Result<i64, VerifyError> {
         self.trust.verify(chain, Purpose::Client, now_s, self.signatures.algorithms())
     }
@@ -100,14 +100,15 @@ fn trust(settings: &TlsSettings, files: Files<'_>) -> Result<Trust, Box<Diagnost
     Ok(trust)
 }
 
-/// The side of the handshake that asks for certificates. It tells clients the names in `ssl_client_certificate`, each once.
+/// Returns the verifier that requests client certificates. It sends clients the names in `ssl_client_certificate`, each
+/// once.
 pub(crate) fn client_verifier(
     settings: &TlsSettings,
     files: Files<'_>,
     provider: &CryptoProvider,
 ) -> Result<Arc<dyn ClientCertVerifier>, Box<Diagnostic>> {
     if settings.verify_client == VerifyClient::Off {
-        // Files that are named must be sound even where clients are not asked, as in nginx.
+        // Configured files must be valid even if no certificate is requested, as in nginx.
         if let Some(name) = settings.trusted_certificate.as_ref().filter(|name| !name.is_empty()) {
             files.trust(name, &mut Trust::new(0))?;
         }
@@ -141,8 +142,8 @@ fn authorities(settings: &TlsSettings) -> impl Iterator<Item = &Text> {
     all.into_iter().flatten().filter(|name| !name.is_empty())
 }
 
-/// The files of authorities and revocation lists. `ssl_trusted_certificate` and `ssl_crl` are read even where clients are not
-/// asked, as in nginx.
+/// Returns the files of authorities and revocation lists. `ssl_trusted_certificate` and `ssl_crl` are read even if no
+/// certificate is requested, as in nginx.
 pub(crate) fn files(settings: &TlsSettings) -> impl Iterator<Item = &Text> {
     let asks = settings.verify_client != VerifyClient::Off;
     let speaks = !settings.certificates.is_empty();
@@ -263,7 +264,7 @@ mod tests {
             client.config.client_auth_cert_resolver = show(&made.certificate);
             let (_, server) = client.shake(&config).unwrap();
             assert_eq!(server.peer_certificates().unwrap()[0].as_ref(), der(&made.certificate));
-            // One of version 1, whose key rustls does not compare: the signature is not its own.
+            // A version 1 certificate, whose key rustls does not compare: the signature is from another key.
             client.config.client_auth_cert_resolver = show(fixture!("old"));
             assert!(client.shake(&config).is_err(), "{version:?}");
         }

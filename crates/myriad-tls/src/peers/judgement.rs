@@ -1,4 +1,4 @@
-//! The verdict on the certificates that a connection's client has shown.
+//! Verification result for the certificates of a connection's client.
 
 use std::sync::Arc;
 
@@ -10,8 +10,9 @@ use rustls::pki_types::CertificateDer;
 use super::client_rules::ClientRules;
 use super::ocsp::{FAILED, StatusCheck};
 
-/// The verdict by the rules of the server that a request asks, at a time in seconds since the Unix epoch; none where no
-/// certificate was shown. The connection keeps the last one: its requests mostly ask one server.
+/// Returns the verification result by the rules of the requested server, at a time in seconds since the Unix epoch;
+/// `None` if the client has sent no certificate. The connection stores the last result, because its requests are mostly
+/// for one server.
 pub fn judge(facts: &TlsFacts, rules: Option<&ClientRules>, now_s: i64) -> Option<Judgement> {
     if facts.certificates.is_empty() {
         return None;
@@ -23,14 +24,14 @@ pub fn judge(facts: &TlsFacts, rules: Option<&ClientRules>, now_s: i64) -> Optio
     }
     let verdict = rules.judge(&facts.certificates, now_s);
     if verdict.is_ok() && rules.asks() {
-        // Nobody has been asked yet ([`unasked`]): nothing is believed before.
+        // The responders have not been queried yet ([`unasked`]): the certificate is rejected until then.
         return Some(FAILED);
     }
     let until_s = match verdict {
         Ok(until_s) => until_s,
-        // `optional_no_ca` lets unknown authorities pass, until the certificate ends.
+        // `optional_no_ca` accepts unknown authorities, until the certificate expires.
         Err(error) if error.is_unknown_authority() => end(facts.certificates.first()),
-        // A refusal holds until the client connects anew.
+        // A rejection remains until the client reconnects.
         Err(_) => i64::MAX,
     };
     let judgement = verdict.map(drop).map_err(told);
@@ -38,8 +39,8 @@ pub fn judge(facts: &TlsFacts, rules: Option<&ClientRules>, now_s: i64) -> Optio
     Some(judgement)
 }
 
-/// What is to be asked before a client is judged; none where nobody is asked, or the verdict is known, or the chain itself is not to
-/// be trusted.
+/// Returns the OCSP check required before a client is verified; `None` if OCSP is off, the result is known, or the
+/// chain itself is not trusted.
 pub fn unasked(facts: &TlsFacts, rules: &ClientRules, now_s: i64) -> Option<StatusCheck> {
     let ocsp = rules.ocsp.as_ref()?;
     if facts.certificates.is_empty() || known(facts.judged.get(), rules.id, now_s).is_some() {
@@ -53,18 +54,19 @@ fn told(error: VerifyError) -> (u32, &'static str) {
     (error.code(), error.as_str())
 }
 
-/// The last second of a certificate's time.
+/// Returns the last second of a certificate's validity.
 fn end(certificate: Option<&CertificateDer<'_>>) -> i64 {
     let certificate = certificate.and_then(|der| Certificate::parse(der).ok());
     certificate.map_or(i64::MAX, |certificate| certificate.not_after)
 }
 
-/// The verdict by these rules, as long as it holds.
+/// Returns the stored result of these rules while it is valid.
 fn known(judged: Option<Judged>, rules: u64, now_s: i64) -> Option<Judgement> {
     judged.filter(|known| known.rules == rules && now_s <= known.until_s).map(|known| known.judgement)
 }
 
-/// The verdict at a server without rules: that of the server which has asked for the certificate, if it has been asked.
+/// Returns the result for a server without rules: that of the server which requested the certificate, if it was
+/// verified.
 fn elsewhere(judged: Option<Judged>, now_s: i64) -> Judgement {
     match judged {
         Some(known) if now_s <= known.until_s => known.judgement,

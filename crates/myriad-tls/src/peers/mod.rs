@@ -1,4 +1,4 @@
-//! The certificates of the other side, of clients and of origins, trusted as nginx trusts them.
+//! Certificates of peers, clients and origins, verified as in nginx.
 
 pub(crate) mod any_client;
 pub(crate) mod client_rules;

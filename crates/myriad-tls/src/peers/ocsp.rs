@@ -1,12 +1,13 @@
-//! `ssl_ocsp`: whether authorities have taken clients' certificates back, asked before a connection's first request.
+//! `ssl_ocsp`: revocation check of client certificates, before a connection's first request.
 //!
 //! ```text
-//! a trusted way: leaf, authorities, root
+//! a trusted path: leaf, authorities, root
 //!   for each but the root (or for the leaf alone): cached? --no--> the responder, on a thread
-//!        good -> the next    revoked, unknown, no answer -> refused
+//!        good -> the next    revoked, unknown, no response -> rejected
 //! ```
 //!
-//! Only what a trusted way names is asked, or what `ssl_ocsp_responder` says: who shows a certificate of a stranger has nobody asked.
+//! Only responders named in a trusted path or in `ssl_ocsp_responder` are queried: a certificate of an unknown
+//! authority causes no query.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -23,15 +24,15 @@ use tokio::sync::oneshot;
 
 use crate::resolve::resolve;
 
-/// Verdicts, by the numbers of OpenSSL and in the words of nginx.
+/// Results with OpenSSL's numbers and nginx's texts.
 const REVOKED: Judgement = Err((23, "certificate revoked"));
 pub(super) const FAILED: Judgement = Err((74, "certificate status request failed"));
 const UNKNOWN: Judgement = Err((75, "certificate status unknown"));
 
-/// What a server asks about its clients' certificates.
+/// OCSP settings of a server.
 pub(super) struct OcspRules {
     leaf_only: bool,
-    /// `ssl_ocsp_responder`.
+    /// URL of `ssl_ocsp_responder`.
     responder: Option<String>,
     cache: Option<Arc<Cache>>,
     pub resolve: Resolve,
@@ -44,7 +45,7 @@ impl fmt::Debug for OcspRules {
 }
 
 impl OcspRules {
-    /// The rules; none where nobody is asked. Names are looked up by the system until something else is said.
+    /// Returns the settings; `None` if OCSP is off. Names are resolved by the system unless changed.
     pub(super) fn of(settings: &TlsSettings) -> Option<Arc<Self>> {
         let leaf_only = match settings.ocsp {
             AskOcsp::Off => return None,
@@ -56,13 +57,13 @@ impl OcspRules {
         Some(Arc::new(Self { leaf_only, responder, cache, resolve: resolve(None) }))
     }
 
-    /// The same, where names are looked up in this way.
+    /// Returns the settings with this name resolution.
     pub(super) fn resolving(&self, resolve: Resolve) -> Arc<Self> {
         let (responder, cache) = (self.responder.clone(), self.cache.clone());
         Arc::new(Self { leaf_only: self.leaf_only, responder, cache, resolve })
     }
 
-    /// What is known of a certificate by its key, and up to when.
+    /// Returns the cached status of a certificate by its key, and the end of its validity.
     fn cached(&self, key: &[u8], now_s: i64) -> Option<(OcspStatus, i64)> {
         let mut kept = self.cache.as_ref()?.lock();
         kept.get_mut(key).copied().filter(|(_, until_s)| *until_s >= now_s)
@@ -101,13 +102,13 @@ impl OcspRules {
     }
 }
 
-/// Answers by the certificates' keys, and until when they hold.
+/// Responses by the keys of certificates, with the end of their validity.
 type Cache = Mutex<Lru<Box<[u8]>, (OcspStatus, i64)>>;
 
-/// The caches of the process by their names, as long as a configuration has them.
+/// Caches of the process by name, while a configuration uses them.
 static CACHES: LazyLock<Mutex<HashMap<String, Weak<Cache>>>> = LazyLock::new(Mutex::default);
 
-/// The cache of that name: one for all servers and workers, over reloads.
+/// Returns the cache with that name: one for all servers and workers, over reloads.
 fn named(settings: &OcspCache) -> Arc<Cache> {
     let most = u64::from(settings.entries);
     let mut caches = CACHES.lock();
@@ -121,20 +122,20 @@ fn named(settings: &OcspCache) -> Arc<Cache> {
     cache
 }
 
-/// A client's trusted certificates, about which their authorities are to be asked.
+/// Trusted certificates of a client, whose revocation must be checked.
 pub struct StatusCheck {
     pub(super) rules: Arc<OcspRules>,
-    /// The number of the server's rules.
+    /// Number of the server's rules.
     pub(super) id: u64,
-    /// The last second at which the way is one.
+    /// Last second of the validity of the path.
     pub(super) until_s: i64,
-    /// In DER, from the client's to the root.
+    /// Path in DER, from the client's certificate to the root.
     pub(super) way: Vec<Vec<u8>>,
 }
 
 impl StatusCheck {
-    /// Asks one after the other, up to the first that is not good. The verdict is to be kept with the connection
-    /// (`TlsFacts::judged`); an error of the way there is for the log.
+    /// Queries the certificates in order, up to the first that is not good. The caller must store the result in the
+    /// connection (`TlsFacts::judged`); a query error is for the log.
     pub async fn run(self, now_s: i64) -> (Judged, Option<String>) {
         let Self { rules, id, mut until_s, way } = self;
         let judged = |judgement, until_s| Judged { rules: id, until_s, judgement };
@@ -144,7 +145,7 @@ impl StatusCheck {
                 Ok((OcspStatus::Good, until)) => until_s = until_s.min(until),
                 Ok((OcspStatus::Revoked, _)) => return (judged(REVOKED, i64::MAX), None),
                 Ok((OcspStatus::Unknown, _)) => return (judged(UNKNOWN, i64::MAX), None),
-                // A refusal holds until the client connects anew.
+                // A rejection remains until the client reconnects.
                 Err(why) => return (judged(FAILED, i64::MAX), Some(why)),
             }
         }

@@ -1,4 +1,4 @@
-//! `proxy_ssl_*` to the settings of rustls.
+//! Conversion of `proxy_ssl_*` to the settings of rustls.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,29 +16,30 @@ use crate::certificates::files::{Files, is_tls_file};
 use crate::certificates::named::NamedCertificates;
 use crate::offer::provider::{Offer, provider};
 
-/// Names of origins whose sessions are remembered for a place.
+/// Maximum number of origin names per location whose sessions are stored.
 const SESSIONS: usize = 256;
 
-/// Numbers of places, never given twice: connections of an older configuration are not taken for those of a new one.
+/// Next number of settings; numbers are never reused, so that connections of an older configuration are not mistaken
+/// for those of a new one.
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
-/// The settings of TLS with the origin of a place.
+/// TLS settings for the origin of a location.
 pub struct OriginConfig {
-    /// Versions, suites and sessions, and the certificate that origins are shown where no variable names it.
+    /// Versions, suites and sessions, and the client certificate unless a variable names it.
     pub config: Arc<ClientConfig>,
-    /// What the origin must prove (`proxy_ssl_verify`); none where anybody is believed.
+    /// Verification of the origin (`proxy_ssl_verify`); `None` if every origin is accepted.
     pub check: Option<Arc<dyn CheckPeer>>,
-    /// The reader of `proxy_ssl_certificate` and its key where variables name one of them.
+    /// Reader of `proxy_ssl_certificate` and its key if variables name one of them.
     pub named: Option<Arc<NamedCertificates>>,
-    /// Tells places with different settings apart; never given twice.
+    /// Unique number of these settings, never reused.
     pub id: u64,
 }
 
 impl OriginConfig {
-    /// The settings of a place; `at` is where the configuration names its origin.
+    /// Creates the settings of a location; `at` is the place of its origin in the configuration.
     ///
     /// # Errors
-    /// The first setting or file that cannot be used, at its place in the configuration, else at `at`.
+    /// Fails for the first setting or file that cannot be used, at its place in the configuration, otherwise at `at`.
     pub fn of(settings: &OriginTlsSettings, at: Span, files: Files<'_>) -> Result<Self, Box<Diagnostic>> {
         let mut obeyed = settings.clone();
         obeyed.obey()?;
@@ -71,7 +72,7 @@ impl OriginConfig {
     }
 }
 
-/// The check of the origin's certificates; none without `proxy_ssl_verify`.
+/// Returns the verification of the origin's certificates; `None` without `proxy_ssl_verify`.
 fn proof(
     settings: &OriginTlsSettings,
     at: Span,
@@ -94,7 +95,7 @@ fn proof(
     Ok(Some(Arc::new(ProvenOrigin::new(trust, provider))))
 }
 
-/// The certificate that origins are shown: put into the configuration, or read for each request where variables name it.
+/// Sets the client certificate in `config`, or returns the reader for each request if variables name it.
 fn shown(
     settings: &OriginTlsSettings,
     files: Files<'_>,
@@ -121,7 +122,7 @@ fn shown(
     Ok(Some(Arc::new(NamedCertificates::new(folder, passwords, provider, settings.certificate_cache))))
 }
 
-/// The files that `proxy_ssl_*` names, but for those that variables name.
+/// Returns the files named by `proxy_ssl_*`, except those named by variables.
 pub(crate) fn files(settings: &OriginTlsSettings) -> impl Iterator<Item = &Text> {
     let OriginTlsSettings { trusted_certificate, crl, certificate, key, password_file, .. } = settings;
     let fixed = [certificate, key].into_iter().flatten().filter(|name| is_tls_file(name));

@@ -1,4 +1,4 @@
-//! Origins over TLS: what they must prove, and what they are shown.
+//! Certificates of origins, and client certificates for them.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use rustls::{ClientConfig, DigitallySignedStruct, Error, SignatureScheme};
 
 use super::signatures::Signatures;
 
-/// Settings of a client that takes any certificate: for looking at a server of this machine by whatever name it has.
+/// Returns client settings that accept any certificate, for a check of a server on this machine under any name.
 ///
 /// # Errors
-/// The provider has no version of TLS that is spoken here.
+/// Fails if the provider has no supported version of TLS.
 pub fn believing_any() -> Result<Arc<ClientConfig>, Error> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let verifier = Arc::new(AnyOrigin::new(&provider));
@@ -24,8 +24,8 @@ pub fn believing_any() -> Result<Arc<ClientConfig>, Error> {
     Ok(Arc::new(versions.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()))
 }
 
-/// Takes any certificate whose key the origin holds. Whether it is trusted is checked after the handshake ([`ProvenOrigin`]),
-/// as in nginx, so that the error log can say what is wrong.
+/// Accepts any certificate whose key the origin proves to hold. The trust is checked after the handshake
+/// ([`ProvenOrigin`]), as in nginx, so that the reason is in the error log.
 #[derive(Debug)]
 pub(crate) struct AnyOrigin(Signatures);
 
@@ -70,7 +70,8 @@ impl ServerCertVerifier for AnyOrigin {
     }
 }
 
-/// The check of `proxy_ssl_verify on`: the chain must end with a trusted authority, and its first certificate name the origin.
+/// Verification for `proxy_ssl_verify on`: the chain must lead to a trusted authority, and its first certificate must
+/// match the name of the origin.
 #[derive(Debug)]
 pub(crate) struct ProvenOrigin {
     trust: Trust,
@@ -88,7 +89,7 @@ impl CheckPeer for ProvenOrigin {
         let now_s = (myriad_net::clock::wall_ms() / 1000) as i64;
         self.trust.verify(chain, Purpose::Server, now_s, self.signatures.algorithms()).map_err(|error| {
             let distrust = match error.code() {
-                // OpenSSL's X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED, X509_V_ERR_CERT_REVOKED.
+                // X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED, X509_V_ERR_CERT_REVOKED of OpenSSL.
                 9 | 10 => Distrust::Expired,
                 23 => Distrust::Revoked,
                 _ => Distrust::Other,
@@ -104,7 +105,7 @@ impl CheckPeer for ProvenOrigin {
     }
 }
 
-/// Shows this certificate to every origin that asks for one.
+/// Sends this certificate to every origin that requests a certificate.
 #[derive(Debug)]
 pub struct OneCertificate(pub Arc<CertifiedKey>);
 

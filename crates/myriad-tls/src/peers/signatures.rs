@@ -1,4 +1,4 @@
-//! Signatures of handshakes: they prove that the other side holds the key of its certificate, trusted or not.
+//! Handshake signatures: they prove that the peer holds the key of its certificate, trusted or not.
 
 use myriad_x509::Certificate;
 use rustls::client::danger::HandshakeSignatureValid;
@@ -6,7 +6,7 @@ use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms};
 use rustls::pki_types::SignatureVerificationAlgorithm;
 use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 
-/// Checks signatures by certificates of any version: rustls' own check reads those of version 3 alone.
+/// Verifies signatures with certificates of any version: rustls supports only version 3.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Signatures(WebPkiSupportedAlgorithms);
 
@@ -15,7 +15,7 @@ impl Signatures {
         Self(provider.signature_verification_algorithms)
     }
 
-    /// The algorithms that certificates may be signed with.
+    /// Returns the algorithms allowed for signatures of certificates.
     pub(super) fn algorithms(&self) -> &'static [&'static dyn SignatureVerificationAlgorithm] {
         self.0.all
     }
@@ -33,7 +33,7 @@ impl Signatures {
         self.check(message, certificate, signed, self.ways(signed.scheme))
     }
 
-    /// TLS 1.3 ties a scheme to one curve, and has no PKCS #1 (RFC 8446 section 4.2.3).
+    /// Verifies a TLS 1.3 signature. TLS 1.3 binds a scheme to one curve, and has no PKCS #1 (RFC 8446 section 4.2.3).
     pub(super) fn tls13(
         &self,
         message: &[u8],

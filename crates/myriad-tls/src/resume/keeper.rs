@@ -1,11 +1,11 @@
-//! Keys of tickets that must outlive the process.
+//! Ticket keys that must outlive the process.
 
 use std::fmt;
 
-/// Hands keys of tickets to the process after this one. It returns no errors: it logs them itself.
+/// Passes ticket keys to the next process. It returns no errors, but logs them itself.
 pub trait KeepTicketKeys: fmt::Debug + Send + Sync {
-    /// Keeps a record of the keys for tickets of a life time in seconds; none removes the record, since no server gives such
-    /// tickets any more.
+    /// Stores a record of the keys for tickets with a lifetime in seconds; `None` removes the record, because no server
+    /// issues such tickets any more.
     fn ticket_keys(&self, lifetime_s: u32, record: Option<&[u8]>);
 }
 
@@ -15,7 +15,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// Remembers the keys of tickets that it is handed.
+    /// Collects the ticket keys passed to it.
     #[derive(Debug, Default)]
     pub(crate) struct Told(pub(crate) Mutex<Vec<(u32, Option<Vec<u8>>)>>);
 

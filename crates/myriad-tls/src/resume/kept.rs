@@ -1,4 +1,5 @@
-//! Ticket keys, session caches and OCSP answers, which outlive a reload: clients resume sessions that began before it.
+//! Ticket keys, session caches and OCSP responses, which outlive a reload: clients resume sessions that started before
+//! it.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -13,38 +14,39 @@ use super::sessions::SessionStore;
 use super::tickets::Tickets;
 use crate::offer::spoken::Spoken;
 
-/// Keys of tickets, caches of sessions and OCSP answers, from one configuration to the next.
+/// Ticket keys, session caches and OCSP responses, passed from one configuration to the next.
 #[derive(Default)]
 pub struct Kept {
-    /// Tickets with keys of our own, by their life time in seconds.
+    /// Tickets with generated keys, by their lifetime in seconds.
     tickets: HashMap<u32, Arc<Tickets>>,
-    /// The life times that the configuration which is compiled asks for.
+    /// Lifetimes used by the configuration being compiled.
     asked: HashSet<u32>,
-    /// Caches of sessions, by name.
+    /// Session caches, by name.
     caches: HashMap<String, Arc<SessionStore>>,
-    /// OCSP answers with their questions.
+    /// OCSP responses with their requests.
     staples: Vec<Arc<Staple>>,
-    /// Records of the keys of the process before this one, by life time in seconds; each is taken once.
+    /// Key records of the previous process, by lifetime in seconds; each is taken once.
     recorded: HashMap<u32, Zeroizing<Vec<u8>>>,
-    /// What the server that was compiled last speaks: most speak the same.
+    /// Suites and groups of the last compiled server: most servers have the same.
     spoken: Option<Spoken>,
-    /// Hands the keys to the process after this one.
+    /// Passes the keys to the next process.
     keeper: Option<Arc<dyn KeepTicketKeys>>,
 }
 
 impl Kept {
-    /// Begins with the keys of the process before, as records by life time in seconds. `keeper` is told of new ones.
+    /// Starts with the keys of the previous process, as records by lifetime in seconds. `keeper` gets new keys.
     pub fn inheriting(recorded: HashMap<u32, Zeroizing<Vec<u8>>>, keeper: Arc<dyn KeepTicketKeys>) -> Self {
         Self { recorded, keeper: Some(keeper), ..Self::default() }
     }
 
-    /// Begins with the compilation of another configuration.
+    /// Starts the compilation of another configuration.
     pub fn begin(&mut self) {
         self.asked.clear();
     }
 
-    /// Forgets what the configuration that was compiled last, and runs now, does not ask; `staples` are all of its own. The keeper
-    /// is told to forget keys of tickets too, so that old sessions are not resumed when a later configuration has tickets again.
+    /// Drops the ticket keys and OCSP responses that the last compiled configuration, which runs now, does not use;
+    /// `staples` are all of its staples. The keeper removes the ticket keys too, so that old sessions are not resumed
+    /// when a later configuration has tickets again.
     pub fn settle<'a>(&mut self, staples: impl IntoIterator<Item = &'a Arc<Staple>>) {
         self.tickets.retain(|lifetime_s, tickets| {
             let is_asked = self.asked.contains(lifetime_s);
@@ -62,7 +64,7 @@ impl Kept {
         self.staples.retain(|staple| asked.iter().any(|asked| Arc::ptr_eq(asked, staple)));
     }
 
-    /// The suites and groups that settings come to: one piece of memory for all servers, one after another, that speak the same.
+    /// Returns the suites and groups of these settings: shared by consecutive servers with the same settings.
     pub(crate) fn spoken(&mut self, settings: &TlsSettings) -> Result<Spoken, Box<Diagnostic>> {
         if let Some(known) = self.spoken.as_ref().filter(|known| known.is_of(settings)) {
             return Ok(known.clone());
@@ -72,13 +74,13 @@ impl Kept {
         Ok(spoken)
     }
 
-    /// The cache of a name, which all servers that name it share.
+    /// Returns the cache of a name, shared by all servers that use the name.
     pub(super) fn cache(&mut self, name: &str) -> Arc<SessionStore> {
         Arc::clone(self.caches.entry(name.to_owned()).or_default())
     }
 
-    /// The tickets of a life time, which all servers that have it share. Without randomness there are none; then the
-    /// handshake itself is going to say so.
+    /// Returns the tickets of a lifetime, shared by all servers with that lifetime; `None` without randomness, in which
+    /// case the handshake itself fails.
     pub(super) fn tickets(&mut self, lifetime_s: u32) -> Option<Arc<Tickets>> {
         self.asked.insert(lifetime_s);
         if let Some(tickets) = self.tickets.get(&lifetime_s) {
@@ -94,7 +96,7 @@ impl Kept {
         Some(tickets)
     }
 
-    /// The place of an answer: the one that there is for the question, else a new one.
+    /// Returns the staple of a request: the existing staple, otherwise a new one.
     pub(crate) fn staple(&mut self, question: Question) -> Arc<Staple> {
         if let Some(known) = self.staples.iter().find(|staple| staple.question == question) {
             return Arc::clone(known);

@@ -1,4 +1,4 @@
-//! Sessions that clients resume: tickets, caches, early data; they outlive a reload.
+//! Session resumption: tickets, caches, early data; they outlive a reload.
 
 pub(crate) mod keeper;
 pub(crate) mod kept;

@@ -1,20 +1,21 @@
-//! The context of a session: it may be resumed only where the same certificates are shown and the same is asked of clients.
+//! Context of a session: the session may be resumed only with the same server certificates and the same requirements
+//! for clients.
 //!
-//! Servers share keys of tickets and caches. Without this a session that was begun with one of them could be resumed with
-//! another on its name, which might never have shown the client the certificate that it trusted then, nor have asked for
-//! the certificate that the client has shown. OpenSSL has its session id context against that.
+//! Servers share ticket keys and caches. Without the context, a session started with one server could be resumed with
+//! another under its name, which may have neither the certificate trusted by the client nor the requirement for the
+//! certificate sent by the client. OpenSSL uses its session id context for this.
 
 use std::sync::Arc;
 
 use aws_lc_rs::digest::{Context, SHA256, SHA256_OUTPUT_LEN};
 use rustls::server::{ProducesTickets, StoresServerSessions};
 
-/// A digest of the certificates of a server and of what it asks of clients.
+/// Digest of the certificates of a server and of its requirements for clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SessionContext([u8; SHA256_OUTPUT_LEN]);
 
 impl SessionContext {
-    /// The digest of these pieces, in their order, each with its length.
+    /// Computes the digest of these pieces, in their order, each with its length.
     pub(crate) fn of<T: AsRef<[u8]>>(pieces: impl IntoIterator<Item = T>) -> Self {
         let mut digest = Context::new(&SHA256);
         for piece in pieces {
@@ -27,18 +28,18 @@ impl SessionContext {
         Self(all)
     }
 
-    /// The session with its context before it, as it is sealed or kept.
+    /// Prepends the context to a session before it is sealed or stored.
     fn mark(&self, session: &[u8]) -> Vec<u8> {
         [&self.0, session].concat()
     }
 
-    /// The session, if it was begun in this context.
+    /// Removes the context; `None` if the session was started in another context.
     fn own(&self, marked: &[u8]) -> Option<Vec<u8>> {
         marked.strip_prefix(&self.0).map(<[u8]>::to_vec)
     }
 }
 
-/// Tickets or a cache, seen by a server of one context: sessions of other contexts are not found.
+/// Tickets or a cache with the view of one context: sessions of other contexts are not found.
 #[derive(Debug)]
 pub(crate) struct InContext<S: ?Sized> {
     pub(crate) context: SessionContext,

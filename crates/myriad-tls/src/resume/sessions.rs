@@ -1,5 +1,5 @@
-//! Sessions that are kept here (`ssl_session_cache`): for clients of TLS 1.2 without tickets, and for early data, which may be
-//! taken once only.
+//! Sessions stored on the server (`ssl_session_cache`): for TLS 1.2 clients without tickets, and for early data, which
+//! may be accepted only once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -8,25 +8,25 @@ use myriad_bounded::Lru;
 use parking_lot::Mutex;
 use rustls::server::StoresServerSessions;
 
-/// What a session may take on average, bytes: nginx's measure is 4000 a megabyte. Most take less.
+/// Average maximum size of a session in bytes: nginx calculates with 4000 per megabyte. Most are smaller.
 const SESSION: usize = 250;
-/// The longest session that is kept, bytes. The client's chain of certificates is part of it, so clients decide how long it is;
-/// nginx's bound is 4096, for the client's own certificate alone.
+/// Maximum size of a stored session in bytes. It includes the client's certificate chain, so clients determine its
+/// size; nginx's limit is 4096, for the client's own certificate alone.
 const LARGEST: usize = 8192;
 
-/// A cache that servers share, over reloads too.
+/// Cache shared by servers, and over reloads.
 #[derive(Default)]
 pub(crate) struct SessionStore(Mutex<Shelf>);
 
-/// Bytes of the sessions of all caches.
+/// Total bytes of the sessions of all caches.
 static BYTES: AtomicU64 = AtomicU64::new(0);
 
-/// Bytes of the sessions that all caches of the process hold (`ssl_session_cache`).
+/// Returns the total bytes of the sessions in all caches of the process (`ssl_session_cache`).
 pub fn session_bytes() -> u64 {
     BYTES.load(Relaxed)
 }
 
-/// Sessions, the oldest of which leave first: an entry weighs its bytes. Behind them, what of them is among [`BYTES`].
+/// Sessions in the order of their age, weighted by their bytes, and their part of [`BYTES`].
 struct Shelf(Lru<Vec<u8>, Kept>, u64);
 
 impl Default for Shelf {
@@ -47,8 +47,8 @@ struct Kept {
 }
 
 impl Shelf {
-    /// Keeps a session in place of those that have expired and, where there are more than `most` or they take more bytes than
-    /// so many do on average, of the oldest.
+    /// Stores a session. Evicts expired sessions and, if the cache has more than `most` sessions or more bytes than
+    /// `most` average sessions, the oldest.
     fn put(&mut self, key: Vec<u8>, value: Vec<u8>, expires_s: u64, now_s: u64, most: usize) {
         let weight = (key.len() + value.len()) as u32;
         self.0.set_most(most.saturating_mul(SESSION).max(LARGEST) as u64);
@@ -62,14 +62,14 @@ impl Shelf {
         self.count();
     }
 
-    /// Removes a session.
+    /// Removes and returns a session.
     fn take(&mut self, key: &[u8]) -> Option<Kept> {
         let kept = self.0.remove(key);
         self.count();
         kept
     }
 
-    /// Counts what it holds now. What wraps here is put right by what is added.
+    /// Updates the total bytes. A temporary wrap of the counter is corrected by the addition.
     fn count(&mut self) {
         let now = self.0.weight();
         let before = std::mem::replace(&mut self.1, now);
@@ -81,12 +81,12 @@ impl Shelf {
     }
 }
 
-/// A server's share of a cache.
+/// Access of a server to a cache.
 pub(crate) struct Sessions {
     pub(crate) store: Arc<SessionStore>,
-    /// How many sessions the cache holds at most.
+    /// Maximum number of sessions in the cache.
     pub(crate) most: u32,
-    /// `ssl_session_timeout`, seconds.
+    /// `ssl_session_timeout`, in seconds.
     pub(crate) lifetime_s: u32,
 }
 

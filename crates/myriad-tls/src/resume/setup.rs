@@ -1,4 +1,4 @@
-//! Sets up what clients of a server may resume: tickets, caches, early data.
+//! Setup of session resumption for a server: tickets, caches, early data.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -16,16 +16,16 @@ use crate::certificates::files::fail;
 use crate::server::identities::{are_named, is_ordered};
 use crate::server::parts::ServerParts;
 
-/// Tickets after a full handshake of TLS 1.3, as OpenSSL sends them.
+/// Number of tickets after a full TLS 1.3 handshake, as in OpenSSL.
 const TICKETS: usize = 2;
-/// Bytes of early data: a request, as a rule; as many as OpenSSL takes.
+/// Maximum bytes of early data, usually one request; OpenSSL's limit.
 const EARLY_DATA: u32 = 16_384;
-/// Sessions that are kept for early data where `ssl_session_cache` says nothing.
+/// Number of sessions stored for early data if `ssl_session_cache` is not set.
 const EARLY_SESSIONS: u32 = 4000;
-/// RFC 8446 section 4.6.1: a week at most, seconds.
+/// Maximum lifetime in seconds: one week (RFC 8446 section 4.6.1).
 const LONGEST_S: u64 = 604_800;
 
-/// Sets up what clients of a server may resume.
+/// Sets up session resumption for a server.
 pub(crate) fn resume(
     parts: &ServerParts<'_>,
     kept: &mut Kept,
@@ -48,7 +48,7 @@ pub(crate) fn resume(
     };
     config.send_tls13_tickets = if cache.is_some() { TICKETS } else { 0 };
     if settings.early_data {
-        // Early data may be taken once only. A ticket could come twice, so the sessions are kept here.
+        // Early data may be accepted only once. A ticket could be replayed, so the sessions are stored on the server.
         config.max_early_data_size = EARLY_DATA;
         config.send_half_rtt_data = true;
     } else if settings.session_tickets
@@ -60,8 +60,9 @@ pub(crate) fn resume(
     Ok(())
 }
 
-/// The context of a server's sessions: servers with the same certificates that ask clients for the same share it. Certificates
-/// that variables name count by the variables, as in nginx, and ordered ones by their order, so that sessions outlive a renewal.
+/// Returns the session context of a server: shared by servers with the same certificates and the same requirements for
+/// clients. Certificates named by variables count by the variables, as in nginx, and ordered certificates by their
+/// order, so that sessions outlive a renewal.
 fn session_context(parts: &ServerParts<'_>) -> Result<SessionContext, Box<Diagnostic>> {
     let ServerParts { settings, files, ordered, .. } = *parts;
     let are_named = are_named(settings);
@@ -83,7 +84,7 @@ fn session_context(parts: &ServerParts<'_>) -> Result<SessionContext, Box<Diagno
     Ok(SessionContext::of(pieces))
 }
 
-/// The tickets of a server: with the keys of its files, else with keys made here.
+/// Returns the tickets of a server: with the keys of its files, otherwise with generated keys.
 fn tickets(
     parts: &ServerParts<'_>,
     lifetime_s: u32,

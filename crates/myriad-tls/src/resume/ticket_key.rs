@@ -1,33 +1,33 @@
-//! One key that seals and opens tickets.
+//! Key that seals and opens tickets.
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, MAX_TAG_LEN, NONCE_LEN, Nonce, RandomizedNonceKey};
 use aws_lc_rs::{digest, rand};
 use zeroize::Zeroizing;
 
-/// Bytes of a key's name, which stands in front of what it sealed.
+/// Length of a key name in bytes, which precedes the sealed data.
 pub(super) const NAME: usize = 16;
 const SECRET: usize = 32;
-/// Bytes of both.
+/// Total length of both.
 pub(super) const KEY: usize = NAME + SECRET;
 const MADE: usize = 8;
-/// What is sealed is a multiple of this.
+/// Block size to which the content is padded.
 const PADDED: usize = 64;
 
-/// Lengths of the files of `ssl_session_ticket_key`, as nginx has them: a name, and two keys of 16 or 32 bytes.
+/// Lengths of `ssl_session_ticket_key` files, as in nginx: a name, and two keys of 16 or 32 bytes.
 const FILES: [usize; 2] = [48, 80];
 
-/// A key as it is handed on: its name, then its secret, [`KEY`] bytes. It is overwritten when it is dropped; an array that is
-/// moved would leave itself behind.
+/// Serialized key: its name, then its secret, [`KEY`] bytes. Overwritten when dropped; on the heap, because moving an
+/// array would leave a copy.
 pub(super) type KeyBytes = Zeroizing<Vec<u8>>;
 
-/// A new one; none without randomness.
+/// Generates a key; `None` without randomness.
 pub(super) fn random() -> Option<KeyBytes> {
     let mut bytes = KeyBytes::new(vec![0; KEY]);
     rand::fill(&mut bytes).ok()?;
     Some(bytes)
 }
 
-/// A key by its name.
+/// Key with its name.
 pub(super) struct Key {
     pub(super) name: [u8; NAME],
     aead: RandomizedNonceKey,
@@ -38,13 +38,13 @@ impl Key {
         Some(Self { name, aead: RandomizedNonceKey::new(&AES_256_GCM, secret).ok()? })
     }
 
-    /// Of a name and a secret, as [`KeyBytes`] has them.
+    /// Creates a key from a name and a secret, as in [`KeyBytes`].
     pub(super) fn of(bytes: &[u8]) -> Option<Self> {
         let (name, secret) = bytes.split_first_chunk::<NAME>()?;
         Self::new(*name, secret)
     }
 
-    /// Of the bytes of a file, all of which count.
+    /// Creates a key from a file, all of whose bytes are used.
     pub(super) fn of_file(bytes: &[u8]) -> Option<Self> {
         let name = bytes.first_chunk::<NAME>().filter(|_| FILES.contains(&bytes.len()))?;
         Self::new(*name, digest::digest(&digest::SHA256, bytes).as_ref())
@@ -62,7 +62,7 @@ impl Key {
         Some([&self.name[..], nonce.as_ref(), &content].concat())
     }
 
-    /// The session, and when it was sealed.
+    /// Opens a ticket. Returns the session and the time at which it was sealed.
     pub(super) fn open(&self, ticket: &[u8]) -> Option<(u64, Vec<u8>)> {
         let (nonce, content) = ticket.get(NAME..)?.split_first_chunk::<NONCE_LEN>()?;
         let mut content = Zeroizing::new(content.to_vec());

@@ -1,13 +1,13 @@
-//! Tickets: sessions that clients keep themselves, sealed (RFC 5077, RFC 8446 section 4.6.1).
+//! Tickets: sessions stored by clients, sealed (RFC 5077, RFC 8446 section 4.6.1).
 //!
 //! ```text
 //! ticket = name of the key (16) | nonce (12) | AES-256-GCM( made, s (8) | length (2) | session | padding ) | tag (16)
 //! ```
 //!
-//! The padding keeps from the wire how long the name of the site and the client's certificates are.
+//! The padding hides the length of the site's name and of the client's certificates.
 //!
-//! rustls has tickets too, whose keys last for six hours whatever `ssl_session_timeout` says, and no place for keys of the
-//! administrator's own, which let several machines take each other's tickets.
+//! rustls has tickets too, but its keys live six hours regardless of `ssl_session_timeout`, and it does not support
+//! keys from files, which allow several machines to accept each other's tickets.
 
 use std::sync::Arc;
 
@@ -18,17 +18,17 @@ use zeroize::Zeroizing;
 use super::keeper::KeepTicketKeys;
 use super::ticket_key::{KEY, Key, KeyBytes, NAME, random};
 
-/// Seals and opens the tickets of servers with one life time; all workers share it.
+/// Seals and opens the tickets of servers with one lifetime; shared by all workers.
 pub(crate) struct Tickets {
     keys: Keys,
-    /// `ssl_session_timeout`, seconds.
+    /// `ssl_session_timeout`, in seconds.
     lifetime_s: u32,
 }
 
 enum Keys {
-    /// From files (`ssl_session_ticket_key`); the first seals, all open.
+    /// Keys from files (`ssl_session_ticket_key`): the first seals, all open.
     Files(Vec<Key>),
-    /// Made at random, and anew when the current one has sealed for a life time.
+    /// Random keys; a new key is generated when the current key has been in use for one lifetime.
     Own(Mutex<Rotation>),
 }
 
@@ -39,10 +39,10 @@ struct Rotation {
     keeper: Option<Arc<dyn KeepTicketKeys>>,
 }
 
-/// A record of keys, as a keeper takes it; overwritten when it is dropped.
+/// Record of keys, as passed to a keeper; overwritten when dropped.
 type Record = Zeroizing<Vec<u8>>;
 
-/// A key with the bytes that it was made of.
+/// Key with the bytes that it was made from.
 struct Known {
     key: Key,
     bytes: KeyBytes,
@@ -63,7 +63,8 @@ impl Rotation {
         Some(Self { made_s: now_s, current: Known::of(random()?)?, last: None, keeper: None })
     }
 
-    /// Reads a record: when the current key was made (8), its bytes, and those of the one before it if there is one.
+    /// Parses a record: the creation time of the current key (8 bytes), its bytes, and those of the previous key, if
+    /// any.
     fn read(record: &[u8]) -> Option<Self> {
         let (made, rest) = record.split_first_chunk::<8>()?;
         let (current, rest) = rest.split_at_checked(KEY)?;
@@ -71,23 +72,24 @@ impl Rotation {
         Some(Self { made_s: u64::from_be_bytes(*made), current: Known::read(current)?, last, keeper: None })
     }
 
-    /// Makes the next key where this one has served for a life time, and forgets the one before. Whether it did.
+    /// Generates the next key if the current key is one lifetime old, and drops the previous key. Returns whether it
+    /// did.
     fn turn(&mut self, now_s: u64, lifetime_s: u32) -> Option<bool> {
-        // A clock that was set back would keep a key for as long as it went back.
+        // If the clock was set back, the key is replaced too: otherwise it would be used longer by that time.
         let age_s = now_s.checked_sub(self.made_s);
         if age_s.is_some_and(|age_s| age_s < u64::from(lifetime_s)) {
             return Some(false);
         }
         let next = Known::of(random()?)?;
         let before = std::mem::replace(&mut self.current, next);
-        // Whatever it sealed has expired where nobody came for so long.
+        // After two lifetimes without use all its tickets have expired.
         let is_needed = age_s.is_none_or(|age_s| age_s / 2 < u64::from(lifetime_s));
         self.last = is_needed.then_some(before);
         self.made_s = now_s;
         Some(true)
     }
 
-    /// The record and the keeper that takes it. It is handed over after the lock is released, since that may block.
+    /// Returns the record and its keeper. The keeper is called after the lock is released, because the call may block.
     fn record(&self) -> Option<(Arc<dyn KeepTicketKeys>, Record)> {
         let keeper = self.keeper.clone()?;
         let last = self.last.as_ref().map_or(&[][..], |last| &last.bytes[..]);
@@ -102,7 +104,8 @@ impl std::fmt::Debug for Tickets {
 }
 
 impl Tickets {
-    /// Tickets with keys made here, or with those of the record of the process before; none without randomness.
+    /// Creates tickets with generated keys, or with those in the record of the previous process; `None` without
+    /// randomness.
     pub(crate) fn rotating(
         lifetime_s: u32,
         record: Option<&[u8]>,
@@ -119,7 +122,7 @@ impl Tickets {
         Some(Self { keys: Keys::Own(Mutex::new(rotation)), lifetime_s })
     }
 
-    /// Tickets with the keys of files; the error is the index of the file whose length is wrong.
+    /// Creates tickets with keys from files; the error is the index of the first file with a wrong length.
     pub(crate) fn of_files(files: &[&[u8]], lifetime_s: u32) -> Result<Self, usize> {
         let keys: Result<_, _> =
             files.iter().enumerate().map(|(index, bytes)| Key::of_file(bytes).ok_or(index)).collect();
@@ -143,7 +146,7 @@ impl Tickets {
         }
     }
 
-    /// Tells the keeper to forget the keys. Connections of an older configuration may go on with them in this process.
+    /// Makes the keeper remove the keys. Connections of an older configuration may still use them in this process.
     pub(crate) fn retire(&self) {
         if let Keys::Own(rotation) = &self.keys {
             let keeper = rotation.lock().keeper.take();

@@ -1,4 +1,4 @@
-//! Certificates for one handshake, which variables have named.
+//! Certificates of one handshake, named by variables.
 
 use std::sync::Arc;
 
@@ -8,15 +8,15 @@ use rustls::{ServerConfig, SignatureAlgorithm};
 
 use super::preference::Preference;
 
-/// The certificates of one handshake, ECDSA before RSA.
+/// Certificates of one handshake, ECDSA before RSA.
 #[derive(Debug)]
 struct Chosen {
     all: Vec<Arc<CertifiedKey>>,
     preference: Preference,
 }
 
-/// The same settings with these certificates. `is_clients` says whether the client's order decides between them, else ECDSA
-/// comes first.
+/// Returns the settings with these certificates. `is_clients` selects by the client's order; otherwise ECDSA is
+/// preferred.
 pub fn with_certificates(
     config: &ServerConfig,
     mut all: Vec<Arc<CertifiedKey>>,

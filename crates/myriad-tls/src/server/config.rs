@@ -1,4 +1,4 @@
-//! `ssl_*` to the settings of rustls, for each server that speaks TLS.
+//! Conversion of `ssl_*` to the settings of rustls, for each server with TLS.
 
 use std::sync::Arc;
 
@@ -11,16 +11,16 @@ use crate::peers::client_rules::client_verifier;
 use crate::resume::kept::Kept;
 use crate::resume::setup::resume;
 
-/// Bytes that a record needs beside its content, as rustls counts them.
+/// Bytes of a record in addition to its content, as counted by rustls.
 const RECORD_OVERHEAD: u64 = 5;
-/// The bounds of rustls for a record, bytes.
+/// Limits of rustls for the size of a record, in bytes.
 const RECORDS: std::ops::RangeInclusive<u64> = 32..=16_389;
 
-/// The settings of rustls for a server that speaks HTTP/1 over TCP. Ticket keys and caches are taken from `kept`, and new ones
-/// are put there.
+/// Returns the rustls settings of a server with HTTP/1 over TCP. Ticket keys and caches are taken from `kept`, and new
+/// ones are added to it.
 ///
 /// # Errors
-/// The first setting or file that cannot be used, at its place in the configuration.
+/// Fails for the first setting or file that cannot be used, at its place in the configuration.
 pub fn server_config(parts: &ServerParts<'_>, kept: &mut Kept) -> Result<ServerConfig, Box<Diagnostic>> {
     let settings = parts.settings;
     let spoken = kept.spoken(settings)?;
@@ -41,7 +41,7 @@ pub fn server_config(parts: &ServerParts<'_>, kept: &mut Kept) -> Result<ServerC
         .with_cert_resolver(Arc::new(identities));
     config.alpn_protocols = vec![b"http/1.1".to_vec(), b"http/1.0".to_vec()];
     config.ignore_client_order = settings.prefer_server_ciphers.unwrap_or(true);
-    // Without `ssl_buffer_size` the connection chooses the size of each record.
+    // Without `ssl_buffer_size` the connection determines the size of each record.
     config.max_fragment_size = settings
         .buffer_size
         .map(|size| (size.saturating_add(RECORD_OVERHEAD)).clamp(*RECORDS.start(), *RECORDS.end()) as usize);
@@ -52,21 +52,21 @@ pub fn server_config(parts: &ServerParts<'_>, kept: &mut Kept) -> Result<ServerC
     Ok(config)
 }
 
-/// The same settings with HTTP/2 as the first protocol of ALPN.
+/// Returns the settings with HTTP/2 as the first ALPN protocol.
 pub fn with_http2(config: &ServerConfig) -> ServerConfig {
     let mut own = config.clone();
     own.alpn_protocols.insert(0, b"h2".to_vec());
     own
 }
 
-/// The same settings for a protocol that is not HTTP: with these protocols of ALPN, none where there are none.
+/// Returns the settings for another protocol than HTTP: with these ALPN protocols, or none if the list is empty.
 pub fn with_protocols(config: &ServerConfig, protocols: &[Vec<u8>]) -> ServerConfig {
     let mut own = config.clone();
     own.alpn_protocols = protocols.to_vec();
     own
 }
 
-/// The same of connections to origins.
+/// Returns the same for connections to origins.
 pub fn asking_for_protocols(config: &ClientConfig, protocols: &[Vec<u8>]) -> ClientConfig {
     let mut own = config.clone();
     own.alpn_protocols = protocols.to_vec();

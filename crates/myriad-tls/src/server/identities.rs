@@ -1,4 +1,4 @@
-//! The certificates of a server with their keys.
+//! Certificates of a server with their keys.
 
 use std::sync::Arc;
 
@@ -14,25 +14,25 @@ use super::preference::Preference;
 use crate::certificates::files::fail;
 use crate::offer::spoken::Spoken;
 
-/// The certificates of a server: one of each kind of key, as a rule.
+/// Certificates of a server: usually one for each kind of key.
 #[derive(Debug)]
 pub(super) struct Identities {
-    /// In the order of their cost: ECDSA before RSA.
+    /// Certificates in the order of their cost: ECDSA before RSA.
     all: Box<[Identity]>,
     preference: Preference,
 }
 
-/// Whether the client's order decides which certificate it gets.
+/// Returns whether the client's order determines its certificate.
 pub fn is_clients(settings: &TlsSettings) -> bool {
     settings.prefer_server_ciphers != Some(true)
 }
 
-/// Whether a name is one of the two variables of `acme_certificate`.
+/// Returns whether a name is one of the two variables of `acme_certificate`.
 pub fn is_ordered(name: &Text) -> bool {
     matches!(name.bytes(), b"$acme_certificate" | b"$acme_certificate_key")
 }
 
-/// Whether variables name one of the certificates or keys, so that they are known only when a client asks.
+/// Returns whether variables name one of the certificates or keys, so that they are known only during a handshake.
 pub fn are_named(settings: &TlsSettings) -> bool {
     let pairs = settings.certificates.iter().chain(&settings.keys);
     pairs.into_iter().any(|name| name.has_variables() && !is_ordered(name))
@@ -67,7 +67,7 @@ impl Identities {
             }
             let certified = files.certified((certificate, key), &passwords, &spoken.provider)?;
             let stapled = settings.stapling_file.as_ref().filter(|_| settings.stapling && index == 0);
-            // Of two with the same kind of key the later one counts, as in OpenSSL.
+            // Of two certificates with the same kind of key the later is used, as in OpenSSL.
             let kind = certified.key.algorithm();
             identities.retain(|known: &Identity| known.kind() != Some(kind));
             let staple = staples.get(index).and_then(Option::as_ref);
@@ -83,7 +83,8 @@ impl Identities {
     }
 }
 
-/// The place of an ordered pair. An error where one of its two variables stands without the other, or nothing is ordered.
+/// Returns the slot of an ordered pair. Fails if one of its two variables is used without the other, or nothing is
+/// ordered.
 fn both_ordered(
     certificate: &Text,
     key: &Text,

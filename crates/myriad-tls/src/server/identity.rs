@@ -1,4 +1,4 @@
-//! A certificate with its key, as a handshake at this moment shows it.
+//! Certificate with its key, in its current state.
 
 use std::sync::Arc;
 
@@ -7,19 +7,19 @@ use myriad_conf::model::AcmeKeyKind;
 use parking_lot::Mutex;
 use rustls::sign::CertifiedKey;
 
-/// A certificate with its key.
+/// Certificate with its key.
 #[derive(Debug)]
 pub(super) enum Identity {
-    /// From files.
+    /// Loaded from files.
     Fixed(Arc<CertifiedKey>),
-    /// From files, with an OCSP answer that is kept fresh.
+    /// Loaded from files, with an OCSP response that is updated.
     Stapled(Stapled),
-    /// Ordered from an authority: it arrives, and is renewed, while the server runs.
+    /// Ordered from an authority: issued and renewed while the server runs.
     Ordered(Arc<Slot>),
 }
 
 impl Identity {
-    /// The pair for a handshake at this moment; none before an ordered one has arrived.
+    /// Returns the current pair; `None` before an ordered certificate has been issued.
     pub(super) fn certified(&self) -> Option<Arc<CertifiedKey>> {
         match self {
             Self::Fixed(certified) => Some(Arc::clone(certified)),
@@ -28,7 +28,7 @@ impl Identity {
         }
     }
 
-    /// The algorithm of its key; none for an ordered pair.
+    /// Returns the algorithm of its key; `None` for an ordered pair.
     pub(super) fn kind(&self) -> Option<rustls::SignatureAlgorithm> {
         match self {
             Self::Fixed(certified) | Self::Stapled(Stapled { bare: certified, .. }) => {
@@ -48,18 +48,18 @@ impl Identity {
     }
 }
 
-/// A certificate that is shown with the newest OCSP answer.
+/// Certificate stapled with the newest OCSP response.
 #[derive(Debug)]
 pub(super) struct Stapled {
     bare: Arc<CertifiedKey>,
     staple: Arc<Staple>,
-    /// The pair with the OCSP answer of that number, made once for each answer.
+    /// Pair with the OCSP response of that number, created once per response.
     made: Mutex<(u64, Arc<CertifiedKey>)>,
 }
 
 impl Stapled {
     pub(super) fn new(bare: Arc<CertifiedKey>, staple: Arc<Staple>) -> Self {
-        // 0 is the number of no answer.
+        // 0 is the number of an absent response.
         let made = Mutex::new((0, Arc::clone(&bare)));
         Self { bare, staple, made }
     }
@@ -78,7 +78,7 @@ impl Stapled {
     }
 }
 
-/// The same pair with an OCSP answer, which handshakes staple.
+/// Returns the pair with an OCSP response, which handshakes staple.
 pub(super) fn with_ocsp(certified: &CertifiedKey, answer: Vec<u8>) -> Arc<CertifiedKey> {
     let mut own = certified.clone();
     own.ocsp = Some(answer);

@@ -1,4 +1,4 @@
-//! A server's side of TLS.
+//! Server side of TLS.
 
 pub(crate) mod chosen;
 pub(crate) mod config;

@@ -1,4 +1,4 @@
-//! Certificates of a server that variables name.
+//! Certificates of a server named by variables.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use super::identities::are_named;
 use crate::certificates::files::Files;
 use crate::certificates::named::NamedCertificates;
 
-/// The reader of a server's pairs; none where no variable names any of them.
+/// Returns the reader of a server's pairs; `None` if no variable names any of them.
 ///
 /// # Errors
-/// A file of passwords that cannot be read.
+/// Fails if a file of passwords cannot be read.
 pub fn named_certificates(
     settings: &TlsSettings,
     files: Files<'_>,

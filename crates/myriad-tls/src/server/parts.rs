@@ -1,4 +1,4 @@
-//! The parts that the settings of a server are made from.
+//! Inputs of the settings of a server.
 
 use std::sync::Arc;
 
@@ -7,15 +7,15 @@ use myriad_conf::settings::TlsSettings;
 
 use crate::certificates::files::Files;
 
-/// The parts that the settings of a server are made from.
+/// Inputs of the settings of a server.
 #[derive(Clone, Copy)]
 pub struct ServerParts<'a> {
-    /// Its settings, which name at least one certificate.
+    /// Settings of the server, with at least one certificate.
     pub settings: &'a TlsSettings,
-    /// The files that the settings name.
+    /// Files named by the settings.
     pub files: Files<'a>,
-    /// The place of the certificate that the server orders (`acme_certificate`), if it does.
+    /// Slot of the certificate ordered by the server (`acme_certificate`), if any.
     pub ordered: Option<&'a Arc<Slot>>,
-    /// The OCSP answers of its certificates, in their order ([`crate::staples`]).
+    /// OCSP responses of its certificates, in their order ([`crate::staples`]).
     pub staples: &'a [Option<Arc<Staple>>],
 }

@@ -1,7 +1,7 @@
-//! The choice of the certificate that a client gets.
+//! Choice of the certificate for a client.
 //!
-//! As in OpenSSL the client's order decides, that of its ways of signing in TLS 1.3 and that of its suites in TLS 1.2, unless
-//! `ssl_prefer_server_ciphers on` says that the server's does: ECDSA first, which costs less.
+//! As in OpenSSL the client's order is used, that of its signature schemes in TLS 1.3 and that of its suites in TLS
+//! 1.2, unless `ssl_prefer_server_ciphers on` selects the server's order: ECDSA first, which costs less.
 
 use std::sync::Arc;
 
@@ -9,22 +9,22 @@ use rustls::server::ClientHello;
 use rustls::sign::CertifiedKey;
 use rustls::{SignatureScheme, SupportedCipherSuite};
 
-/// Ways of signing that TLS 1.3 does not have (RFC 8446 section 4.2.3).
+/// Signature schemes that TLS 1.3 does not have (RFC 8446 section 4.2.3).
 const OLD: [SignatureScheme; 3] =
     [SignatureScheme::RSA_PKCS1_SHA256, SignatureScheme::RSA_PKCS1_SHA384, SignatureScheme::RSA_PKCS1_SHA512];
 
-/// The order that decides which certificate a client gets.
+/// Order that determines the certificate of a client.
 #[derive(Clone, Debug)]
 pub(crate) struct Preference {
-    /// The suites of the server.
+    /// Suites of the server.
     pub(crate) suites: Arc<[SupportedCipherSuite]>,
-    /// Whether the client's order decides, and not the server's.
+    /// Set if the client's order is used instead of the server's.
     pub(crate) is_clients: bool,
 }
 
 impl Preference {
-    /// The certificate for a client; `all` are in the server's order. None where no key can sign in a way that the client
-    /// understands, under a suite that both have.
+    /// Returns the certificate for a client; `all` are in the server's order. Returns `None` if no key supports a
+    /// signature scheme of the client under a common suite.
     pub(crate) fn choose(
         &self,
         hello: &ClientHello<'_>,
@@ -33,7 +33,7 @@ impl Preference {
         let mut fitting = all.filter(|certified| self.fits(hello, certified));
         let first = fitting.next()?;
         let Some(second) = fitting.next() else { return Some(first) };
-        // The version is not known yet: a certificate that serves for TLS 1.2 too comes first.
+        // The version is not known yet: a certificate usable for TLS 1.2 too is preferred.
         [first, second].into_iter().chain(fitting).min_by_key(|certified| {
             let rank = if self.is_clients { self.rank(hello, certified) } else { 0 };
             (!self.fits_tls12(hello, certified), rank)
@@ -61,7 +61,7 @@ impl Preference {
             .any(|suite| matches!(suite, SupportedCipherSuite::Tls12(suite) if suite.sign.iter().any(signs)))
     }
 
-    /// The position, in the client's order, of the first signature scheme or suite that the certificate serves for.
+    /// Returns the position, in the client's order, of the first signature scheme or suite usable with the certificate.
     fn rank(&self, hello: &ClientHello<'_>, certified: &CertifiedKey) -> usize {
         let signs = |schemes: &[SignatureScheme]| certified.key.choose_scheme(schemes).is_some();
         let rank = if self.shared(hello).any(|suite| suite.tls13().is_some()) {
@@ -89,7 +89,7 @@ mod tests {
     use rustls::server::Acceptor;
     use rustls::{CipherSuite, SignatureAlgorithm};
 
-    /// One with ECDSA, then one with RSA; without certificates, which nobody looks at.
+    /// Returns an ECDSA key and an RSA key, without certificates, which are not used.
     fn both() -> [Arc<CertifiedKey>; 2] {
         let ecdsa = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_ASN1_SIGNING).expect("a key");
         let ecdsa = ecdsa.to_pkcs8v1().expect("its DER").as_ref().to_vec();
@@ -106,7 +106,7 @@ mod tests {
         [&(words.len() as u16).to_be_bytes()[..], &words].concat()
     }
 
-    /// A hello of TLS 1.2 with these suites and ways of signing.
+    /// Returns a TLS 1.2 client hello with these suites and signature schemes.
     fn hello(suites: &[CipherSuite], schemes: &[SignatureScheme]) -> Vec<u8> {
         let mut extensions = Vec::new();
         for (kind, content) in [

@@ -1,4 +1,4 @@
-//! `http3*`, `quic_*`: TLS over QUIC.
+//! TLS over QUIC (`http3*`, `quic_*`).
 
 use myriad_conf::Diagnostic;
 use myriad_conf::settings::Http3Settings;
@@ -6,23 +6,24 @@ use rustls::ServerConfig;
 
 use crate::certificates::files::{Files, tls_path};
 
-/// The only value for early data that QUIC has beside 0 (RFC 9001 section 4.6.1).
+/// The only value for early data in QUIC other than 0 (RFC 9001 section 4.6.1).
 const UNLIMITED: u32 = u32::MAX;
 
-/// The settings of a server for HTTP/3, from those for TCP.
+/// Returns the HTTP/3 settings of a server, from those for TCP.
 pub fn over_quic(config: &ServerConfig, early_data: bool) -> ServerConfig {
     let mut own = config.clone();
     own.alpn_protocols = vec![b"h3".to_vec()];
     own.max_fragment_size = None;
-    // Early data cannot be replayed: their sessions are kept here, and removed at the first use (RFC 8446 section 8.1).
+    // Early data cannot be replayed: the sessions are stored on the server, and removed at the first use (RFC 8446
+    // section 8.1).
     own.max_early_data_size = if early_data { UNLIMITED } else { 0 };
     own
 }
 
-/// `quic_host_key`: the bytes of its file, whatever they are; none where it is not written.
+/// Returns the content of the file of `quic_host_key`; `None` if the directive is not set.
 ///
 /// # Errors
-/// A file that cannot be read, or is empty.
+/// Fails if the file cannot be read or is empty.
 pub fn host_key(http3: &Http3Settings, files: Files<'_>) -> Result<Option<Box<[u8]>>, Box<Diagnostic>> {
     let Some(name) = &http3.host_key else { return Ok(None) };
     let path = tls_path(files.folder, name);

@@ -31,7 +31,7 @@ fn group(balance: Balance, peers: Vec<PeerConfig>) -> Group {
     Group::new(config, &PeerStates::new())
 }
 
-/// The peer that a new request gets, which it is done with at once.
+/// Returns the peer chosen for a new request, which completes immediately.
 fn pick(group: &Group) -> Option<usize> {
     pick_by(group, &Affinity::None)
 }
@@ -139,7 +139,7 @@ fn one_request_tries_each_peer_once() {
     assert_eq!(order, [0, 2, 1]);
 }
 
-/// A group of one peer with an address, and of a server whose name is looked up.
+/// Returns a group with a peer with an address and a server with a name to resolve.
 fn named(states: &PeerStates) -> Group {
     named_all(states, &["app"])
 }
@@ -238,7 +238,7 @@ fn a_request_tries_a_peer_once_though_the_list_changes() {
     assert_eq!(next(), None);
 }
 
-/// A group whose peers requests may ask for.
+/// Returns a group with `sticky`.
 fn sticky(peers: Vec<PeerConfig>) -> Group {
     let single = GroupConfig::single(Address::Tcp(([127, 0, 0, 1], 1).into()));
     Group::new(GroupConfig { peers, sticky: true, ..single }, &PeerStates::new())
@@ -399,7 +399,7 @@ fn a_peer_that_does_not_answer_looks_slow_while_its_requests_are_under_way() {
     let group = group(balance, vec![peer(1), peer(2)]);
     let held = group.pick(&mut Tried::default(), &Affinity::None).peer().unwrap();
     assert_eq!(held.chosen.index, 0);
-    // As if it had been begun ten seconds ago, and been looked at since.
+    // Simulates a request that was started ten seconds ago and observed since.
     let hanging = &group.states()[0].inflight;
     hanging.begin(crate::clock::now().saturating_sub(10_000));
     hanging.look(crate::clock::now());

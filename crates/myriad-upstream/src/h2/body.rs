@@ -1,4 +1,4 @@
-//! The body of an answer, taken from its connection as it is pulled.
+//! Response body, taken from its connection on demand.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -11,18 +11,18 @@ use super::exchange::{Event, Exchange};
 use crate::error::{OriginError, Phase};
 use crate::response::Trailers;
 
-//   Open ──▶ Complete     the origin ended the body
-//     └────▶ Failed       it broke off: reported once all that came before is pulled
+//   Open ──▶ Complete     the origin completed the body
+//     └────▶ Failed       the body was aborted: reported after all earlier data
 enum State {
     Open(Box<Exchange>),
     Complete,
     Failed(BodyError),
 }
 
-/// A body, and the receiver of what is behind it.
+/// Response body with the receiver of its trailers.
 pub(super) struct StreamBody {
     state: State,
-    /// Bytes that are still to be pulled, where the head told the length.
+    /// Number of bytes that the consumer has not read yet, if the head announced the length.
     left: Option<u64>,
     trailers: Trailers,
 }

@@ -1,4 +1,4 @@
-//! The task that reads from and writes to a connection, until it is closed.
+//! Task that reads from and writes to a connection until it is closed.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -15,18 +15,18 @@ use crate::config::KeepAlive;
 use crate::connections::{Connections, PoolKey};
 use crate::error::{OriginError, Phase};
 
-/// Who hands out connections.
+/// Pool that hands out connections.
 pub(super) trait Keeper {
-    /// A connection is closed.
+    /// Removes a closed connection.
     fn remove(&self, key: PoolKey, shared: &Rc<Shared>);
 
-    /// Closes the connections to a peer that have been idle for longest, so that at most `most` are.
+    /// Closes the longest idle connections to a peer, so that at most `most` are idle.
     fn trim(&self, key: PoolKey, most: usize);
 }
 
-/// How long a connection is kept while nothing is under way on it.
+/// Parameters of the reuse of an idle connection.
 pub(super) struct Keeping {
-    /// The pool that hands it out; none for one that serves once.
+    /// Pool that hands out the connection; `None` for a connection with a single request.
     pub(super) pool: Option<(Weak<dyn Keeper>, PoolKey)>,
     pub(super) keep: KeepAlive,
     pub(super) connections: Connections,
@@ -35,21 +35,22 @@ pub(super) struct Keeping {
 struct Driver {
     shared: Rc<Shared>,
     keeping: Keeping,
-    /// When it has been idle for long enough.
+    /// Expiry of the idle time.
     expiry: Option<Pin<Box<Sleep>>>,
     watch: Watch,
 }
 
-/// Wakes the driver to look after the other end. Its timer is moved when it goes off, not with each request.
+/// Timer that wakes the driver to check the liveness of the peer. It is moved when it fires instead of with each
+/// request.
 #[derive(Default)]
 struct Watch {
     sleep: Option<Pin<Box<Sleep>>>,
-    /// When it goes off, on this process's clock; none where it has.
+    /// Time of the timer on the clock of this process; `None` once it has fired.
     at: Option<u64>,
 }
 
 impl Watch {
-    /// Has the driver woken by `at`, which is ahead.
+    /// Wakes the driver by `at`, which must be in the future.
     fn wake_by(&mut self, at: u64, now: u64, cx: &mut Context<'_>) {
         if self.at.is_some_and(|before| before > now && before <= at) {
             return;
@@ -64,7 +65,7 @@ impl Watch {
     }
 }
 
-/// Drives a connection in a task of its own, which ends with it.
+/// Drives a connection in a separate task, which finishes when the connection is closed.
 pub(super) fn spawn(shared: Rc<Shared>, keeping: Keeping) {
     let mut driver = Driver { shared, keeping, expiry: None, watch: Watch::default() };
     tokio::task::spawn_local(async move {
@@ -92,7 +93,7 @@ impl Driver {
         }
     }
 
-    /// Asks the origin whether it lives where that is due; whether it has been silent since it was asked.
+    /// Sends a PING if it is due. Returns whether the origin has been silent since the last PING for too long.
     fn is_dead(&mut self, cx: &mut Context<'_>) -> bool {
         let now = clock::now();
         let mut next = self.shared.look(|state| state.pulse.next(now));
@@ -138,7 +139,7 @@ impl Driver {
         if is_over { self.close(cx) } else { Poll::Pending }
     }
 
-    /// Says goodbye, as far as the socket takes it at once, and closes.
+    /// Sends a `GOAWAY`, as far as the socket accepts it without waiting, and closes the connection.
     fn close(&self, cx: &mut Context<'_>) -> Poll<()> {
         self.shared.with(|state| state.client.shut_down());
         let _ = self.shared.drive(cx);

@@ -1,6 +1,6 @@
-//! One request and its answer on a connection that others share.
+//! Single request and its response on a shared connection.
 //!
-//! As over HTTP/1, whoever polls for the answer drives the request body up, and at most one piece of it waits here.
+//! As over HTTP/1, polling for the response also sends the request body, of which at most one piece is buffered here.
 
 use std::rc::Rc;
 use std::task::{Context, Poll};
@@ -17,22 +17,22 @@ use crate::request::{Observer, RequestPayload, Timeouts};
 use crate::timer::Stall;
 use crate::upload::take_from;
 
-/// What comes next of an answer.
+/// Next part of a response.
 pub(super) enum Event {
     Head(ResponseHead),
     Data(Bytes),
-    /// The answer is complete, with what is behind its body.
+    /// End of the response, with its trailers.
     End(Option<Fields>),
 }
 
-/// A request under way. Dropped, it is cancelled.
+/// Request in progress, cancelled when dropped.
 pub(super) struct Exchange {
     shared: Rc<Shared>,
     id: u32,
     body: RequestPayload,
-    /// Something of the body was sent.
+    /// A part of the body was sent.
     touched: bool,
-    /// The request is on its way to the last byte.
+    /// The request is completely sent.
     sent_whole: bool,
     sent: u64,
     received: u64,
@@ -67,24 +67,24 @@ impl Exchange {
         }
     }
 
-    /// The request body, where nothing of it was sent.
+    /// Returns the request body if no part of it was sent.
     pub(super) fn untouched(&mut self) -> Option<RequestPayload> {
         let body = std::mem::replace(&mut self.body, RequestPayload::Empty);
         (!self.touched).then_some(body)
     }
 
-    /// Whether all of the answer has been taken.
+    /// Returns whether the response has been read completely.
     pub(super) fn has_ended(&self) -> bool {
         let id = self.id;
         self.shared.touch(|state| state.slot(id).is_none_or(|slot| slot.is_drained()))
     }
 
-    /// Whether nothing of an answer came.
+    /// Returns whether no part of a response has been received.
     pub(super) fn is_unanswered(&self) -> bool {
         self.received == 0
     }
 
-    /// Moves the request on, then takes what comes next of the answer.
+    /// Continues to send the request, then returns the next part of the response.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>, phase: Phase) -> Poll<Result<Event, OriginError>> {
         if let Err(error) = self.send(cx) {
             return Poll::Ready(Err(error));
@@ -106,7 +106,7 @@ impl Exchange {
         match next {
             Some(Ok(event)) => Poll::Ready(Ok(event)),
             Some(Err(error)) => Poll::Ready(Err(error.during(phase))),
-            // The read time-out counts only once there is nothing left to send, as in nginx.
+            // As in nginx, the read timeout only runs once the request is sent.
             None if !self.sent_whole => {
                 self.read_stall.moved();
                 Poll::Pending
@@ -136,7 +136,7 @@ impl Exchange {
             self.sent = sent;
             self.send_stall.moved();
         }
-        // The origin may have answered, or given up, without all of the request.
+        // The origin may have sent its response, or an error, before it received the whole request.
         self.sent_whole = !sending || self.shared.touch(|state| is_over(state, id));
         if waits_for_client || self.sent_whole {
             self.send_stall.moved();
@@ -148,14 +148,14 @@ impl Exchange {
         }
     }
 
-    /// The origin is silent for too long. Whether it is the request or the connection that it has forgotten cannot be told: those that are
-    /// under way may end, and further ones have another connection.
+    /// Handles a timeout of the origin. The cause may be the request or the connection, so active requests may
+    /// complete, but further requests use another connection.
     fn late(&self, phase: Phase) -> OriginError {
         self.shared.with(|state| state.client.shut_down());
         OriginError::timeout(phase)
     }
 
-    /// What is ready of the request body, up to about a frame, and whether it is the last.
+    /// Returns the available part of the request body, up to about a frame, and whether it is the last.
     fn next_piece(&mut self, cx: &mut Context<'_>) -> Result<Poll<(Bytes, bool)>, OriginError> {
         let (body, left) = match &mut self.body {
             RequestPayload::Empty => return Ok(Poll::Ready((Bytes::new(), true))),
@@ -199,12 +199,12 @@ fn joined(first: Bytes, more: &[u8]) -> Bytes {
     if more.is_empty() { first } else { [&first[..], more].concat().into() }
 }
 
-/// Whether the answer is complete, or lost.
+/// Returns whether the response is complete or has failed.
 fn is_over(state: &mut State, id: u32) -> bool {
     state.slot(id).is_none_or(|slot| slot.ended || slot.failure.is_some())
 }
 
-/// What comes next on a stream; what came is taken before a failure is told.
+/// Returns the next part of a stream; received data precedes a failure.
 fn next(state: &mut State, id: u32) -> Option<Result<Event, OriginError>> {
     let slot = state.slot(id)?;
     if let Some(head) = slot.heads.pop_front() {

@@ -1,4 +1,4 @@
-//! One request to one peer.
+//! Single request to a single peer.
 
 use std::future::poll_fn;
 use std::rc::Rc;
@@ -23,8 +23,11 @@ use crate::reach::reach;
 use crate::request::{OriginRequest, Protocol, RequestPayload};
 use crate::response::{OriginResponse, Trailers, keep_first};
 
-/// Sends a request to the peer that was chosen. Once more, on another connection, where the peer did nothing of it: it closed a connection
-/// that was kept before the request arrived, or refused it; or where the connection has died, and the request may be repeated.
+/// Sends a request to the chosen peer.
+///
+/// The request is repeated once on another connection if the peer did not process it: the peer closed an idle
+/// connection before the request arrived, or refused the request. It is also repeated if the connection is dead and the
+/// method is idempotent.
 pub(crate) async fn fetch(
     group: &Group,
     pick: Pick,
@@ -73,7 +76,8 @@ pub(crate) async fn fetch(
             exchange.log.failed(error.status());
             return Err(error.at(address));
         }
-        // That a connection is closed between two requests is how it should be; that one dies is not, and costs seconds.
+        // Closing a connection between two requests is normal; a dead connection is not, and costs seconds, so it is
+        // reported.
         if let (ErrorKind::Silent, Some(observer)) = (error.kind(), &exchange.observer) {
             observer.retried(&error.at(address));
         }
@@ -82,7 +86,7 @@ pub(crate) async fn fetch(
     }
 }
 
-/// Opens a stream for the request, with its head on the way; `fresh` on a connection that has served nobody.
+/// Opens a stream and queues the head of the request; with `fresh`, on a connection that has not answered a request.
 async fn open(
     group: &Group,
     chosen: &Chosen,
@@ -107,7 +111,7 @@ async fn open(
         let wanted = Wanted { key, keep, connections: &pool.connections, connect_ms, fresh };
         return pool.multiplexed.open(&wanted, open, || reach(chosen, pool, request)).await;
     }
-    // A connection from an address of the request's own serves once.
+    // A connection from a request-specific local address is not reused.
     let connection = reach(chosen, pool, request).await?;
     let shared = Rc::new(Shared::new(connection, clock::now()));
     let id = shared.with(open).ok_or_else(|| OriginError::closed(Phase::Sending))?;
@@ -116,7 +120,7 @@ async fn open(
     Ok(Opened { shared, id, reused: false })
 }
 
-/// The body as it is sent. A streamed one moves, for there is only one.
+/// Returns the body to send. A streamed body is moved, because it can only be sent once.
 fn payload(body: &mut RequestPayload) -> RequestPayload {
     match body {
         RequestPayload::Empty => RequestPayload::Empty,
@@ -126,7 +130,8 @@ fn payload(body: &mut RequestPayload) -> RequestPayload {
     }
 }
 
-/// The head of the final answer; interim ones are told to the observer, but for 100, which is for this client alone.
+/// Returns the head of the final response. Interim responses are passed to the observer, except 100, which concerns
+/// only this client.
 async fn read_head(exchange: &mut Exchange) -> Result<ResponseHead, OriginError> {
     loop {
         match poll_fn(|cx| exchange.poll(cx, Phase::ReadingHead)).await? {

@@ -1,7 +1,7 @@
-//! A request head as HTTP/1 writes it, read as the fields of HTTP/2 (RFC 9113 §8.3.1).
+//! Converts a request head in HTTP/1 form to the fields of HTTP/2 (RFC 9113 §8.3.1).
 
-/// The fields of a request: its pseudo-fields first, the others in their order. What belongs to a connection of HTTP/1 is left out
-/// (§8.2.2), as is `TE` but for `trailers`.
+/// Returns the fields of a request: first its pseudo-fields, then the others in order. Connection-specific fields of
+/// HTTP/1 are dropped (§8.2.2), as is `TE` except for `trailers`.
 pub(super) fn fields(head: &[u8], is_secure: bool) -> impl Iterator<Item = (&[u8], &[u8])> {
     let mut lines = head.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
     let first = lines.next().unwrap_or_default();
@@ -22,7 +22,7 @@ pub(super) fn fields(head: &[u8], is_secure: bool) -> impl Iterator<Item = (&[u8
         .chain(all.filter(|(name, value)| !ends_here(name, value)))
 }
 
-/// What is before the first of these bytes, and what is behind it.
+/// Returns the bytes before and after the first `at`.
 fn split(line: &[u8], at: u8) -> (&[u8], &[u8]) {
     match line.iter().position(|byte| *byte == at) {
         Some(place) => (&line[..place], &line[place + 1..]),

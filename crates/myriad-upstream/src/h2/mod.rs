@@ -1,14 +1,15 @@
-//! HTTP/2 with origins (RFC 9113): one connection carries many requests of a worker.
+//! HTTP/2 with origins (RFC 9113): a connection carries many requests of a worker.
 //!
 //! ```text
-//!   fetch -> pool: a connection with room, or one that is dialed for all who wait -> exchange: one request and its answer
-//!                         |                                                              |  opens, sends, takes, cancels
-//!                         v                                                              v
-//!                     driver: a task for each connection: socket <-> codec <-> shared: what streams wait for
+//!   fetch -> pool: an available connection, or a dial shared by all waiters -> exchange: one request and response
+//!                         |                                                      |  opens, sends, reads, cancels
+//!                         v                                                      v
+//!                     driver: a task for each connection: socket <-> codec <-> shared: state of the streams
 //! ```
 //!
-//! An exchange never touches the socket, and the driver knows no request: they meet in [`shared::Shared`]. What an origin can make
-//! this side hold is bounded by the codec, by the window of each stream, and by how many connections the worker may have.
+//! An exchange never accesses the socket, and the driver has no information about requests: both use
+//! [`shared::Shared`]. The memory that an origin can occupy is bounded by the codec, by the window of each stream, and
+//! by the connection limit of the worker.
 
 mod body;
 mod driver;

@@ -1,4 +1,4 @@
-//! The connections of a worker that carry many requests, by the peer that they lead to.
+//! Multiplexed connections of a worker, by peer.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -17,52 +17,52 @@ use crate::error::{OriginError, Phase};
 use crate::stream::Counted;
 use crate::timer;
 
-/// The connections of a worker; clones are the same.
+/// Connections of a worker; clones refer to the same connections.
 #[derive(Clone, Default)]
 pub(crate) struct Multiplexed(Rc<Pool>);
 
 #[derive(Default)]
 struct Pool(RefCell<HashMap<PoolKey, Peer>>);
 
-/// The connections to a peer.
+/// Connections to a peer.
 #[derive(Default)]
 struct Peer {
-    /// The oldest first. All of them have a driver.
+    /// Open connections, oldest first, each with a driver.
     open: Vec<Rc<Shared>>,
-    /// One that is being made: whoever needs one meanwhile waits for it.
+    /// Connection that is being established; other requests wait for it.
     dialing: Option<Rc<Dialing>>,
 }
 
-/// A connection that is being made.
+/// Connection attempt.
 #[derive(Default)]
 struct Dialing {
     over: Cell<bool>,
-    /// Why it failed; none where it did not, or whoever made it has gone.
+    /// Failure; `None` if the attempt succeeded or was dropped.
     failure: RefCell<Option<OriginError>>,
     waiting: RefCell<Vec<Waker>>,
 }
 
-/// A stream on a connection.
+/// Stream on a connection.
 pub(super) struct Opened {
     pub(super) shared: Rc<Shared>,
     pub(super) id: u32,
-    /// Whether the connection had carried requests before.
+    /// True if the connection has carried other requests.
     pub(super) reused: bool,
 }
 
-/// Which connections a request may have.
+/// Requirements of a request for a connection.
 pub(super) struct Wanted<'a> {
     pub(super) key: PoolKey,
     pub(super) keep: KeepAlive,
     pub(super) connections: &'a Connections,
-    /// Longest wait for a connection that another request makes, milliseconds.
+    /// Maximum wait in milliseconds for a connection that another request establishes.
     pub(super) connect_ms: u64,
-    /// Not one that has served: such a one has just failed.
+    /// Excludes connections that have answered a request, because such a connection has just failed.
     pub(super) fresh: bool,
 }
 
 impl Multiplexed {
-    /// Opens a stream: on a connection that has room, else on a new one, which `dial` makes.
+    /// Opens a stream on an available connection, or on a new connection created by `dial`.
     pub(super) async fn open<D: Future<Output = Result<Counted, OriginError>>>(
         &self,
         wanted: &Wanted<'_>,
@@ -98,13 +98,13 @@ impl Multiplexed {
         }
     }
 
-    /// Opens a stream on a connection that is there.
+    /// Opens a stream on an existing connection.
     async fn open_now(
         &self,
         wanted: &Wanted<'_>,
         open: &impl Fn(&mut State) -> Option<u32>,
     ) -> Option<Opened> {
-        // One that was idle may have been closed by the peer meanwhile, or be about to: its driver reads that first.
+        // The peer may have closed an idle connection meanwhile or announced to do so: its driver reads that first.
         if self
             .find(wanted)
             .is_some_and(|shared| shared.look(|state| state.idle_since.is_some() && state.has_news()))
@@ -118,13 +118,13 @@ impl Multiplexed {
                 let id = shared.with(open)?;
                 return Some(Opened { shared, id, reused: true });
             };
-            // Without a sign of life it is not found again.
+            // Without a response to the PING, `find` no longer returns this connection.
             let sign = poll_fn(|cx| shared.touch(|state| state.poll_sign(cx)));
             let _ = tokio::time::timeout(Duration::from_millis(until.saturating_sub(now).max(1)), sign).await;
         }
     }
 
-    /// A connection that has room.
+    /// Returns an available connection.
     fn find(&self, wanted: &Wanted<'_>) -> Option<Rc<Shared>> {
         let now = clock::now();
         let keep = &wanted.keep;
@@ -142,7 +142,7 @@ impl Multiplexed {
         all.find(has_room).cloned()
     }
 
-    /// Closes the connection that has been idle for longest; false where none is.
+    /// Closes the longest idle connection; returns false if none is idle.
     pub(crate) fn close_oldest(&self) -> bool {
         let oldest = {
             let peers = self.0.0.borrow();
@@ -182,7 +182,7 @@ impl Keeper for Pool {
 }
 
 impl Drop for Pool {
-    /// Its connections close as soon as nothing is under way on them.
+    /// Wakes the drivers, so that the connections close as soon as they have no active requests.
     fn drop(&mut self) {
         for peer in self.0.get_mut().values() {
             peer.open.iter().for_each(|shared| shared.with(|_| ()));
@@ -190,7 +190,7 @@ impl Drop for Pool {
     }
 }
 
-/// One who makes a connection; those who wait for it are called when that is over, however it ends.
+/// Guard of a connection attempt; wakes all waiters when it is dropped.
 struct Making<'a> {
     pool: &'a Rc<Pool>,
     key: PoolKey,
@@ -220,7 +220,7 @@ impl Drop for Making<'_> {
 }
 
 impl Dialing {
-    /// Waits until it is over; an error where it failed.
+    /// Waits for the end of the attempt; returns an error if it failed.
     async fn wait(&self) -> Result<(), OriginError> {
         poll_fn(|cx| {
             if self.over.get() {

@@ -1,53 +1,54 @@
-//! Whether the other end of a connection lives. A firewall that forgets a connection, or a machine that loses its power, says nothing:
-//! what is sent from then on is lost in silence.
+//! Liveness detection of the peer. After a power failure, or after a firewall has dropped the state of a connection,
+//! all data sent is lost without notice.
 //!
 //! ```text
-//!   a kept connection, requests wait, silence ──1 s──▶ asked (PING) ──1 s of silence──▶ dead: what may be repeated goes elsewhere
-//!   an idle connection, silent for 5 s, a request comes ──▶ asked ──0.5 s of silence──▶ the request has another; 1 s: closed
-//!   idle for the first time, where no `upstream` says that connections are kept ──▶ asked, and as above
+//!   reused connection, requests wait, silence ──1 s──▶ PING ──1 s of silence──▶ dead: repeatable requests are retried
+//!   idle connection, silent for 5 s, new request ──▶ PING ──0.5 s of silence──▶ other connection; after 1 s: closed
+//!   idle for the first time, connection reuse not configured ──▶ PING, as above
 //! ```
-//! Whatever comes is an answer. A fresh connection is not asked: its silence is what `*_read_timeout` is for. Times are those of this
-//! process's clock, milliseconds.
+//! Any received frame counts as a response. A fresh connection is not checked: `*_read_timeout` covers its silence.
+//! Times are in milliseconds on the clock of this process.
 
-/// Longest silence while requests wait before the origin is asked: few answers take longer, so few are asked for.
+/// Maximum silence while requests wait before a PING is sent. Few responses take longer, so few PINGs are sent.
 const SILENCE: u64 = 1000;
 
-/// Longest silence of an origin that was asked: several times the longest way around the world. With [`SILENCE`] it is two seconds
-/// until a request is repeated, which most visitors wait.
+/// Maximum silence after a PING: several times the longest round trip. Together with [`SILENCE`], a request is repeated
+/// after two seconds, which most visitors wait.
 const ANSWER: u64 = 1000;
 
-/// How long a request that has not been sent waits for the answer, before it has another connection.
+/// Time that an unsent request waits for the response to a PING before it uses another connection.
 const WAIT: u64 = 500;
 
-/// After so long a silence an idle connection is asked before a request is trusted to it. Firewalls forget none earlier.
+/// Silence after which an idle connection is checked before a request is sent on it. No firewall drops its state
+/// earlier.
 const TRUST: u64 = 5000;
 
-/// What is to be done.
+/// Next action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// Nothing, until something is sent or comes.
+    /// No action until data is sent or received.
     Nothing,
-    /// Nothing before this time.
+    /// No action before this time.
     Wait(u64),
-    /// The origin is to be asked.
+    /// Send a PING.
     Ask,
-    /// Nothing comes any more.
+    /// The connection is dead.
     Dead,
 }
 
-/// What is known of it.
+/// State of the liveness detection.
 #[derive(Debug)]
 pub(super) struct Pulse {
-    /// When something came last, or the connection was made.
+    /// Time of the last received frame, or of the creation of the connection.
     heard: u64,
-    /// Since when requests have waited for their answers without a byte from the origin.
+    /// Start of the current silence while requests wait for their responses.
     silent_since: Option<u64>,
     asked: Option<u64>,
     /// A request has been answered.
     served: bool,
-    /// It has shown that it reads on after it has answered all there was.
+    /// The origin has read further input after it had answered all requests.
     reads_on: bool,
-    /// Bodies have been sent since something came. They may fill buffers, and questions would wait behind them.
+    /// Bodies have been sent since the last received frame. They may fill buffers, and a PING would queue after them.
     uploads: bool,
     dead: bool,
 }
@@ -65,43 +66,44 @@ impl Pulse {
         }
     }
 
-    /// A request was sent.
+    /// Records a sent request.
     pub(super) fn requested(&mut self, now: u64) {
         self.silent_since.get_or_insert(now);
     }
 
-    /// A piece of a request body was sent.
+    /// Records a sent piece of a request body.
     pub(super) fn uploaded(&mut self) {
         self.uploads = true;
     }
 
-    /// Frames came: some of an answer to a request, or others alone. `waits` says that requests still wait for an answer.
+    /// Records received frames; `is_answer` is set if they include a part of a response, `waits` if requests still wait
+    /// for a response.
     pub(super) fn heard(&mut self, now: u64, is_answer: bool, waits: bool) {
         let was_asked = self.asked.take().is_some();
         self.heard = now;
         self.uploads = false;
         self.reads_on |= was_asked && !is_answer;
         self.served |= is_answer;
-        // One that lives and takes its time is not asked again for the same requests.
+        // An origin that is alive but slow does not get another PING for the same requests.
         self.silent_since = (waits && (is_answer || !was_asked)).then_some(now);
     }
 
-    /// The question was sent.
+    /// Records a sent PING.
     pub(super) fn asked(&mut self, now: u64) {
         self.asked.get_or_insert(now);
     }
 
-    /// The question could not be sent.
+    /// Records that no PING could be sent.
     pub(super) fn leave(&mut self) {
         self.silent_since = None;
     }
 
-    /// It is dead, and is not asked again.
+    /// Marks the connection as dead, so that no further PING is sent.
     pub(super) fn give_up(&mut self) {
         self.dead = true;
     }
 
-    /// What is to be done about a connection on which requests are under way, or none.
+    /// Returns the next action for a connection with or without active requests.
     pub(super) fn next(&self, now: u64) -> Next {
         if self.dead {
             return Next::Nothing;
@@ -114,32 +116,33 @@ impl Pulse {
         if now >= since + limit { then } else { Next::Wait(since + limit) }
     }
 
-    /// Whether requests that go unanswered have the origin asked.
+    /// Returns whether unanswered requests cause a PING.
     pub(super) fn is_watched(&self) -> bool {
         self.served && !self.uploads
     }
 
-    /// Whether a request must wait for a sign of life before it is sent, and until when.
+    /// Returns the time until which a request must wait for the response to a PING; `None` if it need not wait.
     pub(super) fn holds_until(&self) -> Option<u64> {
         self.asked.map(|asked| asked + WAIT)
     }
 
-    /// Whether an idle connection has been silent for too long to be trusted.
+    /// Returns whether an idle connection has been silent for too long to be trusted.
     pub(super) fn is_old(&self, now: u64) -> bool {
         now.saturating_sub(self.heard) >= TRUST
     }
 
-    /// Whether it has ever read on after it had answered, as far as is known; `requests` were sent on it and answered.
+    /// Returns whether the origin is known to read further input after its responses; `requests` is the number of
+    /// requests sent and answered on the connection.
     pub(super) fn reads_on(&self, requests: u32) -> bool {
         self.reads_on || requests > 1
     }
 
-    /// Whether no request should be put on it for now.
+    /// Returns whether the connection should currently not be used for requests.
     pub(super) fn is_suspect(&self, now: u64) -> bool {
         self.dead || self.holds_until().is_some_and(|until| now >= until)
     }
 
-    /// Whether a request has been answered on it.
+    /// Returns whether a request has been answered on the connection.
     pub(super) fn has_served(&self) -> bool {
         self.served
     }
@@ -151,7 +154,7 @@ mod tests {
 
     const MADE: u64 = 3_600_000;
 
-    /// A connection that has answered its first request.
+    /// Returns the state of a connection after its first response.
     fn served() -> Pulse {
         let mut pulse = Pulse::new(MADE);
         pulse.requested(MADE);

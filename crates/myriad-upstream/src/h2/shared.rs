@@ -1,4 +1,4 @@
-//! A connection between its driver, which has the socket, and the exchanges on it.
+//! State of a connection, shared by its driver (which owns the socket) and its exchanges.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -19,37 +19,37 @@ use crate::clock;
 use crate::error::{ErrorKind, OriginError, Phase};
 use crate::stream::Counted;
 
-/// Bytes of each body that are taken before somebody reads it.
+/// Number of bytes of each body that are accepted before the consumer reads them.
 const WINDOW: u32 = 128 * 1024;
 
-/// How much is read at a time, bytes: a frame fits.
+/// Number of bytes per read; a frame fits.
 const READ_SIZE: usize = 32 * 1024;
 
-/// Bytes that are put together for the socket.
+/// Number of bytes gathered for the socket.
 const TOGETHER: usize = 64 * 1024;
 
-/// Pieces of a body below this are copied: else each would keep the memory of a whole read.
+/// Body pieces below this size in bytes are copied; otherwise each would retain the memory of a whole read.
 const COPY_BELOW: usize = 2048;
 
-/// Most reads in one turn of the driver, so that others have theirs.
+/// Maximum number of reads per turn of the driver, so that other tasks can run.
 const READS: usize = 16;
 
-/// What has come for one stream, and who waits for it.
+/// Received data of a stream, with the waker of its consumer.
 #[derive(Default)]
 pub(super) struct Slot {
-    /// Heads, the interim ones first.
+    /// Heads, interim responses first.
     pub(super) heads: VecDeque<ResponseHead>,
     data: VecDeque<Bytes>,
-    /// Short pieces behind them, in one.
+    /// Short pieces after those in `data`, joined.
     tail: BytesMut,
     pub(super) trailers: Option<Fields>,
-    /// The answer is complete.
+    /// The response is complete.
     pub(super) ended: bool,
     pub(super) failure: Option<OriginError>,
-    /// Bytes of heads and bodies that have come so far.
+    /// Number of received bytes of heads and bodies.
     pub(super) received: u64,
-    /// The request may be sent again on another connection while nothing of an answer has come: it has no body, and went out on
-    /// a connection that had served.
+    /// The request may be sent again on another connection if no part of a response has been received: it has no body
+    /// and was sent on a connection that had answered a request.
     may_move: bool,
     pub(super) waker: Option<Waker>,
 }
@@ -65,18 +65,18 @@ impl Slot {
         self.data.push_back(piece);
     }
 
-    /// The next piece of the body.
+    /// Returns the next piece of the body.
     pub(super) fn take(&mut self) -> Option<Bytes> {
         let held = &mut self.tail;
         self.data.pop_front().or_else(|| (!held.is_empty()).then(|| held.split().freeze()))
     }
 
-    /// Whether the answer is complete, and nothing of it is here any more.
+    /// Returns whether the response is complete and all of it has been taken.
     pub(super) fn is_drained(&self) -> bool {
         self.ended && self.data.is_empty() && self.tail.is_empty() && self.trailers.is_none()
     }
 
-    /// Whether it waits, and nothing of the answer has come.
+    /// Returns whether the request waits and no part of the response has been received.
     fn is_unanswered(&self) -> bool {
         self.received == 0 && !self.ended && self.failure.is_none()
     }
@@ -86,26 +86,26 @@ impl Slot {
     }
 }
 
-/// The state of a connection.
+/// State of a connection.
 pub(super) struct State {
     pub(super) client: Client,
-    /// None once it is closed.
+    /// Connection; `None` once it is closed.
     connection: Option<Counted>,
     input: BytesMut,
     slots: Vec<(u32, Slot)>,
     driver: Option<Waker>,
     pub(super) pulse: Pulse,
-    /// Who waits for a sign of life.
+    /// Wakers of requests that wait for the response to a PING.
     waiting: Vec<Waker>,
-    /// Requests that were sent on it.
+    /// Number of requests sent on the connection.
     pub(super) requests: u32,
-    /// When it was made, on this process's clock.
+    /// Time of its creation, on the clock of this process.
     pub(super) made: u64,
-    /// Since when nothing is under way, on this process's clock.
+    /// Start of the idle time, on the clock of this process; `None` with active requests.
     pub(super) idle_since: Option<u64>,
 }
 
-/// A connection.
+/// Shared connection.
 pub(super) struct Shared(RefCell<State>);
 
 impl Shared {
@@ -124,7 +124,7 @@ impl Shared {
         }))
     }
 
-    /// Does something with the state, and has the driver carry out what follows from it.
+    /// Changes the state and wakes the driver.
     pub(super) fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.0.borrow_mut();
         let result = act(&mut state);
@@ -132,17 +132,17 @@ impl Shared {
         result
     }
 
-    /// Changes the state so that nothing follows for the driver.
+    /// Changes the state without waking the driver.
     pub(super) fn touch<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
         act(&mut self.0.borrow_mut())
     }
 
-    /// Reads something of the state.
+    /// Reads the state.
     pub(super) fn look<T>(&self, look: impl FnOnce(&State) -> T) -> T {
         look(&self.0.borrow())
     }
 
-    /// The state, for the driver.
+    /// Runs a turn of the driver.
     pub(super) fn drive(&self, cx: &mut Context<'_>) -> Drive {
         let mut state = self.0.borrow_mut();
         state.driver = Some(cx.waker().clone());
@@ -150,18 +150,18 @@ impl Shared {
     }
 }
 
-/// What became of a turn of the driver.
+/// Result of a turn of the driver.
 pub(super) enum Drive {
-    /// Requests are under way.
+    /// Requests are active.
     Busy,
-    /// Nothing is under way.
+    /// No request is active.
     Idle,
     /// The connection is closed.
     Closed,
 }
 
 impl State {
-    /// Sends a request; none where there is no room for it.
+    /// Sends a request; returns `None` if the connection cannot carry another request.
     pub(super) fn open<'a>(
         &mut self,
         method: Method,
@@ -185,13 +185,15 @@ impl State {
         self.client.send(id, piece, end);
     }
 
-    /// Asks the origin whether it lives, where that may be asked now.
+    /// Sends a PING to the origin, if another PING is allowed now.
     pub(super) fn ask(&mut self, now: u64) {
         if self.client.ask() { self.pulse.asked(now) } else { self.pulse.leave() }
     }
 
-    /// Nothing comes any more, as far as is known. Requests that may be repeated are lost, so that they are; the others wait for as long as
-    /// they are told to, for an origin may be too busy to read and answer at last. No more are sent.
+    /// Handles a dead connection, which gets no more requests.
+    ///
+    /// Repeatable requests fail, so that they are retried. The others wait until their timeouts, because an overloaded
+    /// origin may still respond later.
     pub(super) fn give_up(&mut self) {
         self.pulse.give_up();
         self.client.shut_down();
@@ -204,8 +206,9 @@ impl State {
         self.waiting.drain(..).for_each(Waker::wake);
     }
 
-    /// Until when a request must wait for a sign of life before it is sent; none where it need not. An idle connection is asked for one
-    /// where it was silent for long; where it `is_tried`, also after its first answer.
+    /// Returns the time until which a request must wait for the response to a PING; `None` if it need not wait.
+    ///
+    /// Sends a PING on an idle connection that was silent for long, and with `is_tried` also after its first response.
     pub(super) fn holds_until(&mut self, now: u64, is_tried: bool) -> Option<u64> {
         if self.slots.is_empty() {
             if self.pulse.is_old(now) {
@@ -217,7 +220,7 @@ impl State {
         self.pulse.holds_until()
     }
 
-    /// Asks an origin on an idle connection, where it is not known to read on after it has answered all there was.
+    /// Sends a PING on an idle connection if the origin is not known to read further input after its responses.
     pub(super) fn try_out(&mut self, now: u64, is_tried: bool) {
         if is_tried && !self.pulse.reads_on(self.requests) {
             self.ask(now);
@@ -225,7 +228,7 @@ impl State {
         }
     }
 
-    /// Ready when something has come since the origin was asked, or nothing can any more.
+    /// Returns ready once a frame has been received since the PING, or once the connection is closed.
     pub(super) fn poll_sign(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if self.connection.is_none() || self.pulse.holds_until().is_none() {
             return Poll::Ready(());
@@ -234,7 +237,7 @@ impl State {
         Poll::Pending
     }
 
-    /// Whether another request may be sent.
+    /// Returns whether another request may be sent.
     pub(super) fn has_room(&self) -> bool {
         self.connection.is_some() && self.client.has_room()
     }
@@ -248,7 +251,7 @@ impl State {
         self.slots.get_mut(at).map(|(_, slot)| slot)
     }
 
-    /// Bytes of a body were taken.
+    /// Records that the consumer has taken bytes of a body.
     pub(super) fn release(&mut self, id: u32, count: usize) {
         self.client.release(id, count);
         if !self.client.output().is_empty() {
@@ -256,13 +259,13 @@ impl State {
         }
     }
 
-    /// The exchange is over: what is still to come for it is of no use.
+    /// Removes a finished exchange; its remaining data is not needed.
     pub(super) fn forget(&mut self, id: u32) {
         self.client.cancel(id);
         self.slots.retain(|(other, _)| *other != id);
     }
 
-    /// Whether the socket has something to read, or its end: for a connection on which nothing is under way.
+    /// Returns whether data or the end of the stream is pending on the socket of an idle connection.
     pub(super) fn has_news(&self) -> bool {
         let Some(connection) = &self.connection else { return true };
         let mut byte = [0];
@@ -271,7 +274,7 @@ impl State {
         !matches!(peeked, Err(rustix::io::Errno::AGAIN))
     }
 
-    /// Closes at once; whoever waits is told why.
+    /// Closes the connection immediately; all waiters get the error.
     pub(super) fn close(&mut self, why: &OriginError) {
         self.connection = None;
         self.input = BytesMut::new();
@@ -310,7 +313,7 @@ impl State {
         if self.slots.is_empty() { Drive::Idle } else { Drive::Busy }
     }
 
-    /// Writes what the socket takes. Whoever waits to send more is called.
+    /// Writes as much as the socket accepts. Wakes exchanges that can send more.
     fn write(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
         let Some(connection) = &mut self.connection else { return Ok(()) };
         let mut wrote = false;
@@ -337,7 +340,7 @@ impl State {
         Ok(())
     }
 
-    /// Calls those who may send more.
+    /// Wakes exchanges that can send more.
     fn call_senders(&mut self) {
         for (id, slot) in &mut self.slots {
             if self.client.wants(*id) {
@@ -346,7 +349,7 @@ impl State {
         }
     }
 
-    /// Reads once, and hands out what came; false where nothing did.
+    /// Reads once and distributes the received frames; returns false if no data was available.
     fn read(&mut self, cx: &mut Context<'_>) -> Result<bool, OriginError> {
         let Some(connection) = &mut self.connection else { return Ok(false) };
         if self.input.capacity() - self.input.len() < FRAME_HEADER + MAX_FRAME {
@@ -387,7 +390,7 @@ impl State {
         Ok(true)
     }
 
-    /// Frames have come, of answers or of others alone.
+    /// Records received frames; `answers` is set if they include a part of a response.
     fn heard(&mut self, answers: bool) {
         let waits = self.slots.iter().any(|(_, slot)| slot.is_unanswered());
         self.pulse.heard(clock::now(), answers, waits);
@@ -427,7 +430,7 @@ impl State {
         }
     }
 
-    /// Tells exchanges that their requests are lost.
+    /// Passes failures of requests to their exchanges.
     fn tell_lost(&mut self) {
         while let Some((id, lost)) = self.client.next_lost() {
             if let Some(slot) = self.slot(id) {
@@ -438,7 +441,7 @@ impl State {
     }
 }
 
-/// A lost request in nginx's words, as far as it has some.
+/// Converts the failure of a request, in nginx's words if nginx has an equivalent.
 fn failure(lost: Lost) -> OriginError {
     let phase = Phase::ReadingHead;
     match lost {

@@ -1,21 +1,21 @@
-//! What a `resolver` directive says.
+//! Parameters of a `resolver` directive.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use super::zone::ResolverZone;
 
-/// A `resolver` directive.
+/// `resolver` directive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResolverConfig {
-    /// Name servers; asked in turn. At least one.
+    /// Name servers, queried in turn; at least one.
     pub servers: Vec<SocketAddr>,
-    /// How long an answer holds, milliseconds, whatever its TTL (`valid=`).
+    /// Validity of a result in milliseconds, regardless of its TTL (`valid=`).
     pub valid_ms: Option<u64>,
-    /// Whether IPv4 addresses are looked up (`ipv4=`).
+    /// Resolves IPv4 addresses (`ipv4=`).
     pub ipv4: bool,
-    /// Whether IPv6 addresses are looked up (`ipv6=`).
+    /// Resolves IPv6 addresses (`ipv6=`).
     pub ipv6: bool,
-    /// What counts its look-ups (`status_zone=`); none where nothing is written.
+    /// Counters of its queries (`status_zone=`); `None` if not configured.
     pub zone: Option<Arc<ResolverZone>>,
 }

@@ -1,22 +1,22 @@
-//! Why a name could not be resolved.
+//! Resolution errors.
 
 use std::fmt;
 
-/// Why a name has no address, in nginx's words.
+/// Reason why a name has no address, in nginx's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResolveError {
-    /// The text is no name.
+    /// The text is not a valid name.
     NoName,
-    /// Too many look-ups are under way.
+    /// Too many queries are in progress.
     Busy,
-    /// No server has answered in time.
+    /// No server has responded in time.
     TimedOut,
-    /// A server has refused (RFC 1035's RCODE).
+    /// A server has returned an error (RCODE of RFC 1035).
     Code(u8),
 }
 
 impl ResolveError {
-    /// Whether a server has said that there is no such name.
+    /// Returns whether a server has reported that the name does not exist.
     pub(crate) fn is_absence(self) -> bool {
         self == Self::Code(3)
     }

@@ -1,8 +1,8 @@
-//! DNS messages, as far as looking up addresses needs them (RFC 1035 section 4). Public for the fuzzer.
+//! DNS messages, as far as needed to resolve addresses (RFC 1035 section 4). Public for the fuzzer.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// What is asked for.
+/// Type of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// IPv4 addresses (RFC 1035 section 3.4.1).
@@ -30,46 +30,47 @@ const SRV: u16 = 33;
 const IN: u16 = 1;
 
 const HEADER: usize = 12;
-/// Longest label and longest name, bytes (RFC 1035 section 2.3.4; nginx counts the dots of a name, not its lengths).
+/// Maximum length of a label in bytes (RFC 1035 section 2.3.4). [`LONGEST_NAME`] is that of a name; like nginx, it
+/// counts the dots instead of the length bytes.
 const LONGEST_LABEL: usize = 63;
 const LONGEST_NAME: usize = 255;
-/// Most compression pointers that one name may follow.
+/// Maximum number of compression pointers in a name.
 const MOST_JUMPS: usize = 16;
 
-/// What a name server said.
+/// Reply of a name server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// Addresses, or the name that the name stands for, and how long they hold, seconds.
+    /// Addresses or an alias, with their validity in seconds.
     Records {
-        /// The addresses, in the order of the message.
+        /// Addresses in the order of the message.
         addresses: Vec<IpAddr>,
-        /// The servers of a service, in that order.
+        /// Servers of a service in the order of the message.
         servers: Vec<ServiceRecord>,
-        /// The name that the name stands for (CNAME), in lower case.
+        /// Alias of the name (CNAME), in lower case.
         alias: Option<String>,
-        /// How long all of that holds: the shortest of the records.
+        /// Validity of all records: the minimum of their TTLs in seconds.
         ttl_s: u32,
     },
-    /// There is no answer, for this reason (RFC 1035's RCODE, 1 to 5).
+    /// Error code (RCODE of RFC 1035, 1 to 5).
     Refused(u8),
-    /// The answer does not fit a datagram: ask over TCP.
+    /// The reply does not fit into a datagram: the query must be repeated over TCP.
     Truncated,
 }
 
-/// A server of a service (RFC 2782).
+/// Server of a service (RFC 2782).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceRecord {
-    /// Those of the lowest number are asked first.
+    /// Priority; servers with the lowest number are used first.
     pub priority: u16,
-    /// Its share among those of its priority.
+    /// Weight among the servers of the same priority.
     pub weight: u16,
-    /// The port.
+    /// Port of the server.
     pub port: u16,
-    /// The name of its addresses, in lower case; empty where there is no such service.
+    /// Name of the server in lower case; empty if the service does not exist.
     pub target: String,
 }
 
-/// Whether a name can be asked for.
+/// Returns whether a name is valid in a query.
 pub fn is_name(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= LONGEST_NAME
@@ -77,7 +78,7 @@ pub fn is_name(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// A question with recursion desired. The name must be one that [`is_name`] takes.
+/// Encodes a query with recursion desired. The name must be valid according to [`is_name`].
 pub fn question(id: u16, name: &str, kind: Kind) -> Vec<u8> {
     let mut out = Vec::with_capacity(HEADER + name.len() + 6);
     for word in [id, 0x0100, 1, 0, 0, 0] {
@@ -94,13 +95,14 @@ pub fn question(id: u16, name: &str, kind: Kind) -> Vec<u8> {
     out
 }
 
-/// Reads the reply to a question. None for what is no sound reply to exactly this question: it is as if it had not come.
+/// Parses the reply to a query. Returns `None` for anything else than a well-formed reply to exactly this query; it
+/// must be ignored.
 pub fn reply(bytes: &[u8], id: u16, name: &str, kind: Kind) -> Option<Reply> {
     let mut reader = Reader { bytes, at: 0 };
     let (their_id, flags) = (reader.word()?, reader.word()?);
     let (questions, answers) = (reader.word()?, reader.word()?);
     reader.skip(4)?;
-    // A response to a standard query, no reserved bits.
+    // Must be a response to a standard query without reserved bits.
     if their_id != id || flags & 0xf870 != 0x8000 || questions != 1 {
         return None;
     }
@@ -109,7 +111,7 @@ pub fn reply(bytes: &[u8], id: u16, name: &str, kind: Kind) -> Option<Reply> {
         return None;
     }
     match (flags & 0xf) as u8 {
-        // nginx takes a format error, and codes beyond the classic ones, for no reply.
+        // Like nginx, ignores a format error and codes beyond the classic codes.
         1 | 6.. => return None,
         0 => {}
         code => return Some(Reply::Refused(code)),
@@ -130,7 +132,7 @@ fn records(reader: &mut Reader<'_>, count: u16, kind: Kind) -> Option<Reply> {
         if class != IN {
             return None;
         }
-        // RFC 2181 section 8: a TTL with the highest bit set is none.
+        // RFC 2181 section 8: a TTL with the highest bit set counts as 0.
         ttl_s = ttl_s.min(if ttl > i32::MAX as u32 { 0 } else { ttl });
         let from = reader.at;
         let data = reader.take(length)?;
@@ -152,7 +154,7 @@ fn records(reader: &mut Reader<'_>, count: u16, kind: Kind) -> Option<Reply> {
     Some(Reply::Records { addresses, servers, alias, ttl_s })
 }
 
-/// The record of a service, which takes so many bytes from a place on. Names in it should not be compressed; some servers do so.
+/// Parses a service record of `length` bytes at `from`. Names in it should not be compressed, but some servers do so.
 fn service(bytes: &[u8], from: usize, length: usize) -> Option<ServiceRecord> {
     let mut reader = Reader { bytes, at: from };
     let (priority, weight, port) = (reader.word()?, reader.word()?, reader.word()?);
@@ -184,7 +186,8 @@ impl<'a> Reader<'a> {
         self.take(2).map(|bytes| u16::from_be_bytes([bytes[0], bytes[1]]))
     }
 
-    /// A name in lower case without its last dot; pointers lead backwards only (RFC 1035 section 4.1.4).
+    /// Parses a name and returns it in lower case without its last dot; pointers must refer to earlier bytes (RFC 1035
+    /// section 4.1.4).
     fn name(&mut self) -> Option<String> {
         let mut name = String::new();
         let (mut end, mut jumps, mut lowest) = (None, 0, self.at);
@@ -226,7 +229,7 @@ impl<'a> Reader<'a> {
 mod tests {
     use super::*;
 
-    /// A response to `question` with the given flags and records.
+    /// Encodes a response to `question` with the given flags and records.
     fn response(question: &[u8], flags: u16, records: &[&[u8]]) -> Vec<u8> {
         let mut bytes = question.to_vec();
         bytes[2..4].copy_from_slice(&flags.to_be_bytes());
@@ -271,7 +274,7 @@ mod tests {
             Some(Reply::Records { addresses: vec![], servers, alias: None, ttl_s: 9 })
         };
         assert_eq!(with(b"\0\x01\0\x02\x1f\x90\x03One\0"), told("one"));
-        // A pointer to `a.example` in the question, behind `_http._tcp`.
+        // A pointer to `a.example` in the question, after `_http._tcp`.
         assert_eq!(with(b"\0\x01\0\x02\x1f\x90\x03one\xc0\x17"), told("one.a.example"));
         assert_eq!(with(b"\0\x01\0\x02\x1f\x90\0"), told(""));
         assert_eq!(with(b"\0\x01\0\x02\x1f\x90"), None);

@@ -1,4 +1,4 @@
-//! Asking name servers: both kinds of address at once, the next server when one is silent.
+//! Queries to name servers: both address types concurrently, and the next server after a timeout.
 
 use std::hash::{BuildHasher, RandomState};
 use std::io;
@@ -13,26 +13,26 @@ use super::config::ResolverConfig;
 use super::error::ResolveError;
 use super::message::{self, Kind, Reply, ServiceRecord};
 
-/// How long one server is waited for, as nginx.
+/// Timeout of a server, as in nginx.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How many times a question is sent: half a minute in all.
+/// Maximum number of times a query is sent: half a minute in total.
 const MOST_SENDS: usize = 6;
-/// Most names that may stand for each other.
+/// Maximum length of a chain of aliases.
 const MOST_ALIASES: usize = 16;
-/// Most bytes of a reply.
+/// Maximum length of a reply in bytes.
 const MOST_BYTES: usize = 65_535;
 
-/// What a name stands for.
+/// Result for a name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Found {
     pub(crate) addresses: Vec<IpAddr>,
-    /// Where it is the name of a service.
+    /// Servers, if it is the name of a service.
     pub(crate) servers: Vec<ServiceRecord>,
-    /// How long they hold, seconds.
+    /// Validity in seconds.
     pub(crate) ttl_s: u32,
 }
 
-/// Looks a name up, aliases and all. `first` is the server to begin with.
+/// Resolves a name, following aliases. `first` is the index of the first server.
 pub(crate) async fn look_up(
     config: &ResolverConfig,
     first: usize,
@@ -43,7 +43,7 @@ pub(crate) async fn look_up(
     look_up_kinds(config, first, name, &wanted.collect::<Vec<_>>()).await
 }
 
-/// Looks up the servers of a service, aliases and all.
+/// Resolves the servers of a service, following aliases.
 pub(crate) async fn look_up_service(
     config: &ResolverConfig,
     first: usize,
@@ -87,10 +87,10 @@ async fn follow_aliases(
     Err(ResolveError::Code(NOT_FOUND))
 }
 
-/// NXDOMAIN: also what a name without addresses comes to.
+/// NXDOMAIN; also the result for a name without addresses.
 const NOT_FOUND: u8 = 3;
 
-/// One question on its way.
+/// Query in progress.
 struct Asked {
     kind: Kind,
     id: u16,
@@ -109,7 +109,7 @@ async fn ask(
         let server = config.servers[first.wrapping_add(send) % config.servers.len()];
         let until = Instant::now() + PATIENCE;
         if exchange(server, name, &mut asked, until).await.is_err() {
-            // Nobody listens there: the next is not asked in the same instant, lest a dead network be hammered.
+            // The server is unreachable. The next query is delayed to avoid a busy loop on a dead network.
             sleep_until(Instant::now() + Duration::from_millis(200)).await;
         }
         if asked.iter().all(|asked| asked.reply.is_some()) {
@@ -119,7 +119,7 @@ async fn ask(
     Err(ResolveError::TimedOut)
 }
 
-/// As nginx, one refusal refuses the name, and the last reply says which name it stands for.
+/// Combines the replies. As in nginx, a single error fails the name, and the last reply determines the alias.
 fn combine(asked: Vec<Asked>) -> Result<(Found, Option<String>), ResolveError> {
     let mut found = Found { ttl_s: u32::MAX, ..Found::default() };
     let mut name = None;
@@ -138,8 +138,8 @@ fn combine(asked: Vec<Asked>) -> Result<(Found, Option<String>), ResolveError> {
     Ok((found, name))
 }
 
-/// Sends what is not answered yet to a server and takes its replies, from a port of its own each time: with the number
-/// of the question that is what a forger has to guess.
+/// Sends the unanswered queries to a server and collects its replies. Each call uses another port, so that a forger
+/// must guess both the port and the query identifier.
 async fn exchange(server: SocketAddr, name: &str, asked: &mut [Asked], until: Instant) -> io::Result<()> {
     let any: IpAddr =
         if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
@@ -171,7 +171,7 @@ async fn exchange(server: SocketAddr, name: &str, asked: &mut [Asked], until: In
     Ok(())
 }
 
-/// RFC 1035 section 4.2.2: the same message with its length before it.
+/// Sends the query over TCP, prefixed with its length (RFC 1035 section 4.2.2).
 async fn over_tcp(server: SocketAddr, name: &str, asked: &Asked) -> io::Result<Option<Reply>> {
     let mut stream = TcpStream::connect(server).await?;
     let question = message::question(asked.id, name, asked.kind);
@@ -185,7 +185,7 @@ async fn over_tcp(server: SocketAddr, name: &str, asked: &Asked) -> io::Result<O
     Ok(reply.filter(|reply| *reply != Reply::Truncated))
 }
 
-/// A number that nobody outside can foretell.
+/// Returns an unpredictable query identifier.
 fn random_id() -> u16 {
     RandomState::new().hash_one(Instant::now()) as u16
 }

@@ -1,4 +1,4 @@
-//! Counts of a resolver (`status_zone=` of `resolver`), by the names of NGINX Plus's API.
+//! Counters of a resolver (`status_zone=` of `resolver`), named as in NGINX Plus's API.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -6,36 +6,38 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::error::ResolveError;
 
-/// All zones since the process began: what they have counted outlives a reload, and resolvers of `http` and `stream` may share one.
+/// All zones since the start of the process. Counters persist over reloads, and resolvers of `http` and `stream` may
+/// share a zone.
 static ZONES: Mutex<BTreeMap<String, Arc<ResolverZone>>> = Mutex::new(BTreeMap::new());
 
-/// Most names of zones that are remembered; the configuration alone names them.
+/// Maximum number of remembered zones; only the configuration defines their names.
 const MOST_ZONES: usize = 1024;
 
-/// What resolvers of one zone have asked and were told.
+/// Counters of the resolvers of a zone.
 #[derive(Debug, Default)]
 pub struct ResolverZone {
     name: String,
     names: AtomicU64,
     services: AtomicU64,
-    /// By the codes of RFC 1035: no error, format error, server failure, no such name, not implemented, refused.
+    /// Responses by the codes of RFC 1035: no error, format error, server failure, name error, not implemented,
+    /// refused.
     codes: [AtomicU64; 6],
     timed_out: AtomicU64,
     unknown: AtomicU64,
 }
 
-/// The counts of a zone at one moment.
+/// Snapshot of the counters of a zone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResolverCounts {
-    /// Names whose addresses were looked up.
+    /// Number of address queries.
     pub names: u64,
-    /// Services whose servers were looked up.
+    /// Number of service queries.
     pub services: u64,
-    /// Answers by the codes of RFC 1035, 0 to 5.
+    /// Number of responses by the codes of RFC 1035, 0 to 5.
     pub codes: [u64; 6],
-    /// Look-ups that no server has answered in time.
+    /// Number of queries without a response in time.
     pub timed_out: u64,
-    /// Look-ups that failed in another way.
+    /// Number of queries that failed for other reasons.
     pub unknown: u64,
 }
 
@@ -48,7 +50,7 @@ impl PartialEq for ResolverZone {
 impl Eq for ResolverZone {}
 
 impl ResolverZone {
-    /// The zone of that name, which has counted before if there was one.
+    /// Returns the zone with this name; an existing zone retains its counters.
     pub fn named(name: &str) -> Arc<Self> {
         let mut zones = ZONES.lock().unwrap_or_else(PoisonError::into_inner);
         if zones.len() >= MOST_ZONES {
@@ -58,12 +60,12 @@ impl ResolverZone {
         Arc::clone(zones.entry(name.to_owned()).or_insert_with(zone))
     }
 
-    /// Its name.
+    /// Returns the name of the zone.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What it has counted.
+    /// Returns the counters.
     pub fn counts(&self) -> ResolverCounts {
         ResolverCounts {
             names: self.names.load(Relaxed),
@@ -74,13 +76,13 @@ impl ResolverZone {
         }
     }
 
-    /// Begins anew.
+    /// Resets the counters.
     pub fn reset(&self) {
         let all = [&self.names, &self.services, &self.timed_out, &self.unknown];
         all.into_iter().chain(&self.codes).for_each(|count| count.store(0, Relaxed));
     }
 
-    /// A look-up has begun.
+    /// Records the start of a query.
     pub(crate) fn asked(&self, is_service: bool) -> Asking<'_> {
         let count = if is_service { &self.services } else { &self.names };
         count.fetch_add(1, Relaxed);
@@ -98,11 +100,11 @@ impl ResolverZone {
     }
 }
 
-/// A look-up under way; one that is given up has timed out.
+/// Query in progress; if it is dropped without a result, it counts as timed out.
 pub(crate) struct Asking<'a>(Option<&'a ResolverZone>);
 
 impl Asking<'_> {
-    /// The look-up is over.
+    /// Records the result of the query.
     pub(crate) fn answered<T>(mut self, answer: &Result<T, ResolveError>) {
         if let Some(zone) = self.0.take() {
             zone.count(answer);

@@ -1,4 +1,4 @@
-//! The responder's side of FastCGI, written from the specification, not with the crate under test.
+//! Responder side of FastCGI, written from the specification instead of with the crate under test.
 
 use super::Socket;
 
@@ -16,7 +16,7 @@ impl Request {
     }
 }
 
-/// One record: its type and content; `None` at the end of the stream.
+/// Reads a record and returns its type and content; `None` at the end of the stream.
 pub fn read_record(socket: &mut dyn Socket) -> Option<(u8, Vec<u8>)> {
     let mut header = [0; 8];
     socket.read_exact(&mut header).ok()?;
@@ -27,7 +27,7 @@ pub fn read_record(socket: &mut dyn Socket) -> Option<(u8, Vec<u8>)> {
     Some((header[1], content))
 }
 
-/// BEGIN_REQUEST and PARAMS.
+/// Reads BEGIN_REQUEST and PARAMS.
 pub fn read_head(socket: &mut dyn Socket) -> Option<Request> {
     let (kind, begin) = read_record(socket)?;
     assert_eq!((kind, &begin[..2]), (1, &[0, 1][..]), "BEGIN_REQUEST for a responder");
@@ -42,7 +42,7 @@ pub fn read_head(socket: &mut dyn Socket) -> Option<Request> {
     }
 }
 
-/// A whole request; `None` at the end of the stream.
+/// Reads a complete request; `None` at the end of the stream.
 pub fn read_request(socket: &mut dyn Socket) -> Option<Request> {
     let mut request = read_head(socket)?;
     loop {
@@ -76,7 +76,7 @@ pub fn end() -> Vec<u8> {
     record(3, &[0; 8])
 }
 
-/// A whole answer, as php-fpm sends it.
+/// Encodes a complete response, like php-fpm.
 pub fn answer(output: &str) -> Vec<u8> {
     [stdout(output.as_bytes()), end()].concat()
 }

@@ -1,4 +1,4 @@
-//! An origin that speaks HTTP/2 by this workspace's own server codec.
+//! HTTP/2 origin based on the server codec of this workspace.
 
 use std::future::{Future, poll_fn};
 use std::io::IoSlice;
@@ -12,17 +12,18 @@ use myriad_upstream::{OriginRequest, Protocol};
 
 use super::Socket;
 
-/// What an origin learns of.
+/// Event for the script of an origin.
 pub enum Asked<'a> {
-    /// A request, and whether it has no body.
+    /// Request, and whether it has no body.
     Request(u32, &'a RequestHead, bool),
     /// Bytes of a body, and whether it is complete.
     Data(u32, &'a [u8], bool),
-    /// The request is not wanted any more.
+    /// The request was cancelled.
     Reset(u32),
 }
 
-/// Serves a connection until the other side closes it; false of `script` closes it at once, when all is sent.
+/// Serves a connection until the client closes it. If `script` returns false, the connection is closed once all output
+/// is sent.
 pub fn serve(
     socket: &mut dyn Socket,
     config: Config,
@@ -80,14 +81,14 @@ pub fn answer(connection: &mut Connection, stream: u32, text: &str) -> bool {
     true
 }
 
-/// A future among others.
+/// Boxed future.
 pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
 pub fn boxed<'a, T>(future: impl Future<Output = T> + 'a) -> Boxed<'a, T> {
     Box::pin(future)
 }
 
-/// What they come to, in their order, each polled in turn.
+/// Polls all futures concurrently and returns their results in order.
 pub async fn together<T>(mut all: Vec<Boxed<'_, T>>) -> Vec<T> {
     let mut done: Vec<Option<T>> = all.iter().map(|_| None).collect();
     poll_fn(|cx| {
@@ -102,7 +103,7 @@ pub async fn together<T>(mut all: Vec<Boxed<'_, T>>) -> Vec<T> {
     done.into_iter().flatten().collect()
 }
 
-/// A request of HTTP/2.
+/// Creates a request over HTTP/2.
 pub fn http2(method: Method, fields: &str) -> OriginRequest {
     let head = format!("{} /path HTTP/1.1\r\nHost: origin\r\n{fields}\r\n", method.as_str());
     super::request(method, Protocol::Http2 { head: head.into(), is_secure: false })

@@ -1,4 +1,4 @@
-//! A scripted origin on a real socket, and the way to ask it.
+//! Scripted origin on a real socket, and functions to send requests to it.
 
 #![allow(dead_code, unreachable_pub, reason = "each test program uses its part")]
 
@@ -30,7 +30,7 @@ use myriad_upstream::{
 pub mod fastcgi;
 pub mod http2;
 
-/// A folder of its own, gone when dropped.
+/// Temporary folder, removed when dropped.
 pub struct Folder(PathBuf);
 
 impl Folder {
@@ -56,7 +56,7 @@ impl Drop for Folder {
 pub trait Socket: Read + Write + Send {}
 impl<T: Read + Write + Send> Socket for T {}
 
-/// An origin that plays `script(number of the connection, connection)` on a thread for each connection.
+/// Origin that runs `script(number of the connection, connection)` on a thread for each connection.
 pub struct Origin {
     pub address: Address,
     connections: Arc<AtomicUsize>,
@@ -98,7 +98,7 @@ impl Origin {
     }
 }
 
-/// An address where nobody listens: the port is bound, so that nobody else gets it either.
+/// Address that refuses connections: the port is bound, so that no other process can listen on it.
 pub struct Refused {
     pub address: Address,
     _socket: OwnedFd,
@@ -114,7 +114,7 @@ pub fn refused() -> Refused {
 
 pub fn run<T>(test: impl Future<Output = T>) -> T {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
-    // As a worker does.
+    // Same configuration as in a worker.
     let runtime = runtime.enable_all().on_thread_unpark(myriad_upstream::woken).build().unwrap();
     let all = tokio::task::LocalSet::new();
     all.block_on(&runtime, async {
@@ -128,18 +128,18 @@ pub fn group(addresses: &[&Address]) -> Group {
     Group::new(config, &PeerStates::new())
 }
 
-/// A group of one that keeps up to `connections` for a minute.
+/// Creates a group with a single peer that retains up to `connections` idle connections for a minute.
 pub fn keeping(address: &Address, connections: usize) -> Group {
     let keepalive = KeepAlive { fastcgi_timeout_ms: 60_000, ..most(connections) };
     keeping_as(address, keepalive)
 }
 
-/// Up to `connections`, else the default.
+/// Allows up to `connections` idle connections, with default values otherwise.
 pub fn most(connections: usize) -> KeepAlive {
     KeepAlive { connections, http: connections, ..KeepAlive::default() }
 }
 
-/// A group of one that keeps connections in this way.
+/// Creates a group with a single peer and these parameters of connection reuse.
 pub fn keeping_as(address: &Address, keepalive: KeepAlive) -> Group {
     Group::new(GroupConfig { keepalive, ..GroupConfig::single(address.clone()) }, &PeerStates::new())
 }
@@ -174,7 +174,7 @@ fn request(method: Method, protocol: Protocol) -> OriginRequest {
     }
 }
 
-/// Asks and reads the whole body.
+/// Sends a request and reads the whole body.
 pub async fn ask(group: &Group, request: OriginRequest) -> Result<(u16, Vec<u8>), OriginError> {
     let response = group.fetch(&HttpPool::new(), request).await?;
     let status = response.head.status;
@@ -195,7 +195,7 @@ pub async fn next(body: &mut BoxBody) -> Option<Result<Bytes, BodyError>> {
     poll_fn(|cx| body.as_mut().poll_data(cx)).await
 }
 
-/// Remembers what it is told.
+/// Observer that records all events.
 #[derive(Default)]
 pub struct Notes(RefCell<Vec<String>>);
 
@@ -225,9 +225,9 @@ impl Observer for Notes {
     }
 }
 
-/// A request body made as it is pulled: `left` bytes in pieces, then the end or an error.
+/// Request body generated while it is read: `left` bytes in pieces, then the end or an error.
 pub struct Made {
-    /// Awaited before the first piece.
+    /// Delay before the first piece.
     pub delay: Option<Pin<Box<tokio::time::Sleep>>>,
     pub left: u64,
     pub piece: usize,

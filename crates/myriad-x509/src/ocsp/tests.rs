@@ -1,4 +1,4 @@
-//! Answers made by `fixtures/make.sh`, and what is to be thought of them.
+//! Responses created by `fixtures/make.sh`, and their expected results.
 
 use super::*;
 
@@ -16,7 +16,7 @@ macro_rules! answer {
     };
 }
 
-/// What is thought of an answer about `leaf`, by its authority's word alone or not.
+/// Checks a response about `leaf`, signed by an authorized signer or by any.
 fn judge_at(answer: &[u8], authorized: bool, now_s: i64) -> Result<OcspAnswer, OcspError> {
     let (leaf, root) = (pem!("leaf"), pem!("root"));
     let (leaf, root) = (Certificate::parse(&leaf).unwrap(), Certificate::parse(&root).unwrap());
@@ -37,7 +37,7 @@ fn an_answer_counts_by_its_authority_and_by_whom_that_made_a_responder() {
     assert_eq!(judge(answer!("endless")).unwrap().next_update, None);
     assert_eq!(judge(answer!("unauthorized")), Err(OcspError::Unauthorized));
     assert_eq!(judge(answer!("impostor")), Err(OcspError::Unauthorized));
-    // Who asks for no more than a signature gets no more.
+    // Without `authorized` only the signature is checked.
     assert!(judge_at(answer!("unauthorized"), false, NOW).is_ok());
 }
 
@@ -52,7 +52,7 @@ fn an_answer_counts_for_its_certificate_and_its_time() {
     assert_eq!((at(this_update - SKEW_S), at(next_update)), (Ok(()), Ok(())));
     assert_eq!(at(this_update - SKEW_S - 1), Err(OcspError::NotYetValid));
     assert_eq!(at(next_update + 1), Err(OcspError::Expired));
-    // RFC 6960 section 4.2.1: a responder that has no answer says why, unsigned.
+    // RFC 6960 section 4.2.1: an error response contains the reason and is not signed.
     assert_eq!(judge(&[0x30, 3, 0x0a, 1, 6]), Err(OcspError::Unsuccessful(6)));
     assert_eq!(judge(&[0x30, 3, 0x0a, 1, 0]), Err(OcspError::Malformed));
 }
@@ -85,7 +85,7 @@ fn no_damage_goes_unnoticed() {
     }
 }
 
-/// An answer with other certificates beside it, which its signature does not cover.
+/// Returns a response with other attached certificates, which are not signed.
 fn beside(answer: &[u8], certificates: &[&[u8]]) -> Vec<u8> {
     let mut parts = Reader::new(basic(answer).unwrap()).inside(tag::SEQUENCE).unwrap();
     let signed = [parts.value(), parts.value(), parts.value()].map(|part| part.unwrap().whole).concat();
@@ -157,12 +157,12 @@ fn a_question_is_that_of_openssl() {
     let (leaf, root) = (Certificate::parse(&leaf).unwrap(), Certificate::parse(&root).unwrap());
     let id = OcspId::of(&leaf, &root);
     let request = id.request();
-    // As `openssl ocsp -no_nonce` writes it: four sequences around SHA-1, the two hashes and the number.
+    // As written by `openssl ocsp -no_nonce`: four sequences around SHA-1, the two hashes and the number.
     assert_eq!(request[..10], [0x30, 0x42, 0x30, 0x40, 0x30, 0x3e, 0x30, 0x3c, 0x30, 0x3a]);
     assert_eq!(request[10..21], SHA1);
     assert_eq!(request[request.len() - 3..], [2, 1, 0x10]);
     assert_eq!(request.len(), 0x44);
-    // A long number changes the form of lengths.
+    // A long serial number changes the form of the lengths.
     let long = OcspId { serial: [1; 200].into(), ..id };
     let request = long.request();
     let mut reader = Reader::new(&request);

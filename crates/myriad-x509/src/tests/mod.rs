@@ -1,4 +1,4 @@
-//! Chains made by `make.sh`, and what is to be thought of them.
+//! Chains created by `make.sh`, and their expected results.
 
 use crate::{Certificate, Host, Purpose, RevocationList, Trust, VerifyError, pem};
 
@@ -38,7 +38,7 @@ files!(
     "usurper"
 );
 
-/// What the only block of a file holds.
+/// Returns the content of the only block of a file.
 fn der(name: &str) -> Vec<u8> {
     pem::blocks(file(name).as_bytes()).next().unwrap().unwrap().bytes().unwrap()
 }
@@ -153,7 +153,7 @@ fn names_stay_where_their_authority_may_sign() {
 fn a_strangers_chain_costs_few_signatures_and_no_more_depth_than_is_allowed() {
     let trust = trusting(&["root"], 9);
     let algorithms = rustls::crypto::aws_lc_rs::default_provider().signature_verification_algorithms;
-    // Each lookalike has signed the leaf, and nobody has signed it: two signatures.
+    // Each lookalike's key verifies the leaf, but its own signature is invalid: two signature checks.
     let with_lookalikes = |count: u8| {
         let lookalike = |flip: u8| {
             let mut middle = der("middle");
@@ -220,7 +220,7 @@ fn a_certificate_says_who_it_is() {
     assert_eq!(old.subject.common_name().as_deref(), Some("old"));
 }
 
-/// A flipped bit is found, or makes another certificate that nobody has signed; nothing panics.
+/// A flipped bit is detected, or results in another certificate without a valid signature; no case panics.
 #[test]
 fn no_damage_goes_unnoticed() {
     let trust = trusting(&["root"], 9);

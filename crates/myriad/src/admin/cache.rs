@@ -1,4 +1,4 @@
-//! `myriad cache ls|show|stats`: what a running server has stored.
+//! `myriad cache ls|show|stats`: lists stored pages and counters of a running server.
 
 use std::cmp::Reverse;
 use std::ffi::OsString;
@@ -58,11 +58,11 @@ pub(super) struct Command {
     words: Words,
     request: Request,
     sort: Option<Sort>,
-    /// Most lines of a sorted list. To sort, the whole answer is read first.
+    /// Maximum number of lines of a sorted list. For sorting, the whole response is read first.
     limit: Option<usize>,
 }
 
-/// Reads the words after `myriad cache`; `None` if help is asked for.
+/// Parses the words after `myriad cache`; `None` if help is requested.
 pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<Command>, String> {
     let words = Words::parse(arguments, OPTIONS)?;
     if words.help {
@@ -155,7 +155,7 @@ pub(super) fn run(command: &Command) -> Result<ExitCode, String> {
     Ok(found(any))
 }
 
-/// Writes one report; `false` once the reader has closed the output.
+/// Writes one report; returns `false` once the reader has closed the output.
 fn write(output: &mut Output, reply: &Reply, first: bool, json: bool, is_list: bool) -> Result<bool, String> {
     if json {
         return output.line(&reply.json());
@@ -170,12 +170,12 @@ fn write(output: &mut Output, reply: &Reply, first: bool, json: bool, is_list: b
     }
 }
 
-/// Empty line between blocks.
+/// Writes a block, preceded by an empty line unless it is the first.
 fn block(output: &mut Output, text: &str, first: bool) -> Result<bool, String> {
     Ok((first || output.line("")?) && output.line(text.trim_end())?)
 }
 
-/// First pages in the order of the list. At most twice as many are held as are shown.
+/// Returns the first pages in the order of the list. At most twice the limit is in memory.
 fn sorted(
     running: &Running,
     request: &Request,

@@ -1,4 +1,4 @@
-//! Client of a running server's control socket.
+//! Client of the control socket of a running server.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::fs::MetadataExt;
@@ -15,23 +15,23 @@ use crate::servers;
 use crate::servers::Named;
 use crate::{accounts, cli, wordpress};
 
-/// Longest silence of a server in the middle of an answer: a purge may wait for a sweep of all pages.
+/// Maximum time between two parts of a response: a purge may wait for a sweep of all pages.
 const SILENCE: Duration = Duration::from_mins(5);
-/// The same of a server that is asked for figures, which it has.
+/// Maximum time between two parts of a response to a query for counters, which are available immediately.
 const SILENCE_OF_FIGURES: Duration = Duration::from_secs(10);
-/// Most bytes of a line of an answer.
+/// Maximum length of a line of a response, in bytes.
 const LONGEST_LINE: u64 = 16 << 20;
 
-/// Running server that a command line names.
+/// Running server that a command line selects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Running {
     socket: PathBuf,
-    /// How the command line named it, for messages.
+    /// Name of the server on the command line, for messages.
     named: String,
 }
 
 impl Running {
-    /// Finds the control socket: that of `--socket`, or of the server that [`Named`] says.
+    /// Finds the control socket: that of `--socket`, or of the server that [`Named`] selects.
     pub(crate) fn find(server: &cli::Options, named: Option<&Path>) -> Result<Self, String> {
         if let Some(path) = named {
             let socket = std::path::absolute(path).map_err(|error| error.to_string())?;
@@ -54,19 +54,19 @@ impl Running {
         }
     }
 
-    /// The server whose control socket lies beside this pid file, as it does unless `control_socket` is written.
+    /// Returns the server whose control socket is next to this pid file, its default location without `control_socket`.
     pub(crate) fn beside(pid_file: &Path) -> Self {
         let socket = socket::beside(pid_file);
         Self { named: format!("with the control socket {}", socket.display()), socket }
     }
 
-    /// A connection to its control socket.
+    /// Connects to the control socket.
     pub(crate) fn reach(&self) -> Result<UnixStream, String> {
         socket::reach(&self.socket).map_err(|error| self.unreachable(&error))
     }
 
-    /// Sends a request, and gives each line of the answer to `tell` until that returns `false`. Returns the end of the answer;
-    /// `None` if `tell` stopped it.
+    /// Sends a request and passes each line of the response to `tell` until it returns `false`. Returns the last line
+    /// of the response; `None` if `tell` stopped it.
     pub(crate) fn ask(
         &self,
         request: &Request,
@@ -79,7 +79,7 @@ impl Running {
             _ => SILENCE,
         };
         stream.set_read_timeout(Some(silence)).map_err(|error| failed(&error))?;
-        // A server that refuses at once may close before it has read the request: its answer says why.
+        // A server that rejects immediately may close before it has read the request; its response contains the reason.
         let sent = stream.write_all(request.line().as_bytes());
         let mut lines = BufReader::with_capacity(64 << 10, stream);
         let mut line = Vec::new();

@@ -1,4 +1,4 @@
-//! `myriad memory`: what holds the memory of a running server.
+//! `myriad memory`: prints the memory usage of a running server.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -27,7 +27,7 @@ Exit status: 0; 1 after an error.
 
 const OPTIONS: &[Known] = &[("--json", false)];
 
-/// Reads the words after `myriad memory`; `None` if help is asked for.
+/// Parses the words after `myriad memory`; `None` if help is requested.
 pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<Words>, String> {
     let words = Words::parse(arguments, OPTIONS)?;
     match words.plain.first() {

@@ -1,8 +1,8 @@
-//! The control socket and the commands that speak to it.
+//! Control socket, and the commands that use it.
 //!
 //! ```text
 //! myriad purge, cache, memory, upstream --JSON lines--> control socket ---> worker process: ControlServer -> Administrator
-//!                                            made by the supervisor, which keeps it over reloads and respawns
+//!                                            created by the supervisor, retained over reloads and respawns
 //! ```
 
 mod cache;
@@ -27,7 +27,7 @@ pub(crate) use output::{Output, found};
 pub(crate) use purge::USAGE as PURGE_USAGE;
 pub(crate) use upstream::USAGE as UPSTREAM_USAGE;
 
-/// Command that asks a running server: the first word of its command line.
+/// Command that queries a running server: the first word of its command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
     Cache,
@@ -37,7 +37,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// The command that a first argument names.
+    /// Returns the command with this name.
     pub(crate) fn named(word: &OsString) -> Option<Self> {
         match word.to_str() {
             Some("cache") => Some(Self::Cache),
@@ -48,7 +48,7 @@ impl Command {
         }
     }
 
-    /// Runs the command. Exit status: 0 done, 1 not done, 2 nothing was found.
+    /// Runs the command. The exit status is 0 for success, 1 for failure, 2 if no result was found.
     pub(crate) fn run(self, arguments: impl Iterator<Item = OsString>) -> ExitCode {
         let ran = match self {
             Self::Cache => cache::parse(arguments).and_then(|command| {
@@ -70,7 +70,7 @@ impl Command {
     }
 }
 
-/// Prints what a command's `--help` says.
+/// Prints the `--help` text of a command.
 pub(crate) fn help(usage: &str) -> ExitCode {
     eprint!("{}\n{usage}", version::text(false));
     ExitCode::SUCCESS

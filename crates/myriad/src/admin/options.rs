@@ -1,4 +1,4 @@
-//! Command lines of commands: options `--name value` or `--name=value` anywhere, the other words in order.
+//! Arguments of commands: options `--name value` or `--name=value` at any position, and the other words in order.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::cli;
 
-/// A command line, split into options and words.
+/// Command line, split into options and words.
 #[derive(Debug, Default)]
 pub(crate) struct Words {
     /// `-c`, `-p` or `--prefix`, `-g`.
@@ -16,17 +16,17 @@ pub(crate) struct Words {
     /// `-h`, `--help`.
     pub(crate) help: bool,
     options: Vec<(&'static str, Option<String>)>,
-    /// Words that are no options.
+    /// Words that are not options.
     pub(crate) plain: Vec<String>,
 }
 
-/// Long options that every command has.
+/// Long options that all commands have.
 const GENERAL: [&str; 3] = ["--prefix", "--socket", "--help"];
 
-/// Option of a command, and whether it takes a value.
+/// Name of an option of a command, and true if it takes a value.
 pub(crate) type Known = (&'static str, bool);
 
-/// What a command is to do that changes the machine only when it is told to.
+/// Action of a command that changes the machine only on request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Act {
     Show,
@@ -82,28 +82,28 @@ impl Words {
         Ok(words)
     }
 
-    /// Whether an option was given.
+    /// Returns whether an option is present.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.options.iter().any(|(known, _)| *known == name)
     }
 
-    /// Last value that was given for an option.
+    /// Returns the last value of an option.
     pub(crate) fn value(&self, name: &str) -> Option<String> {
         self.values(name).pop()
     }
 
-    /// All values that were given for an option.
+    /// Returns all values of an option.
     pub(crate) fn values(&self, name: &str) -> Vec<String> {
         let said = self.options.iter().filter(|(known, _)| *known == name);
         said.filter_map(|(_, value)| value.clone()).collect()
     }
 
-    /// Refuses words beyond the first `count`, which the command takes.
+    /// Rejects words after the first `count`, which the command takes.
     pub(crate) fn at_most(&self, count: usize, command: &str) -> Result<(), String> {
         self.plain.get(count).map_or(Ok(()), |word| Err(too_much(word, command)))
     }
 
-    /// `--apply`, `--undo` or neither.
+    /// Returns the action of `--apply`, `--undo` or neither.
     pub(crate) fn act(&self) -> Result<Act, String> {
         match (self.has("--apply"), self.has("--undo")) {
             (true, true) => Err("--apply or --undo, not both".into()),
@@ -113,19 +113,19 @@ impl Words {
         }
     }
 
-    /// `--root`: the folder below which the files of the machine are.
+    /// Returns the value of `--root`: the folder below which the system files are.
     pub(crate) fn root(&self) -> Result<PathBuf, String> {
         let root = self.value("--root").map_or_else(|| "/".into(), PathBuf::from);
         if root.is_dir() { Ok(root) } else { Err(format!("--root {}: no such folder", root.display())) }
     }
 }
 
-/// Sentence for a word that a command has no use for.
+/// Returns the message for a word that a command does not take.
 pub(crate) fn too_much(word: &str, command: &str) -> String {
     format!("\"{word}\" is too much here (see myriad {command} --help)")
 }
 
-/// Value of an option: behind its `=`, or the next argument unless that is an option.
+/// Returns the value of an option: the text after its `=`, or the next argument unless that is an option.
 fn value_of(
     name: &str,
     glued: Option<OsString>,

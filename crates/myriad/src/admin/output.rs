@@ -1,14 +1,14 @@
-//! Output of commands, and the exit status that says whether they found anything.
+//! Output of commands, and their exit status by whether they found a result.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-/// Whether a command found anything.
+/// Returns the exit status of a command by whether it found a result.
 pub(crate) fn found(any: bool) -> ExitCode {
     if any { ExitCode::SUCCESS } else { ExitCode::from(2) }
 }
 
-/// Standard output. A reader that closes it early (`| head`) is no error.
+/// Standard output. A reader that closes it early (`| head`) causes no error.
 pub(crate) struct Output {
     out: io::BufWriter<io::StdoutLock<'static>>,
 }
@@ -18,7 +18,7 @@ impl Output {
         Self { out: io::BufWriter::with_capacity(64 << 10, io::stdout().lock()) }
     }
 
-    /// Writes a line; `false` once the reader has closed the output.
+    /// Writes a line; returns `false` once the reader has closed the output.
     pub(crate) fn line(&mut self, text: &str) -> Result<bool, String> {
         Self::judged(writeln!(self.out, "{text}"))
     }

@@ -1,4 +1,4 @@
-//! `myriad purge`: purges pages from a running server's zones.
+//! `myriad purge`: purges pages from the zones of a running server.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -63,7 +63,7 @@ pub(super) struct Command {
     request: Request,
 }
 
-/// Reads the words after `myriad purge`; `None` if help is asked for.
+/// Parses the words after `myriad purge`; `None` if help is requested.
 pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<Command>, String> {
     let words = Words::parse(arguments, OPTIONS)?;
     if words.help {
@@ -96,7 +96,7 @@ pub(super) fn run(command: &Command) -> Result<ExitCode, String> {
     let mut output = Output::new();
     let mut reports: Vec<PurgeReport> = Vec::new();
     let asked = running.ask(&command.request, |reply| {
-        // Goes on when the output is closed: the purge is to be complete.
+        // Continues after the output is closed, because the purge must be complete.
         if let Reply::Purge(report) = &reply {
             output.line(&if json { reply.json() } else { render::purge(report) })?;
             reports.push((**report).clone());

@@ -1,5 +1,7 @@
-//! Server of the control socket in the worker process: one request a connection, each on a thread of its own, so that neither
-//! visitors nor other commands wait.
+//! Server of the control socket in the worker process.
+//!
+//! Each connection carries one request and has a separate thread, so that neither clients nor other commands are
+//! delayed.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
@@ -14,38 +16,39 @@ use myriad_serve::Site;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{SocketFlags, accept_with, sockopt};
 
-/// Most commands that are served at once; a client beyond them is refused with that reason.
+/// Maximum number of concurrent commands; further clients are rejected with that reason.
 const MOST_AT_ONCE: usize = 8;
-/// Longest time for a request to arrive.
+/// Maximum time for receiving a request.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Longest time without progress of an answer: a person may read it a screen at a time.
+/// Maximum time without progress of a response: a person may read it page by page.
 const STALL_LIMIT: Duration = Duration::from_mins(10);
-/// Bytes of an answer that are buffered before they are sent.
+/// Number of buffered bytes of a response before they are sent.
 const CHUNK: usize = 32 << 10;
 
-/// The server. Dropped, it accepts no more connections; requests that have come are still answered.
+/// Server of the control socket. When dropped, it accepts no more connections; received requests are still processed.
 #[derive(Debug)]
 pub(crate) struct ControlServer {
-    /// Socket whose closing ends the thread.
+    /// Socket whose closing stops the thread.
     _stop: UnixStream,
 }
 
-/// State that the threads of all connections share.
+/// State shared by the threads of all connections.
 struct Shared {
     site: Arc<Site>,
-    /// User who may send requests, besides root.
+    /// User who may send requests, in addition to root.
     owner: u32,
     clients: AtomicUsize,
 }
 
 impl ControlServer {
-    /// Opens the socket that the supervisor made; `owner` is the user who started it.
+    /// Serves the socket that the supervisor created; `owner` is the user who started it.
     pub(crate) fn open(socket: OwnedFd, site: Arc<Site>, owner: u32) -> io::Result<Self> {
         let (stop, stopped) = UnixStream::pair()?;
         let shared = Arc::new(Shared { site, owner, clients: AtomicUsize::new(0) });
         thread::Builder::new().name("control".into()).spawn(move || {
             while wait(&socket, &stopped) {
-                // No connection is left: another worker process has accepted it, or the client has closed it.
+                // An error means that no connection is left: another worker process accepted it, or the client closed
+                // it.
                 if let Ok(client) = accept_with(&socket, SocketFlags::CLOEXEC) {
                     shared.receive(UnixStream::from(client));
                 }
@@ -55,7 +58,7 @@ impl ControlServer {
     }
 }
 
-/// Waits for a connection; `false` once the server has been dropped.
+/// Waits for a connection; returns `false` once the server has been dropped.
 fn wait(socket: &OwnedFd, stopped: &UnixStream) -> bool {
     let mut polled = [PollFd::new(socket, PollFlags::IN), PollFd::new(stopped, PollFlags::IN)];
     match poll(&mut polled, None) {
@@ -68,16 +71,16 @@ fn wait(socket: &OwnedFd, stopped: &UnixStream) -> bool {
 impl Shared {
     fn receive(self: &Arc<Self>, client: UnixStream) {
         if !self.may_ask(&client) {
-            // Second check of the user: the mode of the file refuses others already, unless it was changed.
+            // Second check of the user: the mode of the file already excludes others unless it was changed.
             return refuse(client, "only root and the user who started Myriad may ask");
         }
         let active = ActiveClient::take(self);
         if self.clients.load(SeqCst) > MOST_AT_ONCE {
             return refuse(client, "too many commands at once: try again in a moment");
         }
-        // If no thread can be started the connection closes.
+        // If no thread can be started, the connection closes.
         let _ = thread::Builder::new().name("control-guest".into()).spawn(move || {
-            // An error is the client's end, and ends nothing but its answer.
+            // An error means that the client is gone; it only terminates this response.
             let _ = active.0.serve(&client);
         });
     }
@@ -100,7 +103,7 @@ impl Shared {
     }
 }
 
-/// Counts a client until it is dropped, however its thread ends.
+/// Counts a client until dropped, whether its thread returns or panics.
 struct ActiveClient(Arc<Shared>);
 
 impl ActiveClient {
@@ -119,11 +122,11 @@ impl Drop for ActiveClient {
 fn refuse(mut client: UnixStream, why: &str) {
     let mut line = Vec::new();
     Reply::Error(why.to_owned()).write(&mut line);
-    // Fits into the socket's buffer; an error means that the client has gone.
+    // The line fits into the buffer of the socket; an error means that the client is gone.
     let _ = client.set_nonblocking(true).and_then(|()| client.write_all(&line));
 }
 
-/// Reads up to a line feed, which must come within [`PATIENCE`].
+/// Reads up to a line feed, which must arrive within [`PATIENCE`].
 fn read_line(mut client: &UnixStream) -> io::Result<Vec<u8>> {
     let until = Instant::now() + PATIENCE;
     let mut line = Vec::new();
@@ -152,7 +155,7 @@ fn read_line(mut client: &UnixStream) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Answer, buffered before it is sent.
+/// Response, buffered before it is sent.
 struct Answer<'a> {
     client: &'a UnixStream,
     gathered: Vec<u8>,
@@ -160,10 +163,10 @@ struct Answer<'a> {
 }
 
 impl Answer<'_> {
-    /// Takes a line; `false` once the client has gone.
+    /// Appends a line; returns `false` once the client is gone.
     fn tell(&mut self, reply: &Reply) -> bool {
         reply.write(&mut self.gathered);
-        // A tick is of this moment; nothing follows it for a second.
+        // A tick is sent immediately, as nothing follows it for a second.
         if self.gathered.len() >= CHUNK || matches!(reply, Reply::Tick(_)) {
             self.send();
         }

@@ -1,4 +1,4 @@
-//! Control socket as a file: its path, how it is made, how it is reached.
+//! Control socket as a file: its path, its creation, connections to it.
 
 use std::ffi::OsString;
 use std::fs;
@@ -18,15 +18,16 @@ use rustix::net::{
 
 use crate::paths::Paths;
 
-/// Attempts, and the pause between them: a server that was just killed may need a moment to close its socket.
+/// Number of attempts and the pause between them: a killed server may need a moment to close its socket.
 const ATTEMPTS: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(100);
-/// Connections that may wait to be accepted.
+/// Maximum number of connections that wait to be accepted.
 const BACKLOG: i32 = 16;
-/// Longest path that the kernel takes as an address, bytes (`sun_path` without its final zero).
+/// Maximum length of a path as an address, in bytes (`sun_path` without its NUL byte).
 const LONGEST_ADDRESS: usize = 107;
 
-/// Path of a configuration's control socket; `None` with `control_socket off`. The flag says whether the directive was written.
+/// Returns the path of the control socket of a configuration, with true if the directive is present; `None` with
+/// `control_socket off`.
 pub(crate) fn path(model: &Model, paths: &Paths) -> Option<(PathBuf, bool)> {
     match &model.main.control_socket {
         ControlSocket::Off => None,
@@ -35,7 +36,7 @@ pub(crate) fn path(model: &Model, paths: &Paths) -> Option<(PathBuf, bool)> {
     }
 }
 
-/// Default path beside the pid file: `nginx.sock` for `nginx.pid`.
+/// Returns the default path next to the pid file: `nginx.sock` for `nginx.pid`.
 pub(crate) fn beside(pid: &Path) -> PathBuf {
     match pid.extension() {
         Some(extension) if extension == "pid" => pid.with_extension("sock"),
@@ -47,8 +48,9 @@ pub(crate) fn beside(pid: &Path) -> PathBuf {
     }
 }
 
-/// Makes the socket, for its owner alone. A socket file that a crash has left is replaced; one that a process listens on is
-/// not, nor is any other file.
+/// Creates the socket, accessible by its owner only.
+///
+/// A socket file left by a crash is replaced. A socket on which a process listens, or any other file, is not.
 pub(crate) fn make(path: &Path) -> io::Result<OwnedFd> {
     let mut attempt = 1;
     loop {
@@ -61,7 +63,7 @@ pub(crate) fn make(path: &Path) -> io::Result<OwnedFd> {
             Err(error) => return Err(error),
         }
     }
-    // Made under a temporary name, then renamed: that replaces an old file in one step.
+    // Created under a temporary name, then renamed, which replaces an old file atomically.
     let mut aside = OsString::from(".");
     aside.push(path.file_name().unwrap_or_default());
     aside.push(format!(".{}", std::process::id()));
@@ -70,7 +72,7 @@ pub(crate) fn make(path: &Path) -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
     let address = Address::of(&aside)?;
-    // Mode of the socket before it is bound: the file never exists with a wider one.
+    // The mode is set before the socket is bound, so the file never has a wider mode.
     rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
     bind(&socket, &address.address)?;
     let named = listen(&socket, BACKLOG).map_err(io::Error::from).and_then(|()| fs::rename(&aside, path));
@@ -81,7 +83,7 @@ pub(crate) fn make(path: &Path) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Whether the path is free, or a socket on which no process listens.
+/// Checks that the path does not exist, or is a socket on which no process listens.
 fn check_free(path: &Path) -> io::Result<()> {
     let Ok(file) = fs::symlink_metadata(path) else { return Ok(()) };
     if !file.file_type().is_socket() {
@@ -104,7 +106,7 @@ pub(crate) fn reach(path: &Path) -> io::Result<UnixStream> {
     Ok(socket.into())
 }
 
-/// Address of a path. A path that is too long for the kernel is reached through a descriptor of its folder.
+/// Address of a path. A path that is too long for the kernel is accessed through a descriptor of its folder.
 struct Address {
     address: SocketAddrUnix,
     _folder: Option<OwnedFd>,

@@ -1,4 +1,4 @@
-//! `myriad upstream ls|up|drain|down`: the servers of a running server's groups.
+//! `myriad upstream ls|up|drain|down`: lists and changes the servers of upstream groups of a running server.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -47,7 +47,7 @@ pub(super) struct Command {
     request: Request,
 }
 
-/// Reads the words after `myriad upstream`; `None` if help is asked for.
+/// Parses the words after `myriad upstream`; `None` if help is requested.
 pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<Command>, String> {
     let words = Words::parse(arguments, OPTIONS)?;
     if words.help {

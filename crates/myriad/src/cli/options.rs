@@ -1,4 +1,4 @@
-//! Options of a command line.
+//! Options of the command line.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -18,7 +18,7 @@ pub(crate) enum Request {
 }
 
 impl Request {
-    /// Signal that makes the request.
+    /// Returns the signal that sends the request.
     pub(crate) fn signal(self) -> Signal {
         match self {
             Self::Stop => Signal::TERM,
@@ -29,7 +29,7 @@ impl Request {
     }
 }
 
-/// All options of a command line.
+/// Options of a command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Options {
     pub(crate) help: bool,
@@ -53,19 +53,19 @@ pub(crate) struct Options {
     pub(crate) wordpress: Option<wordpress::Options>,
 }
 
-/// Request that `--explain` asks about; its URL is read when all options are known.
+/// Request that `--explain` explains; its URL is parsed when all options are known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Asked {
-    /// URL, or a path on the first server.
+    /// URL, or path on the first server.
     pub(crate) url: String,
-    /// `--method`.
+    /// Value of `--method`.
     pub(crate) method: Option<String>,
-    /// `-H`, each as `Name: value`.
+    /// Values of `-H`, each as `Name: value`.
     pub(crate) fields: Vec<String>,
 }
 
 impl Options {
-    /// `--explain URL`, `-H "Name: value"`, `--method NAME`.
+    /// Reads `--explain URL`, `-H "Name: value"` and `--method NAME`.
     pub(crate) fn explain(&mut self, option: &OsStr, value: Option<OsString>) -> Result<(), String> {
         let value = value.and_then(|value| value.into_string().ok()).filter(|value| !value.is_empty());
         let value =

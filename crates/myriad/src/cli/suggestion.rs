@@ -1,13 +1,13 @@
-//! Suggestions for words that are no options: the nearest known ones.
+//! Suggestions for unknown options: the most similar known ones.
 
 use super::usage::{COMMANDS, LONG};
 
-/// Message about a word that is no option, with the nearest known one.
+/// Returns a message about an unknown option, with the most similar known one.
 pub(crate) fn invalid<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> String {
     told(word, myriad_conf::nearest(word, known))
 }
 
-/// As [`invalid`], for a first word: it may be a command of init scripts or of another server's program.
+/// Returns the message of [`invalid`] for a first word, which may be a command of init scripts or of another server.
 pub(super) fn invalid_first(word: &str) -> String {
     match word {
         "stop" => told(word, Some("-s stop")),

@@ -1,4 +1,4 @@
-//! Usage of the command line.
+//! Usage text of the command line.
 
 /// Text of `--help` and `-h`, printed to standard error as by nginx.
 pub(crate) const USAGE: &str = "\
@@ -103,10 +103,11 @@ myriad wordpress serves a WordPress site without a configuration file:
                 : take it out again
 ";
 
-/// Line of [`USAGE`] where the options of a site without a configuration file begin.
+/// Line of [`USAGE`] at which the options of a site without a configuration file start.
 const SITE: &str = "myriad wordpress serves a WordPress site";
 
-/// The parts of [`USAGE`]: of the server, and of a site without a configuration file, with a synopsis of its own.
+/// Splits [`USAGE`] into the part of the server and that of a site without a configuration file, which gets its
+/// synopsis.
 pub(crate) fn usage_of_server_and_site() -> (&'static str, String) {
     let at = USAGE.find(SITE).unwrap_or(USAGE.len());
     let before = USAGE[..at].trim_end();
@@ -116,7 +117,7 @@ pub(crate) fn usage_of_server_and_site() -> (&'static str, String) {
     (before, format!("Usage: {}\n{}", lines.trim_start(), &USAGE[at..]))
 }
 
-/// Commands: first words of a command line that are no options.
+/// Commands: first words of a command line that are not options.
 pub(crate) const COMMANDS: [&str; 17] = [
     "cache",
     "certificates",
@@ -140,7 +141,7 @@ pub(crate) const COMMANDS: [&str; 17] = [
 /// Long options.
 pub(super) const LONG: [&str; 5] = ["--explain", "--help", "--method", "--prefix", "--version"];
 
-/// Long options that a text of usage names.
+/// Returns the long options in a usage text.
 pub(crate) fn options_in(usage: &str) -> impl Iterator<Item = &str> {
     let words = usage.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
     words.filter(|word| word.starts_with("--"))

@@ -1,5 +1,7 @@
-//! System calls by a list (seccomp(2)). What is not on it fails as if the kernel did not have it (`ENOSYS`), which libraries know how to
-//! live with; a process that was taken over cannot start a program, debug another, mount, load code into the kernel, or listen.
+//! System call filter with an allowlist (seccomp(2)).
+//!
+//! A call that is not on the list fails as if the kernel did not implement it (`ENOSYS`), which libraries handle. A
+//! compromised process cannot start a program, debug another, mount, load code into the kernel, or listen.
 
 use std::collections::BTreeMap;
 use std::env::consts::ARCH;
@@ -9,7 +11,7 @@ use seccompiler::{
     TargetArch,
 };
 
-/// Calls that are free whatever their arguments, by what they are for.
+/// System calls that are allowed with any arguments, by purpose.
 #[rustfmt::skip]
 const FREE: &[libc::c_long] = &[
     // Files.
@@ -26,7 +28,7 @@ const FREE: &[libc::c_long] = &[
     libc::SYS_fgetxattr, libc::SYS_fsetxattr, libc::SYS_flistxattr, libc::SYS_fremovexattr, libc::SYS_getxattr,
     libc::SYS_setxattr, libc::SYS_listxattr, libc::SYS_removexattr,
     libc::SYS_inotify_init1, libc::SYS_inotify_add_watch, libc::SYS_inotify_rm_watch,
-    // Sockets that exist or connect; none that listens.
+    // Existing sockets and connecting ones; listen() is missing.
     libc::SYS_socketpair, libc::SYS_bind, libc::SYS_connect, libc::SYS_accept, libc::SYS_accept4, libc::SYS_getsockname,
     libc::SYS_getpeername, libc::SYS_getsockopt, libc::SYS_setsockopt, libc::SYS_shutdown, libc::SYS_recvfrom,
     libc::SYS_recvmsg, libc::SYS_recvmmsg, libc::SYS_sendto, libc::SYS_sendmsg, libc::SYS_sendmmsg,
@@ -38,22 +40,22 @@ const FREE: &[libc::c_long] = &[
     libc::SYS_mmap, libc::SYS_munmap, libc::SYS_mremap, libc::SYS_mprotect, libc::SYS_madvise, libc::SYS_mincore,
     libc::SYS_msync, libc::SYS_mlock, libc::SYS_mlock2, libc::SYS_munlock, libc::SYS_brk, libc::SYS_membarrier,
     libc::SYS_get_mempolicy, libc::SYS_mbind, libc::SYS_set_mempolicy,
-    // Threads and their clocks.
+    // Threads and timers.
     libc::SYS_futex, libc::SYS_set_robust_list, libc::SYS_get_robust_list, libc::SYS_rseq, libc::SYS_set_tid_address,
     libc::SYS_gettid, libc::SYS_getpid, libc::SYS_getppid, libc::SYS_sched_yield, libc::SYS_sched_getaffinity,
     libc::SYS_sched_setaffinity, libc::SYS_sched_getparam, libc::SYS_sched_getscheduler, libc::SYS_getcpu,
     libc::SYS_getpriority, libc::SYS_setpriority, libc::SYS_exit, libc::SYS_exit_group, libc::SYS_nanosleep,
     libc::SYS_clock_nanosleep, libc::SYS_clock_gettime, libc::SYS_clock_getres, libc::SYS_gettimeofday,
     libc::SYS_prctl, libc::SYS_getrandom, libc::SYS_restart_syscall, libc::SYS_ioprio_set, libc::SYS_ioprio_get,
-    // Signals to itself: tgkill() of others is what `Scope::Signal` forbids.
+    // Signals to the process itself; `Scope::Signal` prohibits tgkill() of others.
     libc::SYS_rt_sigaction, libc::SYS_rt_sigprocmask, libc::SYS_rt_sigreturn, libc::SYS_rt_sigpending,
     libc::SYS_rt_sigtimedwait, libc::SYS_sigaltstack,
-    // What a process may know of itself and the machine.
+    // Information on the process and the machine.
     libc::SYS_getuid, libc::SYS_geteuid, libc::SYS_getgid, libc::SYS_getegid, libc::SYS_getgroups, libc::SYS_getresuid,
     libc::SYS_getresgid, libc::SYS_capget, libc::SYS_uname, libc::SYS_sysinfo, libc::SYS_getrusage, libc::SYS_times,
 ];
 
-/// What older C libraries call in the place of those above.
+/// System calls of older C libraries in place of those above.
 #[cfg(target_arch = "x86_64")]
 #[rustfmt::skip]
 const OLDER: &[libc::c_long] = &[
@@ -66,10 +68,13 @@ const OLDER: &[libc::c_long] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const OLDER: &[libc::c_long] = &[];
 
-/// Families of sockets: local, IPv4, IPv6, and the one by which the C library asks for addresses of this machine.
+/// Socket families: local, IPv4, IPv6, and the family by which the C library queries the addresses of this machine.
 const FAMILIES: [libc::c_int; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
-/// Lets this thread, and those that it starts, make the listed calls alone. `Err` says why not.
+/// Restricts this thread and the threads that it starts to the listed calls.
+///
+/// # Errors
+/// Returns the reason if the filter cannot be installed.
 pub(super) fn filter() -> Result<(), String> {
     let program = program(std::process::id()).map_err(|error| error.to_string())?;
     seccompiler::apply_filter(&program).map_err(|error| error.to_string())
@@ -80,12 +85,13 @@ fn program(process: u32) -> Result<BpfProgram, seccompiler::Error> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
         FREE.iter().chain(OLDER).map(|&call| (call, Vec::new())).collect();
     let equal = |argument, value| only(argument, SeccompCmpOp::Eq, value);
-    // A thread, and no process. clone3() hides its flags from a filter: the C library calls clone() where it is not there.
+    // Allowed for a thread, not for a process. A filter cannot read the flags of clone3(): it is not on the list, and
+    // the C library then calls clone().
     let thread = libc::CLONE_THREAD as u64;
     rules.insert(libc::SYS_clone, vec![only(0, SeccompCmpOp::MaskedEq(thread), thread)?]);
     let families = FAMILIES.iter().map(|&family| equal(0, family as u64)).collect::<Result<_, _>>()?;
     rules.insert(libc::SYS_socket, families);
-    // Itself: that an assertion of a library can end it. Limits: its own.
+    // kill() of this process, so that an assertion of a library can terminate it. Limits of this process.
     let itself = u64::from(process);
     rules.insert(libc::SYS_kill, vec![equal(0, itself)?]);
     rules.insert(libc::SYS_tgkill, vec![equal(0, itself)?]);
@@ -94,7 +100,7 @@ fn program(process: u32) -> Result<BpfProgram, seccompiler::Error> {
     Ok(SeccompFilter::new(rules, refused, SeccompAction::Allow, architecture)?.try_into()?)
 }
 
-/// Rule of one condition, on the lower 32 bits of an argument.
+/// Creates a rule with one condition on the lower 32 bits of an argument.
 fn only(argument: u8, operator: SeccompCmpOp, value: u64) -> Result<SeccompRule, seccompiler::Error> {
     let condition = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)?;
     Ok(SeccompRule::new(vec![condition])?)
@@ -108,7 +114,7 @@ mod tests {
 
     use super::*;
 
-    /// A filter binds one thread and those that it starts: each test has its own.
+    /// A filter applies to one thread and the threads that it starts, so each test has its own thread.
     #[test]
     fn filtered_thread_serves_and_starts_no_program_and_does_not_listen() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");

@@ -4,7 +4,7 @@ use std::io;
 
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
 
-/// Rights over files of others, without which a worker with `user root;` could not read what it served before.
+/// Rights to files of other users, without which a worker with `user root;` could not read files that it served before.
 const OF_FILES: [(CapabilitySet, &str); 5] = [
     (CapabilitySet::CHOWN, "CAP_CHOWN"),
     (CapabilitySet::DAC_OVERRIDE, "CAP_DAC_OVERRIDE"),
@@ -13,7 +13,7 @@ const OF_FILES: [(CapabilitySet, &str); 5] = [
     (CapabilitySet::FSETID, "CAP_FSETID"),
 ];
 
-/// Drops every capability; root keeps those over files. The names of what is left.
+/// Drops all capabilities, except that root retains those for files. Returns the names of the retained capabilities.
 pub(super) fn drop_all_but_files() -> io::Result<Vec<&'static str>> {
     let before = capabilities(None)?;
     let is_root = rustix::process::geteuid().is_root();
@@ -28,7 +28,7 @@ pub(super) fn drop_all_but_files() -> io::Result<Vec<&'static str>> {
     Ok(kept.into_iter().map(|(_, name)| name).collect())
 }
 
-/// Kernels before 4.3 have no ambient set.
+/// Ignores the error of kernels before 4.3, which have no ambient set.
 fn unless_unknown(error: rustix::io::Errno) -> Result<(), rustix::io::Errno> {
     if error == rustix::io::Errno::INVAL { Ok(()) } else { Err(error) }
 }

@@ -1,19 +1,22 @@
-//! Landlock (landlock(7)): no program is run, no device, pipe or socket is made in the file system, and nothing outside the worker is
-//! signalled or reached by an abstract socket.
+//! Landlock (landlock(7)): prohibits running programs, creating devices, pipes or sockets in the file system,
+//! signalling other processes, and connecting to abstract sockets of other processes.
 //!
-//! Which files are read and written is left to their modes: a reload may name new folders, and what Landlock forbids a process is
-//! forbidden for good.
+//! Access to files for reading and writing is controlled by their modes: a reload may name new folders, and
+//! restrictions of Landlock are permanent.
 
 use landlock::{
     AccessFs, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreatedAttr,
     RulesetError, RulesetStatus, Scope,
 };
 
-/// What no worker does, anywhere.
+/// Accesses that no worker needs on any file.
 const NEVER: [AccessFs; 5] =
     [AccessFs::Execute, AccessFs::MakeChar, AccessFs::MakeBlock, AccessFs::MakeFifo, AccessFs::MakeSock];
 
-/// Forbids this thread and those that it starts what a worker never does. `Err` says what the kernel does not know.
+/// Prohibits for this thread and the threads that it starts all actions that a worker never performs.
+///
+/// # Errors
+/// Returns the parts that the kernel does not support.
 pub(super) fn forbid_programs_and_devices() -> Result<(), String> {
     match restrict() {
         Ok(RulesetStatus::FullyEnforced) => Ok(()),
@@ -25,8 +28,8 @@ pub(super) fn forbid_programs_and_devices() -> Result<(), String> {
 
 fn restrict() -> Result<RulesetStatus, String> {
     let said = |error: RulesetError| error.to_string();
-    // A file that is moved to another folder, as pages of a zone are, needs a right of its own under any rule set. Kernels before
-    // 5.19 do not know it and would move none: they get no rule set.
+    // Moving a file to another folder, which a zone does with its pages, requires a separate right under any rule set.
+    // Kernels before 5.19 do not have it and would reject all moves: they get no rule set.
     let mut rules = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
     rules = rules.handle_access(AccessFs::Refer).map_err(said)?.set_compatibility(CompatLevel::BestEffort);
     for access in NEVER {
@@ -47,7 +50,7 @@ mod tests {
 
     use super::*;
 
-    /// A rule set binds one thread and those that it starts: the test has its own.
+    /// A rule set applies to one thread and the threads that it starts, so the test has its own thread.
     #[test]
     fn restricted_thread_moves_files_and_runs_no_program() {
         let folder = std::env::temp_dir().join(format!("myriad-confined-{}", std::process::id()));
@@ -59,7 +62,7 @@ mod tests {
                 let held = forbid_programs_and_devices();
                 fs::rename(at("a/page"), at("b/page")).expect("moved to another folder");
                 let program = Command::new("/bin/true").spawn();
-                // A kernel without Landlock serves all the same.
+                // The server also runs on a kernel without Landlock.
                 assert_eq!(program.is_err(), held.is_ok(), "{held:?} {program:?}");
                 held
             };

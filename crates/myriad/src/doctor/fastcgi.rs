@@ -1,4 +1,4 @@
-//! A request to php-fpm itself, past Myriad: blocking, bounded in time and bytes.
+//! A direct request to php-fpm that bypasses Myriad: blocking, limited in time and bytes.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -11,14 +11,14 @@ use myriad_fastcgi::{Decoder, Event, Params, request};
 use crate::pidfile::reason;
 
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Most bytes of an answer.
+/// Maximum length of a response, in bytes.
 const LARGEST: usize = 4 << 20;
 
 trait Connection: Read + Write {}
 impl Connection for UnixStream {}
 impl Connection for TcpStream {}
 
-/// Asks php-fpm for a script with these parameters; returns what it wrote to its output, head and body.
+/// Requests a script with these parameters from php-fpm; returns its output, head and body.
 pub(super) fn ask(php: &str, params: &[(&str, &str)]) -> Result<Vec<u8>, String> {
     let told = |error: io::Error| format!("php-fpm at {php}: {}", reason(&error));
     let mut connection = connect(php).map_err(|error| {

@@ -1,4 +1,4 @@
-//! Gathering of all facts.
+//! Collection of all facts.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -15,7 +15,7 @@ use crate::servers;
 use crate::web::Target;
 use crate::wordpress;
 
-/// Looks at everything; returns the address that was asked for, too. The error is of a site for which nobody answers.
+/// Collects all facts; returns them with the requested address. Fails if no server responds for the site.
 pub(super) fn look(options: &Options) -> Result<(Target, Facts), String> {
     let stack = stack::find(options)?;
     let layout = stack
@@ -87,12 +87,13 @@ pub(super) fn look(options: &Options) -> Result<(Target, Facts), String> {
     Ok((target, facts))
 }
 
-/// Address on this machine for one that stands for all.
+/// Returns the loopback address for a wildcard address.
 fn here(address: &str) -> String {
     address.replace("0.0.0.0", "127.0.0.1").replace("[::]", "[::1]")
 }
 
-/// Address of the site, and where to connect: what was said, else what WordPress calls itself, else what Myriad listens on.
+/// Returns the address of the site and the address to connect to: from the options, else the address configured in
+/// WordPress, else a listening address of Myriad.
 fn address(
     options: &Options,
     stack: &Stack,
@@ -103,7 +104,8 @@ fn address(
     }
     let home = wordpress.and_then(|wordpress| Target::parse(&wordpress.home).ok());
     let listens = |tls| if tls { &stack.listens_tls } else { &stack.listens }.as_deref().map(here);
-    // An address by https is asked by http where Myriad has no https, for the TLS is a proxy's, and where the port is said.
+    // An https address is requested by http if Myriad does not listen for https, because a proxy terminates TLS, and if
+    // the port is given.
     let by_tls = options.at.is_none() && listens(true).is_some();
     let home = home.filter(|home| !home.tls || by_tls).map(|home| home.with_path("/"));
     let at = |tls| options.at.clone().or_else(|| listens(tls));
@@ -119,7 +121,7 @@ fn pool(options: &Options, php: &Seen<String>) -> Seen<Pool> {
     php::pool(php.as_ref().map_err(Clone::clone)?, options.status.as_deref())
 }
 
-/// Most requests that the running Myriad sends to php-fpm at once.
+/// Returns the maximum number of concurrent requests that the running Myriad sends to php-fpm.
 fn assumed_children(options: &Options, php: &Seen<String>) -> Seen<Option<u32>> {
     let php = php.as_ref().map_err(Clone::clone)?;
     let running = Running::find(&options.words.server, options.words.socket.as_deref())?;
@@ -138,7 +140,7 @@ fn assumed_children(options: &Options, php: &Seen<String>) -> Seen<Option<u32>> 
     Ok(Some(*limit).filter(|limit| *limit > 0))
 }
 
-/// Senders with `X-Forwarded-For` that are not trusted.
+/// Returns untrusted senders with `X-Forwarded-For`.
 fn senders(options: &Options) -> Seen<Senders> {
     let running = Running::find(&options.words.server, options.words.socket.as_deref())?;
     let mut senders = Senders::default();
@@ -158,7 +160,7 @@ fn senders(options: &Options) -> Seen<Senders> {
     Ok(senders)
 }
 
-/// What is stored, asked of the control socket.
+/// Returns the stored pages, queried from the control socket.
 fn stored(options: &Options) -> Seen<Stored> {
     let running = Running::find(&options.words.server, options.words.socket.as_deref())?;
     let (mut stored, mut counts) = (Stored::default(), RequestCounts::default());

@@ -1,4 +1,4 @@
-//! The machine: memory, swap, limits, what the kernel has ended.
+//! The machine: memory, swap, limits, processes that the kernel has killed.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
@@ -11,13 +11,13 @@ use rustix::fs::OFlags;
 use crate::pidfile::reason;
 use crate::tune::largest_worker;
 
-/// Most records of the kernel's log that are read, and most bytes of one.
+/// Maximum number of records read from the kernel log, and maximum length of one in bytes.
 const RECORDS: usize = 200_000;
 const RECORD: usize = 8192;
-/// Most names of ended processes.
+/// Maximum number of names of killed processes.
 const NAMES: usize = 1000;
 
-/// Figure of `/proc/meminfo`, bytes.
+/// Returns a value of `/proc/meminfo`, in bytes.
 fn meminfo(name: &str) -> Seen<u64> {
     let text =
         fs::read_to_string("/proc/meminfo").map_err(|error| format!("/proc/meminfo: {}", reason(&error)))?;
@@ -26,25 +26,25 @@ fn meminfo(name: &str) -> Seen<u64> {
     kilobytes.map(|kilobytes| kilobytes << 10).ok_or_else(|| format!("/proc/meminfo has no {name}"))
 }
 
-/// Memory of the machine.
+/// Returns the memory of the machine.
 pub(super) fn memory() -> Seen<u64> {
     meminfo("MemTotal")
 }
 
-/// Swap of the machine.
+/// Returns the swap of the machine.
 pub(super) fn swap() -> Seen<Swap> {
     let (total, free) = (meminfo("SwapTotal")?, meminfo("SwapFree")?);
     Ok(Swap { total, used: total.saturating_sub(free) })
 }
 
-/// `net.core.somaxconn`.
+/// Returns `net.core.somaxconn`.
 pub(super) fn backlog() -> Seen<u64> {
     let path = "/proc/sys/net/core/somaxconn";
     let text = fs::read_to_string(path).map_err(|error| format!("{path}: {}", reason(&error)))?;
     text.trim().parse().map_err(|_| format!("{path} holds no number"))
 }
 
-/// Open files that the worker process of a supervisor may have.
+/// Returns the limit of open files of the worker process of a supervisor.
 pub(super) fn descriptors(supervisor: Option<u32>) -> Seen<u64> {
     let supervisor = supervisor.ok_or("which Myriad serves the site is not known: -p PREFIX names it")?;
     let children =
@@ -61,17 +61,17 @@ pub(super) fn descriptors(supervisor: Option<u32>) -> Seen<u64> {
     }
 }
 
-/// Children of php-fpm.
+/// Returns the children of php-fpm.
 pub(super) fn workers() -> Seen<Workers> {
     let (largest, count) =
         largest_worker(Path::new("/proc")).ok_or("no child of php-fpm runs that may be looked at")?;
     Ok(Workers { largest, count })
 }
 
-/// Names of processes that the kernel has ended for want of memory, from its log since the start of the machine.
+/// Returns the names of processes that the kernel has killed because memory was exhausted, from its log since boot.
 pub(super) fn killed() -> Seen<Vec<String>> {
     let path = "/dev/kmsg";
-    // Without waiting: at the end of what there is, the kernel would have the reader wait for more.
+    // Non-blocking: at the end of the log, the kernel would block the reader until the next record.
     let opened = File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path);
     let mut log = opened.map_err(|error| format!("the kernel's log ({path}): {}", reason(&error)))?;
     let (mut names, mut record) = (Vec::new(), [0; RECORD]);
@@ -91,7 +91,7 @@ pub(super) fn killed() -> Seen<Vec<String>> {
     Ok(names)
 }
 
-/// Name in a line such as `Out of memory: Killed process 812 (php-fpm8.2) total-vm:...`.
+/// Returns the name in a line such as `Out of memory: Killed process 812 (php-fpm8.2) total-vm:...`.
 fn ended(record: &str) -> Option<String> {
     let (_, rest) = record.split_once("Killed process ")?;
     let name = rest.split_once('(')?.1.split_once(')')?.0;

@@ -1,7 +1,7 @@
-//! `myriad doctor`: looks at a stack that runs, and says what is wrong and what to do, the worst first.
+//! `myriad doctor`: examines a running stack and prints problems with remedies, the most severe first.
 //!
 //! ```text
-//! stack: which Myriad, site, php-fpm -> look: machine, php (by FastCGI), site (by HTTP), sources -> myriad_doctor::findings -> report
+//! stack: Myriad, site, php-fpm -> look: machine, php (by FastCGI), site (by HTTP), sources -> myriad_doctor::findings -> report
 //! ```
 
 mod fastcgi;
@@ -22,7 +22,7 @@ use options::Options;
 
 use crate::admin::help;
 
-/// Exit status if the doctor itself fails, as where nobody answers.
+/// Exit status if the doctor fails, for example because no server responds.
 const NOT_LOOKED: u8 = 3;
 
 /// Runs `myriad doctor` with the arguments after its name.

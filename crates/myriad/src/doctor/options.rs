@@ -57,7 +57,7 @@ pub(super) struct Options {
 }
 
 impl Options {
-    /// Reads the words after `myriad doctor`; `None` if help is asked for.
+    /// Parses the words after `myriad doctor`; `None` if help is requested.
     pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<Self>, String> {
         let words = Words::parse(arguments, OPTIONS)?;
         if words.help {

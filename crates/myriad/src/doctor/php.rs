@@ -1,4 +1,4 @@
-//! PHP and WordPress, as php-fpm itself runs them: a small script that is written for one look.
+//! PHP and WordPress as run by php-fpm, examined by a small script that is written for this purpose.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -13,12 +13,12 @@ use super::fastcgi::ask;
 use crate::wordpress::children_of_running;
 
 const SCRIPT: &str = include_str!("probe.php");
-/// Path of the status, as `myriad tune` writes it.
+/// Path of the status page, as `myriad tune` configures it.
 const STATUS: &str = "/fpm-status";
-/// Mark before the JSON: plugins may write before it.
+/// Marker before the JSON, because plugins may write output before it.
 const MARK: &str = "MYRIAD:";
 
-/// The script, which is removed when it is dropped.
+/// Script, which is removed on drop.
 pub(super) struct Probe {
     php: String,
     path: PathBuf,
@@ -53,7 +53,7 @@ struct FoundWordPress {
 }
 
 impl Probe {
-    /// Writes the script where php-fpm can read it: `/run` is the same for services that have a `/tmp` of their own.
+    /// Writes the script where php-fpm can read it: services with a private `/tmp` share `/run`.
     pub(super) fn new(php: &str) -> Result<Self, String> {
         let folder = if rustix::process::geteuid().is_root() { "/run".into() } else { std::env::temp_dir() };
         let mut random = [0; 16];
@@ -69,7 +69,7 @@ impl Probe {
         Ok(probe)
     }
 
-    /// PHP's version, sizes and OPcache.
+    /// Returns the version, sizes and OPcache of PHP.
     pub(super) fn php(&self) -> Seen<Php> {
         let found: FoundPhp = self.found(&[])?;
         let opcache = match (found.opcache, found.status.as_object()) {
@@ -81,7 +81,7 @@ impl Probe {
         Ok(Php { version: found.version, opcache, upload: found.upload, post: found.post, memory_limit })
     }
 
-    /// WordPress in a folder, loaded as for the host that is named.
+    /// Returns the facts of the WordPress in a folder, loaded for the host in `authority`.
     pub(super) fn wordpress(&self, root: &Path, authority: &str) -> Seen<WordPress> {
         let site = root.display().to_string();
         let found: FoundWordPress = self.found(&[("MYRIAD_SITE", &site), ("HTTP_HOST", authority)])?;
@@ -136,7 +136,7 @@ fn request<'p>(script: &'p str, name: &'p str, query: &'p str) -> Vec<(&'p str, 
     ]
 }
 
-/// Why the script did not come to its end, from what was answered in its place.
+/// Returns the reason why the script did not finish, from the text that was sent in its place.
 fn refusal(text: &str) -> String {
     if text.contains("database connection") {
         return "Error establishing a database connection".to_owned();
@@ -165,7 +165,7 @@ fn opcache(status: &serde_json::Value) -> Opcache {
     }
 }
 
-/// The pool's status.
+/// Returns the status of the pool.
 pub(super) fn pool(php: &str, status: Option<&str>) -> Seen<Pool> {
     let path = status.unwrap_or(STATUS);
     let answer = ask(php, &request(path, path, "json"))?;
@@ -179,7 +179,7 @@ pub(super) fn pool(php: &str, status: Option<&str>) -> Seen<Pool> {
     })
 }
 
-/// `pm.max_children` of the pool, from its file.
+/// Returns `pm.max_children` of the pool, from its file.
 pub(super) fn most_children(php: &str) -> Seen<u32> {
     let address = if php.starts_with('/') { format!("unix:{php}") } else { php.to_owned() };
     children_of_running(&address)

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::web::Target;
 
-/// Width of text that is broken into lines, and of the column before it.
+/// Maximum width of wrapped text, and of the column before it.
 const WIDTH: usize = 96;
 const COLUMN: usize = 9;
 
@@ -28,7 +28,7 @@ struct All<'f> {
     findings: Vec<Told<'f>>,
 }
 
-/// Prints the findings; the exit status follows from the worst.
+/// Prints the findings; the most severe determines the exit status.
 pub(super) fn print(
     target: &Target,
     findings: &[Finding],
@@ -87,7 +87,7 @@ fn as_text(target: &Target, findings: &[Finding], all: bool) -> String {
     text
 }
 
-/// Findings of one check that say the same of several pages (`home: ...`, `post: ...`) are one.
+/// Merges findings of one check that have the same text for several pages (`home: ...`, `post: ...`).
 fn merged(findings: &[Finding]) -> Vec<Finding> {
     let mut merged: Vec<Finding> = Vec::new();
     for finding in findings {
@@ -104,12 +104,12 @@ fn merged(findings: &[Finding]) -> Vec<Finding> {
     merged
 }
 
-/// Text without controls: what a page says must not drive a terminal.
+/// Replaces control characters: text of a page must not control the terminal.
 fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
-/// Writes a text in lines of bounded width, below its first line.
+/// Appends a text, wrapped to the maximum width and indented below its first line.
 fn wrapped(line: &str, lead: &str, text: &mut String) {
     let (mut column, indent) = (0, " ".repeat(lead.len()));
     for word in line.split(' ') {

@@ -1,4 +1,4 @@
-//! Pages of the site and what they load, asked for as a visitor does it.
+//! Pages of the site and their assets, requested like a visitor.
 
 use std::io::Read as _;
 
@@ -9,17 +9,17 @@ use myriad_warm::Sitemap;
 use crate::web::{Answer, Client, Failure, Target};
 use crate::wordpress::{Denied, Kind, Layout};
 
-/// Name of the doctor's requests; a tool, which comes last where PHP has much to do (presets/bots.conf).
+/// User agent of the doctor, which the server treats as a tool with the lowest priority for PHP (presets/bots.conf).
 const AGENT: &str = concat!("Myriad-Doctor/", env!("CARGO_PKG_VERSION"));
-/// Most bytes of a page that is unpacked, and most style sheets and scripts that are looked at.
+/// Maximum decompressed length of a page in bytes, and maximum number of examined style sheets and scripts.
 const LARGEST: u64 = 16 << 20;
 const MOST_ASSETS: usize = 60;
 /// Maximum number of denied files that are requested.
 const MAX_DENIED: usize = 20;
-/// Words by which a nonce shows in a page.
+/// Strings that show a nonce in a page.
 const NONCES: [&str; 3] = ["_wpnonce", "\"nonce\":\"", "nonce="];
 
-/// What was seen of a site.
+/// Observations of a site.
 pub(super) struct Site {
     pub(super) pages: Vec<Page>,
     pub(super) assets: Seen<Vec<Asset>>,
@@ -27,13 +27,13 @@ pub(super) struct Site {
     pub(super) behind_tls: Seen<Visit>,
 }
 
-/// Looks at a site. The error is of a home page that nobody answers for.
+/// Examines a site. Fails if no server responds for the home page.
 pub(super) fn look(home: &Target, at: Option<&str>) -> Result<Site, Failure> {
     let mut client = Client::new(at, AGENT);
     let first = client.get(home, &[("Accept-Encoding", "gzip")])?;
     let body = text(&first);
     let mut pages = vec![page(&mut client, "home", home)];
-    // An argument of its own: no stored page can answer, and it is stored for nobody else.
+    // A unique argument: no stored page matches it, and the stored response matches no other request.
     let alone = format!("{}?myriad-doctor={}", home.path, std::process::id());
     if let Ok(answer) = client.get(&home.with_path(&alone), &[("Accept-Encoding", "gzip")]) {
         pages[0].uncached = Some(visit(&answer)).filter(|visit| visit.cache.as_deref() != Some("HIT"));
@@ -46,7 +46,7 @@ pub(super) fn look(home: &Target, at: Option<&str>) -> Result<Site, Failure> {
             .filter_map(|url| Target::parse(url).ok())
             .find(|target| target.authority == home.authority && target.path != home.path);
         match target {
-            // The scheme of the home page: a site behind a proxy says https here.
+            // The scheme of the home page, because a site with a proxy in front uses https here.
             Some(target) => pages.push(page(&mut client, kind, &Target { tls: home.tls, ..target })),
             None => pages.push(unseen(kind, home, map)),
         }
@@ -131,11 +131,11 @@ fn asset(client: &mut Client, target: &Target) -> Result<Asset, Failure> {
     })
 }
 
-/// Text of a body, unpacked.
+/// Returns the decompressed text of a body.
 fn text(answer: &Answer) -> String {
     let mut bytes = Vec::new();
     if answer.field("Content-Encoding").as_deref() == Some("gzip") {
-        // What cannot be unpacked is looked at as far as it goes.
+        // Corrupt data is examined up to the first error.
         let _ = GzDecoder::new(answer.body.as_slice()).take(LARGEST).read_to_end(&mut bytes);
     } else {
         bytes.clone_from(&answer.body);

@@ -1,4 +1,4 @@
-//! Names in the files of plugins and themes: who sets a cookie, who keeps pages from caches.
+//! Names in the files of plugins and themes: cookies that they set, and code that prevents caching.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,19 +11,20 @@ use crate::site_folder::SiteFolder;
 const FILES: usize = 60_000;
 const MAX_FOLDERS: usize = 20_000;
 const FILE_BYTES: u64 = 4 << 20;
-/// Folders of `wp-content` with code in them.
+/// Folders of `wp-content` that contain code.
 const FOLDERS: [&str; 3] = ["plugins", "mu-plugins", "themes"];
-/// Words by which a plugin keeps pages from caches.
+/// Strings in plugins that prevent caching.
 const UNCACHING: [&str; 3] = ["DONOTCACHEPAGE", "nocache_headers", "session_start"];
-/// How PHP begins a session, whose cookie no plugin names.
+/// Function that starts a PHP session, whose cookie no plugin names.
 const SESSION: &str = "session_start";
-/// How PHP sets a cookie.
+/// Strings by which PHP code sets a cookie.
 const SETTERS: [&str; 3] = ["setcookie", "setrawcookie", "Set-Cookie:"];
-/// Plugins that have these words and keep no page of visitors from caches.
+/// Plugins that contain these strings and do not prevent caching of public pages.
 const INNOCENT: [&str; 1] = ["myriad-cache"];
 
-/// Looks for the cookies' names, and for those words where `asks_why`. Both lists are empty if there is nothing to look for. `active` are
-/// the plugins and themes that run, besides must-use plugins; without it all files are searched.
+/// Searches for the names of cookies, and for strings that prevent caching if `asks_why`. Both lists are empty if
+/// nothing is searched. `active` are the running plugins and themes in addition to must-use plugins; without it all
+/// files are searched.
 pub(super) fn look(
     content: &Path,
     active: Option<&[String]>,
@@ -65,13 +66,14 @@ pub(super) fn look(
     (sources.collect(), uncaching.into_iter().collect())
 }
 
-/// Whether a cookie is one of PHP's sessions: its usual name, or one that `session_name` gave.
+/// Returns whether a cookie is a PHP session: the default name, or a name set by `session_name`.
 fn is_session(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     name.contains("sess") || name == "sid"
 }
 
-/// Name of a cookie without what a site adds to it: `woocommerce_cart_0123456789abcdef` is written with a variable behind its stem.
+/// Returns the name of a cookie without the suffix of the site: the source of `woocommerce_cart_0123456789abcdef`
+/// contains the stem followed by a variable.
 fn stem(name: &str) -> &str {
     match name.rsplit_once('_') {
         Some((stem, hash))
@@ -83,7 +85,7 @@ fn stem(name: &str) -> &str {
     }
 }
 
-/// Whether a name begins a text in quotation marks.
+/// Returns whether a quoted string starts with a name.
 fn stands_in(text: &str, name: &str) -> bool {
     !name.is_empty() && ["'", "\"", "`"].iter().any(|mark| text.contains(&format!("{mark}{name}")))
 }
@@ -142,7 +144,7 @@ mod tests {
         assert_eq!(setters, ["", "", "plugins/counter,plugins/shop", ""]);
         assert_eq!(uncaching, ["plugins/forms", "plugins/shop"]);
         assert_eq!(look(&content, None, &[], false), (Vec::new(), Vec::new()));
-        // What does not run sets no cookie.
+        // Inactive plugins set no cookies.
         let active = ["plugins/shop".to_owned()];
         let (cookies, uncaching) =
             look(&content, Some(&active), &["visit_id", "PHPSESSID"].map(str::to_owned), true);

@@ -1,4 +1,4 @@
-//! The stack that is looked at: which Myriad runs, for which site, with which php-fpm.
+//! The examined stack: the running Myriad, its site and its php-fpm.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -10,27 +10,27 @@ use crate::site_folder::SiteFolder;
 use crate::web::Target;
 use crate::wordpress::{self, Layout, SiteLine};
 
-/// What is known of the stack before anything is asked.
+/// Facts about the stack that are available before any request.
 #[derive(Debug, Default)]
 pub(super) struct Stack {
-    /// Process of the supervisor.
+    /// Process number of the supervisor.
     pub(super) pid: Option<u32>,
-    /// Address at which it listens for http: `127.0.0.1:8080`.
+    /// Address on which it listens for http: `127.0.0.1:8080`.
     pub(super) listens: Option<String>,
-    /// The same for https.
+    /// Address on which it listens for https.
     pub(super) listens_tls: Option<String>,
-    /// First name of the site, where there are several by their names.
+    /// First name of the site, if several sites are distinguished by name.
     pub(super) name: Option<String>,
-    /// Layout of the site, or the reason why it is not known.
+    /// Layout of the site, or the reason why it is unknown.
     pub(super) site: Option<Result<Layout, String>>,
-    /// php-fpm: a path, or `HOST:PORT`.
+    /// Address of php-fpm: a path, or `HOST:PORT`.
     pub(super) php: Option<String>,
 }
 
-/// Finds the stack: from the options, else from the command line of the `myriad wordpress` that runs.
+/// Finds the stack from the options, else from the command line of the running `myriad wordpress`.
 ///
 /// # Errors
-/// It serves several sites, and none is named; or the one that is named is not among them.
+/// Returns an error if the server serves several sites and none is named, or if it does not serve the named site.
 pub(super) fn find(options: &Options) -> Result<Stack, String> {
     let server = &options.words.server;
     let running = match Named::of(server) {
@@ -53,7 +53,7 @@ pub(super) fn find(options: &Options) -> Result<Stack, String> {
         (stack.listens, stack.listens_tls) = (listens("http://"), listens("https://"));
         said = command_line(pid);
     }
-    // The pid file lies beside the control socket.
+    // The pid file is next to the control socket.
     let beside = options.words.socket.as_ref().map(|socket| socket.with_extension("pid"));
     if let Some(pid) = beside.and_then(|path| std::fs::read_to_string(path).ok()?.trim().parse().ok()) {
         stack.pid = Some(pid);
@@ -84,10 +84,10 @@ pub(super) fn find(options: &Options) -> Result<Stack, String> {
     Ok(stack)
 }
 
-/// The site that is meant: the only one, or the one that the URL's name leads to.
+/// Returns the selected site: the only site, or the site that matches the host of the URL.
 ///
 /// # Errors
-/// There are several, or none of that name: a sentence.
+/// Returns a sentence if several sites exist, or none with that name.
 fn site_of(sites: Vec<SiteLine>, url: Option<&Target>) -> Result<SiteLine, String> {
     let known = sites.iter().filter_map(|site| site.names.first().cloned()).collect::<Vec<_>>().join(", ");
     let Some(host) = url.map(|url| url.host().to_ascii_lowercase()) else {
@@ -107,14 +107,14 @@ fn site_of(sites: Vec<SiteLine>, url: Option<&Target>) -> Result<SiteLine, Strin
     best.map(|(_, site)| site).ok_or_else(|| format!("{host} is none of the sites that are served: {known}"))
 }
 
-/// A host that a name stands for, if it stands for one: `example.com` for itself and for `.example.com`.
+/// Returns a host that a name matches, if one exists: `example.com` for `example.com` and for `.example.com`.
 fn plain(name: &str) -> Option<&str> {
     let name = name.strip_prefix('.').unwrap_or(name);
     (!name.contains('*')).then_some(name)
 }
 
-/// How closely a name fits a host, as `server_name` chooses: itself, then the longest wildcard before a name, then the longest one
-/// behind.
+/// Ranks a name for a host by the order of `server_name`: exact name, then the longest leading wildcard, then the
+/// longest trailing wildcard.
 fn fit(name: &str, host: &str) -> Option<(u8, usize)> {
     let name = name.to_ascii_lowercase();
     let below = |end: &str| host.strip_suffix(end).is_some_and(|rest| rest.ends_with('.'));
@@ -128,7 +128,7 @@ fn fit(name: &str, host: &str) -> Option<(u8, usize)> {
     fits.then_some((rank, name.len()))
 }
 
-/// Words of a process's command line, `--name=value` taken apart.
+/// Returns the words of the command line of a process; `--name=value` is split.
 fn command_line(pid: u32) -> Vec<String> {
     let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let words = bytes.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned());
@@ -140,13 +140,13 @@ fn command_line(pid: u32) -> Vec<String> {
         .collect()
 }
 
-/// Path of a process: relative ones begin at its folder.
+/// Resolves a path of a process; relative paths start at its working directory.
 fn below(pid: Option<u32>, path: &str) -> PathBuf {
     let folder = pid.and_then(|pid| std::fs::read_link(format!("/proc/{pid}/cwd")).ok());
     folder.map_or_else(|| path.into(), |folder| folder.join(path))
 }
 
-/// Returns the layout of the site, if its configuration may be read.
+/// Returns the layout of the site, if its configuration is readable.
 fn checked(root: &Path) -> Result<Layout, String> {
     let shown = root.display();
     let layout =

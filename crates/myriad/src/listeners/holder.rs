@@ -1,4 +1,4 @@
-//! Holder of an address that is taken: found by what `/proc` shows of sockets and of the processes that have them open.
+//! Finds the process that has bound an address, by the sockets and open files in `/proc`.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -14,18 +14,18 @@ use rustix::process::Pid;
 use super::takeover;
 use crate::accounts;
 
-/// Most characters of a command that are shown.
+/// Maximum number of displayed characters of a command.
 const LONGEST_COMMAND: usize = 60;
-/// `TCP_LISTEN` in `/proc/net/tcp`.
+/// State `TCP_LISTEN` in `/proc/net/tcp`.
 const LISTENING: &str = "0A";
-/// `SO_ACCEPTCON` among the flags of `/proc/net/unix`.
+/// Flag `SO_ACCEPTCON` in `/proc/net/unix`.
 const ACCEPTING: u32 = 0x1_0000;
 
-/// Socket that keeps an address from being bound.
+/// Socket that prevents an address from being bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Socket {
     inode: u64,
-    /// User who made it; for unix sockets the owner of the file.
+    /// User who created it; for Unix sockets the owner of the file.
     uid: Option<u32>,
 }
 
@@ -37,7 +37,7 @@ struct Process {
     command: String,
 }
 
-/// Help on an address that cannot be bound, as lines below the error; empty if nothing is known.
+/// Returns advice on an address that cannot be bound, as lines below the error; empty if the cause is unknown.
 pub(crate) fn advice(conf: &ListenConf, error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::AddrInUse => format!("\nhelp: {}", held(conf)),
@@ -54,7 +54,8 @@ pub(crate) fn advice(conf: &ListenConf, error: &io::Error) -> String {
     }
 }
 
-/// Who holds the ports of the web, and how to take over from that, as lines below a sentence; empty if nobody does.
+/// Returns the processes that have bound the ports of the web and the steps to take over from them, as lines below a
+/// sentence; empty if the ports are free.
 pub(crate) fn web_servers() -> String {
     let mut text = String::new();
     for port in [80, 443] {
@@ -67,8 +68,8 @@ pub(crate) fn web_servers() -> String {
     text
 }
 
-/// Whether a running server holds the address: the process of that number, or one that it has started. If its open files cannot
-/// be seen, the user of the socket decides.
+/// Returns whether a running server has bound the address: the process `pid` or a child of it. If its open files cannot
+/// be read, the user of the socket decides.
 pub(super) fn is_held_by(pid: Pid, conf: &ListenConf) -> bool {
     let pid = pid.as_raw_nonzero().get().unsigned_abs();
     let Ok(of_server) = fs::metadata(format!("/proc/{pid}")).map(|known| known.uid()) else { return false };
@@ -79,7 +80,7 @@ pub(super) fn is_held_by(pid: Pid, conf: &ListenConf) -> bool {
     })
 }
 
-/// Sentence about the holder of an address.
+/// Returns a sentence about the process that has bound an address.
 fn held(conf: &ListenConf) -> String {
     let look = look_up(conf);
     if let ListenAddress::Unix(path) = &conf.address
@@ -93,7 +94,7 @@ fn held(conf: &ListenConf) -> String {
         return format!("who holds it is not to be seen from here; as root: {look}");
     };
     let mut processes = processes(socket.inode);
-    // Workers are left out: they have the socket from their parent.
+    // Workers are skipped: they have inherited the socket from their parent.
     let pids: Vec<u32> = processes.iter().map(|process| process.pid).collect();
     processes.sort_by_key(|process| (pids.contains(&process.parent), process.pid));
     match (processes.as_slice(), socket.uid) {
@@ -117,7 +118,7 @@ fn held(conf: &ListenConf) -> String {
     }
 }
 
-/// Command that shows the holder of an address.
+/// Returns a command that shows the process that has bound an address.
 fn look_up(conf: &ListenConf) -> String {
     match &conf.address {
         ListenAddress::Ip(address) if conf.quic => format!("ss -lunp 'sport = :{}'", address.port()),
@@ -127,7 +128,7 @@ fn look_up(conf: &ListenConf) -> String {
     }
 }
 
-/// Sockets that keep an address from being bound, the likeliest first.
+/// Returns the sockets that prevent an address from being bound, the likeliest first.
 fn sockets(conf: &ListenConf) -> Vec<Socket> {
     match &conf.address {
         ListenAddress::Ip(address) => {
@@ -149,15 +150,15 @@ fn read(path: &str) -> String {
     fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
 }
 
-/// Sockets of `/proc/net/tcp` and similar files that conflict with an address. Listening ones come first, the same address
-/// before wildcards.
+/// Returns sockets of `/proc/net/tcp` and similar files that conflict with an address. Listening sockets precede
+/// others, and the same address precedes wildcards.
 fn internet_sockets(tables: &[String], wanted: SocketAddr) -> Vec<Socket> {
     let mut found: Vec<((bool, bool), Socket)> = Vec::new();
     for line in tables.iter().flat_map(|table| table.lines().skip(1)) {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();
         let [_, local, _, state, _, _, _, uid, _, inode, ..] = fields[..] else { continue };
         let Some(address) = address(local).filter(|address| clash(*address, wanted)) else { continue };
-        // A connection that is ending belongs to no process.
+        // A connection that is closing belongs to no process.
         let Some(inode) = inode.parse().ok().filter(|inode| *inode != 0) else { continue };
         let is_other = address.ip().to_canonical() != wanted.ip().to_canonical();
         found.push(((state != LISTENING, is_other), Socket { inode, uid: uid.parse().ok() }));
@@ -171,7 +172,7 @@ fn clash(one: SocketAddr, other: SocketAddr) -> bool {
     one.port() == other.port() && (a == b || a.is_unspecified() || b.is_unspecified())
 }
 
-/// Reads `0100007F:1F90`: the address, four bytes at a time in the byte order of the machine, and the port.
+/// Parses `0100007F:1F90`: the address, in groups of four bytes in the byte order of the machine, and the port.
 fn address(text: &str) -> Option<SocketAddr> {
     let (ip, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
@@ -190,11 +191,11 @@ fn address(text: &str) -> Option<SocketAddr> {
     Some(SocketAddr::new(ip, port))
 }
 
-/// Inode of the socket that listens at a path, by `/proc/net/unix`.
+/// Returns the inode of the socket that listens on a path, by `/proc/net/unix`.
 fn unix_socket(table: &str, path: &Path) -> Option<u64> {
     let path = path.to_str()?;
     table.lines().skip(1).find_map(|line| {
-        // The path is the rest of the line: it may hold spaces.
+        // The path is the rest of the line and may contain spaces.
         let (head, of) = line.split_once('/')?;
         let fields: Vec<&str> = head.split_ascii_whitespace().collect();
         let [_, _, _, flags, _, _, inode] = fields[..] else { return None };
@@ -203,7 +204,7 @@ fn unix_socket(table: &str, path: &Path) -> Option<u64> {
     })
 }
 
-/// Processes that have a socket open, as far as their open files can be seen.
+/// Returns the processes that have a socket open, if their open files can be read.
 fn processes(inode: u64) -> Vec<Process> {
     let link = format!("socket:[{inode}]");
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
@@ -229,7 +230,7 @@ fn process(pid: u32) -> Option<Process> {
     Some(Process { pid, parent, command })
 }
 
-/// Text for the terminal of bytes that another program chose.
+/// Converts bytes of another program to text for the terminal.
 fn shown(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let mut text: Vec<char> = text.chars().filter(|c| !c.is_control()).collect();
@@ -240,7 +241,7 @@ fn shown(bytes: &[u8]) -> String {
     text.into_iter().collect()
 }
 
-/// The first port that an ordinary user may bind.
+/// Returns the lowest port that users without privileges may bind.
 fn first_free_port() -> u16 {
     read("/proc/sys/net/ipv4/ip_unprivileged_port_start").trim().parse().unwrap_or(1024)
 }
@@ -249,7 +250,7 @@ fn first_free_port() -> u16 {
 mod tests {
     use super::*;
 
-    /// As a little-endian machine shows it; all supported machines are.
+    /// Table of a little-endian machine; all supported machines are.
     const TCP: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n\
         0: 0100007F:1F90 0200007F:D431 01 00000000:00000000 00:00000000 00000000  1000        0 11 1 0000000000000000\n\
         1: 00000000:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 22 1 0000000000000000\n\

@@ -1,14 +1,14 @@
-//! Patience with addresses that another process holds for a moment.
+//! Retries for addresses that another process has bound briefly.
 
 use std::io;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-/// Attempts, and the pause between them: a server that was just stopped may need a moment to close its sockets.
+/// Number of attempts and the pause between them: a stopped server may need a moment to close its sockets.
 const BIND_ATTEMPTS: u32 = 4;
 const BIND_PAUSE: Duration = Duration::from_millis(100);
 
-/// Binds, and tries again while another process holds the address.
+/// Binds, and retries while another process has bound the address.
 pub(super) fn patiently(bind: impl Fn() -> io::Result<OwnedFd>) -> io::Result<OwnedFd> {
     let mut attempt = 1;
     loop {

@@ -1,15 +1,15 @@
-//! How to take over from a web server that holds an address, with its ports and certificates, and how to go back.
+//! Instructions to take over an address from a web server, with its ports and certificates, and to revert.
 
 use std::fmt::Write as _;
 
-/// Web server that Myriad may stand in for.
+/// Web server that Myriad may replace.
 struct Server {
-    /// Words with which its command begins.
+    /// First words of its command.
     commands: &'static [&'static str],
     name: &'static str,
     /// Service of its package.
     service: &'static str,
-    /// What becomes of its certificates, and what else it did.
+    /// Instructions for its certificates and other functions.
     carry: &'static [&'static str],
 }
 
@@ -46,7 +46,8 @@ const SERVERS: [Server; 3] = [
     },
 ];
 
-/// Lines for the holder of an address, to follow a sentence; `None` if it is no web server that is known.
+/// Returns lines about the process that has bound an address, for output after a sentence; `None` if it is not a known
+/// web server.
 pub(super) fn of(command: &str) -> Option<String> {
     let program = command.split([' ', ':']).next()?.rsplit('/').next()?;
     let server = SERVERS.iter().find(|server| server.commands.contains(&program))?;

@@ -1,4 +1,4 @@
-//! Trial of addresses by `-t`: each is bound and closed again.
+//! Test of addresses by `-t`: each is bound and closed again.
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -13,9 +13,11 @@ use rustix::process::Pid;
 use super::{bound, holder, is_abandoned, not_bound, stream_socket, udp, wanted};
 use crate::report::Finding;
 
-/// Binds each address of a configuration and closes it at once. An address of `running`, the server that runs this
-/// configuration already, counts as free: a reload keeps the socket. As at a start sockets are bound without `SO_REUSEPORT`,
-/// never beside those of another program.
+/// Binds each address of a configuration and closes it immediately.
+///
+/// An address that `running` has bound, the server that already runs this configuration, counts as free: a reload
+/// reuses the socket. As at a start, sockets are bound without `SO_REUSEPORT` and never share an address with another
+/// program.
 pub(crate) fn try_all(model: &Model, running: Option<Pid>) -> Vec<Finding> {
     let failed = |conf: &ListenConf| {
         let error = try_one(conf).err()?;
@@ -38,7 +40,7 @@ fn try_one(conf: &ListenConf) -> io::Result<()> {
     }
 }
 
-/// A socket file without a listener is replaced at the start; here it is left alone.
+/// Tests a Unix socket. A socket file without a listener is replaced at the start; the test leaves it unchanged.
 fn try_unix(path: &Path) -> io::Result<()> {
     let address = SocketAddrUnix::new(path)?;
     match bind(&stream_socket(AddressFamily::UNIX)?, &address) {

@@ -1,4 +1,5 @@
-//! Sockets for datagrams, QUIC's and those of `stream`: one for each worker thread, so that a datagram wakes the one that it is for.
+//! Datagram sockets of QUIC and of `stream`: one for each worker thread, so that a datagram wakes only the thread that
+//! handles it.
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,14 +10,15 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with, soc
 
 use super::patience::patiently;
 
-/// Receive buffer without `rcvbuf=`, bytes: a rush of handshakes is some thousand datagrams. Without the privilege for more,
-/// the kernel gives what `net.core.rmem_max` allows.
+/// Receive buffer without `rcvbuf=`, in bytes: a burst of handshakes is some thousand datagrams. Without the privilege
+/// to exceed it, the kernel applies `net.core.rmem_max`.
 const BUFFER: usize = 4 << 20;
 
-/// Makes the sockets of an address, one for each thread even without `reuseport`: a single one would wake all threads for every
-/// datagram.
+/// Creates the sockets of an address, one for each thread even without `reuseport`: a single socket would wake all
+/// threads for every datagram.
 pub(super) fn make(conf: &ListenConf, address: SocketAddr, threads: usize) -> io::Result<Vec<OwnedFd>> {
-    // First bound without SO_REUSEPORT: two programs that both set it would share the visitors of one address silently.
+    // The first bind is without SO_REUSEPORT: otherwise two programs that set it would share the clients of one address
+    // without an error.
     let probe = patiently(|| bound(conf, address, false))?;
     if threads <= 1 {
         return Ok(vec![probe]);

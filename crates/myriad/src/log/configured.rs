@@ -1,4 +1,4 @@
-//! Logs of a configuration: their files, and the formats of their lines.
+//! Logs of a configuration: their files and line formats.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,17 +13,17 @@ use crate::paths::Paths;
 use crate::servers::Named;
 use crate::wordpress;
 
-/// What a configuration says of its logs.
+/// Logs and formats of a configuration.
 #[derive(Debug, Default)]
 pub(super) struct Configured {
-    /// Access logs, with the number of their format where it can be read back.
+    /// Access logs, with the number of their format if it can be parsed.
     access: Vec<(PathBuf, Option<usize>)>,
     errors: Vec<PathBuf>,
     formats: Vec<(String, Layout)>,
 }
 
 impl Configured {
-    /// The logs of the server that [`Named`] says.
+    /// Returns the logs of the server that [`Named`] selects.
     pub(super) fn find(server: &cli::Options) -> Result<Self, String> {
         let paths = match Named::of(server) {
             Named::Configuration(paths) => paths,
@@ -48,7 +48,7 @@ impl Configured {
         Ok(found)
     }
 
-    /// The logs of `myriad wordpress` and `myriad php`, whose configuration is no file.
+    /// Returns the logs of `myriad wordpress` and `myriad php`, which have no configuration file.
     fn of_preset(prefix: &Path) -> Self {
         let folder = wordpress::logs(prefix);
         let files = fs::read_dir(&folder).into_iter().flatten().flatten().map(|file| file.path());
@@ -96,19 +96,19 @@ impl Configured {
         }
     }
 
-    /// Files that are there.
+    /// Returns the files that exist.
     pub(super) fn files(&self) -> Vec<PathBuf> {
         let all = self.access.iter().map(|(path, _)| path).chain(&self.errors);
         all.filter(|path| path.is_file()).cloned().collect()
     }
 
-    /// Files that it names, for a message.
+    /// Returns the names of all log files, for a message.
     pub(super) fn shown(&self) -> String {
         let all = self.access.iter().map(|(path, _)| path).chain(&self.errors);
         all.map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
     }
 
-    /// The layout of a file, also after it was rotated.
+    /// Returns the layout of a file, which may have been rotated.
     pub(super) fn layout(&self, path: &Path) -> Option<&Layout> {
         let path = std::path::absolute(path).ok()?;
         let path = path.as_os_str().as_encoded_bytes();
@@ -120,12 +120,12 @@ impl Configured {
         self.formats.get(format).map(|(_, layout)| layout)
     }
 
-    /// The layout of that name.
+    /// Returns the layout with this name.
     pub(super) fn named(&self, name: &str) -> Option<&Layout> {
         self.formats.iter().find(|(known, _)| known == name).map(|(_, layout)| layout)
     }
 
-    /// Every layout, with its name.
+    /// Returns all layouts.
     pub(super) fn layouts(&self) -> impl Iterator<Item = &Layout> {
         self.formats.iter().map(|(_, layout)| layout)
     }

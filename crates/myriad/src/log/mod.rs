@@ -1,7 +1,7 @@
-//! `myriad log`: reads access and error logs, and answers everyday questions about them.
+//! `myriad log`: reads access and error logs and prints statistics.
 //!
 //! ```text
-//! options -> files: those that are named, or those of a configuration -> reading: a line at a time -> myriad_tally -> terminal
+//! options -> files: named ones, or those of a configuration -> reading: line by line -> myriad_tally -> terminal
 //! ```
 
 mod configured;
@@ -18,7 +18,8 @@ use crate::terminal;
 use options::Options;
 pub(crate) use options::USAGE;
 
-/// Runs `myriad log` with the arguments after its name. Exit status: 0 done, 1 not done, 2 nothing was found.
+/// Runs `myriad log` with the arguments after its name. The exit status is 0 for success, 1 for failure, 2 if no result
+/// was found.
 pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     tried(arguments).unwrap_or_else(|error| {
         eprintln!("myriad: log: {error}");

@@ -67,15 +67,15 @@ const QUESTIONS: [(&str, Question); 6] = [
     ("--errors", Question::Errors),
 ];
 
-/// What is asked.
+/// Options of the command.
 #[derive(Debug)]
 pub(super) struct Options {
     pub(super) server: cli::Options,
-    /// Files that are named; `-` is standard input.
+    /// Named files; `-` is standard input.
     pub(super) files: Vec<PathBuf>,
     pub(super) questions: Vec<Question>,
     pub(super) limit: usize,
-    /// Seconds since the epoch.
+    /// Start of the time range, in seconds since the epoch.
     pub(super) since_s: Option<u64>,
     pub(super) until_s: Option<u64>,
     pub(super) host: Option<String>,
@@ -85,7 +85,7 @@ pub(super) struct Options {
 }
 
 impl Options {
-    /// Reads the words after `myriad log`; `None` if help is asked for.
+    /// Parses the words after `myriad log`; `None` if help is requested.
     pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<Self>, String> {
         let words = Words::parse(arguments, OPTIONS)?;
         if words.help {
@@ -117,7 +117,7 @@ impl Options {
         }))
     }
 
-    /// Whether lines are left out.
+    /// Returns whether the options exclude lines.
     pub(super) fn is_narrowed(&self) -> bool {
         self.since_s.is_some() || self.until_s.is_some() || self.host.is_some()
     }

@@ -13,11 +13,11 @@ use super::configured::Configured;
 use super::options::Options;
 use crate::pidfile::reason;
 
-/// Longest line that is read; what follows of it is skipped.
+/// Maximum number of bytes read of a line; the rest is skipped.
 const LONGEST: u64 = 64 << 10;
-/// Lines by which the form of a file is found out.
+/// Number of lines by which the form of a file is detected.
 const LOOKED_AT: usize = 32;
-/// Most rotated files of one log.
+/// Maximum number of rotated files of a log.
 const MOST_ROTATED: usize = 1000;
 
 /// Form of the lines of a file.
@@ -27,7 +27,7 @@ enum Form {
     Errors,
 }
 
-/// Reads everything that is asked for.
+/// Reads all files that the options name.
 pub(super) fn read(options: &Options) -> Result<Tally, String> {
     let configured = Configured::find(&options.server);
     let format = options.format.as_deref().map(|format| named(format, &configured)).transpose()?;
@@ -56,7 +56,7 @@ pub(super) fn read(options: &Options) -> Result<Tally, String> {
     Ok(tally)
 }
 
-/// Layout that `--format` names or is.
+/// Returns the layout of `--format`: its name or its text.
 fn named(format: &str, configured: &Result<Configured, String>) -> Result<Layout, String> {
     if format.contains('$') {
         let is_json = format.trim_start().starts_with('{');
@@ -74,7 +74,8 @@ fn named(format: &str, configured: &Result<Configured, String>) -> Result<Layout
     }
 }
 
-/// Files to read; without any that are named standard input, or those of the configuration.
+/// Returns the files to read: the named ones, else standard input if it is a pipe or a file, else those of the
+/// configuration.
 fn files(options: &Options, configured: &Result<Configured, String>) -> Result<Vec<PathBuf>, String> {
     let mut files = options.files.clone();
     if files.is_empty()
@@ -100,14 +101,14 @@ fn files(options: &Options, configured: &Result<Configured, String>) -> Result<V
     Ok(files)
 }
 
-/// Whether somebody writes into standard input.
+/// Returns whether standard input is a pipe or a file.
 fn is_piped() -> bool {
     let input = io::stdin();
     let kind = rustix::fs::fstat(&input).map(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode));
     !input.is_terminal() && kind.is_ok_and(|kind| !kind.is_char_device())
 }
 
-/// What was rotated away of a log, the oldest first, and the log.
+/// Returns the rotated files of a log, the oldest first, followed by the log.
 fn rotated(path: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for number in 1..MOST_ROTATED {
@@ -120,7 +121,7 @@ fn rotated(path: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Opens a file, unpacked if it begins as gzip does.
+/// Opens a file and decompresses it if it starts with the gzip signature.
 fn open(path: &Path) -> Result<Box<dyn BufRead>, String> {
     let told = |error: io::Error| format!("{}: {}", path.display(), reason(&error));
     let mut file: Box<dyn BufRead> = if path == Path::new("-") {
@@ -134,7 +135,7 @@ fn open(path: &Path) -> Result<Box<dyn BufRead>, String> {
     Ok(file)
 }
 
-/// The next line without its end; `None` at the end of the file.
+/// Reads the next line without its line break; returns `false` at the end of the file.
 fn next_line(source: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     line.clear();
     if source.take(LONGEST).read_until(b'\n', line)? == 0 {
@@ -160,7 +161,8 @@ fn first_lines(source: &mut Box<dyn BufRead>) -> io::Result<Vec<Vec<u8>>> {
     Ok(lines)
 }
 
-/// The form that most of the lines have. What the configuration says of the file comes first, unless its lines are older than that.
+/// Returns the form of most of the lines. The layout of the configuration has priority, unless the lines do not match
+/// it.
 fn form(path: &Path, lines: &[Vec<u8>], said: Option<&Layout>, known: &Configured) -> Option<Form> {
     let half = lines.len().div_ceil(2);
     let fits = |reads: &dyn Fn(&[u8]) -> bool| {
@@ -215,7 +217,7 @@ impl Reader<'_> {
             },
             Form::Errors => match read_fault(&text(line), local_time::offset_minutes) {
                 Some(fault) if self.is_within(fault.time_s) => self.tally.fault(&fault),
-                // Lines of PHP and of panics go on below the first.
+                // Messages of PHP and of panics continue on the following lines.
                 Some(_) | None => {}
             },
         }
@@ -233,7 +235,7 @@ impl Reader<'_> {
 
     fn is_within(&self, time_s: Option<u64>) -> bool {
         let Options { since_s, until_s, .. } = self.options;
-        // A line without a time is within no span.
+        // A line without a time is outside any time range.
         let since = since_s.is_none_or(|since| time_s.is_some_and(|time| time >= since));
         since && until_s.is_none_or(|until| time_s.is_some_and(|time| time <= until))
     }

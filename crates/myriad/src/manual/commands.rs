@@ -1,10 +1,10 @@
-//! The commands that have a page, each with its text of usage.
+//! Commands that have a man page, each with its usage text.
 
 use std::borrow::Cow;
 
 use crate::{admin, cli, doctor, import, log, takeover, top, tune, upgrade, warm, wordpress};
 
-/// Usage of the commands of this room.
+/// Usage of `myriad man` and `myriad completions`.
 pub(super) const USAGE: &str = "\
 Usage: myriad man [PAGE]
        myriad man --list
@@ -18,17 +18,17 @@ command lines. Packages have both in their places already.
 To read one without a package: myriad man purge | man -l -
 ";
 
-/// A command of the command line.
+/// Command of the command line.
 #[derive(Clone, Debug)]
 pub(super) struct Described {
-    /// Words behind `myriad`, joined by `-` in the name of its page; empty for the server itself.
+    /// Words after `myriad`, joined by `-` in the name of its page; empty for the server.
     pub(super) name: &'static str,
-    /// What it is for, as the page's line NAME says it.
+    /// Purpose, as in the NAME section of the page.
     pub(super) purpose: &'static str,
     pub(super) usage: Cow<'static, str>,
 }
 
-/// All commands that have a page, in the order of `--list`.
+/// Returns all commands that have a page, in the order of `--list`.
 pub(super) fn commands() -> Vec<Described> {
     let (server, site) = cli::usage_of_server_and_site();
     let described = |name, purpose, usage: &'static str| Described { name, purpose, usage: usage.into() };

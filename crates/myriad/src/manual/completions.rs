@@ -1,4 +1,4 @@
-//! Completions of shells: commands, their words, options, and whether a value is a file or a folder.
+//! Shell completions: commands, their words and options, and the kinds of values (file, folder).
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use super::commands::Described;
 use super::outline::{Outline, Switch};
 use crate::cli;
 
-/// Shell that completes.
+/// Shell that uses the completions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shell {
     Bash,
@@ -25,7 +25,7 @@ impl Shell {
     }
 }
 
-/// What a value is.
+/// Kind of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Value {
     File,
@@ -46,9 +46,9 @@ impl Value {
     }
 }
 
-/// A command, as far as shells need it.
+/// Command with the data that shells need.
 struct Command {
-    /// First words that name it; empty for the server itself.
+    /// First words that select it; empty for the server.
     names: Vec<&'static str>,
     purpose: &'static str,
     words: Vec<String>,
@@ -58,7 +58,7 @@ struct Command {
 /// Words of `-s`.
 const SIGNALS: &str = "stop quit reopen reload";
 
-/// The text that the shell reads.
+/// Returns the script for the shell.
 pub(super) fn made(shell: Shell, described: &[Described]) -> String {
     let commands: Vec<Command> =
         described.iter().filter(|one| !one.name.contains('-')).map(command).collect();
@@ -89,7 +89,8 @@ fn command(described: &Described) -> Command {
     Command { names, purpose: described.purpose, words, switches }
 }
 
-/// Words that may follow the command: those in the synopsis right behind its name, `ls` of `myriad cache ls`.
+/// Returns words that may follow the command: those directly after its name in the synopsis, such as `ls` for
+/// `myriad cache`.
 fn words(outline: &Outline, names: &[&str]) -> Vec<String> {
     let mut all = Vec::new();
     for line in &outline.synopsis {

@@ -9,7 +9,7 @@ const ABOUT: &str = "The configuration is written in the language of nginx: a di
                      block in braces. What a directive of nginx means is told at https://nginx.org/en/docs/; here stands, for each \
                      directive that is obeyed, where it may stand, what holds without it, and in what it differs.";
 
-/// The page, as roff.
+/// Returns the page as roff.
 pub(super) fn made(rows: &[Row]) -> String {
     let mut page = Roff::new(DIRECTIVES, 5);
     page.section("name");
@@ -54,7 +54,7 @@ fn text(row: &Row) -> String {
     text.trim().to_owned()
 }
 
-/// Markdown without its marks.
+/// Removes the markup from Markdown.
 fn plain(markdown: &str) -> String {
     markdown.replace(['`', '*'], "")
 }

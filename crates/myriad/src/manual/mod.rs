@@ -1,10 +1,10 @@
-//! Manual: man pages and completions of shells, made from the texts that `--help` prints and from the registry of directives.
+//! Manual: man pages and shell completions, generated from the texts of `--help` and from the registry of directives.
 //!
 //! ```text
 //! USAGE of each command -> outline -> page (roff)        rows of the registry -> directives (roff)
 //!                             '-----> completions
 //! ```
-//! So that no page tells of an option that is not there, nothing is written twice.
+//! Each text has a single source, so that no page documents an option that does not exist.
 
 mod commands;
 mod completions;
@@ -22,7 +22,7 @@ use crate::cli;
 use commands::{DIRECTIVES, USAGE, commands};
 use completions::Shell;
 
-/// Command of this room: the first word of its command line.
+/// Command that prints manuals: the first word of its command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
     Man,
@@ -30,7 +30,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Command that a first argument names.
+    /// Returns the command with this name.
     pub(crate) fn named(word: &OsString) -> Option<Self> {
         match word.to_str() {
             Some("man") => Some(Self::Man),
@@ -39,7 +39,7 @@ impl Command {
         }
     }
 
-    /// Prints what is asked for. Exit status: 0; 1 after an error.
+    /// Prints the requested text. The exit status is 0, or 1 after an error.
     pub(crate) fn run(self, arguments: impl Iterator<Item = OsString>) -> ExitCode {
         match self.text(arguments) {
             Ok(None) => help(USAGE),
@@ -52,7 +52,7 @@ impl Command {
         }
     }
 
-    /// What is printed; nothing where help is asked for.
+    /// Returns the text to print; `None` if help is requested.
     fn text(self, arguments: impl Iterator<Item = OsString>) -> Result<Option<String>, String> {
         let words = Words::parse(arguments, &[("--list", false)])?;
         if words.help {
@@ -70,13 +70,13 @@ impl Command {
     }
 }
 
-/// File names of all pages, a line each.
+/// Returns the file names of all pages, one per line.
 fn list() -> String {
     let commands = commands().into_iter().map(|command| format!("{}.8\n", page::name(&command)));
     commands.chain([format!("{DIRECTIVES}.5\n")]).collect()
 }
 
-/// Page of a name, with or without `myriad-` before it.
+/// Returns the page with this name, with or without `myriad-` in front.
 fn page_named(name: &str) -> Result<String, String> {
     if name == DIRECTIVES {
         return Ok(directives::made(&myriad_serve::registry().rows()));
@@ -119,7 +119,8 @@ mod tests {
     fn every_command_of_the_command_line_has_a_page() {
         let named: Vec<_> = commands().iter().map(|command| command.name).collect();
         for command in cli::COMMANDS {
-            // `php` is told on the page of `wordpress`, `certificates` and `completions` on those of the server and of `man`.
+            // `php` is documented on the page of `wordpress`; `certificates` and `completions` on those of the server
+            // and of `man`.
             let is_elsewhere = ["php", "certificates", "completions"].contains(&command);
             assert!(is_elsewhere || named.contains(&command), "{command}");
         }

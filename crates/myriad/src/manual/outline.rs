@@ -1,4 +1,4 @@
-//! Outline of a text of usage: what its lines are, by their form.
+//! Outline of a usage text: the kinds of its lines by their form.
 //!
 //! ```text
 //! Usage: myriad cache ls [--zone Z]     synopsis, to the first empty line
@@ -10,7 +10,7 @@
 //! Which server:                         heading of the entries below it
 //! ```
 
-/// A text of usage, taken apart.
+/// Parsed usage text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Outline {
     /// Lines of the synopsis, without `Usage: `.
@@ -18,7 +18,7 @@ pub(super) struct Outline {
     pub(super) parts: Vec<Part>,
 }
 
-/// Part of the text behind the synopsis.
+/// Part of the text after the synopsis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     /// Sentences of one paragraph.
@@ -28,27 +28,27 @@ pub(super) enum Part {
     Entry(Entry),
 }
 
-/// Option or word, and what it means.
+/// Option or word, and its meaning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// Names as they are written, with their value: `-?,-h`, `--zone Z`.
+    /// Names as in the text, with their value: `-?,-h`, `--zone Z`.
     pub(super) names: String,
     pub(super) text: String,
 }
 
-/// Option of an entry, and the word that stands for its value.
+/// Option of an entry, and the placeholder of its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Switch<'a> {
     pub(super) name: &'a str,
     pub(super) value: Option<&'a str>,
 }
 
-/// Columns at which the text of an entry goes on: names begin before it.
+/// Minimum indentation of continuation lines of an entry, in columns; names start before it.
 const INDENT: usize = 6;
 const USAGE: &str = "Usage: ";
 
 impl Outline {
-    /// Takes a text of usage apart.
+    /// Parses a usage text.
     pub(super) fn of(usage: &str) -> Self {
         let mut outline = Self::default();
         let mut lines = usage.lines();
@@ -91,7 +91,7 @@ impl Outline {
         self.parts.push(part);
     }
 
-    /// Options, each once.
+    /// Returns the options, each once.
     pub(super) fn switches(&self) -> Vec<Switch<'_>> {
         let mut all: Vec<Switch<'_>> = Vec::new();
         for part in &self.parts {
@@ -125,7 +125,7 @@ impl Entry {
     }
 }
 
-/// Entry `NAMES : TEXT`, or names whose text begins in the next line.
+/// Parses an entry `NAMES : TEXT`, or names whose text starts in the next line.
 fn entry(words: &str) -> Option<Entry> {
     let mut quoted = false;
     for (at, letter) in words.char_indices() {
@@ -141,14 +141,14 @@ fn entry(words: &str) -> Option<Entry> {
     words.starts_with('-').then(|| Entry { names: words.to_owned(), text: String::new() })
 }
 
-/// Entry of a table without colons: a word, spaces, what it means.
+/// Parses an entry of a table without colons: a word, spaces, its meaning.
 fn column(words: &str) -> Option<Entry> {
     let (name, text) =
         words.split_once("  ").or_else(|| words.split_once(' ').filter(|(name, _)| VERBS.contains(name)))?;
     (!name.contains(' ')).then(|| Entry { names: name.to_owned(), text: text.trim().to_owned() })
 }
 
-/// Words of such tables that fill their column, so that one space follows them.
+/// Words of such tables that fill their column, so that a single space follows them.
 const VERBS: [&str; 4] = ["stats", "drain", "status", "reload"];
 
 #[cfg(test)]

@@ -4,10 +4,10 @@ use super::commands::{Described, commands};
 use super::outline::{Outline, Part};
 use super::roff::Roff;
 
-/// Heading of an exit status, which stands as a sentence in the texts of usage.
+/// Prefix of the exit status, which is a sentence in the usage texts.
 const EXIT: &str = "Exit status: ";
 
-/// Files of a package; a server that was built by hand has them below its prefix.
+/// Files of a package; a manually built server has them below its prefix.
 const FILES: &[(&str, &str)] = &[
     ("/etc/myriad/nginx.conf", "the configuration; see myriad.conf(5)"),
     (
@@ -32,12 +32,12 @@ const SIGNALS: &[(&str, &str)] = &[
     ("USR2", "start the new binary on the same sockets; see myriad-upgrade(8)"),
 ];
 
-/// Name of the page.
+/// Returns the name of the page.
 pub(super) fn name(command: &Described) -> String {
     if command.name.is_empty() { "myriad".to_owned() } else { format!("myriad-{}", command.name) }
 }
 
-/// The page, as roff.
+/// Returns the page as roff.
 pub(super) fn made(command: &Described) -> String {
     let name = name(command);
     let outline = Outline::of(&command.usage);

@@ -1,13 +1,13 @@
-//! The part of roff's man macros that pages need.
+//! The subset of the roff man macros that pages need.
 
 use std::fmt::Write;
 
-/// A page under way.
+/// Page under construction.
 #[derive(Debug)]
 pub(super) struct Roff(String);
 
 impl Roff {
-    /// A page with its title line.
+    /// Creates a page with its title line.
     pub(super) fn new(title: &str, section: u8) -> Self {
         let version = env!("CARGO_PKG_VERSION");
         Self(format!(
@@ -29,14 +29,14 @@ impl Roff {
         self.line(text);
     }
 
-    /// Text that stays in its lines.
+    /// Appends text with its line breaks.
     pub(super) fn lines<'a>(&mut self, lines: impl IntoIterator<Item = &'a str>) {
         self.0.push_str(".nf\n");
         lines.into_iter().for_each(|line| self.line(line));
         self.0.push_str(".fi\n");
     }
 
-    /// Name in bold, and what it means, indented.
+    /// Appends a name in bold and its meaning, indented.
     pub(super) fn entry(&mut self, name: &str, text: &str) {
         let _ = writeln!(self.0, ".TP\n\\fB{}\\fR", escaped(name));
         self.line(text);
@@ -52,7 +52,7 @@ impl Roff {
     }
 }
 
-/// A text in which roff sees no command: backslashes, and hyphens that are typed as they stand. Line ends become spaces.
+/// Escapes text for roff: backslashes, and hyphens that must stay ASCII. Line breaks become spaces.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + 8);
     for letter in text.chars() {

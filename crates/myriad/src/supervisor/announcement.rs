@@ -1,5 +1,4 @@
-//! Announcement of this process to others: its pid file, the lock of a `myriad wordpress`, the process of `daemon on` that
-//! waits in the foreground.
+//! Announcement of this process: its pid file, the lock of a `myriad wordpress`, the foreground process of `daemon on`.
 
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
@@ -10,47 +9,48 @@ use crate::instance::{Instance, Reloads};
 use crate::pidfile::PidFile;
 use crate::wordpress;
 
-/// Means by which others know of this process.
+/// Means by which other processes find this process.
 #[derive(Debug)]
 pub(super) struct Announcement {
-    /// Pid file, written once the first worker accepts.
+    /// Pid file, written once the first worker accepts connections.
     pub(super) pid_file: Option<PidFile>,
     /// Lock of the folder of a `myriad wordpress`.
     pub(super) instance: Option<Instance>,
-    /// Stream to the half of `daemon on` that waits in the foreground, until it has been told.
+    /// Stream to the foreground half of `daemon on`, until the result has been reported.
     pub(super) foreground: Option<UnixStream>,
 }
 
 impl Announcement {
-    /// An announcement that has not been made.
+    /// Creates an announcement that has not been made yet.
     pub(super) fn new(instance: Option<Instance>, foreground: Option<UnixStream>) -> Self {
         Self { pid_file: None, instance, foreground }
     }
 
-    /// Whether the pid file has been written: the first worker accepts.
+    /// Returns whether the pid file has been written, which happens when the first worker accepts connections.
     pub(super) fn is_made(&self) -> bool {
         self.pid_file.is_some()
     }
 
-    /// Writes the pid file, in place of one that there was.
+    /// Writes the pid file and replaces an earlier one.
     pub(super) fn write_pid_file(&mut self, path: &Path) -> io::Result<()> {
         self.pid_file = Some(PidFile::write(path.to_owned())?);
         Ok(())
     }
 
-    /// Whether the directive `pid` names another path than that of the file. One that was renamed for a new binary stays.
+    /// Returns whether the directive `pid` names a path other than that of the file. A file renamed in favour of a new
+    /// binary stays.
     pub(super) fn pid_file_moves_to(&self, path: &Path) -> bool {
         self.pid_file.as_ref().is_some_and(|file| {
             file.path() != path && !file.path().as_os_str().as_encoded_bytes().ends_with(b".oldbin")
         })
     }
 
-    /// Writes the process number, what came of reloads, and the facts of the server into the lock of the folder.
+    /// Writes the process number, the results of reloads, and the facts of the server to the lock of the folder.
     pub(super) fn tell_instance(&self, generation: &Generation, reloads: &Reloads) -> io::Result<()> {
         self.instance.as_ref().map_or(Ok(()), |instance| instance.tell(reloads, &generation.facts))
     }
 
-    /// Writes the greeting of a `myriad wordpress` to standard error; that nobody reads it is no error.
+    /// Writes the greeting of a `myriad wordpress` to standard error; write errors are ignored.
     pub(super) fn greet(&self, generation: &Generation) {
         if self.instance.is_some() {
             let _ =

@@ -2,10 +2,11 @@
 //!
 //! ```text
 //!   old supervisor <--channel--> this one <--channel--> new supervisor
-//!        '- workers                 '- workers              '- workers: each is told of all, with the ways into their inboxes
+//!        '- workers                 '- workers              '- workers: each receives all, with their inboxes
 //! ```
 //!
-//! What changes on one side is told to the other, so that each supervisor knows all that there are, though it speaks with its neighbours alone.
+//! Changes on one side are forwarded to the other. Each supervisor therefore has the complete list, although it only
+//! has channels to the adjacent supervisors.
 
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -16,25 +17,27 @@ use crate::control::{Channel, Kind};
 use crate::handover::Processes;
 use crate::inbox::Reachable;
 
-/// The place in a rank of how many supervisors there were before; below it, of how many worker processes the same one had started before.
+/// Position in a rank of the number of earlier supervisors. The lower bits count the worker processes that the same
+/// supervisor had started before.
 const DEPTH_SHIFT: u32 = 32;
 
-/// Worker process of this supervisor, with the way into its inbox.
+/// Worker process of this supervisor, with the sending endpoint of its inbox.
 type Own<'a> = (QuicProcess, BorrowedFd<'a>);
 
-/// Supervisors that are older, or newer.
+/// Older supervisors, or newer ones.
 #[derive(Debug, Default)]
 struct Side {
-    /// Channel to the next one. None where there is none, or it has ended, or knows nothing of this.
+    /// Channel to the adjacent supervisor; `None` if no such supervisor runs or it does not support these messages.
     channel: Option<Channel>,
     /// Worker processes on this side.
     processes: Vec<Reachable>,
-    /// What the next one was told last.
+    /// List that was last sent to the adjacent supervisor.
     told: Option<Vec<QuicProcess>>,
 }
 
 impl Side {
-    /// Tells the next supervisor on this side of all that there are on the other, unless it knows: two that answer each other would never end.
+    /// Sends the adjacent supervisor on this side all processes on the other side, unless that list was sent before:
+    /// otherwise two supervisors would reply to each other forever.
     fn tell(&mut self, all: &[Own<'_>]) {
         let Some(channel) = &self.channel else { return };
         let processes: Vec<QuicProcess> = all.iter().map(|(process, _)| process.clone()).collect();
@@ -48,38 +51,40 @@ impl Side {
     }
 }
 
-/// Which side.
+/// Side of a supervisor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Age {
     Older,
     Newer,
 }
 
-/// The other supervisors.
+/// Other supervisors.
 #[derive(Debug, Default)]
 pub(super) struct Kin {
-    /// How many supervisors there were before this one.
+    /// Number of supervisors before this one.
     depth: u32,
-    /// How many worker processes this one has started.
+    /// Number of worker processes that this supervisor has started.
     started: u32,
     older: Side,
     newer: Side,
 }
 
 impl Kin {
-    /// The kin of a process that an older supervisor started.
+    /// Creates the state of a supervisor that an older one started.
     pub(super) fn of_heir(depth: u32, channel: Channel, older: Vec<Reachable>) -> Self {
         let older = Side { channel: Some(channel), processes: older, told: None };
         Self { depth, older, ..Self::default() }
     }
 
-    /// How many supervisors there were before the next.
+    /// Returns the number of supervisors before the next one.
     pub(super) fn next_depth(&self) -> u32 {
         self.depth.saturating_add(1)
     }
 
-    /// Number and rank of the next worker process. The number is none of those that live; the first follows from the number of this process, so
-    /// that what an earlier server's connections name is most likely nobody's.
+    /// Returns number and rank of the next worker process.
+    ///
+    /// The number is unused by running processes. The first is derived from the number of this process, so that
+    /// connection IDs of an earlier server most likely name no process.
     pub(super) fn next_name(&mut self, own: &[u8]) -> (u8, u64) {
         let taken =
             |number: &u8| own.contains(number) || self.others().any(|it| it.process.number == *number);
@@ -94,30 +99,30 @@ impl Kin {
         self.older.processes.iter().chain(&self.newer.processes)
     }
 
-    /// The worker processes of the other supervisors.
+    /// Returns the worker processes of the other supervisors.
     pub(super) fn processes(&self) -> Vec<Own<'_>> {
         own(self.others())
     }
 
-    /// What the next supervisor is to know before it starts a worker process.
+    /// Returns the processes that the next supervisor receives before it starts a worker process.
     pub(super) fn for_heir<'a>(&'a self, of_this: Vec<Own<'a>>) -> Vec<Own<'a>> {
         of_this.into_iter().chain(own(&self.older.processes)).collect()
     }
 
-    /// The channel to the next supervisor, which runs from now on; none where it has ended.
+    /// Sets the channel to the next supervisor, which runs from now on; `None` after it has exited.
     pub(super) fn set_heir(&mut self, channel: Option<Channel>) {
         self.newer.channel = channel;
         self.newer.told = None;
         self.end_without_channel(Age::Newer);
     }
 
-    /// Open channels.
+    /// Returns the open channels.
     pub(super) fn channels(&self) -> impl Iterator<Item = (Age, &Channel)> {
         let sides = [(Age::Older, &self.older), (Age::Newer, &self.newer)];
         sides.into_iter().filter_map(|(age, side)| Some((age, side.channel.as_ref()?)))
     }
 
-    /// Receives what has been said by now.
+    /// Receives all pending messages.
     pub(super) fn catch_up(&mut self) {
         for age in [Age::Older, Age::Newer] {
             while self.side(age).channel.as_ref().is_some_and(speaks) {
@@ -145,11 +150,12 @@ impl Kin {
         }
     }
 
-    /// Tells the neighbours what there is on this side of them.
+    /// Sends each adjacent supervisor the processes on this side of it.
     pub(super) fn tell(&mut self, of_this: &[Own<'_>]) {
         self.older.processes.retain(Reachable::lives);
-        // Beyond the next supervisor there may be others in the place of one that has ended, of which that supervisor alone would tell: if it
-        // has gone, a process that leaves would believe that nobody reads the sockets any more.
+        // Further supervisors may follow the next one, and only the next one reports their new processes. After it is
+        // gone, those processes stay listed even if they have exited: otherwise a leaving process would conclude that
+        // no process reads the sockets.
         let next = self.next_depth();
         self.newer.processes.retain(|it| it.lives() || depth_of(it.process.rank) > next);
         self.older.tell(&with(of_this, &self.newer));
@@ -158,7 +164,8 @@ impl Kin {
         self.end_without_channel(Age::Newer);
     }
 
-    /// A supervisor has ended, so that its worker processes finish what is under way. They are forgotten once they have ended, too.
+    /// Marks the worker processes of a supervisor without a channel as leaving, because they shut down after its exit.
+    /// They are removed once they have exited, too.
     fn end_without_channel(&mut self, age: Age) {
         let side = self.side(age);
         if side.channel.is_none() {
@@ -176,18 +183,18 @@ impl Kin {
     }
 }
 
-/// How many supervisors there were before that of a worker process with this rank.
+/// Returns the number of supervisors before that of a worker process with this rank.
 fn depth_of(rank: u64) -> u32 {
     (rank >> DEPTH_SHIFT) as u32
 }
 
-/// Whether there is a message, or the end of the channel.
+/// Returns whether the channel has a message or is closed.
 fn speaks(channel: &Channel) -> bool {
     let mut polled = [PollFd::new(channel, PollFlags::IN)];
     poll(&mut polled, Some(&Timespec::default())).is_ok_and(|count| count > 0)
 }
 
-/// Worker processes of this supervisor and of one side.
+/// Returns the worker processes of this supervisor and of one side.
 fn with<'a>(of_this: &[Own<'a>], side: &'a Side) -> Vec<Own<'a>> {
     of_this.iter().cloned().chain(own(&side.processes)).collect()
 }
@@ -238,7 +245,7 @@ mod tests {
         for _ in 0..512 {
             assert!(third.next_name(&[2]).0 > 2);
         }
-        // The one in the middle ends before the first.
+        // The second supervisor exits before the first.
         drop(second);
         third.hear(Age::Older);
         assert_eq!(numbers(&third), [(1, Leaving), (0, Leaving)]);

@@ -1,4 +1,4 @@
-//! Messages of workers: that they are ready or have failed, and what the supervisor is to keep for them.
+//! Messages of workers: reports that they are ready or have failed, and data that the supervisor must store for them.
 
 use myriad_log::Level;
 use myriad_serve::Standing;
@@ -16,7 +16,7 @@ impl Supervisor {
         let Some(worker) = self.workers.find(pid) else { return };
         let received = worker.channel.as_ref().map(Channel::receive);
         let Some(Ok(Some(message))) = received else {
-            // The worker is ending, or sends what is no message. Its end is noticed as that of a child.
+            // The worker is exiting, or sends an invalid message. The signal for a child reports its exit.
             worker.channel = None;
             if !matches!(received, Some(Ok(None)) | None) {
                 worker.kill();
@@ -33,7 +33,7 @@ impl Supervisor {
             }
             Kind::Failed => self.worker_failed(pid, &String::from_utf8_lossy(&message.payload)),
             Kind::Drained => {
-                // Scripts that wait for nginx's old workers look for these words.
+                // Scripts that wait for old workers of nginx search for this text.
                 let text = format!(
                     "the last connection of an earlier configuration has ended: it exited with code 0, \
                      worker process {pid} goes on"
@@ -42,7 +42,8 @@ impl Supervisor {
             }
             Kind::Keep => self.keep(worker_requests::keep, &message.payload),
             Kind::Folder => self.keep(worker_requests::remake_folder, &message.payload),
-            // Keys of a leaving worker are not taken: it makes no more tickets that a client would show to the next one.
+            // Keys of a leaving worker are ignored: it issues no more tickets that a client would present to the next
+            // worker.
             Kind::TicketKeys if worker.state != Standing::Leaving => self.keep_ticket_key(&message.payload),
             Kind::TicketKeys
             | Kind::Configure
@@ -63,7 +64,7 @@ impl Supervisor {
         }
     }
 
-    /// Does a worker's request about files of the configuration that runs or of the one that waits.
+    /// Handles a request of a worker about files of the running or of the pending configuration.
     fn keep(&self, work: fn(&[&Generation], &[u8]) -> Result<(), String>, payload: &[u8]) {
         let next = self.reload.pending.iter().map(|pending| &pending.next);
         let generations: Vec<&Generation> = std::iter::once(&self.current).chain(next).collect();
@@ -83,7 +84,7 @@ impl Supervisor {
         self.reload_again();
     }
 
-    /// Announces the server, since its first worker accepts.
+    /// Announces the server, because its first worker accepts connections.
     fn become_ready(&mut self) {
         let path = self.current.pid_path();
         if let Err(error) = self.announced.write_pid_file(&path) {

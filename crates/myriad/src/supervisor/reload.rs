@@ -1,9 +1,9 @@
-//! Reload (HUP): the configuration is read, handed to a worker, and replaces the earlier one when the worker is ready.
+//! Reload (HUP): the configuration is read, sent to a worker, and replaces the earlier one when the worker is ready.
 //! Reopening of logs (USR1).
 //!
 //! ```text
 //! running --read, opened--> pending --worker ready--> running the new one
-//!         <--not sound------'  '--worker failed, worker gone--> running the earlier one
+//!         <--invalid--------'  '--worker failed, worker gone--> running the earlier one
 //! ```
 
 use std::io;
@@ -42,7 +42,7 @@ impl Supervisor {
         }
     }
 
-    /// Tells all who wait for it that the earlier configuration goes on.
+    /// Reports to all waiting processes that the earlier configuration continues.
     fn not_taken(&mut self, why: Vec<String>) {
         self.log(Level::Error, NOT_TAKEN);
         self.init.ready(NOT_TAKEN);
@@ -51,7 +51,8 @@ impl Supervisor {
         give_back_soon();
     }
 
-    /// The worker that a configuration waited for does not take it. Another reload that was asked for meanwhile is still to be done.
+    /// Handles a worker that does not take over the pending configuration. A reload that was requested meanwhile
+    /// remains due.
     pub(super) fn pending_failed(&mut self, why: String) {
         let again = self.reload.again;
         self.reload.abandon();
@@ -59,7 +60,7 @@ impl Supervisor {
         self.not_taken(vec![why]);
     }
 
-    /// Does what was asked for while a reload was under way, now that it has ended.
+    /// Starts the reload that was requested during the reload that has finished.
     pub(super) fn reload_again(&mut self) {
         if std::mem::take(&mut self.reload.again) {
             self.reload();
@@ -83,7 +84,7 @@ impl Supervisor {
         }
     }
 
-    /// The configuration that is written now, with what it asks for opened.
+    /// Reads the current configuration and opens its resources.
     fn prepared(&self) -> Result<Generation, Vec<Finding>> {
         let (origin, warnings) = self.current.origin.renewed().map_err(|error| vec![error.into()])?;
         for warning in warnings {
@@ -96,7 +97,7 @@ impl Supervisor {
         Generation::prepare(&origin, &configuration, &self.current.listeners)
     }
 
-    /// Hands a configuration to the worker that serves, or to a new one if the process itself must change; returns its process
+    /// Sends a configuration to the serving worker, or to a new one if the process must change; returns its process
     /// number.
     fn hand(&mut self, next: &Generation) -> io::Result<u32> {
         let keys = self.ticket_keys.valid();
@@ -106,7 +107,7 @@ impl Supervisor {
         }
     }
 
-    /// Makes the configuration that waits the one that runs.
+    /// Makes the pending configuration the running one.
     pub(super) fn commit(&mut self) {
         let Some(Pending { next, .. }) = self.reload.pending.take() else { return };
         let old = std::mem::replace(&mut self.current, next);
@@ -125,7 +126,7 @@ impl Supervisor {
         give_back_soon();
     }
 
-    /// Logs the failure of a worker; a configuration that waited for it is dropped.
+    /// Logs the failure of a worker and drops a configuration that waited for it.
     pub(super) fn worker_failed(&mut self, pid: u32, why: &str) {
         self.log(Level::Emerg, why);
         if self.reload.waits_for(pid) {
@@ -134,7 +135,7 @@ impl Supervisor {
         }
     }
 
-    /// Opens the log files anew, here and in the workers: their files were renamed.
+    /// Reopens the log files here and in the workers, after the files were renamed.
     pub(super) fn reopen(&mut self) {
         let Generation { main, origin, .. } = &self.current;
         let opened = self.current.logs.reopened(&origin.paths);

@@ -1,4 +1,4 @@
-//! Succession of supervisors in an upgrade of the binary (USR2): the one before this process and the one after it.
+//! Succession of supervisors in an upgrade of the binary (USR2): the supervisors before and after this one.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -17,49 +17,51 @@ use crate::ticket_keys::TicketKeys;
 /// Supervisors that listen on the same sockets during an upgrade.
 #[derive(Debug)]
 pub(super) struct Succession {
-    /// File that is started as the new binary: the path of this process's own.
+    /// Executable file of the new binary: the path of the executable of this process.
     binary: PathBuf,
-    /// Old supervisor whose sockets this one took over.
+    /// Old supervisor whose sockets this process took over.
     predecessor: Option<Pid>,
     /// New supervisor, while it runs.
     heir: Option<Child>,
 }
 
 impl Succession {
-    /// Succession at the start of a process; `is_heir` if an old supervisor handed over its sockets.
+    /// Creates the succession at the start of a process; `is_heir` if an old supervisor passed its sockets.
     ///
     /// # Errors
-    /// The path of this process's file is not known.
+    /// Returns an error if the path of the executable of this process is unknown.
     pub(super) fn new(is_heir: bool) -> io::Result<Self> {
         let predecessor = if is_heir { getppid() } else { None };
         Ok(Self { binary: std::env::current_exe()?, predecessor, heir: None })
     }
 
-    /// Whether this process took over from another.
+    /// Returns whether this process took over from another.
     pub(super) fn is_heir(&self) -> bool {
         self.predecessor.is_some()
     }
 
-    /// Whether a new binary runs that this process started.
+    /// Returns whether a new binary runs that this process started.
     pub(super) fn has_heir(&self) -> bool {
         self.heir.is_some()
     }
 
-    /// Process number of the new binary.
+    /// Returns the process number of the new binary.
     pub(super) fn heir(&self) -> Option<u32> {
         self.heir.as_ref().map(Child::id)
     }
 
-    /// Whether another supervisor listens on the same sockets.
+    /// Returns whether another supervisor listens on the same sockets.
     pub(super) fn shares_sockets(&self) -> bool {
         self.has_heir() || (self.is_heir() && getppid() == self.predecessor)
     }
 
-    /// Starts the new binary and hands it the sockets, the keys of tickets, the lock of the folder, and the worker processes that serve QUIC
-    /// with how many supervisors there were before; returns the channel to it, if it keeps that.
+    /// Starts the new binary and sends it the sockets, the keys of session tickets, the lock of the folder, the worker
+    /// processes that serve QUIC and the number of earlier supervisors.
+    ///
+    /// Returns the channel to it if the new binary has not closed it.
     ///
     /// # Errors
-    /// The binary cannot be started, or does not take what it is handed.
+    /// Returns an error if the binary cannot be started or the data cannot be sent to it.
     pub(super) fn begin(
         &mut self,
         legacy: (&Listeners, &TicketKeys),
@@ -71,7 +73,7 @@ impl Succession {
         Ok(channel)
     }
 
-    /// Exit status of the new binary, given once after it has ended.
+    /// Returns the exit status of the new binary once after it has exited.
     pub(super) fn take_ended(&mut self) -> Option<ExitStatus> {
         let status = self.heir.as_mut()?.try_wait().ok().flatten()?;
         self.heir = None;

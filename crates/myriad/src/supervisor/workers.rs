@@ -1,4 +1,4 @@
-//! The worker processes of a supervisor, and when the next one is started after a crash.
+//! Worker processes of a supervisor, and the schedule of restarts after a crash.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -14,22 +14,22 @@ use crate::generation::Generation;
 use crate::process::WorkerProcess;
 use crate::ticket_keys::TicketKeys;
 
-/// First and longest pause before a worker that keeps ending is started again; it doubles in between.
+/// Initial and maximum delay before a worker that repeatedly exits is restarted. The delay doubles after each exit.
 const RESPAWN_PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(10));
-/// Least life of a worker that counts as having started well: its end resets the pause.
+/// Minimum lifetime of a worker that counts as started successfully; its exit resets the delay.
 const STEADY: Duration = Duration::from_secs(5);
 
-/// Worker processes of a supervisor, those that are leaving included.
+/// Worker processes of a supervisor, including those that are leaving.
 #[derive(Debug)]
 pub(super) struct Workers {
     processes: Vec<WorkerProcess>,
-    /// Whether a worker that ended is replaced; not after WINCH.
+    /// Set if a worker that has exited is replaced; cleared by WINCH.
     pub(super) accepting: bool,
     pub(super) respawn: Respawn,
 }
 
 impl Workers {
-    /// No processes; the first one may be started.
+    /// Creates an empty list; the first worker may be started.
     pub(super) fn none() -> Self {
         Self {
             processes: Vec::new(),
@@ -38,11 +38,11 @@ impl Workers {
         }
     }
 
-    /// Starts a worker for a configuration and logs that; returns its process number. The others that serve QUIC are told by
-    /// [`Workers::tell`].
+    /// Starts a worker for a configuration, logs the start and returns its process number. [`Workers::tell`] notifies
+    /// the other processes that serve QUIC.
     ///
     /// # Errors
-    /// The process cannot be started, or its configuration cannot be sent to it.
+    /// Returns an error if the process cannot be started or its configuration cannot be sent to it.
     pub(super) fn start(
         &mut self,
         generation: &Generation,
@@ -72,17 +72,17 @@ impl Workers {
         self.processes.iter_mut().find(|worker| worker.pid() == pid)
     }
 
-    /// The worker that accepts connections.
+    /// Returns the worker that accepts connections.
     pub(super) fn serving(&self) -> Option<&WorkerProcess> {
         self.processes.iter().find(|worker| worker.state == Standing::Serving)
     }
 
-    /// Open channels, each with the process number of its worker.
+    /// Returns the open channels, each with the process number of its worker.
     pub(super) fn channels(&self) -> impl Iterator<Item = (u32, &Channel)> {
         self.processes.iter().filter_map(|worker| Some((worker.pid(), worker.channel.as_ref()?)))
     }
 
-    /// Marks a worker as serving; those that served before are told of it, and to leave.
+    /// Marks a worker as serving. Workers that served before are notified of it and requested to quit.
     pub(super) fn ready(&mut self, pid: u32, kin: &mut Kin) {
         if let Some(worker) = self.find(pid).filter(|worker| worker.state == Standing::Starting) {
             worker.state = Standing::Serving;
@@ -94,27 +94,28 @@ impl Workers {
         }
     }
 
-    /// Sets the listeners for QUIC of the worker that serves: its configuration is another.
+    /// Sets the listeners for QUIC of the serving worker after its configuration has changed.
     pub(super) fn serves_quic(&mut self, listeners: &[u64]) {
         for worker in self.processes.iter_mut().filter(|worker| worker.state == Standing::Serving) {
             worker.quic = listeners.to_vec();
         }
     }
 
-    /// The worker processes that serve QUIC.
+    /// Returns the worker processes that serve QUIC.
     pub(super) fn reachable(&self) -> Vec<(QuicProcess, BorrowedFd<'_>)> {
         self.processes.iter().filter_map(WorkerProcess::reachable).collect()
     }
 
-    /// The same with those of other supervisors.
+    /// Returns the worker processes that serve QUIC, including those of other supervisors.
     fn all_with<'a>(&'a self, kin: &'a Kin) -> Vec<(QuicProcess, BorrowedFd<'a>)> {
         self.reachable().into_iter().chain(kin.processes()).collect()
     }
 
-    /// Tells all that serve QUIC at the same sockets who they are. One that cannot be told has ended, or is about to.
+    /// Sends all processes that serve QUIC on the same sockets the list of these processes. A process to which it
+    /// cannot be sent has exited or is about to.
     pub(super) fn tell(&mut self, kin: &mut Kin) {
         for worker in &mut self.processes {
-            // Without an inbox the worker serves all the same, and its connections end with it.
+            // Without an inbox the worker serves nevertheless; its connections are lost when it exits.
             let _ = worker.make_inbox();
         }
         kin.tell(&self.reachable());
@@ -125,29 +126,30 @@ impl Workers {
         }
     }
 
-    /// Tells all to finish what is under way and end.
+    /// Requests all workers to complete the requests in progress and exit.
     pub(super) fn quit(&mut self) {
         self.processes.iter_mut().for_each(WorkerProcess::quit);
     }
 
-    /// Sends TERM to all: they write what must be kept and end.
+    /// Sends TERM to all workers: they write the data that must persist and exit.
     pub(super) fn terminate(&mut self) {
         self.processes.iter_mut().for_each(WorkerProcess::terminate);
     }
 
-    /// Kills all.
+    /// Kills all workers.
     pub(super) fn kill(&mut self) {
         self.processes.iter_mut().for_each(WorkerProcess::kill);
     }
 
-    /// Takes out a worker that has ended, with its status.
+    /// Removes a worker that has exited; returns it with its status.
     pub(super) fn take_ended(&mut self) -> Option<(WorkerProcess, ExitStatus)> {
         let ended = |(at, worker): (usize, &mut WorkerProcess)| Some((at, worker.ended()?));
         let (at, status) = self.processes.iter_mut().enumerate().find_map(ended)?;
         Some((self.processes.remove(at), status))
     }
 
-    /// Schedules a new worker for one that has ended, unless that was leaving or another one starts or serves.
+    /// Schedules a replacement for a worker that has exited, unless that worker was leaving or another worker starts or
+    /// serves.
     pub(super) fn replace(&mut self, gone: &WorkerProcess) {
         let replaced = self.processes.iter().any(|other| other.state != Standing::Leaving);
         if !replaced && gone.state != Standing::Leaving {
@@ -156,14 +158,14 @@ impl Workers {
     }
 }
 
-/// Time of the next start of a worker.
+/// Schedule of the next start of a worker.
 #[derive(Debug)]
 pub(super) struct Respawn {
-    /// Time of the start; `None` while none is due.
+    /// Time of the start; `None` if none is due.
     pub(super) due: Option<Instant>,
-    /// Pause before the start after the next failure.
+    /// Delay before the start after the next failure.
     pause: Duration,
-    /// How many workers that ended by themselves were replaced.
+    /// Number of workers that exited unexpectedly and were replaced.
     count: u64,
 }
 
@@ -172,13 +174,13 @@ impl Respawn {
         self.due.is_some_and(|due| now >= due)
     }
 
-    /// Schedules another attempt after the same pause: a worker could not be started.
+    /// Schedules another attempt after the same delay, because a worker could not be started.
     pub(super) fn later(&mut self, now: Instant) {
         self.due = Some(now + self.pause);
     }
 
-    /// Schedules the start after a worker that lived for so long: at once if that was [`STEADY`], else after a pause that
-    /// doubles each time, up to the longest of [`RESPAWN_PAUSE`].
+    /// Schedules the start after the exit of a worker with lifetime `lived`: at once from [`STEADY`] on, else after a
+    /// delay that doubles each time, up to the maximum of [`RESPAWN_PAUSE`].
     fn after(&mut self, lived: Duration, now: Instant) {
         self.count += 1;
         if lived >= STEADY {

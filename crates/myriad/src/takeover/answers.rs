@@ -1,4 +1,4 @@
-//! What each address answers that a configuration listens on, before and after the services are swapped.
+//! Responses of all addresses of a configuration, compared before and after the services are swapped.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -13,27 +13,27 @@ use myriad_conf::model::{ListenAddress, ListenConf, ServerConf, ServerName};
 
 use crate::web::{Client, Target};
 
-/// Most questions: of a thousand servers at one address some tell what all would.
+/// Maximum number of checks: of a thousand servers on one address a part is representative.
 const MOST: usize = 64;
-/// Longest time for an address to answer after the swap.
+/// Maximum time for an address to respond after the swap.
 const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(100);
-/// Longest time for a connection of which nothing is asked.
+/// Maximum time to establish a connection on which no request is sent.
 const CONNECT: Duration = Duration::from_secs(5);
 const AGENT: &str = "myriad-takeover";
 
-/// Question to one address.
+/// Check of one address.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Question {
-    /// The page `/` of a host.
+    /// Requests the page `/` of a host.
     Page { at: SocketAddr, tls: bool, host: String },
-    /// Whether a connection is taken, of what speaks something else first.
+    /// Tests that a connection is accepted, for protocols other than HTTP.
     Connection(SocketAddr),
-    /// The same of a socket in the file system.
+    /// Tests that a socket in the file system accepts a connection.
     Path(Vec<u8>),
 }
 
-/// What came back.
+/// Result of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Told {
     Status(u16),
@@ -41,7 +41,8 @@ pub(super) enum Told {
     Nothing(String),
 }
 
-/// Questions to all addresses of a configuration, each name of a server once for an address. Datagrams are not asked.
+/// Returns checks for all addresses of a configuration, each server name once for an address. Datagram sockets are
+/// skipped.
 pub(super) fn questions(model: &Model) -> Vec<Question> {
     let (mut seen, mut questions) = (HashSet::new(), Vec::new());
     let of = |servers: &[ServerConf], is_http: bool| -> Vec<Question> {
@@ -74,7 +75,7 @@ fn question(server: &ServerConf, listen: &ListenConf, is_http: bool) -> Option<Q
     Some(Question::Page { at, tls: listen.ssl, host: host(server) })
 }
 
-/// Address by which one that means all addresses of the machine is reached.
+/// Returns the loopback address for a wildcard address.
 fn reached(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
@@ -84,7 +85,7 @@ fn reached(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(ip, address.port())
 }
 
-/// First name of a server that is a host name.
+/// Returns the first name of a server that is a host name.
 fn host(server: &ServerConf) -> String {
     let name = server.names.iter().find_map(|name| match name {
         ServerName::Exact(name) if !name.is_empty() && name != "_" => Some(name.clone()),
@@ -96,7 +97,7 @@ fn host(server: &ServerConf) -> String {
 }
 
 impl Question {
-    /// Asks once.
+    /// Performs the check once.
     pub(super) fn ask(&self) -> Told {
         match self {
             Self::Page { at, tls, host } => {
@@ -114,7 +115,7 @@ impl Question {
         }
     }
 
-    /// Asks until the answer is no worse than it was, as long as a server may take to begin.
+    /// Repeats the check until the result is not worse than before, for the time that a server may take to start.
     fn ask_until(&self, before: &Told) -> Told {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -144,7 +145,8 @@ fn connected(result: std::io::Result<()>) -> Told {
 }
 
 impl Told {
-    /// Whether a visitor has less of it: no answer where there was one, or an error where there was none.
+    /// Returns whether the result is worse for clients: no response in place of a response, or an error of a higher
+    /// class.
     fn is_worse_than(&self, before: &Self) -> bool {
         match (self, before) {
             (_, Self::Nothing(_)) => false,
@@ -165,13 +167,13 @@ impl std::fmt::Display for Told {
     }
 }
 
-/// What each address said before the swap. Where no server ran, all have to answer after it.
+/// Performs all checks before the swap. If no server ran, all addresses must respond after it.
 pub(super) fn before(questions: &[Question], ran: bool) -> Vec<Told> {
     let ask = |question: &Question| if ran { question.ask() } else { Told::Connected };
     questions.iter().map(ask).collect()
 }
 
-/// Asks all again, and prints what they say; the error names those that are worse than before.
+/// Repeats all checks and prints the results; the error lists those that are worse than before.
 pub(super) fn compare(questions: &[Question], before: &[Told]) -> Result<(), String> {
     let mut worse = Vec::new();
     for (question, before) in questions.iter().zip(before) {

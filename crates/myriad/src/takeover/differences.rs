@@ -1,14 +1,14 @@
-//! Directives of a configuration that do here something else than in nginx, or nothing, with the places where they stand.
+//! Directives of a configuration that behave differently from nginx or have no effect, with their positions.
 
 use std::collections::BTreeMap;
 
 use myriad_conf::registry::Status;
 use myriad_conf::{Node, Parsed, Span, line_and_column};
 
-/// Most places that are named for one directive.
+/// Maximum number of positions listed for one directive.
 const PLACES: usize = 3;
 
-/// Lines that tell of them, a directive each; empty if there are none.
+/// Returns lines that describe the differences, one for each directive; empty if none exist.
 pub(super) fn lines(parsed: &Parsed) -> Vec<String> {
     let mut notes: BTreeMap<&str, String> = BTreeMap::new();
     for directive in myriad_serve::registry().directives() {
@@ -40,14 +40,14 @@ pub(super) fn lines(parsed: &Parsed) -> Vec<String> {
 
 /// Visits the directives of all blocks.
 pub(super) fn gather<'p>(nodes: &'p [Node], visit: &mut impl FnMut(&'p Node)) {
-    // The depth of blocks is bounded by the parser.
+    // The parser limits the depth of blocks.
     for node in nodes {
         visit(node);
         gather(node.block.as_deref().unwrap_or_default(), visit);
     }
 }
 
-/// File and line; `None` for what no file holds.
+/// Returns file and line; `None` for text that is not in a file.
 fn place(parsed: &Parsed, span: Span) -> Option<String> {
     let source =
         parsed.source(span.file).filter(|source| !source.builtin && source.path.as_os_str() != "-g")?;

@@ -1,8 +1,8 @@
-//! `myriad takeover`: Myriad in the place of an nginx that is installed, with nginx's own configuration, and back.
+//! `myriad takeover`: replaces an installed nginx with Myriad on the same configuration, and reverts that.
 //!
 //! ```text
-//! nginx::find -> Origin::examine -> what is refused, what differs -> swap: drop-in, services, answers
-//!                                                                          '--worse than before--> back
+//! nginx::find -> Origin::examine -> errors, differences -> swap: drop-in, services, responses
+//!                                                                '--worse than before--> revert
 //! ```
 
 mod answers;
@@ -83,12 +83,12 @@ fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// Process that holds nginx's sockets: that of the service, else the only one that runs.
+/// Returns the nginx master process: that of the service, else the only running one.
 fn master(options: &Options) -> Result<Option<u32>, String> {
     if options.configuration.is_some() {
         return Ok(None);
     }
-    // One that somebody started by hand is none of systemd's.
+    // A process that was started manually does not belong to systemd.
     if let Ok(service) = services::look(&options.unit)
         && service.pid.is_some()
     {
@@ -104,7 +104,7 @@ fn master(options: &Options) -> Result<Option<u32>, String> {
     }
 }
 
-/// The configuration as Myriad would read it in nginx's place.
+/// Returns the configuration as Myriad would read it in place of nginx.
 fn origin(nginx: &Nginx) -> Result<Origin, String> {
     if !nginx.configuration.is_file() {
         return Err(format!(
@@ -121,7 +121,7 @@ fn origin(nginx: &Nginx) -> Result<Origin, String> {
     Ok(Origin { paths: Paths::new(&options), directives: Vec::new(), preset: None })
 }
 
-/// Prints what the configuration comes to here; `None` if it is refused.
+/// Prints the result of reading the configuration; `None` if it is rejected.
 fn examined(origin: &Origin) -> Option<Configuration> {
     let configuration = match origin.load() {
         Ok(configuration) => configuration,
@@ -151,7 +151,7 @@ fn print_all(findings: &[Finding]) {
     }
 }
 
-/// What would be done.
+/// Prints the actions of `--apply`.
 fn show(options: &Options, nginx: &Nginx, line: &CommandLine) {
     println!("\nIt can be taken over. `myriad takeover --apply` then");
     println!("  writes {}", unit::PLACE);
@@ -160,7 +160,7 @@ fn show(options: &Options, nginx: &Nginx, line: &CommandLine) {
     println!("Without systemd:\n{}", by_hand(nginx, line));
 }
 
-/// Commands of a takeover by hand.
+/// Returns the commands of a manual takeover.
 fn by_hand(nginx: &Nginx, line: &CommandLine) -> String {
     let of_nginx = |more: &str| {
         let shell = |path: &std::path::Path| unit::shell(&path.display().to_string());
@@ -184,7 +184,7 @@ fn undo(options: &Options) -> Result<ExitCode, String> {
     let Some(record) = Record::read(&options.root)? else {
         return Err("nothing was taken over here: there is no record of it".into());
     };
-    // What is listened on may have changed since; the file says what nginx will listen on.
+    // The addresses may have changed since; the file contains those that nginx will listen on.
     let nginx = Nginx {
         configuration: record.configuration.clone(),
         prefix: record.prefix.clone(),

@@ -1,4 +1,4 @@
-//! The nginx on this machine: its program, its configuration, and the paths that were compiled into it.
+//! The nginx on this machine: its program, its configuration, and its compiled paths.
 
 use std::fs;
 use std::path::PathBuf;
@@ -6,25 +6,26 @@ use std::process::Command;
 
 use super::options::Options;
 
-/// Beginning of the command line of the process that holds nginx's sockets.
+/// Prefix of the command line of the nginx master process.
 const MASTER: &str = "nginx: master process ";
 
-/// An nginx, and where it reads.
+/// An nginx with its paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Nginx {
     pub(super) program: PathBuf,
     pub(super) configuration: PathBuf,
     pub(super) prefix: PathBuf,
-    /// Compiled default of `error_log`; `stderr` for none.
+    /// Compiled default of `error_log`; `stderr` if no file.
     pub(super) error_log: PathBuf,
     /// Compiled default of `pid`.
     pub(super) pid: PathBuf,
-    /// What `nginx -v` calls itself, as `nginx/1.22.1`.
+    /// Version in the output of `nginx -v`, such as `nginx/1.22.1`.
     pub(super) version: String,
 }
 
 impl Nginx {
-    /// Finds it: what the command line says, else the process, else the package. The error is a sentence with a remedy.
+    /// Finds nginx by the command line, else by the process, else by the package. The error is a sentence with a
+    /// remedy.
     pub(super) fn find(options: &Options, master: Option<u32>) -> Result<Self, String> {
         let running = master.map(Running::of).unwrap_or_default();
         let named = options.nginx.clone().or(running.program).or_else(installed);
@@ -51,7 +52,7 @@ impl Nginx {
         Ok(nginx)
     }
 
-    /// What `nginx -V` says; paths are made absolute by the prefix.
+    /// Parses the output of `nginx -V`; paths are made absolute by the prefix.
     fn told(text: &str) -> Option<Self> {
         let version = text
             .lines()
@@ -82,7 +83,7 @@ fn installed() -> Option<PathBuf> {
     folders.map(|folder| folder.join("nginx")).find(|path| path.is_file())
 }
 
-/// What the command line of a running master says.
+/// Values from the command line of a running master process.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Running {
     program: Option<PathBuf>,
@@ -103,7 +104,7 @@ impl Running {
         running
     }
 
-    /// nginx writes its arguments behind its title, with spaces between them.
+    /// Parses the title of a process. nginx writes its arguments after the title, separated by spaces.
     fn told(line: &str) -> Self {
         let mut words = line.strip_prefix(MASTER).unwrap_or_default().split_whitespace();
         let program = words.next().map(PathBuf::from).filter(|path| path.is_absolute());
@@ -121,7 +122,7 @@ impl Running {
     }
 }
 
-/// Masters of nginx that run here, for a machine without systemd, or an nginx beside it.
+/// Returns the running nginx master processes, for a machine without systemd or an nginx outside it.
 pub(super) fn masters() -> Vec<u32> {
     let own = rustix::process::geteuid().as_raw();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -133,10 +134,11 @@ pub(super) fn masters() -> Vec<u32> {
     pids.filter(is_master).collect()
 }
 
-/// Whether root or we ourselves run a process, by its `/proc/PID/status`. Anybody may call a process nginx, and its program is run.
+/// Returns whether root or the current user runs a process, by its `/proc/PID/status`. Any user can name a process
+/// nginx, and the program of the process is executed.
 fn is_trusted(status: &str, own: u32) -> bool {
     let Some(uids) = status.lines().find_map(|line| line.strip_prefix("Uid:")) else { return false };
-    // Real, effective, saved, for files: of a setuid program the first is that of whoever started it.
+    // Real, effective, saved and file system id. For a setuid program the real id is that of the user who started it.
     uids.split_whitespace().all(|uid| uid.parse() == Ok(0) || uid.parse() == Ok(own))
 }
 

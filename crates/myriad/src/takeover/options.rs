@@ -39,13 +39,13 @@ pub(super) struct Options {
     pub(super) configuration: Option<PathBuf>,
     pub(super) prefix: Option<PathBuf>,
     pub(super) nginx: Option<PathBuf>,
-    /// Unit of nginx, with its ending.
+    /// Unit of nginx, with its suffix.
     pub(super) unit: String,
     pub(super) root: PathBuf,
 }
 
 impl Options {
-    /// Reads the words after `myriad takeover`; `None` if help is asked for.
+    /// Parses the words after `myriad takeover`; `None` if help is requested.
     pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<Self>, String> {
         let words = Words::parse(arguments, OPTIONS)?;
         if words.help {
@@ -68,7 +68,7 @@ impl Options {
     }
 }
 
-/// Name of a unit. What could be an option or a path to systemctl is refused.
+/// Checks the name of a unit. Names that systemctl could treat as an option or a path are rejected.
 fn unit(name: &str) -> Result<String, String> {
     let is_usual = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.@:".contains(&byte);
     if name.is_empty() || name.starts_with('-') || !name.bytes().all(is_usual) {

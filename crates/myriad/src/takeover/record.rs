@@ -1,4 +1,4 @@
-//! What was there before a takeover, kept on disk for `--undo`.
+//! State before a takeover, stored on disk for `--undo`.
 
 use std::fs;
 use std::io;
@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 use crate::machine_files::{self, below};
 use crate::pidfile::reason;
 
-/// Place of the record on the machine.
+/// Path of the record.
 const PLACE: &str = "/var/lib/myriad/takeover.json";
 
-/// Services as they were, and where nginx's configuration is.
+/// Earlier state of the services, and the location of the nginx configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Record {
-    /// nginx's unit.
+    /// Unit of nginx.
     pub(super) unit: String,
     pub(super) nginx_ran: bool,
     pub(super) nginx_was_enabled: bool,
@@ -26,7 +26,7 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// Reads the record below a root, if there is one.
+    /// Reads the record below a root, if it exists.
     pub(super) fn read(root: &Path) -> Result<Option<Self>, String> {
         let path = below(root, PLACE);
         match fs::read(&path) {
@@ -44,19 +44,19 @@ impl Record {
         write(root, PLACE, &text)
     }
 
-    /// Removes the record: nothing is left of the takeover.
+    /// Removes the record after the takeover was undone.
     pub(super) fn forget(root: &Path) -> Result<(), String> {
         remove(root, PLACE)
     }
 }
 
-/// Writes a file and the folders above it, as a whole.
+/// Writes a file and its parent folders atomically.
 pub(super) fn write(root: &Path, place: &str, text: &str) -> Result<(), String> {
     let written = machine_files::write(root, place, text.as_bytes(), 0o644);
     written.map_err(|error| format!("{}: {}; run it as root", below(root, place).display(), reason(&error)))
 }
 
-/// Removes a file; that it is not there is no error.
+/// Removes a file. A missing file is not an error.
 pub(super) fn remove(root: &Path, place: &str) -> Result<(), String> {
     let removed = machine_files::remove(root, place);
     removed.map_err(|error| format!("{}: {}", below(root, place).display(), reason(&error)))

@@ -1,23 +1,23 @@
-//! Services of the machine, as far as `systemctl` tells and does.
+//! Services of the machine, queried and controlled by `systemctl`.
 
 use std::process::{Command, Output};
 
-/// Unit of Myriad's package.
+/// Unit of the Myriad package.
 pub(super) const MYRIAD: &str = "myriad.service";
-/// Properties that are asked for.
+/// Queried properties.
 const PROPERTIES: [&str; 4] = ["LoadState", "ActiveState", "UnitFileState", "MainPID"];
 
-/// What is known of a service.
+/// State of a service.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Service {
     pub(super) is_installed: bool,
     pub(super) is_active: bool,
     pub(super) is_enabled: bool,
-    /// Its main process, if it runs.
+    /// Main process, if it runs.
     pub(super) pid: Option<u32>,
 }
 
-/// Looks at a service; the error says why systemd cannot be asked.
+/// Queries a service; the error is the reason why systemd cannot be queried.
 pub(super) fn look(unit: &str) -> Result<Service, String> {
     let mut arguments = vec!["show"];
     for property in PROPERTIES {
@@ -43,7 +43,7 @@ fn read(text: &str) -> Service {
     }
 }
 
-/// Has systemd do something; the error says what it said.
+/// Executes an action by systemd; the error is its message.
 pub(super) fn tell(arguments: &[&str]) -> Result<(), String> {
     println!("  systemctl {}", arguments.join(" "));
     run(arguments).map(drop)

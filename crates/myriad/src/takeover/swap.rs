@@ -1,4 +1,4 @@
-//! The swap: services change places, addresses are asked, and where that goes wrong everything is as before.
+//! The swap: replaces one service by the other, checks the addresses, and reverts on failure.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use super::record::{self, Record};
 use super::services::{self, MYRIAD, tell};
 use super::unit;
 
-/// What is needed for it, all checked before.
+/// Inputs of the swap, all checked earlier.
 pub(super) struct Swap<'a> {
     pub(super) root: &'a Path,
     pub(super) record: Record,
@@ -17,7 +17,7 @@ pub(super) struct Swap<'a> {
 }
 
 impl Swap<'_> {
-    /// Myriad takes nginx's place; the error tells whether nginx is back.
+    /// Replaces nginx with Myriad; the error reports whether nginx was restored.
     pub(super) fn apply(&self) -> Result<(), String> {
         let before = answers::before(&self.questions, self.record.nginx_ran);
         self.record.write(self.root)?;
@@ -58,7 +58,7 @@ impl Swap<'_> {
     }
 }
 
-/// nginx takes its place again. Every step is tried, whatever became of the one before.
+/// Restores nginx. Each step is executed even if an earlier one failed.
 pub(super) fn back(root: &Path, record: &Record) -> Result<(), String> {
     let mut errors: Vec<String> = Vec::new();
     let mut tried = |done: Result<(), String>| errors.extend(done.err());
@@ -80,7 +80,7 @@ pub(super) fn back(root: &Path, record: &Record) -> Result<(), String> {
     Err(errors.join("\n"))
 }
 
-/// What forbids a swap, in sentences with remedies.
+/// Returns the record for a swap, or the reasons that prevent it, as sentences with remedies.
 pub(super) fn obstacles(nginx_unit: &str) -> Result<Record, String> {
     let no_systemd = |why: String| format!("systemd cannot be asked here ({why})");
     let nginx = services::look(nginx_unit).map_err(no_systemd)?;

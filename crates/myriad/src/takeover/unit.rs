@@ -1,4 +1,4 @@
-//! What Myriad's unit is told: the command line for nginx's configuration, and the folders that it writes into.
+//! Drop-in for the unit of Myriad: the command line for the nginx configuration, and the writable folders.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -11,24 +11,25 @@ use myriad_conf::Parsed;
 use super::differences::gather;
 use super::nginx::Nginx;
 
-/// Place of the drop-in on the machine.
+/// Path of the drop-in.
 pub(super) const PLACE: &str = "/etc/systemd/system/myriad.service.d/takeover.conf";
-/// Folders that no service may be given to write into as a whole.
+/// Folders that no service may have write access to as a whole.
 const TOO_WIDE: [&str; 6] = ["/", "/etc", "/usr", "/home", "/root", "/boot"];
 
-/// Command line of Myriad in nginx's place.
+/// Command line of Myriad in place of nginx.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CommandLine {
     program: PathBuf,
     paths: Vec<(&'static str, PathBuf)>,
-    /// For `-g`, without `daemon off;`.
+    /// Value for `-g`, without `daemon off;`.
     pub(super) directives: String,
-    /// Whether the configuration says `daemon` itself.
+    /// Set if the configuration contains `daemon`.
     says_daemon: bool,
 }
 
 impl CommandLine {
-    /// Of an nginx and what is written in its configuration: what the file does not say is what nginx was compiled with.
+    /// Creates the command line from nginx and its configuration: directives that the file lacks get the compiled
+    /// defaults of nginx.
     pub(super) fn of(nginx: &Nginx, parsed: &Parsed, program: PathBuf) -> Self {
         let says = |name: &str| parsed.nodes.iter().any(|node| node.name.text == name.as_bytes());
         let directives = if says("pid") { String::new() } else { format!("pid {};", nginx.pid.display()) };
@@ -37,7 +38,7 @@ impl CommandLine {
         Self { program, paths, directives, says_daemon: says("daemon") }
     }
 
-    /// The line, each word quoted by the function; `foreground` for a service.
+    /// Returns the command line with each word quoted by `quote`; `foreground` for a service.
     pub(super) fn words(&self, more: &[&str], foreground: bool, quote: fn(&str) -> String) -> String {
         let mut line = quote(&self.program.display().to_string());
         for word in more {
@@ -55,7 +56,7 @@ impl CommandLine {
     }
 }
 
-/// Text of the drop-in.
+/// Returns the text of the drop-in.
 pub(super) fn text(line: &CommandLine, folders: &BTreeSet<PathBuf>) -> String {
     let mut text = String::from(
         "# Written by `myriad takeover --apply`; `myriad takeover --undo` removes it.\n[Service]\nExecStart=\n",
@@ -69,7 +70,7 @@ pub(super) fn text(line: &CommandLine, folders: &BTreeSet<PathBuf>) -> String {
     text
 }
 
-/// Folders that a configuration has written into: logs, pid file, zones, temporary files.
+/// Returns the folders that a configuration writes to: logs, pid file, zones, temporary files.
 pub(super) fn folders(nginx: &Nginx, parsed: &Parsed) -> BTreeSet<PathBuf> {
     let mut folders: BTreeSet<PathBuf> = nginx.pid.parent().map(Path::to_owned).into_iter().collect();
     gather(&parsed.nodes, &mut |node| {
@@ -82,7 +83,7 @@ pub(super) fn folders(nginx: &Nginx, parsed: &Parsed) -> BTreeSet<PathBuf> {
         if matches!(path, b"off" | b"stderr") || path.starts_with(b"syslog:") {
             return;
         }
-        // Of a path with variables the part before them; what is made beside a zone lies in the folder above it.
+        // Of a path with variables, only the part before them. Files next to a zone are in the folder above it.
         let fixed = path.iter().position(|byte| *byte == b'$').map_or(path, |at| &path[..at]);
         let path: PathBuf = nginx.prefix.join(OsStr::from_bytes(fixed)).components().collect();
         let above = if fixed.ends_with(b"/") { Some(path.as_path()) } else { path.parent() };
@@ -96,7 +97,7 @@ pub(super) fn folders(nginx: &Nginx, parsed: &Parsed) -> BTreeSet<PathBuf> {
     folders
 }
 
-/// A word of a unit's command line (systemd.service(5), systemd.syntax(7)).
+/// Quotes a word for the command line of a unit (systemd.service(5), systemd.syntax(7)).
 fn quoted(word: &str) -> String {
     let mut text = String::from("\"");
     for letter in word.chars() {
@@ -110,7 +111,7 @@ fn quoted(word: &str) -> String {
     text + "\""
 }
 
-/// A word of a shell's command line.
+/// Quotes a word for the command line of a shell.
 pub(super) fn shell(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-".contains(letter);
     if !word.is_empty() && word.chars().all(is_plain) {

@@ -1,8 +1,8 @@
-//! What the loop waits for.
+//! Events that the loop waits for.
 
 use myriad_admin::sight::{PurgeEvent, Tick, TopPage};
 
-/// A key that means something.
+/// Key with a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Key {
     Quit,
@@ -10,7 +10,7 @@ pub(super) enum Key {
     Letter(char),
 }
 
-/// What happens.
+/// Event of the loop.
 pub(super) enum Event {
     Connected,
     Tick(Box<Tick>),

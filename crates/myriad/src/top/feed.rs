@@ -15,14 +15,14 @@ use crate::pidfile::reason;
 /// Rankings, in the order of the views that show them.
 pub(super) const RANKINGS: [&str; 3] = ["requests", "misses", "slow"];
 
-/// Longest line of an answer.
+/// Maximum length of a line of a response, in bytes.
 const LONGEST: u64 = 16 << 20;
-/// Longest silence: a tick comes every second.
+/// Maximum time without data: a tick arrives every second.
 const SILENCE: Duration = Duration::from_secs(15);
-/// How often rankings are asked for, and a server that has gone.
+/// Interval of queries for rankings, and of attempts to reconnect to a server.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// Asks, and gives each line of the answer to `tell` until that returns `false` or the answer ends.
+/// Sends a query and passes each line of the response to `tell` until it returns `false` or the response is complete.
 fn ask(running: &Running, question: &str, mut tell: impl FnMut(Reply) -> bool) -> Result<(), String> {
     let mut stream = running.reach()?;
     stream.set_read_timeout(Some(SILENCE)).map_err(|error| reason(&error))?;
@@ -48,7 +48,7 @@ fn ask(running: &Running, question: &str, mut tell: impl FnMut(Reply) -> bool) -
     }
 }
 
-/// The next ticks, so many.
+/// Returns the next `count` ticks.
 pub(super) fn ticks(running: &Running, count: u64) -> Result<Vec<Tick>, String> {
     let mut ticks = Vec::new();
     ask(running, &format!("{{\"live\":{{\"ticks\":{count}}}}}"), |line| {
@@ -60,7 +60,7 @@ pub(super) fn ticks(running: &Running, count: u64) -> Result<Vec<Tick>, String> 
     Ok(ticks)
 }
 
-/// A ranking of pages.
+/// Returns a ranking of pages.
 pub(super) fn ranking(running: &Running, by: &str) -> Result<Vec<TopPage>, String> {
     let mut pages = Vec::new();
     ask(running, &format!("{{\"tops\":{{\"by\":\"{by}\",\"limit\":100}}}}"), |line| {
@@ -72,10 +72,10 @@ pub(super) fn ranking(running: &Running, by: &str) -> Result<Vec<TopPage>, Strin
     Ok(pages)
 }
 
-/// Sends what happens from now on. A server that goes is asked again until it is back.
+/// Starts sending events. If the server disconnects, reconnection is attempted until it succeeds.
 ///
 /// # Errors
-/// No server answers now.
+/// Returns an error if no server responds initially.
 pub(super) fn start(running: &Running, sender: &Sender<Event>) -> Result<(), String> {
     ticks(running, 1)?;
     let (server, events) = (running.clone(), sender.clone());
@@ -93,7 +93,7 @@ pub(super) fn start(running: &Running, sender: &Sender<Event>) -> Result<(), Str
                 };
                 events.send(event).is_ok()
             });
-            // A reload ends the stream, too.
+            // A reload closes the stream, too.
             let why = ended.err().unwrap_or_else(|| "the server ended the stream".to_owned());
             if events.send(Event::Broken(why)).is_err() {
                 return;

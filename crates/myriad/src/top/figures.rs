@@ -1,6 +1,6 @@
-//! Figures of which there are no others of their kind: parts of a second, shares.
+//! Formats of figures used only here: durations and shares.
 
-/// Milliseconds.
+/// Formats a duration in milliseconds.
 pub(super) fn duration(ms: f64) -> String {
     match ms {
         ..10.0 => format!("{ms:.2}ms"),

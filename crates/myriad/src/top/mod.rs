@@ -1,4 +1,4 @@
-//! `myriad top`: what a running server does, second by second, in a terminal.
+//! `myriad top`: shows the activity of a running server in a terminal, updated every second.
 //!
 //! ```text
 //! feed: control socket -> ticks, ranked pages --channel--> loop -> view: lines of text -> screen: the terminal
@@ -29,10 +29,10 @@ use paint::Paint;
 use screen::Screen;
 use state::State;
 
-/// How long a key or a changed size may wait to be seen.
+/// Maximum delay until a key or a changed size takes effect.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// Runs `myriad top` with the arguments after its name. Exit status: 0, 1 after an error.
+/// Runs `myriad top` with the arguments after its name. The exit status is 0, or 1 after an error.
 pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     tried(arguments).unwrap_or_else(|error| {
         eprintln!("myriad: top: {error}");
@@ -53,7 +53,7 @@ fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> 
     watch(&running)
 }
 
-/// Prints what the first whole second came to.
+/// Prints the figures of the first complete second.
 fn once(running: &Running) -> Result<(), String> {
     let mut state = State::default();
     for tick in feed::ticks(running, 2)? {
@@ -72,13 +72,13 @@ fn once(running: &Running) -> Result<(), String> {
     output.finish().map(drop)
 }
 
-/// Shows ticks until `q`, a signal or the end of the terminal.
+/// Shows ticks until `q`, a signal, or the terminal is closed.
 fn watch(running: &Running) -> Result<ExitCode, String> {
     use rustix::process::Signal;
 
     let signals = Signals::watch(&[Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT])
         .map_err(|error| error.to_string())?;
-    // The first answer comes before the screen is taken: an error stands on the terminal as it was.
+    // The first response is received before the screen is switched: an error is then printed to the unchanged terminal.
     let (sender, events) = mpsc::channel();
     feed::start(running, &sender)?;
     let _screen = Screen::take().map_err(|error| format!("the terminal: {error}"))?;

@@ -27,7 +27,7 @@ Exit status: 0; 1 after an error.
 
 const OPTIONS: &[Known] = &[("--once", false)];
 
-/// What is asked.
+/// Options of the command.
 #[derive(Debug)]
 pub(super) struct Options {
     pub(super) server: cli::Options,
@@ -36,7 +36,7 @@ pub(super) struct Options {
 }
 
 impl Options {
-    /// Reads the words after `myriad top`; `None` if help is asked for.
+    /// Parses the words after `myriad top`; `None` if help is requested.
     pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<Self>, String> {
         let words = Words::parse(arguments, OPTIONS)?;
         if words.help {

@@ -1,13 +1,13 @@
-//! Lines of a screen: text that fits, colors, bars.
+//! Lines of a screen: truncated text, colors, bars.
 
-/// What a terminal can show.
+/// Capabilities of a terminal.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Paint {
     pub(super) has_colors: bool,
     pub(super) has_unicode: bool,
 }
 
-/// Numbers of colors (ECMA-48).
+/// Color parameters of escape sequences (ECMA-48).
 pub(super) const BOLD: &str = "1";
 pub(super) const DIM: &str = "2";
 pub(super) const REVERSED: &str = "7";
@@ -17,7 +17,7 @@ pub(super) const YELLOW: &str = "33";
 pub(super) const BLUE: &str = "34";
 pub(super) const CYAN: &str = "36";
 
-/// The first `width` columns of a line that may hold colors, which end as they would.
+/// Truncates a line, which may contain colors, to `width` columns; escape sequences are retained.
 pub(super) fn fit(line: &str, width: usize) -> String {
     let mut parts = line.split('\x1b');
     let mut left = width;
@@ -44,12 +44,12 @@ impl Paint {
         }
     }
 
-    /// What a stranger wrote, harmless, and cut to `width` columns.
+    /// Escapes untrusted text and truncates it to `width` columns.
     pub(super) fn foreign(self, text: &str, width: usize) -> String {
         self.cut(&myriad_log::escaped(text), width)
     }
 
-    /// The first `width` columns of a text.
+    /// Truncates a text to `width` columns.
     pub(super) fn cut(self, text: &str, width: usize) -> String {
         let ascii;
         let text = if self.has_unicode || text.is_ascii() {
@@ -68,7 +68,7 @@ impl Paint {
         text.chars().take(width.saturating_sub(1)).chain([mark]).collect()
     }
 
-    /// Values as columns of eight heights, the newest at the right; `width` columns, the greatest value fills one.
+    /// Renders values as `width` columns with eight heights, the newest at the right; the maximum has the full height.
     pub(super) fn spark(self, values: &[u64], width: usize) -> String {
         const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
         const ASCII: [char; 9] = [' ', '.', '.', ':', ':', '-', '=', '+', '#'];
@@ -80,7 +80,7 @@ impl Paint {
         blanks.chain(values.iter().map(column)).collect()
     }
 
-    /// A bar of `width` columns, filled by a share.
+    /// Renders a bar of `width` columns, filled by the share `part` of `all`.
     pub(super) fn bar(self, part: u64, all: u64, width: usize) -> String {
         let filled = if all == 0 { 0 } else { (part as f64 * width as f64 / all as f64).round() as usize };
         let filled = filled.min(width);

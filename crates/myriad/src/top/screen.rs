@@ -1,4 +1,4 @@
-//! The terminal: taken whole, and given back as it was, whatever ends the command.
+//! The terminal: switched to an alternate screen, and restored whenever the command exits.
 
 use std::io::{self, Read, Write};
 use std::panic;
@@ -12,16 +12,16 @@ use rustix::termios::{
 
 use super::event::{Event, Key};
 
-/// The terminal while it is taken. Dropped, it gives it back.
+/// Terminal in raw mode with the alternate screen; restored on drop.
 pub(super) struct Screen {
     before: Termios,
 }
 
-/// Whether the terminal is taken: it is given back once.
+/// Set while the terminal is switched, so that it is restored once.
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 
 impl Screen {
-    /// Takes the terminal: keys come at once and unseen, the screen is another one than that of the shell.
+    /// Switches the terminal: keys are read immediately without echo, and the alternate screen is shown.
     pub(super) fn take() -> io::Result<Self> {
         let before = tcgetattr(io::stdin())?;
         let mut raw = before.clone();
@@ -44,7 +44,7 @@ impl Drop for Screen {
     }
 }
 
-/// Leaves the terminal as it was. Where nobody reads any more, its modes are restored all the same.
+/// Restores the terminal. Its modes are restored even if the output is closed.
 fn give_back(before: &Termios) {
     if IS_TAKEN.swap(false, SeqCst) {
         let _ = write(b"\x1b[0m\x1b[?25h\x1b[?1049l");
@@ -52,8 +52,10 @@ fn give_back(before: &Termios) {
     }
 }
 
-/// Has a panic, on whatever thread, give the terminal back before it is told, and end the command: what is told would be gone with the
-/// screen, and a screen that a thread no longer fills would look like a server that does nothing.
+/// Installs a panic hook that restores the terminal, prints the panic and exits.
+///
+/// The message would disappear with the alternate screen, and a screen without updates after the panic of a thread
+/// would look like an idle server.
 fn tell_panics_after(before: Termios) {
     let tell = panic::take_hook();
     panic::set_hook(Box::new(move |what| {
@@ -63,7 +65,7 @@ fn tell_panics_after(before: Termios) {
     }));
 }
 
-/// Shows these lines from the top of a screen that is taken, and nothing below them.
+/// Draws these lines from the top of the screen and clears the rest.
 pub(super) fn draw(lines: &[String], height: usize) -> io::Result<()> {
     let mut out = String::from("\x1b[H");
     for (number, line) in lines.iter().take(height).enumerate() {
@@ -81,14 +83,14 @@ fn write(bytes: &[u8]) -> io::Result<()> {
     out.flush()
 }
 
-/// Columns and lines of the terminal, at least 40 and 10.
+/// Returns columns and lines of the terminal, at least 40 and 10.
 pub(super) fn size() -> (usize, usize) {
     let size = tcgetwinsize(io::stdout()).ok().filter(|size| size.ws_col > 0 && size.ws_row > 0);
     let (columns, rows) = size.map_or((80, 24), |size| (size.ws_col, size.ws_row));
     (usize::from(columns).clamp(40, 400), usize::from(rows).max(10))
 }
 
-/// Sends each key, and that there are no more.
+/// Sends each key, and an event when standard input is closed.
 pub(super) fn keys(events: Sender<Event>) {
     thread::spawn(move || {
         let mut bytes = [0; 64];
@@ -107,10 +109,10 @@ pub(super) fn keys(events: Sender<Event>) {
     });
 }
 
-/// Keys of what a terminal sends at once. A sequence of a function key is none of them.
+/// Returns the keys in bytes that a terminal sent together. Sequences of function keys are ignored.
 fn keys_of(bytes: &[u8]) -> Vec<Key> {
     match bytes {
-        // The escape key alone ends, as q does.
+        // The escape key alone quits, like q.
         [0x1b] => vec![Key::Quit],
         [0x1b, ..] => Vec::new(),
         _ => bytes.iter().filter_map(|byte| key(*byte)).collect(),

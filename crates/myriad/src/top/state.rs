@@ -1,4 +1,4 @@
-//! What is known of the server, and what is looked at.
+//! Data received from the server, and the selected view.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -7,12 +7,12 @@ use myriad_admin::sight::{Counts, PurgeEvent, Tick, TopPage};
 
 use super::event::Key;
 
-/// Seconds of which counts are kept: as many as the widest terminal shows.
+/// Number of seconds whose counts are stored; the widest terminal shows this number.
 const SECONDS: usize = 400;
-/// Purges that are kept.
+/// Number of stored purges.
 const PURGES: usize = 100;
 
-/// A screen full of something.
+/// View that fills the screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum View {
     #[default]
@@ -33,19 +33,19 @@ impl View {
     ];
 }
 
-/// What is known, and what is looked at.
+/// Received data and the selected view.
 #[derive(Debug, Default)]
 pub(super) struct State {
     pub(super) tick: Option<Tick>,
-    /// Counts of seconds, the newest last, each made a rate by its interval.
+    /// Counts of seconds, the newest last, each converted to a rate by its interval.
     pub(super) seconds: VecDeque<Counts>,
     rankings: HashMap<&'static str, Vec<TopPage>>,
-    /// The newest first.
+    /// Purges, the newest first.
     pub(super) purges: VecDeque<PurgeEvent>,
     pub(super) view: View,
     pub(super) is_paused: bool,
     pub(super) helps: bool,
-    /// Why there are no ticks.
+    /// Reason why no ticks arrive.
     pub(super) broken: Option<String>,
 }
 
@@ -94,7 +94,7 @@ impl State {
     }
 }
 
-/// Counts of an interval, by the second.
+/// Converts counts of an interval to rates per second.
 fn rates(tick: &Tick) -> Counts {
     let rate = |count: u64| count.saturating_mul(1000) / tick.interval_ms.max(1);
     let delta = tick.delta;

@@ -1,4 +1,4 @@
-//! Views: what is known as lines of text, each within the width of the terminal.
+//! Views: the state as lines of text, each within the width of the terminal.
 
 use myriad_admin::MemoryTick;
 use myriad_admin::render::{count, duration as span, size};
@@ -8,7 +8,7 @@ use super::figures::{duration, percent};
 use super::paint::{BLUE, BOLD, CYAN, DIM, GREEN, Paint, RED, REVERSED, YELLOW, fit};
 use super::state::{State, View};
 
-/// A whole screen: head, view, and a line of keys at the bottom.
+/// Returns a whole screen: head, view, and a line of keys at the bottom.
 pub(super) fn screen(state: &State, (width, height): (usize, usize), paint: Paint) -> Vec<String> {
     let room = height.saturating_sub(3);
     let mut lines = vec![head(state, width, paint)];
@@ -41,7 +41,7 @@ pub(super) fn screen(state: &State, (width, height): (usize, usize), paint: Pain
     lines.iter().map(|line| fit(line, width)).collect()
 }
 
-/// Everything, for a file or a pipe.
+/// Returns all views, for a file or a pipe.
 pub(super) fn snapshot(state: &State, width: usize, paint: Paint) -> Vec<String> {
     let Some(tick) = &state.tick else { return Vec::new() };
     let parts = [
@@ -111,7 +111,7 @@ fn overview(state: &State, tick: &Tick, width: usize, room: usize, paint: Paint)
     let mut lines = traffic(state, tick, width, paint, true);
     let mut left = room.saturating_sub(lines.len());
     let mut add = |part: Vec<String>, most: usize| {
-        // A title and a head without a row tell nothing.
+        // A title and a head without a row contain no information.
         if left < 4 || part.len() < 3 {
             return;
         }
@@ -128,7 +128,7 @@ fn overview(state: &State, tick: &Tick, width: usize, room: usize, paint: Paint)
     lines
 }
 
-/// Rates with their last seconds, times, connections.
+/// Returns rates with their recent history, times, connections.
 fn traffic(state: &State, tick: &Tick, width: usize, paint: Paint, has_past: bool) -> Vec<String> {
     type Of = fn(&Counts) -> u64;
     const ROWS: [(&str, &str, Of); 6] = [
@@ -186,7 +186,7 @@ fn traffic(state: &State, tick: &Tick, width: usize, paint: Paint, has_past: boo
     lines
 }
 
-/// The memory of the process, and what is done for want of it.
+/// Returns the memory usage of the process, and the measures taken when memory is short.
 fn memory(now: &MemoryTick) -> String {
     match now.limit_bytes {
         Some(limit) => format!(

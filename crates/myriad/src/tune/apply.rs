@@ -1,4 +1,4 @@
-//! `--apply` and `--undo`.
+//! The actions `--apply` and `--undo`.
 
 use std::fs;
 use std::io;
@@ -12,7 +12,8 @@ use super::record::{Before, Entry, PLACE, Record, hash};
 use crate::machine_files::{self, below};
 use crate::pidfile::reason;
 
-/// Writes the files of a plan. If one cannot be written, or a program refuses it, everything is as before this call.
+/// Writes the files of a plan. If one cannot be written, or a program rejects it, the state before this call is
+/// restored.
 pub(super) fn apply(root: &Path, plan: &Plan) -> Result<ExitCode, String> {
     let mut record = Record::read(root)?;
     let replaced = plan
@@ -44,7 +45,7 @@ pub(super) fn apply(root: &Path, plan: &Plan) -> Result<ExitCode, String> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Keeps what is at the place of a file, if that is not kept from an earlier `--apply`.
+/// Records the file that is replaced, unless an earlier `--apply` has recorded it.
 fn keep(root: &Path, record: &mut Record, file: &ConfigFile, before: Option<&Before>) {
     let written = hash(file.text().as_bytes());
     if let Some(entry) = record.entry(&file.path) {
@@ -67,7 +68,7 @@ fn write(root: &Path, file: &ConfigFile) -> io::Result<()> {
     machine_files::write(root, &file.path, file.text().as_bytes(), 0o644)
 }
 
-/// Everything as before this `--apply`; what an earlier one has written is there again.
+/// Restores the state before this `--apply`, including the files that an earlier one has written.
 fn take_back(root: &Path, plan: &Plan, replaced: Vec<Option<Before>>, mut record: Record) {
     for (file, before) in plan.files.iter().zip(replaced) {
         let path = below(root, &file.path);
@@ -92,12 +93,12 @@ fn take_back(root: &Path, plan: &Plan, replaced: Vec<Option<Before>>, mut record
 
 fn remove_folders(root: &Path, folders: &[String]) {
     for folder in folders.iter().rev() {
-        // Somebody's own file in it keeps it.
+        // A folder that contains other files remains.
         let _ = fs::remove_dir(below(root, folder));
     }
 }
 
-/// Puts everything back as it was before the first `--apply`.
+/// Restores the state before the first `--apply`.
 pub(super) fn undo(root: &Path, force: bool) -> Result<ExitCode, String> {
     let mut record = Record::read(root)?;
     if record.files.is_empty() {
@@ -150,7 +151,7 @@ fn told(file: &ConfigFile, error: &io::Error) -> String {
     format!("{}: {}{remedy}", file.path, reason(error))
 }
 
-/// Option that names the root, for a command to type.
+/// Returns the option that names the root, for a command to type.
 fn of_root(root: &Path) -> String {
     if root == Path::new("/") { String::new() } else { format!(" --root {}", root.display()) }
 }

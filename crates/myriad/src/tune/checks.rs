@@ -1,4 +1,4 @@
-//! Checks of written files by the programs that read them.
+//! Validation of written files by the programs that read them.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -7,7 +7,7 @@ use myriad_tune::{ConfigFile, Format, Plan};
 
 use crate::machine_files::below;
 
-/// Asks each program whether it takes its files. A program that is not on this machine is told as not asked.
+/// Runs each program to validate its files. A program that is not installed is reported as not run.
 pub(super) fn run(root: &Path, plan: &Plan) -> Result<(), String> {
     println!();
     for file in &plan.files {
@@ -28,7 +28,7 @@ pub(super) fn run(root: &Path, plan: &Plan) -> Result<(), String> {
     Ok(())
 }
 
-/// Command that reads a file and does nothing else.
+/// Returns a command that reads a file and has no other effect.
 fn command(root: &Path, file: &ConfigFile) -> Option<Command> {
     let path = below(root, &file.path);
     let mut command = match file.format {
@@ -58,10 +58,11 @@ fn command(root: &Path, file: &ConfigFile) -> Option<Command> {
     Some(command)
 }
 
-/// What a program has against a file.
+/// Returns the complaint of a program about a file.
 fn complaint(file: &ConfigFile, is_well: bool, said: &str) -> Option<String> {
     let words: &[&str] = match file.format {
-        // It ends well with an unknown variable where that begins with `loose`, and warns of values that it has corrected.
+        // The server exits successfully with an unknown variable that starts with `loose`, and warns of values that it
+        // has adjusted.
         Format::MyCnf => &["unknown variable", "unknown option", "adjusted", "[ERROR]"],
         Format::FpmPool => &["ALERT", "ERROR", "WARNING: [pool"],
         _ => &["Syntax error", "AH00180", "AH00513"],

@@ -1,4 +1,4 @@
-//! Facts of this machine, and of the files below a root.
+//! Facts of this machine and of the files below a root.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use crate::wordpress::{self, Layout};
 /// Maximum number of PHP files counted, and of folders read.
 const MAX_FILES: usize = 1_000_000;
 const MAX_FOLDERS: usize = 200_000;
-/// Values of the kernel that are not lowered.
+/// Kernel settings that are never lowered.
 const KERNEL: [&str; 5] = [
     "net.core.somaxconn",
     "net.ipv4.tcp_max_syn_backlog",
@@ -30,7 +30,7 @@ pub(super) struct Found {
     pub(super) site: Option<PathBuf>,
 }
 
-/// Looks at everything that the options do not say.
+/// Collects all facts that the options do not provide.
 pub(super) fn look(options: &Options) -> Result<Found, String> {
     let root = options.root.as_path();
     let is_here = root == Path::new("/");
@@ -43,7 +43,7 @@ pub(super) fn look(options: &Options) -> Result<Found, String> {
         php: php(root),
         worker: match options.worker {
             Some(bytes) => Worker { bytes, measured: 1 },
-            // Workers of this machine say nothing of another's.
+            // Workers of this machine are unrelated to those of another root.
             None => {
                 is_here.then(|| workers::measured(Path::new("/proc"))).flatten().unwrap_or(Worker::ASSUMED)
             }
@@ -61,7 +61,7 @@ pub(super) fn look(options: &Options) -> Result<Found, String> {
     Ok(Found { facts, site })
 }
 
-/// Folder of the site: the named one, which must be WordPress, else the first below `/var/www`.
+/// Returns the folder of the site: the named one, which must contain WordPress, else the first below `/var/www`.
 fn site(options: &Options) -> Result<Option<PathBuf>, String> {
     let is_site = |folder: &Path| Layout::find(folder).is_ok_and(|layout| layout.is_some());
     if let Some(site) = &options.site {
@@ -87,7 +87,7 @@ fn site(options: &Options) -> Result<Option<PathBuf>, String> {
     Ok(inner.into_iter().find(|folder| is_site(folder)))
 }
 
-/// Number of PHP files of a site. Links are not followed, and uploads hold none.
+/// Returns the number of PHP files of a site. Links are not followed; uploads are skipped.
 fn count(site: &Path) -> u32 {
     let site = std::path::absolute(site).unwrap_or_else(|_| site.to_owned());
     let Ok(files) = SiteFolder::new(&site).files("", MAX_FOLDERS) else { return 0 };
@@ -100,7 +100,7 @@ fn cores() -> u32 {
     std::thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(u32::MAX))
 }
 
-/// `client_max_body_size` of the preset, where no site has it otherwise (`--set uploads=`).
+/// Returns the `client_max_body_size` of the preset, for sites that do not change it (`--set uploads=`).
 fn body() -> u64 {
     parse_amount(wordpress::largest_upload()).unwrap_or(1 << 20)
 }
@@ -110,7 +110,7 @@ fn kernel() -> Vec<(String, u64)> {
     KERNEL.iter().filter_map(value).collect()
 }
 
-/// Value of a setting of the kernel that runs.
+/// Returns the value of a setting of the running kernel.
 pub(super) fn kernel_value(name: &str) -> Option<String> {
     let value = text(&Path::new("/proc/sys").join(name.replace('.', "/")))?;
     Some(value.trim().to_owned())

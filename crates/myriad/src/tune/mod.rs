@@ -1,8 +1,9 @@
-//! `myriad tune`: settings of the whole stack that fit this machine; shown beside what there is, written on request, taken back.
+//! `myriad tune`: settings of the whole stack for this machine, compared with the present ones, written and undone on
+//! request.
 //!
 //! ```text
-//! machine::facts -> myriad_tune::plan -> report (beside sources::present)
-//!                                     -> apply: record, files, checked by the programs themselves -> undo
+//! machine::facts -> myriad_tune::plan -> report (next to sources::present)
+//!                                     -> apply: record, files, validated by their programs -> undo
 //! ```
 
 mod apply;

@@ -48,17 +48,17 @@ const OPTIONS: &[Known] = &[
     ("--database", true),
 ];
 
-/// What `--database` says.
+/// Value of `--database`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DatabaseSaid {
-    /// Nothing: the one that is installed.
+    /// The option is missing: the installed database.
     Nothing,
-    /// `none`.
+    /// The value is `none`.
     Missing,
     This(Database),
 }
 
-/// Facts of a command line, in the place of those that would be looked up.
+/// Options of a command line; they replace facts that would be detected.
 #[derive(Clone, Debug)]
 pub(super) struct Options {
     pub(super) act: Act,
@@ -72,11 +72,11 @@ pub(super) struct Options {
     pub(super) database: DatabaseSaid,
 }
 
-/// Least and most memory that is planned for, bytes.
+/// Minimum and maximum of planned memory, in bytes.
 const MEMORY: std::ops::RangeInclusive<u64> = 512 << 20..=16 << 40;
 
 impl Options {
-    /// Reads the words after `myriad tune`; `None` if help is asked for.
+    /// Parses the words after `myriad tune`; `None` if help is requested.
     pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<Self>, String> {
         let words = Words::parse(arguments, OPTIONS)?;
         if words.help {

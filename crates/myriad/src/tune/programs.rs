@@ -1,4 +1,4 @@
-//! Programs of the stack, as far as their files below a root tell: php-fpm, database, object cache, Apache.
+//! Programs of the stack, detected by their files below a root: php-fpm, database, object cache, Apache.
 
 use std::fs::File;
 use std::io::Read;
@@ -9,11 +9,11 @@ use myriad_tune::{Apache, Database, Mpm, ObjectCache, Php};
 
 use crate::machine_files::below;
 
-/// Most bytes of a file that is read, and most entries of a folder.
+/// Maximum length of a file in bytes, and maximum number of entries of a folder.
 const FILE_BYTES: u64 = 64 << 20;
 const ENTRIES: usize = 4096;
 
-/// Text of a plain file, up to a bound.
+/// Returns the text of a plain file, up to a bound.
 pub(super) fn text(path: &Path) -> Option<String> {
     let file = File::open(path).ok()?;
     if !file.metadata().ok()?.is_file() {
@@ -24,7 +24,7 @@ pub(super) fn text(path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Names in a folder, in order.
+/// Returns the names in a folder, sorted.
 pub(super) fn names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(ENTRIES);
     let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
@@ -32,12 +32,12 @@ pub(super) fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Whether a name has this ending.
+/// Returns whether a name has this extension.
 pub(super) fn ends(name: &str, ending: &str) -> bool {
     Path::new(name).extension().is_some_and(|end| end == ending)
 }
 
-/// The newest PHP that has php-fpm's folder.
+/// Returns the newest PHP version that has a folder of php-fpm.
 pub(super) fn php(root: &Path) -> Option<Php> {
     let top = below(root, "/etc/php");
     let version = |name: &String| {
@@ -52,7 +52,7 @@ pub(super) fn php(root: &Path) -> Option<Php> {
     Some(Php { version, pools, with_status, apcu })
 }
 
-/// Names of pools, and of those with a `pm.status_path`: sections of the files that are not Myriad's own.
+/// Returns the names of pools, and of those with a `pm.status_path`: sections of the files that Myriad has not written.
 fn pools(folder: &Path) -> (Vec<String>, Vec<String>) {
     let (mut pools, mut with_status): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
     for name in names(folder).iter().filter(|name| ends(name, "conf") && *name != "zz-myriad.conf") {
@@ -71,14 +71,14 @@ fn pools(folder: &Path) -> (Vec<String>, Vec<String>) {
     (pools, with_status)
 }
 
-/// The database: that of the packages, else, on this machine itself, that which says its version.
+/// Returns the database: that of the packages, else, for this machine, the server whose program prints its version.
 pub(super) fn database(root: &Path) -> Option<Database> {
     let packages = text(&below(root, "/var/lib/dpkg/status")).unwrap_or_default();
     let installed = installed(&packages).or_else(|| asked(root))?;
     Some(Database { data: size_of(&below(root, "/var/lib/mysql")), ..installed })
 }
 
-/// Server that the list of packages has as installed.
+/// Returns the database server that is installed according to the list of packages.
 fn installed(packages: &str) -> Option<Database> {
     packages.split("\n\n").find_map(|package| {
         let field = |name: &str| package.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
@@ -106,7 +106,7 @@ fn asked(root: &Path) -> Option<Database> {
     Database::parse(&String::from_utf8_lossy(&output.stdout))
 }
 
-/// Bytes of the files in a folder and in those in it; `None` if it cannot be read.
+/// Returns the total size of the files in a folder and its subfolders; `None` if it cannot be read.
 fn size_of(folder: &Path) -> Option<u64> {
     let mut bytes = 0;
     for entry in std::fs::read_dir(folder).ok()?.flatten().take(ENTRIES) {
@@ -122,7 +122,7 @@ fn size_of(folder: &Path) -> Option<u64> {
     Some(bytes)
 }
 
-/// Redis or Valkey.
+/// Returns the installed Redis or Valkey.
 pub(super) fn object_cache(root: &Path) -> Option<ObjectCache> {
     [("redis-server", "/etc/redis/redis.conf"), ("valkey-server", "/etc/valkey/valkey.conf")]
         .into_iter()
@@ -146,7 +146,7 @@ pub(super) fn object_cache(root: &Path) -> Option<ObjectCache> {
         })
 }
 
-/// Apache, with the module that is enabled.
+/// Returns the installed Apache with its enabled processing module.
 pub(super) fn apache(root: &Path) -> Option<Apache> {
     let enabled = names(&below(root, "/etc/apache2/mods-enabled"));
     let has = |name: &str| enabled.iter().any(|known| known == name);
@@ -156,7 +156,7 @@ pub(super) fn apache(root: &Path) -> Option<Apache> {
         ("mpm_event.load", Mpm::Event),
     ];
     let (_, mpm) = mpm.into_iter().find(|(name, _)| has(name))?;
-    // mod_php needs processes: with threads it does not start.
+    // mod_php requires processes; it does not start with threads.
     let php = mpm == Mpm::Prefork && enabled.iter().any(|name| name.starts_with("php") && ends(name, "load"));
     Some(Apache { mpm, php })
 }

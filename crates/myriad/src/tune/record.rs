@@ -1,4 +1,4 @@
-//! Record of what was there before `--apply`: each file as it was, each folder that was made.
+//! Record of the state before `--apply`: the original files, and the created folders.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -11,43 +11,43 @@ use sha2::{Digest, Sha256};
 
 use crate::machine_files::{self, Attributes, below, replace};
 
-/// Place of the record on the machine.
+/// Path of the record.
 pub(super) const PLACE: &str = "/var/lib/myriad/tune.json";
-/// Most bytes of a file that is replaced.
+/// Maximum length of a replaced file, in bytes.
 const FILE_BYTES: u64 = 1 << 20;
 
-/// What was there before the first `--apply`, and what has been written since.
+/// State before the first `--apply`, and the files written since.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Record {
     pub(super) files: Vec<Entry>,
-    /// Folders that were made, the outermost first.
+    /// Created folders, the outermost first.
     pub(super) folders: Vec<String>,
 }
 
-/// One file.
+/// Entry of one file.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Entry {
     pub(super) path: String,
-    /// `None` where there was no file.
+    /// Original file; `None` if it did not exist.
     pub(super) before: Option<Before>,
-    /// SHA-256 of what was written last.
+    /// SHA-256 of the bytes written last.
     pub(super) written: String,
 }
 
-/// File as it was.
+/// Original file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Before {
-    /// Bytes, in hexadecimal digits.
+    /// Bytes in hexadecimal digits.
     bytes: String,
     mode: u32,
     uid: u32,
     gid: u32,
-    /// Time of its last change, nanoseconds since the Unix epoch.
+    /// Time of the last change, in nanoseconds since the Unix epoch.
     modified: u64,
 }
 
 impl Record {
-    /// Reads the record below a root; an empty one where there is none.
+    /// Reads the record below a root; an empty one if it does not exist.
     pub(super) fn read(root: &Path) -> Result<Self, String> {
         let path = below(root, PLACE);
         match fs::read(&path) {
@@ -58,13 +58,13 @@ impl Record {
         }
     }
 
-    /// Writes the record; it is on disk when this returns.
+    /// Writes the record, which is on disk when the function returns.
     pub(super) fn write(&self, root: &Path) -> io::Result<()> {
         let text = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
         machine_files::write(root, PLACE, &text, 0o600)
     }
 
-    /// Removes the record: nothing is left of what was applied.
+    /// Removes the record after everything was undone.
     pub(super) fn forget(root: &Path) -> io::Result<()> {
         machine_files::remove(root, PLACE)
     }
@@ -75,7 +75,7 @@ impl Record {
 }
 
 impl Before {
-    /// File as it is now; `None` where there is none. Only plain files are replaced.
+    /// Reads the present file; `None` if it does not exist. Only plain files are replaced.
     pub(super) fn of(path: &Path) -> io::Result<Option<Self>> {
         let known = match fs::symlink_metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -96,7 +96,7 @@ impl Before {
         }))
     }
 
-    /// Puts the file back, with its rights, owner and time.
+    /// Restores the file with its permissions, owner and time.
     pub(super) fn restore(&self, path: &Path) -> io::Result<()> {
         let bytes = unhex(&self.bytes).ok_or_else(|| io::Error::other("the record is damaged"))?;
         let owner = rustix::process::geteuid().is_root().then_some((self.uid, self.gid));
@@ -105,7 +105,7 @@ impl Before {
     }
 }
 
-/// SHA-256 in hexadecimal digits.
+/// Returns the SHA-256 in hexadecimal digits.
 pub(super) fn hash(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }

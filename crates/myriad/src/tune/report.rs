@@ -1,4 +1,4 @@
-//! The plan as text: what was found, the budget, each change with its reason.
+//! The plan as text: facts, memory budget, each change with its reason.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -9,10 +9,10 @@ use myriad_tune::{ConfigFile, Format, Plan, changes};
 use super::machine::Found;
 use super::sources::{overridden, present};
 
-/// Width of text that is broken into lines.
+/// Maximum width of wrapped text.
 const WIDTH: usize = 96;
 
-/// Prints what was found, what each program may take, and what would change.
+/// Prints the facts, the memory budget of each program, and the changes.
 pub(super) fn print(root: &Path, found: &Found, plan: &Plan) -> Result<(), String> {
     let mut text = facts(found);
     budget(plan, &mut text);
@@ -76,7 +76,7 @@ fn budget(plan: &Plan, text: &mut String) {
     let _ = writeln!(text, "{:>9} MB  together", budget.sum().div_ceil(1 << 20));
 }
 
-/// Lines of a file; `false` if it says everything already.
+/// Appends the changes of a file; returns `false` if it already contains all settings.
 fn file_changes(root: &Path, file: &ConfigFile, text: &mut String) -> bool {
     let present = present(root, file);
     let changes = changes(file, &present);
@@ -105,7 +105,7 @@ fn file_changes(root: &Path, file: &ConfigFile, text: &mut String) -> bool {
     true
 }
 
-/// Writes a text in lines of bounded width.
+/// Appends a text, wrapped to the maximum width.
 fn wrapped(line: &str, first: &str, rest: &str, text: &mut String) {
     let (mut column, mut lead) = (0, first);
     for word in line.split(' ') {

@@ -1,4 +1,4 @@
-//! Files that a program reads beside a planned one, and what they say.
+//! Files that a program reads in addition to a planned one, and their settings.
 
 use std::path::Path;
 
@@ -8,7 +8,8 @@ use super::machine::kernel_value;
 use super::programs::{ends, names, text};
 use crate::machine_files::below;
 
-/// Files and folders that a program reads, in its order; of folders the files with an ending, by name.
+/// Returns files and folders in the order in which a program reads them; for folders with the extension of their files,
+/// which are read by name.
 fn places(file: &ConfigFile) -> Vec<(String, &'static str)> {
     let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
     let above = folder.rsplit_once('/').map_or("", |(above, _)| above);
@@ -43,12 +44,13 @@ fn places(file: &ConfigFile) -> Vec<(String, &'static str)> {
     }
 }
 
-/// The server's own file beside Myriad's.
+/// Returns the main configuration file of the server, next to that of Myriad.
 fn own_of(folder: &str) -> &'static str {
     if folder.ends_with("valkey") { "valkey.conf" } else { "redis.conf" }
 }
 
-/// What is said now of the settings of a file: by files, and by the kernel that runs where the root is this machine's.
+/// Returns the present values of the settings of a file: those of the files, and for the root of this machine also
+/// those of the running kernel.
 pub(super) fn present(root: &Path, file: &ConfigFile) -> Present {
     let mut sources = Vec::new();
     for (path, ending) in places(file) {
@@ -76,7 +78,7 @@ pub(super) fn present(root: &Path, file: &ConfigFile) -> Present {
     present
 }
 
-/// Settings of `php.ini` that a pool's own file overrides, a sentence each.
+/// Returns settings of `php.ini` that the file of a pool overrides, as sentences.
 pub(super) fn overridden(root: &Path, ini: &ConfigFile) -> Vec<String> {
     let pools = ini.path.replace("/conf.d/99-myriad.ini", "/pool.d");
     let mut remarks = Vec::new();

@@ -1,4 +1,4 @@
-//! Measured size of php-fpm's children.
+//! Measured size of php-fpm children.
 
 use std::path::Path;
 
@@ -6,16 +6,16 @@ use myriad_tune::Worker;
 
 use super::programs::{names, text};
 
-/// Least size that is believed: a child that has answered nothing yet is small.
+/// Minimum plausible size: a child that has not processed a request yet is small.
 const LEAST: u64 = 32 << 20;
 
-/// Size of a worker: the largest child of php-fpm that runs, and a fifth more. `None` if none runs.
+/// Returns the size of a worker: the largest running php-fpm child plus a fifth. `None` if none runs.
 pub(super) fn measured(proc: &Path) -> Option<Worker> {
     let (largest, measured) = largest(proc)?;
     Some(Worker { bytes: (largest / 5 * 6).max(LEAST), measured })
 }
 
-/// Bytes of the largest child of php-fpm that runs, and how many run.
+/// Returns the size of the largest running php-fpm child in bytes, and the number of running children.
 pub(crate) fn largest(proc: &Path) -> Option<(u64, u32)> {
     let sizes: Vec<u64> = names(proc)
         .iter()
@@ -32,7 +32,8 @@ fn is_child(cmdline: &Path) -> bool {
     text(cmdline).is_some_and(|line| line.starts_with("php-fpm: pool "))
 }
 
-/// Memory that a process shares with no other. Without the right to read that: what is no file and no shared memory.
+/// Returns the memory that a process shares with no other. Without the right to read that, returns its anonymous
+/// memory.
 fn own(process: &Path) -> Option<u64> {
     let kilobytes = |text: &str, names: &[&str]| -> Option<u64> {
         let values = text.lines().filter_map(|line| {

@@ -1,7 +1,8 @@
-//! `myriad warm`: pages are asked for before visitors come, hottest first, within a budget that yields to visitors.
+//! `myriad warm`: requests pages before clients do, the most requested first, within a budget that leaves priority to
+//! visitors.
 //!
 //! ```text
-//! sitemap, log or stored pages -> pages::of -> work::run: threads that ask, wait and count -> total
+//! sitemap, log or stored pages -> pages::of -> work::run: threads that request, wait and count -> total
 //! ```
 
 mod options;

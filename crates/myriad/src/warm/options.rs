@@ -43,7 +43,7 @@ Which server's pages are looked at:
 Exit status: 0; 1 after an error, or where a page failed; 2 without any page.
 ";
 
-/// Name by which the server knows these requests: a tool, which comes last (presets/bots.conf).
+/// User agent of these requests, which the server treats as a tool with the lowest priority (presets/bots.conf).
 pub(super) const AGENT: &str = concat!("Myriad-Warm/", env!("CARGO_PKG_VERSION"));
 
 const OPTIONS: &[Known] = &[
@@ -59,14 +59,14 @@ const OPTIONS: &[Known] = &[
     ("--json", false),
 ];
 
-/// Most pages without `--limit`, and with it.
+/// Maximum number of pages without `--limit`, and with it.
 const USUAL: usize = 10_000;
 const MOST: usize = 1_000_000;
 
-/// Where pages are known from.
+/// Source of the list of pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Source {
-    /// The sitemap at a URL, or the site's own.
+    /// Sitemap at a URL, or the sitemap of the site.
     Sitemap(Option<Target>),
     Log(PathBuf),
     Heat,
@@ -75,19 +75,19 @@ pub(super) enum Source {
 #[derive(Debug)]
 pub(super) struct Options {
     pub(super) words: Words,
-    /// `None` for `--by-heat` of all sites.
+    /// Site; `None` for `--by-heat` of all sites.
     pub(super) site: Option<Target>,
     pub(super) source: Source,
     pub(super) budget: Budget,
     pub(super) limit: usize,
-    /// Codings of `--encodings`; empty without.
+    /// Codings of `--encodings`; empty without the option.
     pub(super) encodings: Vec<String>,
     pub(super) at: Option<String>,
     pub(super) headers: Vec<(String, String)>,
 }
 
 impl Options {
-    /// Reads the words after `myriad warm`; `None` if help is asked for.
+    /// Parses the words after `myriad warm`; `None` if help is requested.
     pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<Self>, String> {
         let words = Words::parse(arguments, OPTIONS)?;
         if words.help {
@@ -143,7 +143,7 @@ fn encodings(text: Option<String>) -> Result<Vec<String>, String> {
         .collect()
 }
 
-/// Field of a request. A line break would be a second one.
+/// Parses a header field. Line breaks are rejected, as they would start a second field.
 fn header(field: &str) -> Result<(String, String), String> {
     let parts = field.split_once(':').map(|(name, value)| (name.trim(), value.trim()));
     let is_token = |name: &str| {

@@ -1,4 +1,4 @@
-//! Pages to ask for: of sitemaps, of a log, of what is stored.
+//! Pages to request: from sitemaps, a log, or stored pages.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fs::File;
@@ -14,25 +14,25 @@ use crate::admin::Running;
 use crate::pidfile::reason;
 use crate::web::{Client, Target};
 
-/// Most files of sitemaps, and most bytes of one that is unpacked (sitemaps.org: 50 MB).
+/// Maximum number of sitemap files, and maximum decompressed length of one in bytes (sitemaps.org: 50 MB).
 const MOST_FILES: usize = 1000;
 const LARGEST: u64 = 50 << 20;
-/// Most stored pages that are looked at.
+/// Maximum number of stored pages that are read.
 const MOST_STORED: u64 = 200_000;
-/// Longest line of a log.
+/// Maximum length of a line of a log, in bytes.
 const LONGEST_LINE: u64 = 64 << 10;
-/// Sitemaps where robots.txt names none: of WordPress, and of the plugins that replace it.
+/// Sitemaps if robots.txt names none: those of WordPress and of the plugins that replace it.
 const USUAL: [&str; 3] = ["/wp-sitemap.xml", "/sitemap_index.xml", "/sitemap.xml"];
 
-/// Pages in the order in which they are asked for, and how many were left out.
+/// Pages in the order of the requests, and the numbers of skipped pages.
 #[derive(Debug, Default)]
 pub(super) struct Pages {
     pub(super) targets: VecDeque<Target>,
-    /// Pages that are fresh already.
+    /// Number of pages that are already fresh.
     pub(super) fresh: usize,
-    /// Pages of other sites.
+    /// Number of pages of other sites.
     pub(super) elsewhere: usize,
-    /// Pages beyond `--limit`.
+    /// Number of pages beyond `--limit`.
     pub(super) beyond: usize,
 }
 
@@ -71,13 +71,13 @@ pub(super) fn of(options: &Options) -> Result<Pages, String> {
     Ok(pages)
 }
 
-/// Whether nothing is left to do for a page: it is fresh, and has all encodings that are asked for.
+/// Returns whether a page needs no request: it is fresh and has all requested encodings.
 fn is_done(page: &PageReport, options: &Options) -> bool {
     page.is_fresh()
         && options.encodings.iter().all(|name| page.encodings.iter().any(|made| made.coding == *name))
 }
 
-/// What the server has stored, of the site's host.
+/// Returns the stored pages of the host of the site.
 fn stored(options: &Options) -> Result<Vec<PageReport>, String> {
     let running = Running::find(&options.words.server, options.words.socket.as_deref())?;
     let host = options.site.as_ref().map(|site| site.host().to_owned());
@@ -94,7 +94,7 @@ fn stored(options: &Options) -> Result<Vec<PageReport>, String> {
     Ok(pages)
 }
 
-/// Stored pages that are stale, most hits first.
+/// Returns stale stored pages, those with most hits first.
 fn by_heat(options: &Options, mut stored: Vec<PageReport>) -> Pages {
     stored.sort_by(|a, b| b.hits.cmp(&a.hits).then_with(|| a.url.cmp(&b.url)));
     let (mut pages, mut seen) = (Pages::default(), HashSet::new());
@@ -111,7 +111,7 @@ fn by_heat(options: &Options, mut stored: Vec<PageReport>) -> Pages {
     pages
 }
 
-/// Targets of a log, hottest first.
+/// Returns the targets in a log, the most requested first.
 fn of_log(path: &Path) -> Result<Vec<String>, String> {
     let told = |error: &io::Error| format!("--log {}: {}", path.display(), reason(error));
     let reader: Box<dyn Read> = if path == Path::new("-") {
@@ -146,7 +146,7 @@ fn of_log(path: &Path) -> Result<Vec<String>, String> {
     Ok(targets)
 }
 
-/// Pages of the site's sitemaps, in their order.
+/// Returns the pages of the sitemaps of the site, in their order.
 fn of_sitemaps(
     options: &Options,
     site: &Target,
@@ -164,7 +164,7 @@ fn of_sitemaps(
     let is_ours = |target: &Target| target.tls == site.tls && target.authority == site.authority;
     let mut other = None;
     while let Some(file) = files.pop_front().filter(|_| seen.len() < MOST_FILES) {
-        // One that robots.txt names, or the first of the usual ones that is there, is enough.
+        // A sitemap that robots.txt names, or the first existing one of the usual names, is sufficient.
         let is_usual = said.is_none() && USUAL.contains(&file.path.as_str()) && !found.is_empty();
         if is_usual || !is_ours(&file) || !seen.insert(file.path.clone()) {
             other = other.or_else(|| (!is_ours(&file)).then(|| file.to_string()));
@@ -174,7 +174,7 @@ fn of_sitemaps(
         let sitemap = Sitemap::read(&bytes);
         for url in sitemap.sitemaps.iter().rev() {
             files.extend(Target::parse(url));
-            // What an index names comes before further indexes.
+            // Files of an index precede further indexes.
             files.rotate_right(1);
         }
         for target in sitemap.pages.iter().filter_map(|url| Target::parse(url).ok()) {
@@ -197,7 +197,7 @@ fn of_sitemaps(
     Ok(found)
 }
 
-/// Bytes of a file, unpacked; `None` if it is not there.
+/// Returns the decompressed bytes of a file; `None` if it does not exist.
 fn read(client: &mut Client, options: &Options, target: &Target) -> Result<Option<Vec<u8>>, String> {
     let fields: Vec<_> =
         options.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();

@@ -1,4 +1,4 @@
-//! The asking: threads that take pages from one list, rest as the pace says, and count.
+//! Requests of pages: threads that take pages from a common list, pause as the pace requires, and count.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -15,36 +15,36 @@ use super::options::{AGENT, Options};
 use super::pages::Pages;
 use crate::web::{Answer, Client, Failure, Target};
 
-/// Time between lines of progress.
+/// Interval between lines of progress.
 const PROGRESS: Duration = Duration::from_secs(5);
-/// Longest wait for a new page behind a stale one, and pauses between looks.
+/// Maximum time for the refresh of a stale page, and pauses between checks.
 const REFRESH: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(20);
 const LONGEST_LOOK: Duration = Duration::from_millis(500);
-/// Refusals of one page (429, 503) that are waited for.
+/// Maximum number of rejections of one page (429, 503) after which it is retried.
 const REFUSALS: u32 = 3;
-/// Pages in a row that cannot be reached before it gives up.
+/// Number of consecutive unreachable pages after which the command fails.
 const UNREACHABLE: u32 = 5;
 
-/// What became of the pages.
+/// Results of the requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 struct Counts {
     asked: usize,
-    /// Fetched from PHP now.
+    /// Pages fetched from PHP.
     made: usize,
-    /// Made anew behind a stale one.
+    /// Pages refreshed after a stale response.
     renewed: usize,
-    /// Found fresh.
+    /// Pages that were fresh.
     fresh: usize,
-    /// Answered past the cache.
+    /// Pages whose responses bypassed the cache.
     uncached: usize,
-    /// Not answered with a page or a redirect.
+    /// Pages without a success or redirect response.
     failed: usize,
-    /// Encodings that were answered.
+    /// Received encodings.
     encodings: usize,
-    /// Times that the server asked to come later.
+    /// Number of responses that requested a later retry.
     refused: usize,
-    /// Time that PHP was asked for, milliseconds.
+    /// Time of requests to PHP, in milliseconds.
     php_ms: u64,
 }
 
@@ -54,14 +54,14 @@ struct Work<'o> {
     pace: Mutex<Pace>,
     counts: Mutex<Counts>,
     unreachable: AtomicU32,
-    /// First failure, for the message at the end.
+    /// First failure, for the final message.
     failure: Mutex<Option<String>>,
     all: usize,
     start: Instant,
     told: Mutex<Instant>,
 }
 
-/// Asks for all pages. Exit status: 0, 1 if one failed, 2 without any.
+/// Requests all pages. The exit status is 0, 1 if a page failed, 2 if no page was found.
 pub(super) fn run(options: &Options, pages: Pages) -> Result<ExitCode, String> {
     let all = pages.targets.len();
     if !options.words.has("--quiet") {
@@ -110,7 +110,7 @@ impl Work<'_> {
         }
     }
 
-    /// Asks for one page, in each encoding, and rests.
+    /// Requests one page in each encoding, and pauses.
     fn ask(&self, client: &mut Client, target: &Target) {
         let first = self.options.encodings.first().map_or("gzip", String::as_str);
         held(&self.counts).asked += 1;
@@ -141,7 +141,7 @@ impl Work<'_> {
         )));
     }
 
-    /// Counts a page by what the cache says of it, and rests after what PHP had to do.
+    /// Counts a page by its cache status, and pauses according to the time that PHP took.
     fn count(&self, client: &mut Client, target: &Target, coding: &str, answer: &Answer, start: Instant) {
         let state = answer.field("X-Cache").unwrap_or_default();
         let is_stale = matches!(state.as_str(), "STALE" | "UPDATING");
@@ -149,7 +149,7 @@ impl Work<'_> {
             return self
                 .failed(&Failure::Broken(format!("{target} stayed stale for {} s", REFRESH.as_secs())));
         }
-        // PHP is asked for until the first byte, or until the new page is there.
+        // PHP runs until the first byte, or until the refreshed page is stored.
         let took = if is_stale { start.elapsed() } else { answer.first_byte };
         let took = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         {
@@ -169,7 +169,7 @@ impl Work<'_> {
         sleep(Duration::from_millis(rest));
     }
 
-    /// Waits until the page that is made behind a stale one is there. Looking costs no PHP.
+    /// Waits until the refreshed page replaces the stale one. The checks cause no PHP request.
     fn await_new(&self, client: &mut Client, target: &Target, coding: &str) -> bool {
         let start = Instant::now();
         let mut pause = LOOK;
@@ -184,7 +184,7 @@ impl Work<'_> {
         false
     }
 
-    /// Asks for the page in each encoding, so that it is made.
+    /// Requests the page in each encoding, so that it is generated.
     fn encode(&self, client: &mut Client, target: &Target, first: &Answer) {
         for (index, coding) in self.options.encodings.iter().enumerate() {
             let said = if index == 0 {

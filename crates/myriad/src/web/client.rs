@@ -1,4 +1,4 @@
-//! The client: one connection, which is kept while the server keeps it.
+//! Client with one connection, which is reused if the server keeps it open.
 
 use std::fmt::Write as _;
 use std::io::{self, ErrorKind, Read, Write};
@@ -17,14 +17,14 @@ use rustls::{ClientConfig, ClientConnection, StreamOwned};
 use super::Target;
 use crate::pidfile::reason;
 
-/// Longest time for a connection, and for a whole answer: PHP may be asked for as long as Myriad waits for it.
+/// Maximum time for a connection, and for a whole response: PHP may take the time for which Myriad waits for it.
 const CONNECT: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(90);
-/// Most bytes of a body; what is beyond is read to its end by nobody.
+/// Maximum length of a body, in bytes; the rest is not read.
 const LARGEST: usize = 32 << 20;
-/// Bytes of one read.
+/// Number of bytes of one read.
 const PIECE: usize = 16 << 10;
-/// Bounds of a head: pages with many plugins have many cookies.
+/// Limits of a response head: pages with many plugins have many cookies.
 const HEAD: HeadLimits = HeadLimits {
     line: 64 << 10,
     total: 256 << 10,
@@ -33,7 +33,7 @@ const HEAD: HeadLimits = HeadLimits {
     underscores_in_headers: true,
 };
 
-/// Answer of a server.
+/// Response of a server.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -44,18 +44,18 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// First field of a name, as text.
+    /// Returns the first header field with this name, as text.
     pub(crate) fn field(&self, name: &str) -> Option<String> {
         self.fields.get(name.as_bytes()).map(|value| String::from_utf8_lossy(value).into_owned())
     }
 }
 
-/// Why there is no answer.
+/// Reason for a missing response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// Nobody listens there, or the name of the address is not known.
+    /// No server listens at the address, or its name cannot be resolved.
     NotReached(String),
-    /// It was reached and gave no whole answer.
+    /// The server was reached and sent no complete response.
     Broken(String),
 }
 
@@ -69,7 +69,7 @@ impl std::fmt::Display for Failure {
 
 /// Client of one server.
 pub(crate) struct Client {
-    /// Address that is connected to, whatever the site's name is; without it loopback, and the port of the URL.
+    /// Address to connect to, independent of the name of the site; `None` for loopback and the port of the URL.
     at: Option<String>,
     agent: &'static str,
     tls: Option<Arc<ClientConfig>>,
@@ -82,7 +82,7 @@ enum Stream {
 }
 
 impl Client {
-    /// Client that connects to an address, `HOST:PORT`, and calls itself so.
+    /// Creates a client that connects to an address, `HOST:PORT`, and sends `agent` as user agent.
     pub(crate) fn new(at: Option<&str>, agent: &'static str) -> Self {
         Self { at: at.map(str::to_owned), agent, tls: None, kept: None }
     }
@@ -91,7 +91,7 @@ impl Client {
         self.at.clone().unwrap_or_else(|| target.here())
     }
 
-    /// Asks for a page with further fields.
+    /// Requests a page with additional header fields.
     pub(crate) fn get(&mut self, target: &Target, fields: &[(&str, &str)]) -> Result<Answer, Failure> {
         let mut request = format!(
             "GET {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: {}\r\nAccept: text/html,*/*;q=0.8\r\n",
@@ -103,7 +103,7 @@ impl Client {
         request.push_str("\r\n");
         let kept = self.kept.take().filter(|(tls, name, _)| *tls == target.tls && *name == target.authority);
         if let Some((_, _, stream)) = kept {
-            // The server may have closed it meanwhile: then a new one is tried.
+            // The server may have closed the connection meanwhile; a new one is opened then.
             if let Ok(answer) = self.exchange(stream, &request, target) {
                 return Ok(answer);
             }
@@ -151,7 +151,7 @@ impl Client {
         Ok(Stream::Tls(Box::new(StreamOwned::new(connection, stream))))
     }
 
-    /// Sends a request and reads the answer; the stream is kept if the server keeps it.
+    /// Sends a request and reads the response; the stream is retained if the server keeps it open.
     fn exchange(&mut self, mut stream: Stream, request: &str, target: &Target) -> io::Result<Answer> {
         let start = Instant::now();
         stream.write_all(request.as_bytes())?;
@@ -194,13 +194,13 @@ impl Write for Stream {
 
 struct Reader {
     stream: Stream,
-    /// What has come and is not read yet.
+    /// Received bytes that are not parsed yet.
     buffer: Vec<u8>,
     deadline: Instant,
 }
 
 impl Reader {
-    /// Reads on; an end is an error.
+    /// Reads more bytes; the end of the stream is an error.
     fn more(&mut self) -> io::Result<()> {
         if self.some()? == 0 {
             return Err(io::Error::new(
@@ -220,7 +220,7 @@ impl Reader {
         }
         let mut piece = [0; PIECE];
         let read = match self.stream.read(&mut piece) {
-            // A server that ends TLS without saying so.
+            // A server that closes TLS without close_notify.
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => 0,
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
                 return Err(io::Error::new(
@@ -234,7 +234,7 @@ impl Reader {
         Ok(read)
     }
 
-    /// Head of the answer; interim ones (103) are passed over.
+    /// Reads the response head; interim responses (103) are skipped.
     fn head(&mut self) -> io::Result<ResponseHead> {
         loop {
             let mut head = ResponseHead::default();
@@ -253,7 +253,7 @@ impl Reader {
         }
     }
 
-    /// Body, and whether the connection is at the beginning of the next answer.
+    /// Reads the body; returns true with it if the connection can be reused.
     fn body(&mut self, head: &ResponseHead) -> io::Result<(Vec<u8>, bool)> {
         match response_framing(head, Method::Get).map_err(invalid)? {
             ResponseFraming::None => Ok((Vec::new(), true)),

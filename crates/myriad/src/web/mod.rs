@@ -1,7 +1,7 @@
-//! A small client of HTTP/1.1, by which commands look at a site as a visitor does: blocking, bounded in time and bytes.
+//! Small HTTP/1.1 client, by which commands request a site like a visitor: blocking, limited in time and bytes.
 //!
-//! It connects to one address only, this machine's unless told otherwise, whatever name the site has: a name that leads to a proxy
-//! elsewhere is not followed there, and redirects are not followed at all.
+//! It connects to one address, by default of this machine, independent of the name of the site: a name that resolves to
+//! a proxy elsewhere is not followed, and redirects are not followed either.
 
 mod client;
 mod target;

@@ -1,18 +1,18 @@
 //! Addresses of pages.
 
-/// Page that a command asks for: scheme, host as visitors name it, path with its query.
+/// Page that a command requests: scheme, public host, path with its query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Target {
-    /// Whether by https.
+    /// Set for https.
     pub(crate) tls: bool,
-    /// Host, with the port where it is not the scheme's own; as the field `Host` has it.
+    /// Host, with the port unless it is the default of the scheme; the value of the field `Host`.
     pub(crate) authority: String,
     /// Path and query, without a fragment.
     pub(crate) path: String,
 }
 
 impl Target {
-    /// Reads `http://host[:port]/path?query`; a bare host counts as `http://`. The error is a sentence.
+    /// Parses `http://host[:port]/path?query`; a host without a scheme counts as `http://`. The error is a sentence.
     pub(crate) fn parse(url: &str) -> Result<Self, String> {
         let refused =
             |why: &str| format!("\"{url}\" {why}; write http://example.com/ or https://example.com/");
@@ -40,12 +40,12 @@ impl Target {
         Ok(Self { authority: target.without_usual_port(), ..target })
     }
 
-    /// Another page of the same site.
+    /// Returns another page of the same site.
     pub(crate) fn with_path(&self, path: &str) -> Self {
         Self { path: escaped(path), ..self.clone() }
     }
 
-    /// Host without its port.
+    /// Returns the host without its port.
     pub(crate) fn host(&self) -> &str {
         let is_v6_alone = self.authority.ends_with(']');
         match self.authority.rsplit_once(':') {
@@ -54,7 +54,7 @@ impl Target {
         }
     }
 
-    /// Port; `None` if what stands for one is none.
+    /// Returns the port; `None` if it is invalid.
     fn port(&self) -> Option<u16> {
         match self.authority.get(self.host().len()..) {
             None | Some("") => Some(if self.tls { 443 } else { 80 }),
@@ -62,7 +62,7 @@ impl Target {
         }
     }
 
-    /// Address on this machine: loopback, and the port of the URL.
+    /// Returns the address on this machine: loopback, and the port of the URL.
     pub(crate) fn here(&self) -> String {
         format!("127.0.0.1:{}", self.port().unwrap_or(80))
     }
@@ -80,7 +80,7 @@ impl std::fmt::Display for Target {
     }
 }
 
-/// Path in the bytes that a request line may hold: others are escaped, escapes stay.
+/// Escapes bytes of a path that a request line must not contain; existing escapes are retained.
 fn escaped(path: &str) -> String {
     use std::fmt::Write as _;
     path.bytes().fold(String::with_capacity(path.len()), |mut text, byte| {

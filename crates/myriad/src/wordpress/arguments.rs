@@ -9,10 +9,10 @@ use super::placement::Placement;
 use super::values;
 use crate::cli;
 
-/// Words that name a command to the running server, suggested for a mistyped argument.
+/// Commands to the running server, suggested for a mistyped argument.
 const COMMANDS: [&str; 3] = ["status", "reload", "stop"];
 
-/// Reads the arguments after the word `wordpress` or `php`.
+/// Parses the arguments after the word `wordpress` or `php`.
 pub(crate) fn parse(kind: Kind, arguments: impl Iterator<Item = OsString>) -> Result<cli::Options, String> {
     parsed(kind, arguments).map_err(|error| kind.worded(error))
 }
@@ -80,10 +80,10 @@ fn parsed(kind: Kind, mut arguments: impl Iterator<Item = OsString>) -> Result<c
     Ok(options)
 }
 
-/// Options that may be given more than once.
+/// Options that may be repeated.
 const REPEATED: [&str; 6] = ["--domain", "--listen", "--name", "--set", "--site", "--trusted-proxy"];
 
-/// Refuses a second value of an option that takes one: which of them counts would be a guess.
+/// Rejects a second value of an option that takes a single value, because the choice between them would be arbitrary.
 fn once(name: &str, given: &mut Vec<String>) -> Result<(), String> {
     let name = if name == "-p" { "--prefix" } else { name };
     if !REPEATED.contains(&name) && given.iter().any(|known| known == name) {

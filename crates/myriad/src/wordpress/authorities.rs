@@ -1,4 +1,4 @@
-//! Authorities that issue certificates to everybody: names and URIs of their issuers.
+//! Public certificate authorities: names and URIs of their issuers.
 
 /// Let's Encrypt, and its staging environment, whose certificates no browser trusts.
 pub(super) const LETS_ENCRYPT: (&str, &str) =

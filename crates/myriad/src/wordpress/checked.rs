@@ -1,4 +1,4 @@
-//! Sites whose values were checked: their folders hold WordPress, and PHP has an address.
+//! Sites with checked values: their folders contain WordPress, and PHP has an address.
 
 use std::net::ToSocketAddrs;
 use std::os::unix::fs::FileTypeExt;
@@ -14,10 +14,10 @@ use super::{php_listener, sites, values};
 use crate::accounts;
 use crate::site_folder::SiteFolder;
 
-/// Maximum number of links that a start warns of, for each site.
+/// Maximum number of warnings of links at a start, for each site.
 const MAX_LINK_WARNINGS: usize = 5;
 
-/// A site, its values checked.
+/// Site with checked values.
 #[derive(Clone, Debug)]
 pub(super) struct Checked {
     pub(super) kind: Kind,
@@ -26,7 +26,7 @@ pub(super) struct Checked {
     pub(super) root: PathBuf,
     pub(super) layout: Layout,
     pub(super) php: String,
-    /// What is looked up of it while the server runs, if anything.
+    /// Name of php-fpm that is resolved again while the server runs, if it has one.
     pub(super) php_name: Option<PhpName>,
     pub(super) zone: String,
     pub(super) settings: Settings,
@@ -143,14 +143,14 @@ pub(super) fn checked_layout(kind: Kind, folder: &Path, option: &str) -> Result<
     Ok(Layout::usual(root))
 }
 
-/// Warns of links in the places where sites have them, uploads on another disk for instance, if they are not followed.
+/// Warns of links that are not followed in the usual locations of links, such as uploads on another disk.
 fn warn_of_links(layout: &Layout, warnings: &mut Vec<String>) {
     let site = SiteFolder::new(&layout.root);
     let refused = ["", layout.content.as_str()].into_iter().flat_map(|folder| site.refused_links(folder));
     for link in refused.take(MAX_LINK_WARNINGS) {
         let name = |uid| accounts::name_of(uid).unwrap_or_else(|| uid.to_string());
         let (path, owner, target) = (link.path.display(), name(link.owner), name(link.target));
-        // Another user than root could have the administrator make a link theirs.
+        // For links of other users no command is suggested: they could make the administrator give them any link.
         let remedy = if link.owner == 0 {
             format!("; if it is meant: chown -h {target} {path}")
         } else {
@@ -162,8 +162,8 @@ fn warn_of_links(layout: &Layout, warnings: &mut Vec<String>) {
     }
 }
 
-/// Address of php-fpm as `fastcgi_pass` takes it, with the name in it: a path becomes `unix:PATH`; `option` is the option that
-/// named it.
+/// Returns the address of php-fpm in the form of `fastcgi_pass`, with the name in it. A path becomes `unix:PATH`;
+/// `option` is the option that named it.
 fn php_address(
     given: &str,
     option: &str,
@@ -175,7 +175,7 @@ fn php_address(
         let name = PhpName::of(given);
         return match given.to_socket_addrs() {
             Ok(_) => Ok((given.to_owned(), name)),
-            // A container that is not there yet has no name.
+            // A container that does not run yet has no name.
             Err(error) if name.is_some() => {
                 warnings.push(format!(
                     "wordpress: {option} {given}: {error}; pages will answer 502 until the name is known"

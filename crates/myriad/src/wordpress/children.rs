@@ -1,12 +1,14 @@
-//! Children of php-fpm: as many requests as it has children are sent to it at once, and no more.
+//! Children of php-fpm. Their number is the limit of concurrent requests to it.
 
 use super::pool;
 
-/// Children that are assumed if neither `--php-children` nor a pool's file says how many there are: more than most pools have,
-/// so that none is idle while requests wait, and few enough that a flood of requests waits here and not in php-fpm's queue.
+/// Assumed number of children if neither `--php-children` nor the file of a pool specifies it.
+///
+/// It exceeds the number in most pools, so that no child is idle while requests wait, and is low enough that a flood of
+/// requests waits in this server and not in the queue of php-fpm.
 pub(super) const UNKNOWN: u32 = 32;
 
-/// The value of `--php-children`.
+/// Parses the value of `--php-children`.
 pub(super) fn parse(value: &str) -> Result<u32, String> {
     let number = value.parse::<u32>().ok().filter(|number| (1..=100_000).contains(number));
     number.ok_or_else(|| {
@@ -16,8 +18,8 @@ pub(super) fn parse(value: &str) -> Result<u32, String> {
     })
 }
 
-/// `pm.max_children` of the pool that listens at an address, in the form of `fastcgi_pass`: by the files of the php-fpm that runs, else by
-/// those of the installed versions.
+/// Returns `pm.max_children` of the pool that listens on an address, in the form of `fastcgi_pass`: by the files of the
+/// running php-fpm, else by those of the installed versions.
 pub(crate) fn of_running(php: &str) -> Option<u32> {
     pool::running(php)?.children
 }

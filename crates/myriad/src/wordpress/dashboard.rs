@@ -1,12 +1,12 @@
-//! Dashboard of the sites: a server on loopback, and the secret without which it shows and purges nothing.
+//! Dashboard of the sites: a server on loopback, and the secret that its pages and purges require.
 //!
 //! ```text
 //! start -> PREFIX/dashboard/port      port; a reload, `-t` and a new binary use the same
 //!       -> PREFIX/dashboard/secret    readable by the user who started the server; the configuration contains its SHA-256
 //! ```
 //!
-//! Every user of the machine reaches loopback, and URLs contain keys that reset passwords: hence the secret. The link that `status`
-//! prints contains it behind `#`, which browsers send to no server.
+//! All users of the machine can connect to loopback, and URLs contain keys that reset passwords; therefore a secret is
+//! required. The link that `status` prints contains it after `#`, which browsers send to no server.
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
@@ -21,15 +21,19 @@ use super::site_files::{Folder, hex, random};
 use crate::pidfile::{self, reason};
 use crate::site_folder::read_named;
 
-/// Ports that are tried where none is asked for: the first that nobody listens on. A prefix of its own has any port that is free,
-/// and keeps it, so that several servers of one machine do not change theirs by who starts first.
+/// Ports that are tried by default, of which the first free one is used.
+///
+/// With `--prefix` any free port is used and retained, so that the ports of several servers on one machine do not
+/// depend on the order of their starts.
 const PORTS: std::ops::Range<u16> = 9199..9219;
-/// Bytes of the secret: it is typed, or copied, by people.
+/// Length of the secret in bytes; short, because people type or copy it.
 const SECRET_BYTES: usize = 16;
 
 impl Options {
-    /// Chooses the port and makes the secret, unless they are there. Returns
-    /// warnings: a site is served without its dashboard, too.
+    /// Chooses the port, and at a start stores it with a secret. A stored port is used again while the server runs or
+    /// for printing, and a stored secret is retained.
+    ///
+    /// Returns warnings as well, because a site is also served without its dashboard.
     pub(crate) fn with_dashboard(mut self, purpose: Purpose) -> (Self, Vec<String>) {
         let said = self.settings.get("dashboard").to_owned();
         if said == "off" {
@@ -56,7 +60,7 @@ impl Options {
         (self, Vec::new())
     }
 
-    /// Returns the server of the dashboard; nothing if it is off, a comment if it has no secret yet.
+    /// Returns the server block of the dashboard; an empty text if it is off, a comment if it has no secret yet.
     pub(super) fn dashboard_server(&self) -> String {
         let Some(Dashboard { port, hash }) = &self.dashboard else { return String::new() };
         let Some(hash) = hash else {
@@ -70,14 +74,14 @@ impl Options {
     }
 }
 
-/// Whether the server of this pid file runs, or the old one of an upgrade: its port is its own.
+/// Returns whether the server of this pid file, or the old one of an upgrade, runs: it uses the stored port.
 fn runs(pid: &Path) -> bool {
     let old = pid.with_extension("pid.oldbin");
     let lives = |path| pidfile::read(path).is_ok_and(|pid| rustix::process::test_kill_process(pid).is_ok());
     lives(pid) || lives(&old)
 }
 
-/// Warning on ports that are all taken.
+/// Returns the warning if all ports are taken.
 fn taken() -> String {
     let (first, last) = (PORTS.start, PORTS.end - 1);
     format!(
@@ -89,7 +93,7 @@ fn folder(said: Option<&Path>) -> PathBuf {
     prefix(said).join("dashboard")
 }
 
-/// The port of before where it is free, else the first that is, or `any`.
+/// Returns the earlier port if it is free, else the first free port of the range, or any free port with `any`.
 fn free_port(kept: Option<u16>, any: bool) -> Option<u16> {
     let bound = |port: u16| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).ok()?.local_addr().ok();
     let tried = if any { 0..1 } else { PORTS };
@@ -102,12 +106,12 @@ fn hash(folder: &Path) -> Option<String> {
     (!secret.is_empty()).then(|| hex(&Sha256::digest(secret.as_bytes())))
 }
 
-/// Text of a file of the dashboard.
+/// Returns the text of a file of the dashboard.
 fn text(path: &Path) -> Option<String> {
     String::from_utf8(read_named(path, 1 << 10).ok()?).ok()
 }
 
-/// Writes down the port, and a secret where there is none.
+/// Stores the port, and a secret if none is stored.
 fn write(folder: &Path, port: u16) -> Result<(), String> {
     let told = |error: io::Error| {
         format!(
@@ -125,7 +129,7 @@ fn write(folder: &Path, port: u16) -> Result<(), String> {
     Ok(())
 }
 
-/// Address of a dashboard that is served.
+/// Address of a served dashboard.
 pub(super) struct Greeting {
     /// Address on which it listens.
     pub(super) address: String,
@@ -133,7 +137,7 @@ pub(super) struct Greeting {
     pub(super) text: String,
 }
 
-/// Returns the link to the dashboard of this prefix with its secret, if the caller may read the secret.
+/// Returns the link to the dashboard of this prefix with its secret, if this process can read the secret.
 pub(super) fn link(prefix: &Path, address: &str) -> Option<String> {
     let secret = text(&prefix.join("dashboard/secret"))?;
     Some(format!("{address}#secret={}", secret.trim()))
@@ -173,7 +177,8 @@ mod tests {
         let hash = format!("secret_sha256={};", hex(&Sha256::digest(secret.trim().as_bytes())));
         assert_eq!(text.matches(&hash).count(), 2, "both the figures and purges need it: {text}");
         assert!(!text.contains(secret.trim()), "{text}");
-        // The next start has the same secret; what is printed has the port of before, whoever listens there.
+        // The next start has the same secret; the printed configuration has the earlier port even if another process
+        // listens there.
         let (again, _) = options(&prefix, &[]).with_dashboard(Purpose::Print);
         assert_eq!(again.dashboard, made.dashboard);
         let line = greeting(&prefix, &["http://127.0.0.1:9321".to_owned()]).expect("a line").text;

@@ -1,4 +1,5 @@
-//! HTTPS of the preset: a certificate that an authority issues (`--domain`), or one for trials (`--self-signed`).
+//! HTTPS of the preset: a certificate issued by an authority (`--domain`), or a certificate for tests
+//! (`--self-signed`).
 
 use std::fmt::Write;
 use std::fs;
@@ -15,12 +16,12 @@ use super::authorities::{LETS_ENCRYPT, STAGING};
 use super::quoting::quoted;
 use super::values;
 
-/// Days that a self-signed certificate is valid: the most that browsers accept.
+/// Validity of a self-signed certificate in days, the maximum that browsers accept.
 const SELF_SIGNED_DAYS: u64 = 397;
-/// Days left below which a self-signed certificate is made anew.
+/// Number of remaining days below which a self-signed certificate is renewed.
 const FEW_DAYS: u64 = 30;
 
-/// Directives that checkers of sites look for beside the certificate.
+/// Directives in addition to the certificate that site checkers require.
 const MODERN: &str = "        ssl_prefer_server_ciphers on;
         # Other sites learn no more than where a visitor comes from.
         add_header Referrer-Policy strict-origin-when-cross-origin always;
@@ -38,7 +39,7 @@ pub(super) struct Https {
     pub(super) listen: Option<String>,
 }
 
-/// A self-signed certificate, for trials.
+/// Self-signed certificate, for tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SelfSigned {
     path: PathBuf,
@@ -46,7 +47,7 @@ pub(crate) struct SelfSigned {
 }
 
 impl Https {
-    /// Sets an option; `false` if it is not one of HTTPS.
+    /// Sets an option; returns `false` if it is not an option of HTTPS.
     pub(super) fn set(&mut self, name: &str, value: &str) -> bool {
         match name {
             "--domain" => values::add_names(&mut self.domains, value),
@@ -59,12 +60,12 @@ impl Https {
         true
     }
 
-    /// Whether HTTPS is asked for.
+    /// Returns whether HTTPS is requested.
     pub(super) fn is_on(&self) -> bool {
         self.self_signed || !self.domains.is_empty()
     }
 
-    /// Checks the values, and that no option contradicts another.
+    /// Checks the values, and that no options contradict each other.
     pub(super) fn check(&self) -> Result<(), String> {
         self.domains.iter().try_for_each(|name| values::domain(name))?;
         self.email.as_deref().map_or(Ok(()), values::email)?;
@@ -98,8 +99,8 @@ impl Https {
         Ok(())
     }
 
-    /// Warning on names of the site that the certificate does not cover: their visitors are redirected to HTTPS, too, where the
-    /// browser warns them.
+    /// Returns a warning on names of the site that the certificate does not cover: their clients are redirected to
+    /// HTTPS, too, and the browser shows a warning.
     pub(super) fn uncovered(&self, names: &[String]) -> Option<String> {
         let is_covered = |name: &str| {
             self.domains.iter().any(|domain| match domain.strip_prefix('.') {
@@ -110,7 +111,7 @@ impl Https {
                 None => domain.eq_ignore_ascii_case(name),
             })
         };
-        // A leading dot means all names below, of which `--domain` covers only `www`.
+        // A leading dot means all subdomains, of which `--domain` covers only `www`.
         let left: Vec<&str> = names
             .iter()
             .map(String::as_str)
@@ -124,7 +125,7 @@ impl Https {
         })
     }
 
-    /// Values that are copied into the configuration, with their options.
+    /// Returns the values that are copied to the configuration, with their options.
     pub(super) fn words(&self) -> Vec<(&'static str, &str)> {
         let mut words: Vec<(&'static str, &str)> =
             self.domains.iter().map(|name| ("--domain", name.as_str())).collect();
@@ -134,7 +135,7 @@ impl Https {
         words
     }
 
-    /// Addresses where visitors connect by HTTPS, as `listen` takes them; none without HTTPS.
+    /// Returns the addresses for HTTPS in the form of `listen`; none without HTTPS.
     pub(super) fn listens(&self, as_root: bool) -> Vec<String> {
         let usual = if as_root { "443" } else { "8443" };
         let listen = self.listen.as_deref().unwrap_or(usual);
@@ -145,14 +146,15 @@ impl Https {
             listens.extend(both.then(|| format!("[::]:{usual} ssl")));
         }
         if !self.domains.is_empty() && port(listen).is_some() {
-            // Browsers learn of HTTP/3 by `Alt-Svc`, and stay with HTTP/2 if its packets are dropped on the way.
+            // Browsers find HTTP/3 by `Alt-Svc`, and remain at HTTP/2 if its packets are dropped.
             listens.push(format!("{listen} quic reuseport"));
             listens.extend(both.then(|| format!("[::]:{usual} quic reuseport")));
         }
         listens
     }
 
-    /// Directives of a server with these addresses and a certificate for these domains; empty for a site without a certificate.
+    /// Returns the directives of a server with these addresses and a certificate for these domains; empty for a site
+    /// without a certificate.
     pub(super) fn server(
         &self,
         prefix: &Path,
@@ -187,13 +189,13 @@ impl Https {
         Ok(server)
     }
 
-    /// The self-signed certificate to be made before the start, if there is to be one.
+    /// Returns the self-signed certificate to create before the start, if one is requested.
     pub(super) fn self_signed(&self, prefix: &Path, names: &[String]) -> Option<SelfSigned> {
         let made = || SelfSigned { path: self_signed_path(prefix), names: names.to_vec() };
         self.self_signed.then(made)
     }
 
-    /// Directives of the authority that issues certificates, for the level `http`.
+    /// Returns the directives of the authority that issues certificates, for the `http` level.
     pub(super) fn issuers(&self, prefix: &Path) -> Result<String, String> {
         if self.domains.is_empty() {
             return Ok(String::new());
@@ -230,7 +232,7 @@ fn self_signed_path(prefix: &Path) -> PathBuf {
     prefix.join("self-signed.pem")
 }
 
-/// Port of an address as `listen` takes it; `None` for a unix socket.
+/// Returns the port of an address in the form of `listen`; `None` for a Unix socket.
 pub(super) fn port(listen: &str) -> Option<&str> {
     let address = listen.split(' ').next().unwrap_or_default();
     let port = address.rsplit(':').next().unwrap_or_default();
@@ -238,13 +240,13 @@ pub(super) fn port(listen: &str) -> Option<&str> {
     is_port.then_some(port)
 }
 
-/// Whether an interface of this machine has an address of IPv6.
+/// Returns whether an interface of this machine has an IPv6 address.
 pub(super) fn has_ipv6() -> bool {
     fs::read("/proc/net/if_inet6").is_ok_and(|interfaces| !interfaces.is_empty())
 }
 
 impl SelfSigned {
-    /// Makes the certificate, unless there is one for these names that is valid for [`FEW_DAYS`] more.
+    /// Creates the certificate, unless one for these names exists that is valid for another [`FEW_DAYS`].
     pub(crate) fn make(&self) -> io::Result<()> {
         let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let identifiers = self.identifiers();

@@ -4,22 +4,22 @@ use std::borrow::Cow;
 
 use super::settings::Settings;
 
-/// What is known of the application.
+/// Kind of the application.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// It is WordPress (`myriad wordpress`).
+    /// WordPress (`myriad wordpress`).
     #[default]
     WordPress,
-    /// It is written in PHP, and nothing else is known of it (`myriad php`).
+    /// Any application in PHP (`myriad php`).
     Php,
 }
 
-/// Presets, in the nginx language, with `{{tokens}}` that the command line fills in.
+/// Presets in the nginx language, with `{{tokens}}` that are replaced by values of the command line.
 const WORDPRESS: &str = include_str!("../../../../presets/wordpress.conf");
 const PHP: &str = include_str!("../../../../presets/php.conf");
 
 impl Kind {
-    /// Word of the command line.
+    /// Returns the word on the command line.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::WordPress => "wordpress",
@@ -27,12 +27,12 @@ impl Kind {
         }
     }
 
-    /// Kind that a word of the command line names.
+    /// Returns the kind for a word of the command line.
     pub(crate) fn named(word: &str) -> Option<Self> {
         [Self::WordPress, Self::Php].into_iter().find(|kind| kind.word() == word)
     }
 
-    /// The preset, its words in double braces not filled in.
+    /// Returns the preset with its tokens in double braces.
     pub(crate) fn preset(self) -> &'static str {
         match self {
             Self::WordPress => WORDPRESS,
@@ -40,7 +40,7 @@ impl Kind {
         }
     }
 
-    /// Zone of a single site.
+    /// Returns the name of the zone of a single site.
     pub(super) fn zone(self) -> &'static str {
         match self {
             Self::WordPress => "wordpress",
@@ -48,7 +48,7 @@ impl Kind {
         }
     }
 
-    /// Checks that the settings are about sites of this kind.
+    /// Checks that the settings are valid for sites of this kind.
     pub(super) fn allows(self, settings: &Settings) -> Result<(), String> {
         match settings.of_wordpress().filter(|_| self == Self::Php) {
             Some(name) => Err(format!("wordpress: {name} is a setting of WordPress")),
@@ -56,7 +56,7 @@ impl Kind {
         }
     }
 
-    /// A message that begins with `wordpress: `, for this command.
+    /// Adapts a message that starts with `wordpress: ` to this command.
     pub(crate) fn worded<'a>(self, text: impl Into<Cow<'a, str>>) -> String {
         let text = text.into();
         match text.strip_prefix("wordpress: ") {

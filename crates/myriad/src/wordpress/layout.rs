@@ -1,13 +1,14 @@
-//! Layouts of WordPress sites: where the document root, WordPress's own files, `wp-content` and `wp-config.php` are.
+//! Layouts of WordPress sites: the locations of the document root, the core files, `wp-content` and `wp-config.php`.
 //!
 //! ```text
 //! /srv/site               /srv/site                    /srv/site/web          document root
 //! |- wp-content           |- content                   |- app                 content
 //! |- wp-includes          `- wordpress/wp-includes     `- wp/wp-includes      core
-//! usual                   in its own folder            Bedrock
+//! usual                   core in a folder             Bedrock
 //! ```
 //!
-//! The owner of a site decides about its layout: names become part of the configuration only if they consist of plain characters.
+//! The owner of a site controls its layout: names are copied to the configuration only if they consist of plain
+//! characters.
 
 use std::path::{Path, PathBuf};
 
@@ -27,19 +28,19 @@ const ROOTS: [&str; 10] = [
     "current/public_html",
     "current",
 ];
-/// Script that `index.php` loads from WordPress's own folder.
+/// Script that `index.php` loads from the folder of the core.
 const LOADER: &str = "/wp-blog-header.php";
 /// Name of the content folder unless a site changes it.
 const CONTENT: &str = "wp-content";
-/// Content folders of Bedrock and of sites in their own folder.
+/// Content folders of Bedrock and of sites with the core in a folder.
 const CONTENT_NAMES: [&str; 3] = [CONTENT, "app", "content"];
 
 /// Layout of a site.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
-    /// Document root, an absolute path. A link to the current release stays a link.
+    /// Document root, an absolute path. A link to the current release is not resolved.
     pub(crate) root: PathBuf,
-    /// URL path of WordPress's own folder: empty, or `/wp`.
+    /// URL path of the core folder: empty, or `/wp`.
     pub(super) core: String,
     /// Path of the content folder relative to the root: `wp-content`, `app`.
     pub(crate) content: String,
@@ -50,16 +51,16 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// Finds the layout of the site in a folder or in a usual place below it; `None` if there is no WordPress.
+    /// Finds the layout of the site in a folder or in a usual location below it; `None` if it contains no WordPress.
     ///
     /// # Errors
-    /// The folder cannot be opened.
+    /// Returns an error if the folder cannot be opened.
     pub(crate) fn find(folder: &Path) -> std::io::Result<Option<Self>> {
         let folder = absolute(folder)?;
         Ok(ROOTS.iter().find_map(|below| Self::at(&folder.join(below))))
     }
 
-    /// Returns the layout of a site in its usual form.
+    /// Returns the default layout for a root.
     pub(crate) fn usual(root: PathBuf) -> Self {
         let (core, content) = (String::new(), CONTENT.to_owned());
         Self { root, core, content, outside: None, configuration: None }
@@ -73,7 +74,8 @@ impl Layout {
         let is_core = |folder: &str| {
             site.metadata(Path::new(folder).join("wp-includes")).is_ok_and(|known| known.is_dir())
         };
-        // The owner of a site may make `index.php` a link that is not followed, which must not stop the server of other sites.
+        // The owner of a site may make `index.php` a link that is not followed. This must not stop the server of other
+        // sites.
         let core = if root.join("wp-includes").is_dir() {
             String::new()
         } else {
@@ -126,7 +128,8 @@ impl Layout {
         }
     }
 
-    /// Returns the PHP code that configures WordPress: `wp-config.php`, and the `config/application.php` of Bedrock if it is loaded.
+    /// Returns the PHP code that configures WordPress: `wp-config.php`, and the `config/application.php` of Bedrock if
+    /// it is loaded.
     pub(super) fn configuration_text(&self) -> String {
         let site = SiteFolder::new(&self.root);
         let Some(path) = &self.configuration else { return String::new() };
@@ -134,7 +137,7 @@ impl Layout {
         if !text.contains("config/application.php") {
             return text;
         }
-        // Each file begins with `<?php`, which ends nothing where code is expected.
+        // Each file starts with `<?php`, which has no effect where code is expected.
         let more = site.text("../config/application.php").unwrap_or_default();
         format!("{text}\n{more}")
     }
@@ -144,7 +147,7 @@ impl Layout {
         self.configuration.as_ref().map(|path| self.root.join(path))
     }
 
-    /// Returns WordPress's own folder.
+    /// Returns the folder of the core.
     pub(crate) fn core_folder(&self) -> PathBuf {
         self.root.join(self.core.trim_start_matches('/'))
     }
@@ -172,8 +175,10 @@ impl Layout {
         format!("/{}", known.as_deref().unwrap_or("wp-config.php"))
     }
 
-    /// Returns the variable for the folder of PHP scripts. If the root is a link to a release, PHP gets the release: it caches scripts by
-    /// their paths, and would run those of the previous release.
+    /// Returns the variable for the folder of PHP scripts.
+    ///
+    /// If the root is a link to a release, PHP receives the path of the release: it caches scripts by path and would
+    /// run those of the previous release.
     pub(super) fn script_root(&self) -> &'static str {
         let is_plain = self.root.canonicalize().is_ok_and(|canonical| canonical == self.root);
         if is_plain { "$document_root" } else { "$realpath_root" }
@@ -199,8 +204,10 @@ impl Layout {
     }
 }
 
-/// Returns the absolute path of a folder. Links remain if they may be followed, so that a link to the current release is followed for each
-/// request; else they are resolved once.
+/// Returns the absolute path of a folder.
+///
+/// Links that may be followed are retained, so that a link to the current release is followed for each request. Other
+/// links are resolved once.
 fn absolute(folder: &Path) -> std::io::Result<PathBuf> {
     let path: PathBuf = std::path::absolute(folder)?.components().collect();
     let has_parent = path.components().any(|part| part == std::path::Component::ParentDir);

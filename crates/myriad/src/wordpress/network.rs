@@ -1,11 +1,12 @@
-//! Networks of sites that one WordPress serves ("multisite"): what `wp-config.php` says of them.
+//! Networks of sites that a single WordPress serves ("multisite"), by the constants in `wp-config.php`.
 
 use myriad_import::escaped;
 
 use super::layout::Layout;
 use super::php_code::PhpCode;
 
-/// Returns the rules for a network of sites in folders: `/name/wp-admin/` and the like are files of the one WordPress.
+/// Returns the rules for a network of sites in folders: `/name/wp-admin/` and similar paths are files of the same
+/// WordPress.
 fn folders(layout: &Layout) -> String {
     let comment =
         "# A network of sites in folders: /name/wp-admin/ and the like are files of the one WordPress.";
@@ -29,11 +30,12 @@ fn folders(layout: &Layout) -> String {
     )
 }
 
-/// Rule for networks from before WordPress 3.5, which keep uploads in `wp-content/blogs.dir`.
+/// Rule for networks from before WordPress 3.5, which store uploads in `wp-content/blogs.dir`.
 const FILES: &str = "# Uploads of an old network.
         rewrite ^(?:/[_0-9a-zA-Z-]+)?/files/(.+)$ /wp-includes/ms-files.php?file=$1 last;";
 
-/// Returns the rules of a server for a network; `kind` is the value of the setting, empty to read it from `wp-config.php`.
+/// Returns the rules of a server for a network; `kind` is the value of the setting, empty to read it from
+/// `wp-config.php`.
 pub(super) fn rules(kind: &str, layout: &Layout) -> String {
     let kind = if kind.is_empty() { kind_of(layout) } else { kind };
     let folders = (kind == "subdirectories").then(|| folders(layout));

@@ -1,10 +1,10 @@
-//! Object cache of WordPress: its drop-in, and where its server is.
+//! Object cache of WordPress: its drop-in, and the address of its server.
 //!
 //! ```text
 //! --install-object-cache ADDRESS -> wp-content/myriad-object-cache/                 files of the drop-in
-//!                                -> wp-content/myriad-object-cache/connection.php   the address, and the site's salt
-//!                                -> wp-content/object-cache.php                     which WordPress loads
-//! --remove-object-cache          -> all of that goes, in the other order
+//!                                -> wp-content/myriad-object-cache/connection.php   address, and salt of the site
+//!                                -> wp-content/object-cache.php                     loaded by WordPress
+//! --remove-object-cache          -> removes all of these in reverse order
 //! ```
 
 use std::io;
@@ -15,7 +15,7 @@ use super::object_cache_change::ObjectCache;
 use super::options::Options;
 use super::site_files::{Folder, as_owner, random};
 
-/// Names the files of the drop-in, which are part of the program.
+/// Lists the files of the drop-in, which are part of the program.
 macro_rules! files {
     ($($name:literal),* $(,)?) => {
         &[$(($name, include_str!(concat!("../../../../wordpress/object-cache/myriad-object-cache/", $name)))),*]
@@ -36,22 +36,24 @@ const FILES: &[(&str, &str)] = files![
 
 /// File that WordPress loads.
 const DROP_IN: &str = include_str!("../../../../wordpress/object-cache/object-cache.php");
-/// Its name below `wp-content`.
+/// Name of that file below `wp-content`.
 const DROP_IN_NAME: &str = "object-cache.php";
-/// Words by which ours is told from another plugin's.
+/// Text that distinguishes this drop-in from those of other plugins.
 const OURS: &str = "@package Myriad_Object_Cache";
-/// Files that are there beside `FILES`: the connection, and the mark of the last outage.
+/// Files in addition to `FILES`: the connection, and the marker of the last outage.
 const MORE: [&str; 2] = ["connection.php", "outage"];
 /// Folder of the drop-in, below `wp-content`.
 const FOLDER: &str = "myriad-object-cache";
-/// Bytes of a salt.
+/// Length of a salt, in bytes.
 const SALT_BYTES: usize = 8;
 
 impl Options {
-    /// Writes the object cache into the folders of the sites, or takes it out; returns what was done, a line for each.
+    /// Writes the object cache to the folders of the sites, or removes it. Returns a description of the changes, one
+    /// line each.
     ///
     /// # Errors
-    /// A sentence that names what could not be written, and who may, or whose file stands there.
+    /// Returns a sentence with the file that could not be written and the user who may write it, or with the plugin
+    /// that owns the existing file.
     pub(super) fn change_object_cache(&self, change: &ObjectCache) -> Result<Vec<String>, String> {
         let option = change.option();
         let mut done = Vec::new();
@@ -78,7 +80,7 @@ impl Options {
     }
 }
 
-/// Whether WordPress loads another object cache; also if the file is not a regular file.
+/// Returns whether WordPress loads another object cache; also true if the file is not a regular file.
 fn is_foreign(content: &Folder) -> io::Result<bool> {
     match content.text(DROP_IN_NAME) {
         Ok(text) => Ok(text.is_some_and(|text| !text.contains(OURS))),
@@ -87,7 +89,7 @@ fn is_foreign(content: &Folder) -> io::Result<bool> {
     }
 }
 
-/// PHP that tells the drop-in where the server is.
+/// Returns PHP code with the address of the server for the drop-in.
 fn connection(address: &str, salt: &str) -> String {
     format!(
         "<?php\n// Written by myriad wordpress --install-object-cache: where the server is, and what begins this site's keys.\n\
@@ -95,7 +97,7 @@ fn connection(address: &str, salt: &str) -> String {
     )
 }
 
-/// Writes the files, last the one that WordPress loads.
+/// Writes the files; the file that WordPress loads is the last.
 fn write(content: &Folder, connection: &str) -> io::Result<()> {
     let folder = content.made(FOLDER)?;
     for (name, text) in FILES {
@@ -105,7 +107,7 @@ fn write(content: &Folder, connection: &str) -> io::Result<()> {
     content.replace(DROP_IN_NAME, DROP_IN, 0o644)
 }
 
-/// Removes the files, first the one that WordPress loads. Other files stay, and the folder with them.
+/// Removes the files; the file that WordPress loads is the first. Other files remain, and with them the folder.
 fn remove(content: &Folder) -> io::Result<()> {
     content.remove(DROP_IN_NAME)?;
     let folder = match content.folder(FOLDER) {

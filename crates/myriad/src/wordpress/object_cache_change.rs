@@ -1,20 +1,20 @@
-//! What `--install-object-cache` and `--remove-object-cache` say.
+//! Values of `--install-object-cache` and `--remove-object-cache`.
 
-/// What becomes of the object cache.
+/// Change of the object cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ObjectCache {
-    /// It is written, for the server at this address.
+    /// Installation, for the server at this address.
     Install(String),
     Remove,
 }
 
 impl ObjectCache {
-    /// Reads the address of a server.
+    /// Parses the address of a server.
     ///
     /// # Errors
-    /// A sentence that shows what an address looks like.
+    /// Returns a sentence with the form of an address.
     pub(super) fn install(address: String) -> Result<Self, String> {
-        // A socket's address as other programs write it; Redis is what listens there.
+        // Other programs write socket addresses in this form; the server is Redis.
         let address = match address.strip_prefix("unix:") {
             Some(path) => format!("redis:{}", path.strip_prefix("//").unwrap_or(path)),
             None if address.starts_with('/') => format!("redis:{address}"),
@@ -38,7 +38,7 @@ impl ObjectCache {
         ))
     }
 
-    /// Option that says so.
+    /// Returns the option of this change.
     pub(super) const fn option(&self) -> &'static str {
         match self {
             Self::Install(_) => "--install-object-cache",

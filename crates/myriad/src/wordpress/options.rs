@@ -1,4 +1,4 @@
-//! Options of `myriad wordpress`, as they were given.
+//! Options of `myriad wordpress` as given on the command line.
 
 use std::path::{Path, PathBuf};
 
@@ -13,17 +13,17 @@ use super::user::Choice;
 use super::{children, proxies, values};
 use crate::accounts;
 
-/// Options behind `myriad wordpress`.
+/// Options after `myriad wordpress`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Options {
-    /// What is known of the sites.
+    /// Kind of the sites.
     pub(crate) kind: Kind,
     pub(super) root: PathBuf,
     pub(super) php: String,
     pub(super) children: Option<u32>,
     /// Values of `--listen`.
     pub(super) listens: Vec<String>,
-    /// `--php-later`: start although nothing listens at `--php`.
+    /// `--php-later`: start even if no process listens at `--php`.
     pub(super) php_later: bool,
     pub(super) names: Vec<String>,
     pub(super) prefix: Option<PathBuf>,
@@ -31,31 +31,31 @@ pub(crate) struct Options {
     /// Networks of `--trusted-proxy`.
     pub(super) trusted_proxies: Vec<String>,
     pub(super) https: Https,
-    /// Values of `--site`, each a line as in the file of `--sites`.
+    /// Values of `--site`, each in the form of a line of the file of `--sites`.
     pub(super) sites: Vec<String>,
     pub(super) sites_file: Option<PathBuf>,
     /// Values of `--set`, for all sites.
     pub(super) settings: Settings,
-    /// User of the workers that serve already, at a reload: another user could not use the cache.
+    /// User of the workers that already serve at a reload; another user could not use the cache.
     pub(super) serving: Option<Choice>,
-    /// Dashboard of the sites; none where it is off.
+    /// Dashboard of the sites; `None` if it is off.
     pub(super) dashboard: Option<Dashboard>,
-    /// `--install-plugin`: write the plugin into the sites instead of serving them.
+    /// `--install-plugin`: write the plugin to the sites instead of serving them.
     pub(super) install: Option<Placement>,
-    /// `--install-object-cache`, `--remove-object-cache`: write the object cache, or take it out, instead of serving.
+    /// `--install-object-cache`, `--remove-object-cache`: write or remove the object cache instead of serving.
     pub(super) object_cache: Option<ObjectCache>,
-    /// `--print`: show the configuration instead of running it.
+    /// `--print`: print the configuration instead of running it.
     pub(crate) print: bool,
 }
 
 impl Options {
-    /// Whether only `--print` was given: without a site the preset is shown with its words in braces.
+    /// Returns whether `--print` is the only option: without a site the preset is printed with its tokens.
     pub(crate) fn is_template(&self) -> bool {
         self.print && *self == Self { print: true, kind: self.kind, ..Self::default() }
     }
 
-    /// Returns the prefix of a command line that a user gave in a folder; `None` if the user has no home. Of another user's environment
-    /// only the home is known.
+    /// Returns the prefix of a command line that a user entered in a folder; `None` if the user has no home. Of the
+    /// environment of another user only the home is known.
     pub(crate) fn prefix_in(&self, folder: &Path, user: u32) -> Option<PathBuf> {
         let is_known = user == 0 || user == rustix::process::geteuid().as_raw();
         let default = || {
@@ -68,7 +68,7 @@ impl Options {
         self.prefix.as_ref().map(|prefix| folder.join(prefix)).or_else(default)
     }
 
-    /// Checks that the options name one site completely, or several.
+    /// Checks that the options specify a single site completely, or several sites.
     pub(super) fn check_whole(&self) -> Result<(), String> {
         if self.is_several() {
             let of_one = [
@@ -96,12 +96,12 @@ impl Options {
         Ok(())
     }
 
-    /// Whether sites are named by lines (`--site`, `--sites`).
+    /// Returns whether sites are specified by lines (`--site`, `--sites`).
     pub(super) fn is_several(&self) -> bool {
         !self.sites.is_empty() || self.sites_file.is_some()
     }
 
-    /// Checks the values, and that no option contradicts another.
+    /// Checks the values, and that no options contradict each other.
     pub(super) fn check(&self) -> Result<(), String> {
         if !self.is_several() {
             self.https.check()?;
@@ -118,7 +118,8 @@ impl Options {
         self.listens.iter().try_for_each(|listen| values::listen("--listen", listen))
     }
 
-    /// Writes the plugin and the object cache into the sites where that was asked for; returns what was done, a line for each.
+    /// Writes the plugin and the object cache to the sites if requested. Returns a description of the changes, one line
+    /// each.
     pub(crate) fn installed(&self) -> Option<Result<Vec<String>, String>> {
         let plugin = self.install.map(|placement| self.install_plugin(placement));
         let object_cache = self.object_cache.as_ref().map(|change| self.change_object_cache(change));

@@ -1,4 +1,4 @@
-//! PHP code as tokens, as far as constants are concerned: comments and white space are skipped, strings are kept whole.
+//! Tokens of PHP code, sufficient to read constants: comments and white space are skipped, strings are single tokens.
 
 /// Token of PHP code.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl Token {
 pub(super) struct PhpCode(Vec<Token>);
 
 impl PhpCode {
-    /// Reads code; an unclosed comment or string ends with the text.
+    /// Parses code; an unclosed comment or string extends to the end of the text.
     pub(super) fn new(text: &str) -> Self {
         let (mut tokens, mut rest) = (Vec::new(), text);
         while let Some(first) = rest.chars().next() {
@@ -90,7 +90,7 @@ impl PhpCode {
     }
 }
 
-/// Returns the tokens of an expression, up to the `,`, `)` or `;` that ends it.
+/// Returns the tokens of an expression, up to the terminating `,`, `)` or `;`.
 fn value(tokens: &[Token]) -> &[Token] {
     let mut depth = 0_usize;
     let end = tokens.iter().position(|token| match token {
@@ -112,7 +112,7 @@ fn behind<'t>(text: &'t str, end: &str) -> &'t str {
     text.split_once(end).map_or("", |(_, rest)| rest)
 }
 
-/// Reads a string up to its closing quote; returns the rest, too.
+/// Parses a string up to its closing quote; returns it with the rest.
 fn string(text: &str, quote: char) -> (String, &str) {
     let (mut out, mut letters) = (String::new(), text.char_indices());
     while let Some((at, letter)) = letters.next() {

@@ -1,4 +1,4 @@
-//! The listener at the address of `--php`, tried before a start: nothing, php-fpm, or a server of another kind.
+//! Test of the listener at the address of `--php` before a start: none, php-fpm, or another server.
 //!
 //! ```text
 //! connect -> FCGI_GET_VALUES --> a record of FastCGI             php-fpm
@@ -18,25 +18,25 @@ use myriad_fastcgi::{Header, RecordType};
 use super::options::Options;
 use crate::pidfile::reason;
 
-/// Longest time for a connection, and for an answer.
+/// Maximum time for a connection, and for a response.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Bytes by which a server is known.
+/// Number of bytes by which a server is identified.
 const FIRST: usize = 8;
-/// Request of line protocols (Redis); php-fpm closes the connection.
+/// Request of line protocols (Redis). php-fpm closes the connection after it.
 const LINE: &[u8] = b"PING\r\n\r\n";
-/// Folders in which distributions put sockets of php-fpm.
+/// Folders in which distributions create sockets of php-fpm.
 const FOLDERS: [&str; 4] = ["/run/php", "/run/php-fpm", "/run", "/var/run/php-fpm"];
-/// Most sockets that a hint lists.
+/// Maximum number of sockets in a hint.
 const SHOWN: usize = 4;
 
-/// What listens at an address.
+/// Kind of the listener at an address.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Listener {
     /// php-fpm, or another program that speaks FastCGI.
     FastCgi,
-    /// Nothing, or nothing that may be reached: the reason.
+    /// No listener, or no access to it, with the reason.
     Absent(String),
-    /// A server of another kind.
+    /// Server of another kind.
     Other(&'static str),
 }
 
@@ -44,13 +44,13 @@ trait Connection: Read + Write {}
 impl Connection for UnixStream {}
 impl Connection for TcpStream {}
 
-/// Tries an address as `fastcgi_pass` takes it.
+/// Tests an address in the form of `fastcgi_pass`.
 pub(super) fn try_address(php: &str) -> Listener {
-    // A server of a line protocol may wait for a line feed, which the FastCGI record does not contain.
+    // A server with a line protocol may wait for a line feed, which the FastCGI record does not contain.
     for question in [&question()[..], LINE] {
         match ask(php, question) {
             Ok(None) => {}
-            // A child of php-fpm that has become free closes the connection of a line.
+            // A child of php-fpm that has become free closes the connection after the line.
             Ok(Some(answer)) if answer.is_empty() && question == LINE => break,
             Ok(Some(answer)) => return kind_of(&answer),
             // The worker may run as a user with that permission.
@@ -62,10 +62,11 @@ pub(super) fn try_address(php: &str) -> Listener {
     Listener::FastCgi
 }
 
-/// Sends a question, and returns the first bytes of the answer: none if the connection is closed; `None` if nothing comes in time.
+/// Sends a request and returns the first bytes of the response: none if the connection is closed, `None` if no bytes
+/// arrive in time.
 fn ask(php: &str, question: &[u8]) -> io::Result<Option<Vec<u8>>> {
     let mut connection = connect(php)?;
-    // A server that sends a greeting and closes fails the write: its greeting is still there to be read.
+    // If the server sends a greeting and closes, the write fails, but the greeting can be read.
     let _ = connection.write_all(question);
     let mut answer = Vec::new();
     let mut piece = [0; 256];
@@ -95,20 +96,20 @@ fn connect(php: &str) -> io::Result<Box<dyn Connection>> {
     Ok(Box::new(stream))
 }
 
-/// A record of management, which runs no script.
+/// Returns a management record, which runs no script.
 fn question() -> Vec<u8> {
     const PAIR: &[u8] = b"\x0f\x00FCGI_MPXS_CONNS";
     let header = Header::new(RecordType::GetValues, 0, PAIR.len() as u16);
     [&header.encode()[..], PAIR, &PADDING[..usize::from(header.padding_length)]].concat()
 }
 
-/// Kind of the server that sent these bytes first, or closed the connection.
+/// Returns the kind of a server that sent these bytes first, or closed the connection.
 fn kind_of(answer: &[u8]) -> Listener {
     let has = |part: &str| String::from_utf8_lossy(answer).to_ascii_lowercase().contains(part);
     match answer {
         [] => Listener::Other("a server that closes the connection without an answer"),
         [VERSION, kind, ..] if RecordType::from_number(*kind).is_some() => Listener::FastCgi,
-        // Length, sequence number 0, version of the protocol or an error (MySQL's protocol).
+        // Length, sequence number 0, protocol version or an error (MySQL protocol).
         [_, _, _, 0, 10 | 255, ..] => Listener::Other("MariaDB or MySQL"),
         _ if has("mariadb") || has("mysql") => Listener::Other("MariaDB or MySQL"),
         _ if answer.starts_with(b"HTTP/") || has("<html") => Listener::Other("an HTTP server"),
@@ -118,10 +119,10 @@ fn kind_of(answer: &[u8]) -> Listener {
     }
 }
 
-/// Refuses an address that is written in another form, with the form to write.
+/// Rejects an address in another form, with the form to use.
 ///
 /// # Errors
-/// The address is a URL, or empty.
+/// Returns an error if the address is a URL or empty.
 pub(super) fn check_form(option: &str, given: &str) -> Result<(), String> {
     let Some((scheme, rest)) = given.split_once("://") else { return Ok(()) };
     let address = rest.trim_end_matches('/');
@@ -133,11 +134,12 @@ pub(super) fn check_form(option: &str, given: &str) -> Result<(), String> {
 }
 
 impl Options {
-    /// Tries the addresses of php-fpm before a start, and returns warnings. Of several sites one without php-fpm does not keep the others
-    /// from being served.
+    /// Tests the addresses of php-fpm before a start and returns warnings. If one of several sites has no php-fpm, the
+    /// others are served nevertheless.
     ///
     /// # Errors
-    /// Of a single site: php-fpm does not listen there, and `--php-later` was not given. Of all: a value is invalid.
+    /// Returns an error if a value is invalid, or for a single site if php-fpm does not listen at its address and
+    /// `--php-later` is not given.
     pub(crate) fn check_php(&self) -> Result<Vec<String>, String> {
         let mut warnings = Vec::new();
         if self.php_later {
@@ -154,7 +156,8 @@ impl Options {
     }
 }
 
-/// Returns the reason why php-fpm does not answer at an address, a path or `HOST:PORT`; `None` if the listener speaks FastCGI.
+/// Returns the reason why php-fpm does not respond at an address, a path or `HOST:PORT`; `None` if the listener speaks
+/// FastCGI.
 pub(crate) fn php_complaint(php: &str) -> Option<String> {
     let address = if php.starts_with('/') { format!("unix:{php}") } else { php.to_owned() };
     let why = match try_address(&address) {
@@ -165,7 +168,7 @@ pub(crate) fn php_complaint(php: &str) -> Option<String> {
     Some(format!("{}: {why}", php.strip_prefix("unix:").unwrap_or(php)))
 }
 
-/// Error for an address where php-fpm does not listen; `None` if it does.
+/// Returns the error for an address where php-fpm does not listen; `None` if it does.
 fn complaint(option: &str, php: &str) -> Option<String> {
     let why = php_complaint(php)?;
     Some(format!(
@@ -175,7 +178,7 @@ fn complaint(option: &str, php: &str) -> Option<String> {
     ))
 }
 
-/// Sockets of php-fpm on this machine, for a hint.
+/// Returns the sockets of php-fpm on this machine, for a hint.
 fn sockets_here() -> String {
     let mut found: Vec<PathBuf> = Vec::new();
     for folder in FOLDERS {
@@ -205,7 +208,8 @@ mod tests {
 
     use super::*;
 
-    /// Address of a server that sends an answer to whatever comes; an empty one closes.
+    /// Returns the address of a server that sends a response to any bytes; with an empty response it closes the
+    /// connection.
     fn server(answer: &'static [u8]) -> (String, thread::JoinHandle<Vec<u8>>) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("its address").to_string();

@@ -1,30 +1,32 @@
-//! Name of the machine that php-fpm runs on: it is looked up again while the server runs, for a container that is made anew has
-//! another address.
+//! Host name of php-fpm, which is resolved again while the server runs, because a recreated container has another
+//! address.
 //!
-//! The name servers are those of the system, `/etc/resolv.conf` (resolv.conf(5)). What it calls by a name of its own (`/etc/hosts`,
-//! other services of the C library) no name server knows: such a name is looked up at each start and reload, and not between.
+//! The name servers are those of the system, `/etc/resolv.conf` (resolv.conf(5)). Names that only the system can
+//! resolve (`/etc/hosts`, other services of the C library) are resolved at each start and reload only.
 
 use std::fs;
 use std::net::{IpAddr, ToSocketAddrs};
 
-/// Where the system says whom it asks.
+/// File with the name servers of the system.
 const FILE: &str = "/etc/resolv.conf";
-/// Most name servers of that file that count, as for the C library.
+/// Maximum number of name servers used from that file, as in the C library.
 const MOST_SERVERS: usize = 3;
-/// How long an address is believed: Docker's name server says ten minutes, of containers that may be gone in a second.
+/// Validity of an address: the name server of Docker returns ten minutes for containers that may be gone in a second.
 const VALID: &str = "10s";
 
-/// What a configuration says of a server that is looked up.
+/// Configuration of a server whose name is resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PhpName {
-    /// The server, whole as its domain is, with its port.
+    /// Server with its complete domain name and its port.
     pub(super) server: String,
     resolver: String,
 }
 
 impl PhpName {
-    /// The name in an address of php-fpm, where name servers know it. None for a socket, an address in figures, and a name that the
-    /// system finds elsewhere; a name that nobody knows yet is taken as it is.
+    /// Returns the name in an address of php-fpm, if name servers can resolve it.
+    ///
+    /// Returns `None` for a socket, a numeric address, and a name that only the system can resolve. A name that cannot
+    /// be resolved yet is used unchanged.
     pub(super) fn of(php: &str) -> Option<Self> {
         let (host, port) = php.rsplit_once(':')?;
         if !is_name(host)
@@ -35,7 +37,7 @@ impl PhpName {
             return None;
         }
         let system = System::read(&fs::read_to_string(FILE).ok()?);
-        // With a dot at its end a name is neither completed nor sought in /etc/hosts.
+        // A name with a trailing dot is neither completed nor searched in /etc/hosts.
         let is_known = |name: &str| format!("{name}.:{port}").to_socket_addrs().is_ok();
         let whole = system.names(host).into_iter().find(|name| is_known(name));
         let whole = match whole {
@@ -47,27 +49,27 @@ impl PhpName {
         Some(Self { server: format!("{whole}:{port} resolve"), resolver })
     }
 
-    /// What the group of the server has besides.
+    /// Returns additional directives for the group of the server.
     pub(super) fn of_group(&self, group: &str) -> String {
         format!("zone {group} 64k; resolver {} valid={VALID};", self.resolver)
     }
 }
 
-/// Whether this may be a name, whole or not.
+/// Returns whether the text may be a name, complete or not.
 fn is_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte))
 }
 
-/// What the system says of name servers.
+/// Name server settings of the system.
 #[derive(Debug, Default)]
 struct System {
     servers: Vec<IpAddr>,
-    /// Domains that a name may be in.
+    /// Domains that complete a name.
     search: Vec<String>,
 }
 
 impl System {
-    /// Reads the lines that count; what it does not know it passes over, as the C library does.
+    /// Parses the relevant lines; other lines are ignored, as in the C library.
     fn read(text: &str) -> Self {
         let mut system = Self::default();
         for line in text.lines() {
@@ -76,7 +78,7 @@ impl System {
                 Some("nameserver") if system.servers.len() < MOST_SERVERS => {
                     system.servers.extend(words.next().and_then(|word| word.parse::<IpAddr>().ok()));
                 }
-                // The last of them counts.
+                // The last of these lines applies.
                 Some("search" | "domain") => {
                     let domains =
                         words.filter(|word| is_name(word)).map(|word| word.trim_matches('.').to_owned());
@@ -88,14 +90,14 @@ impl System {
         system
     }
 
-    /// What a name may be in whole.
+    /// Returns the possible complete names of a host.
     fn names(&self, host: &str) -> Vec<String> {
         let host = host.trim_end_matches('.');
         let completed = self.search.iter().map(|domain| format!("{host}.{domain}"));
         std::iter::once(host.to_owned()).chain(completed).collect()
     }
 
-    /// The name servers as `resolver` takes them; none where the file has none.
+    /// Returns the name servers in the form of `resolver`; `None` if the file has none.
     fn resolver(&self) -> Option<String> {
         let words = self.servers.iter().map(|server| match server {
             IpAddr::V4(server) => server.to_string(),

@@ -1,16 +1,16 @@
-//! Place of the plugin in a site.
+//! Location of the plugin in a site.
 
-/// Where WordPress finds the plugin.
+/// Location where WordPress finds the plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Placement {
-    /// Among the plugins: somebody activates it.
+    /// Among the plugins; an administrator must activate it.
     Plugin,
-    /// Among the must-use plugins: it is always active.
+    /// Among the must-use plugins, where it is always active.
     MustUse,
 }
 
 impl Placement {
-    /// Folder below `wp-content`.
+    /// Returns the folder below `wp-content`.
     pub(super) fn folder(self) -> &'static str {
         match self {
             Self::Plugin => "plugins",

@@ -1,4 +1,4 @@
-//! Pools of php-fpm, as the files of its configuration describe them.
+//! Pools of php-fpm, by its configuration files.
 
 use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{path_walk, site_folder};
 
-/// Folder that holds one folder for each installed version of PHP.
+/// Folder that contains one folder for each installed version of PHP.
 const FOLDERS: &str = "/etc/php";
 /// Maximum number of files read, and maximum size of one.
 const FILES: usize = 64;
@@ -15,22 +15,22 @@ const FILE_BYTES: u64 = 256 << 10;
 /// Pool of php-fpm.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Pool {
-    /// `pm.max_children`.
+    /// Value of `pm.max_children`.
     pub(super) children: Option<u32>,
-    /// `user`: the user as whom PHP runs.
+    /// Value of `user`: the user that runs PHP.
     pub(super) user: Option<String>,
-    /// `group`, and `listen.group`, the group of the socket.
+    /// Values of `group`, and of `listen.group`, the group of the socket.
     pub(super) groups: Vec<String>,
 }
 
-/// The pool that listens at an address (in the form of `fastcgi_pass`), by the files of the installed versions. Files that cannot be
-/// read are skipped.
+/// Returns the pool that listens on an address (in the form of `fastcgi_pass`), by the files of the installed versions.
+/// Files that cannot be read are skipped.
 fn installed(php: &str) -> Option<Pool> {
     of_versions(Path::new(FOLDERS), php)
 }
 
-/// The same, first by the files of the php-fpm masters that root or the caller runs: another user could name any file in the title of a
-/// process.
+/// Returns the pool that listens on an address, first by the files of the php-fpm masters that root or the current user
+/// runs: another user could name any file in the title of a process.
 pub(super) fn running(php: &str) -> Option<Pool> {
     let own = rustix::process::geteuid().as_raw();
     let is_trusted = |process: &Path, _: &Path| {
@@ -39,7 +39,8 @@ pub(super) fn running(php: &str) -> Option<Pool> {
     of_masters(php, is_trusted).or_else(|| installed(php))
 }
 
-/// The same, only by files that root alone can write, of masters that root runs: any user can give a process this title.
+/// Returns the pool that listens on an address, only by files that only root can write, of masters that root runs: any
+/// user can give a process this title.
 pub(super) fn of_administrator(php: &str) -> Option<Pool> {
     let is_root = |process: &Path, file: &Path| {
         std::fs::metadata(process).is_ok_and(|process| process.uid() == 0)
@@ -59,8 +60,8 @@ fn of_masters(php: &str, accepts: impl Fn(&Path, &Path) -> bool) -> Option<Pool>
     texts.find_map(|text| of_text(&text, php))
 }
 
-/// Returns the configuration file of a master process of php-fpm, from its title (`php-fpm: master process (FILE)`) or its option `-y`.
-/// Relative names start at its folder.
+/// Returns the configuration file of a master process of php-fpm, from its title (`php-fpm: master process (FILE)`) or
+/// its option `-y`. Relative names start at its folder.
 fn file_of_master(line: &str, folder: &Path) -> Option<PathBuf> {
     if let Some(title) = line.strip_prefix("php-fpm: ") {
         let file = title.strip_prefix("master process (")?.split(')').next()?;
@@ -78,13 +79,14 @@ fn file_of_master(line: &str, folder: &Path) -> Option<PathBuf> {
     (!file.is_empty()).then(|| folder.join(file))
 }
 
-/// The same below a folder of versions. Files of one version are one text: a later one may add settings to a pool.
+/// Returns the pool that listens on an address, by the files below a folder of versions. The files of a version are
+/// joined, because a later one may add settings to a pool.
 fn of_versions(folder: &Path, php: &str) -> Option<Pool> {
     let versions = below(folder).into_iter().map(|version| pools(&version.join("fpm/pool.d")));
     versions.filter(|files| !files.is_empty()).find_map(|files| of_text(&text_of(&files), php))
 }
 
-/// A file of php-fpm and those that it includes: `include = /etc/php/8.2/fpm/pool.d/*.conf`.
+/// Returns a file of php-fpm and the files that it includes: `include = /etc/php/8.2/fpm/pool.d/*.conf`.
 fn with_included(file: PathBuf) -> Vec<PathBuf> {
     let text = read(&file).unwrap_or_default();
     let patterns =
@@ -93,7 +95,7 @@ fn with_included(file: PathBuf) -> Vec<PathBuf> {
     [file].into_iter().chain(included).collect()
 }
 
-/// Entries of a folder, in order.
+/// Returns the entries of a folder, sorted.
 fn below(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<_> = entries.take(FILES).map(|entry| entry.path()).collect();
@@ -101,13 +103,13 @@ fn below(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Files of a folder of pools, in order.
+/// Returns the files of a folder of pools, sorted.
 fn pools(folder: &Path) -> Vec<PathBuf> {
     let files = below(folder).into_iter();
     files.filter(|path| path.extension().is_some_and(|end| end == "conf")).take(FILES).collect()
 }
 
-/// Text of files that php-fpm reads one after the other.
+/// Returns the joined text of files that php-fpm reads in sequence.
 fn text_of(files: &[PathBuf]) -> String {
     files.iter().filter_map(|file| read(file)).collect::<Vec<_>>().join("\n")
 }
@@ -117,8 +119,8 @@ fn read(path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// The pool at an address in a text of php-fpm. Sections are pools and `;` begins a comment; a repeated section adds to its pool, and
-/// the last value of a setting counts.
+/// Returns the pool that listens on an address, from configuration text of php-fpm. Sections are pools and `;` starts a
+/// comment. A repeated section adds to its pool, and the last value of a setting applies.
 fn of_text(text: &str, php: &str) -> Option<Pool> {
     let mut pools: Vec<(&str, bool, Pool)> = Vec::new();
     let mut at = None;
@@ -144,8 +146,8 @@ fn of_text(text: &str, php: &str) -> Option<Pool> {
     pools.into_iter().find_map(|(_, listens, pool)| listens.then_some(pool))
 }
 
-/// Whether a pool's `listen` is the address of a site's PHP: the same socket, also by links, or the same port at an address on which
-/// the pool listens.
+/// Returns whether the `listen` of a pool is the PHP address of a site: the same socket, also through links, or the
+/// same port at an address on which the pool listens.
 fn is_same(listen: &str, php: &str) -> bool {
     if let Some(path) = php.strip_prefix("unix:") {
         let real = |path: &str| Path::new(path).canonicalize().ok();
@@ -234,7 +236,7 @@ mod tests {
         let address = format!("unix:{}", link.display());
         let children = || of_versions(&folder, &address).and_then(|pool| pool.children);
         assert_eq!(children(), Some(9));
-        // A file that is read later adds to the pool, as that of `myriad tune` does.
+        // A file that is read later adds to the pool, for example the file of `myriad tune`.
         std::fs::write(
             pool.join("zz-myriad.conf"),
             "[global]\nprocess.max = 4\n[www]\npm.max_children = 12\n",

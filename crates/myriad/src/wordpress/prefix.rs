@@ -6,33 +6,33 @@ use std::path::{Path, PathBuf};
 
 use super::kind::Kind;
 
-/// The prefix: what `--prefix` said, or its default.
+/// Returns the prefix: the value of `--prefix`, or its default.
 pub(crate) fn prefix(said: Option<&Path>) -> PathBuf {
     said.map_or_else(|| default_prefix(rustix::process::geteuid().is_root()), Path::to_owned)
 }
 
-/// Path of the pid file.
+/// Returns the path of the pid file.
 pub(crate) fn pid_file(said: Option<&Path>) -> PathBuf {
     prefix(said).join("myriad.pid")
 }
 
-/// Name of an access log; of several sites it begins with that of the site.
+/// Name of an access log; with several sites it starts with the name of the site.
 pub(crate) const ACCESS_LOG: &str = "access.log";
 
-/// Folder of the logs.
+/// Returns the folder of the logs.
 pub(crate) fn logs(prefix: &Path) -> PathBuf {
     prefix.join("logs")
 }
 
-/// The prefix of whoever starts it as root, without `--prefix`.
+/// Returns the prefix if root starts the server without `--prefix`.
 pub(crate) fn prefix_of_system() -> &'static Path {
     Path::new("/var/lib/myriad")
 }
 
-/// Default prefix below a user's home.
+/// Default prefix below the home of a user.
 pub(super) const IN_HOME: &str = ".local/state/myriad";
 
-/// The prefix without `--prefix`.
+/// Returns the prefix without `--prefix`.
 pub(super) fn default_prefix(as_root: bool) -> PathBuf {
     if as_root {
         return prefix_of_system().to_owned();
@@ -45,15 +45,15 @@ pub(super) fn default_prefix(as_root: bool) -> PathBuf {
     }
 }
 
-/// Makes the prefix and its folders, so that the first start needs no preparation. Other users of the machine cannot open the folder of
-/// the logs: URLs in logs contain keys that reset passwords.
+/// Creates the prefix and its folders, so that the first start needs no preparation. Other users of the machine cannot
+/// open the folder of the logs, because URLs in logs contain keys that reset passwords.
 pub(crate) fn prepare(prefix: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(prefix)?;
     DirBuilder::new().recursive(true).mode(0o750).create(logs(prefix))?;
     std::fs::create_dir_all(prefix.join("cache"))
 }
 
-/// File name of the preset in diagnostics.
+/// Returns the file name of the preset in diagnostics.
 pub(crate) fn name(kind: Kind, prefix: &Path) -> PathBuf {
     prefix.join(kind.word()).with_extension("conf")
 }

@@ -1,10 +1,10 @@
-//! Preset that runs, and the options from which a reload makes it anew.
+//! Running preset, and the options from which a reload generates it again.
 
 use super::kind::Kind;
 use super::options::Options;
 use super::site::Site;
 
-/// Main configuration of a `myriad wordpress`: the text, and the options that make it anew at a reload.
+/// Main configuration of a `myriad wordpress`: the text, and the options from which a reload generates it again.
 #[derive(Clone, Debug)]
 pub(crate) struct Preset {
     pub(crate) text: Vec<u8>,
@@ -12,21 +12,21 @@ pub(crate) struct Preset {
 }
 
 impl Preset {
-    /// The preset of a site that was just made of these options.
+    /// Creates the preset of a site that was generated from these options.
     pub(crate) fn new(site: &Site, options: &Options) -> Self {
         let options = Options { serving: site.choice.clone(), ..options.clone() };
         Self { text: site.text.clone(), options }
     }
 
-    /// The kind of its sites.
+    /// Returns the kind of its sites.
     pub(super) fn kind(&self) -> Kind {
         self.options.kind
     }
 
-    /// Reads everything again that the options name: files of sites, folders, sockets. Returns the warnings, too.
+    /// Reads all files, folders and sockets that the options name again. Returns the warnings, too.
     ///
     /// # Errors
-    /// As at the start.
+    /// Returns the errors of a start.
     pub(crate) fn renewed(&self) -> Result<(Self, Vec<String>), String> {
         let site = self.options.site()?;
         if let Some(certificate) = &site.self_signed {

@@ -1,13 +1,13 @@
-//! `--trusted-proxy`: proxies in front of the sites, and what they are trusted to report.
+//! `--trusted-proxy`: proxies in front of the sites, and the header fields that are trusted from them.
 //!
 //! | sender | `X-Forwarded-Proto` | `X-Forwarded-For`, `X-Forwarded-Host` |
 //! |---|---|---|
 //! | this machine | trusted | if named |
-//! | a private network | trusted where no proxy is named | if named |
+//! | a private network | trusted if no proxy is named | if named |
 //! | others | if named | if named |
 //!
-//! The scheme is harmless: a page belongs to the scheme under which it was made. An address is not: a client that chooses its own address
-//! has no limit on the passwords that it tries.
+//! A wrong scheme is harmless, because a page is stored for the scheme under which it was generated. A wrong address is
+//! not: a client that chooses its address could try passwords without limit.
 
 use std::net::IpAddr;
 
@@ -21,10 +21,10 @@ const PRIVATE: [&str; 4] = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc
 /// Networks of Cloudflare, a line each.
 const CLOUDFLARE: &str = include_str!("../../../../presets/cloudflare.list");
 
-/// Adds the proxies that a value names, separated by commas or spaces, to the list of networks.
+/// Adds the proxies of a value, separated by commas or spaces, to the list of networks.
 ///
 /// # Errors
-/// A sentence, where a word is no address, network or known name.
+/// Returns a sentence if a word is not an address, a network or a known name.
 pub(super) fn add(trusted: &mut Vec<String>, value: &str) -> Result<(), String> {
     for word in value.split([',', ' ']).filter(|word| !word.is_empty()) {
         let networks: Vec<&str> = match word {
@@ -42,7 +42,7 @@ pub(super) fn add(trusted: &mut Vec<String>, value: &str) -> Result<(), String> 
     Ok(())
 }
 
-/// Checks an address or a network. An address of IPv6 may stand in brackets.
+/// Checks an address or a network. Brackets around an IPv6 address are accepted.
 fn network(word: &str) -> Result<&str, String> {
     let bare = word.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(word);
     match parse_network(bare.as_bytes()) {
@@ -60,7 +60,7 @@ fn cloudflare() -> impl Iterator<Item = &'static str> {
     CLOUDFLARE.lines().filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// Directives of the `http` block for these proxies.
+/// Returns the directives of the `http` block for these proxies.
 pub(super) fn directives(trusted: &[String]) -> String {
     let is_named = |network: &&str| !trusted.iter().any(|named| named == network);
     let local = LOCAL.into_iter().filter(is_named);

@@ -1,4 +1,5 @@
-//! ASCII form of host names with other letters (RFC 3492, RFC 5891): `bücher.example` is `xn--bcher-kva.example` in DNS.
+//! ASCII form of host names with other letters (RFC 3492, RFC 5891): `bücher.example` is `xn--bcher-kva.example` in
+//! DNS.
 
 /// Parameters of Punycode (RFC 3492 section 5).
 const BASE: u32 = 36;
@@ -9,7 +10,7 @@ const DAMP: u32 = 700;
 const INITIAL_BIAS: u32 = 72;
 const INITIAL_N: u32 = 128;
 
-/// Returns the name as DNS has it, in lower case; `None` if a label has characters that no name has.
+/// Returns the name in the form of DNS, in lower case; `None` if a label has invalid characters.
 pub(super) fn ascii_form(name: &str) -> Option<String> {
     let labels: Option<Vec<String>> = name.split('.').map(ascii_label).collect();
     labels.map(|labels| labels.join("."))
@@ -72,7 +73,7 @@ fn push_integer(mut number: u32, bias: u32, text: &mut String) {
     }
 }
 
-/// Bias for the next number (RFC 3492 section 6.1).
+/// Computes the bias for the next number (RFC 3492 section 6.1).
 fn adapted(delta: u32, handled: u32, is_first: bool) -> u32 {
     let mut delta = if is_first { delta / DAMP } else { delta / 2 };
     delta += delta / handled;
@@ -84,7 +85,7 @@ fn adapted(delta: u32, handled: u32, is_first: bool) -> u32 {
     k + (BASE - T_MIN + 1) * delta / (delta + SKEW)
 }
 
-/// Digit of a value below 36: `a` to `z`, then `0` to `9`.
+/// Returns the digit of a value below 36: `a` to `z`, then `0` to `9`.
 fn digit(value: u32) -> char {
     char::from_digit(if value < 26 { value + 10 } else { value - 26 }, BASE).unwrap_or('a')
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// A path as one word of the nginx language.
+/// Quotes a path as a word of the nginx language.
 pub(super) fn quoted(path: &Path) -> Result<String, String> {
     let refuse = |what| format!("wordpress: the path {} {what}", path.display());
     let text = path.to_str().ok_or_else(|| refuse("is not valid UTF-8"))?;

@@ -1,4 +1,4 @@
-//! Commands to the server that runs on a prefix: `myriad wordpress status|reload|stop`.
+//! Commands to the running server of a prefix: `myriad wordpress status|reload|stop`.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -43,16 +43,16 @@ stop   ends it, and returns when it has ended
 Exit status: 0; 1 after an error, and where the worker process does not answer; 3 where no server runs.
 ";
 
-/// Longest time for a server to end, seconds: that of its worker, and time to be scheduled.
+/// Maximum time for a server to exit, in seconds: that of its worker, and time for scheduling.
 const LONGEST_END_S: i64 = 30;
-/// Longest time for a reload.
+/// Maximum time for a reload.
 const LONGEST_RELOAD: Duration = Duration::from_mins(1);
-/// Pause between two looks at what came of it.
+/// Interval between checks of the result.
 const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
-/// Exit status if no server runs there, as of init scripts.
+/// Exit status if no server runs, as in init scripts.
 const NOT_RUNNING: u8 = 3;
 
-/// Command to the server that runs.
+/// Command to the running server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
     Status,
@@ -61,7 +61,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Command that the first two arguments name.
+    /// Returns the command that the first two arguments name.
     pub(crate) fn named(arguments: &[OsString]) -> Option<Self> {
         let [first, second, ..] = arguments else { return None };
         Kind::named(first.to_str()?)?;
@@ -73,7 +73,7 @@ impl Command {
         }
     }
 
-    /// Runs it, with the arguments after its name.
+    /// Runs the command with the arguments after its name.
     pub(crate) fn run(self, arguments: impl Iterator<Item = OsString>) -> ExitCode {
         self.tried(arguments).unwrap_or_else(|error| {
             eprintln!("myriad: wordpress: {error}");
@@ -108,7 +108,7 @@ impl Command {
     }
 }
 
-/// Has the server read everything anew, and waits for what comes of it.
+/// Requests the server to reload its configuration, and waits for the result.
 fn reload(holder: &Holder, prefix: &Path) -> Result<(), String> {
     let process = holder.signal(Signal::HUP)?;
     let pid = holder.pid;
@@ -116,12 +116,12 @@ fn reload(holder: &Holder, prefix: &Path) -> Result<(), String> {
         tell(&format!("process {pid} reads everything anew and says what comes of it"));
         return Ok(());
     };
-    // One that is under way is not the one that was asked for.
+    // A reload in progress does not count as the requested one.
     let asked = before.begun.saturating_add(1);
     let deadline = Instant::now() + LONGEST_RELOAD;
     let mut polled = [PollFd::new(&process, PollFlags::IN)];
     while Instant::now() < deadline {
-        // A lock that is just being written says nothing.
+        // A lock that is being written contains no result.
         let now = self::holder(prefix).ok().flatten().filter(|now| now.pid == pid);
         let reloads = now.and_then(|now| now.reloads);
         match reloads.filter(|reloads| reloads.ended >= asked) {
@@ -143,7 +143,7 @@ fn reload(holder: &Holder, prefix: &Path) -> Result<(), String> {
     Err(format!("process {pid} has not said within {} s what comes of it", LONGEST_RELOAD.as_secs()))
 }
 
-/// Ends the server and waits until it has ended.
+/// Stops the server and waits until it has exited.
 fn stop(holder: &Holder) -> Result<(), String> {
     let pid = holder.pid;
     let failed = |error: rustix::io::Errno| format!("process {pid}: {}", reason(&io::Error::from(error)));
@@ -157,12 +157,12 @@ fn stop(holder: &Holder) -> Result<(), String> {
     Ok(())
 }
 
-/// Writes a line to standard output; a closed output is no error.
+/// Writes a line to standard output; a closed output causes no error.
 fn tell(line: &str) {
     let _ = writeln!(io::stdout(), "{line}");
 }
 
-/// Tells what runs; a failure where the worker process does not answer.
+/// Prints the state of the server. Fails if the worker process does not respond.
 fn status(holder: &Holder, prefix: &Path) -> ExitCode {
     let up = holder.since.elapsed().unwrap_or_default();
     let up = render::duration(u64::try_from(up.as_millis()).unwrap_or(u64::MAX));
@@ -179,7 +179,7 @@ fn status(holder: &Holder, prefix: &Path) -> ExitCode {
     code
 }
 
-/// The hit rate, over all zones.
+/// Returns the hit rate of all zones.
 fn hits(prefix: &Path) -> Result<String, String> {
     let running = Running::beside(&pid_file(Some(prefix)));
     let mut sum = RequestCounts::default();
@@ -195,12 +195,12 @@ fn hits(prefix: &Path) -> Result<String, String> {
     Ok(format!("{served} of {asked} pages from the cache{rate}, {} past it", render::count(sum.bypass)))
 }
 
-/// Line of a name and a value.
+/// Formats a line with a name and a value.
 fn row(name: &str, value: &str) -> String {
     format!("{name:<10}{value}\n")
 }
 
-/// Facts of a running server, for the terminal on which it was started and for `status`.
+/// Returns the facts of a running server, for the terminal on which it was started and for `status`.
 pub(crate) fn facts(model: &Model, paths: &Paths) -> String {
     let mut text = String::new();
     let Some(http) = &model.http else { return text };
@@ -225,7 +225,7 @@ pub(crate) fn facts(model: &Model, paths: &Paths) -> String {
     text
 }
 
-/// User of the workers.
+/// Returns the user of the workers.
 fn user(main: &MainConf) -> String {
     let own = rustix::process::geteuid();
     match (&main.user, &main.group) {
@@ -237,7 +237,8 @@ fn user(main: &MainConf) -> String {
     }
 }
 
-/// Replaces the dashboard's address in facts by a link with its secret, for a reader who may read the secret.
+/// Replaces the address of the dashboard in the facts with a link that contains its secret, if this process can read
+/// the secret.
 fn with_link(facts: &str, prefix: &Path) -> String {
     let begin = row("dashboard", "");
     let begin = begin.trim_end();
@@ -252,8 +253,10 @@ fn with_link(facts: &str, prefix: &Path) -> String {
     })
 }
 
-/// Greeting at the start: the facts, and how to stop the server. On a terminal the dashboard's link has its secret; a file or a journal,
-/// which others may read, gets the path of the secret.
+/// Returns the greeting at the start: the facts, and the command that stops the server.
+///
+/// On a terminal the link to the dashboard contains the secret. Output to a file or a journal, which others may read,
+/// contains the path of the secret.
 pub(crate) fn greeting(facts: &str, origin: &Origin) -> String {
     let prefix = &origin.paths.prefix;
     let option = if *prefix == super::prefix::prefix(None) {
@@ -272,7 +275,7 @@ pub(crate) fn greeting(facts: &str, origin: &Origin) -> String {
     text
 }
 
-/// Address as it is typed into a browser.
+/// Returns the address for the address bar of a browser.
 fn address(listen: &ListenConf) -> String {
     let scheme = if listen.quic {
         "https (HTTP/3)"

@@ -1,26 +1,26 @@
-//! Settings of sites: `--set NAME=VALUE` for all of them, and in the line of a site for that one.
+//! Settings of sites: `--set NAME=VALUE` for all sites, and words in the line of a site for that site.
 
-/// Setting that there is.
+/// Available setting.
 struct Known {
     name: &'static str,
-    /// Value where none is given; empty where it follows from the site.
+    /// Default value; empty if it depends on the site.
     default: &'static str,
     takes: Takes,
 }
 
-/// Values that a setting takes.
+/// Values that a setting accepts.
 enum Takes {
     /// One of these words.
     Word(&'static [&'static str]),
-    /// A size as the configuration has it: a number of bytes, or with `k`, `m` or `g`.
+    /// Size in the form of the configuration: a number of bytes, or a number with `k`, `m` or `g`.
     Size,
-    /// A time as the configuration has it: a number with `s`, `m`, `h` or `d`.
+    /// Time in the form of the configuration: a number with `s`, `m`, `h` or `d`.
     Time,
-    /// A number from 1 up to this one.
+    /// Number from 1 up to this one.
     Number(u32),
-    /// A path of letters, digits, `/`, `-`, `_` and `.`, as php-fpm's `pm.status_path` has it.
+    /// Path of letters, digits, `/`, `-`, `_` and `.`, as in `pm.status_path` of php-fpm.
     Path,
-    /// A port of this machine, or `off`.
+    /// Port of this machine, or `off`.
     Port,
 }
 
@@ -46,7 +46,7 @@ const KNOWN: [Known; 17] = [
     known("dashboard", "", Takes::Port),
 ];
 
-/// Largest request of a site for which nothing else was set.
+/// Returns the maximum request length of a site without another setting.
 pub(crate) fn largest_upload() -> &'static str {
     default_of("uploads")
 }
@@ -59,15 +59,15 @@ const fn known(name: &'static str, default: &'static str, takes: Takes) -> Known
     Known { name, default, takes }
 }
 
-/// Settings that were given, in order.
+/// Given settings, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Settings(Vec<(&'static str, String)>);
 
 impl Settings {
-    /// Adds one, written `NAME=VALUE`.
+    /// Adds a setting in the form `NAME=VALUE`.
     ///
     /// # Errors
-    /// A sentence that names what there is.
+    /// Returns a sentence with the available settings or values.
     pub(super) fn add(&mut self, text: &str) -> Result<(), String> {
         let (name, value) = text.split_once('=').unwrap_or((text, ""));
         let Some(known) = KNOWN.iter().find(|known| known.name == name) else {
@@ -81,25 +81,25 @@ impl Settings {
         Ok(())
     }
 
-    /// These before those of all sites.
+    /// Merges the settings of a site with those of all sites, which they override.
     pub(super) fn before(&self, of_all: &Settings) -> Settings {
         Settings(of_all.0.iter().chain(&self.0).cloned().collect())
     }
 
-    /// Value of a setting: the one given last, else its default.
+    /// Returns the value of a setting: the last given value, else its default.
     pub(super) fn get(&self, name: &str) -> &str {
         let given = self.0.iter().rev().find(|(known, _)| *known == name).map(|(_, value)| value.as_str());
         given.unwrap_or_else(|| default_of(name))
     }
 
-    /// A setting that was given and is about WordPress alone.
+    /// Returns a given setting that is valid for WordPress only.
     pub(super) fn of_wordpress(&self) -> Option<&str> {
         const OF_WORDPRESS: [&str; 7] =
             ["search", "rest", "multisite", "plugin_pages", "link_previews", "xmlrpc", "frames"];
         self.0.iter().map(|(name, _)| *name).find(|name| OF_WORDPRESS.contains(name))
     }
 
-    /// Whether it was given.
+    /// Returns whether the setting was given.
     pub(super) fn has(&self, name: &str) -> bool {
         self.0.iter().any(|(known, _)| *known == name)
     }
@@ -125,7 +125,7 @@ impl Takes {
         }
     }
 
-    /// The values in words.
+    /// Describes the accepted values.
     fn words(&self) -> String {
         match self {
             Takes::Word(words) => words.join(" or "),

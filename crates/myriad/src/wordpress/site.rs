@@ -1,5 +1,5 @@
-//! Configuration of `myriad wordpress` as a whole: the user, the addresses, the directives of the process, the preset filled
-//! in.
+//! Complete configuration of `myriad wordpress`: the user, the addresses, the directives of the process, the preset
+//! with its values.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -13,23 +13,24 @@ use super::quoting::quoted;
 use super::user::{self, Choice, Need};
 use crate::accounts;
 
-/// Configuration made of the options.
+/// Configuration generated from the options.
 #[derive(Clone, Debug)]
 pub(crate) struct Site {
-    /// Text of the configuration, as `--print` shows it: the directives of the process, then the preset filled in.
+    /// Text of the configuration, as `--print` shows it: the directives of the process, then the preset with its
+    /// values.
     pub(crate) text: Vec<u8>,
     /// Folder of cache, logs and pid file.
     pub(crate) prefix: PathBuf,
     /// Warnings, each a sentence.
     pub(crate) warnings: Vec<String>,
-    /// Certificate to be made before the start.
+    /// Certificate to create before the start.
     pub(crate) self_signed: Option<SelfSigned>,
     /// User of the workers; `None` unless root starts the server.
     pub(super) choice: Option<Choice>,
 }
 
 impl Options {
-    /// Checks the sites and fills in the preset; an error says what to do about it.
+    /// Checks the sites and generates the configuration. An error includes a remedy.
     pub(crate) fn site(&self) -> Result<Site, String> {
         let mut warnings = Vec::new();
         let sites = self.checked(&mut warnings)?;
@@ -49,7 +50,7 @@ impl Options {
             }
         }
         let listens = (self.plain_listens(&https, as_root, &mut warnings), https.listens(as_root));
-        // With certificates that are issued, their arrival is to be logged: a notice.
+        // If certificates are requested, the notice of their arrival must be logged.
         let level = if https.domains.is_empty() { "warn" } else { "notice" };
         let process = process_directives(&prefix, choice.as_ref(), level)?;
         let preset = self.filled(&sites, &https, &prefix, &listens)?;
@@ -62,7 +63,7 @@ impl Options {
         Ok(Site { text: (process + &preset).into_bytes(), prefix, warnings, self_signed, choice })
     }
 
-    /// Addresses where visitors connect by HTTP.
+    /// Returns the addresses for HTTP.
     fn plain_listens(&self, https: &Https, as_root: bool, warnings: &mut Vec<String>) -> Vec<String> {
         let usual = if as_root { "80" } else { "8080" };
         let mut listens = self.listens.clone();
@@ -94,7 +95,8 @@ impl Options {
         })
     }
 
-    /// User of the workers: `--user`, else the one that serves already, else one who may connect to PHP and read the sites.
+    /// Returns the user of the workers: `--user`, else the user that already serves, else a user who may connect to PHP
+    /// and read the sites.
     fn worker_user(&self, sites: &[Checked], warnings: &mut Vec<String>) -> Choice {
         if let Some(choice) = self.user.as_deref().map(Choice::of).or_else(|| self.serving.clone()) {
             return choice;
@@ -104,8 +106,8 @@ impl Options {
     }
 }
 
-/// Directives of the process: in the foreground, errors to standard error, a pid file, and the user of the workers if root
-/// starts it.
+/// Returns the directives of the process: in the foreground, errors to standard error, a pid file, and the user of the
+/// workers if root starts it.
 fn process_directives(prefix: &Path, user: Option<&Choice>, level: &str) -> Result<String, String> {
     let pid = quoted(&pid_file(Some(prefix)))?;
     let mut text = format!("daemon off;\nerror_log stderr {level};\npid {pid};\n");

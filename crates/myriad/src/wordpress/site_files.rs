@@ -1,7 +1,7 @@
-//! Files that are written into the folder of a site, and removed from it.
+//! Files that are written to the folder of a site, or removed from it.
 //!
-//! PHP may write there, and may have left a link where root is about to write. Therefore every step is made from an open folder, by a
-//! name in it, and follows no link; and root becomes the owner of the folder first.
+//! PHP may write to the folder and may have created a link at a path that root is about to write. Therefore each step
+//! uses an open folder and a name in it, and follows no link. Root changes to the owner of the folder first.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -21,7 +21,7 @@ use crate::pidfile::reason;
 use crate::site_folder::{FILE_BYTES, SiteFolder};
 
 impl Options {
-    /// Folders of the sites, and the names of their zones.
+    /// Returns the folders of the sites, and the names of their zones.
     pub(super) fn roots(&self) -> Result<Vec<(PathBuf, String)>, String> {
         if !self.is_several() {
             return Ok(vec![(self.root.clone(), "wordpress".to_owned())]);
@@ -32,7 +32,7 @@ impl Options {
     }
 }
 
-/// Random bytes in hexadecimal digits, for the option of that name.
+/// Returns random bytes in hexadecimal digits; `option` names the option in an error.
 pub(super) fn random<const BYTES: usize>(option: &str) -> Result<String, String> {
     let mut bytes = [0; BYTES];
     match rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()) {
@@ -41,7 +41,7 @@ pub(super) fn random<const BYTES: usize>(option: &str) -> Result<String, String>
     }
 }
 
-/// Bytes in hexadecimal digits.
+/// Formats bytes as hexadecimal digits.
 pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
@@ -49,17 +49,18 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// An open folder that is written to.
+/// Open folder for writing.
 pub(super) struct Folder {
     opened: OwnedFd,
-    /// Whether links to folders of the same owner are followed: not by root, for whom the system checks no rights.
+    /// Set if links to folders of the same owner are followed; false for root, whose access the system does not check.
     follows_own: bool,
 }
 
-/// Runs with a folder of a site, as the owner of that folder if root runs it.
+/// Calls `run` with a folder of a site, with the rights of its owner if the process is root.
 ///
 /// # Errors
-/// A sentence for the option: the folder cannot be opened, is reached by a link that is not followed, or `run` failed.
+/// Returns a sentence for the option if the folder cannot be opened, if its path contains a link that is not followed,
+/// or if `run` failed.
 pub(super) fn as_owner<T: Send>(
     option: &str,
     folder: &Path,
@@ -79,12 +80,12 @@ pub(super) fn as_owner<T: Send>(
     let opened = site.folder("").map_err(failed)?;
     let known = fstat(&opened).map_err(|error| failed(error.into()))?;
     if !is_root || known.st_uid == 0 {
-        // A link of root may have been moved here by another user.
+        // Another user may have moved a link of root here.
         let opened = if is_root { site.folder_without_links("").map_err(failed)? } else { opened };
         return run(&Folder { opened, follows_own: !is_root }).map_err(failed);
     }
     let account = Account { uid: known.st_uid, gid: known.st_gid, groups: vec![known.st_gid] };
-    // Only this thread is the owner, and it ends with the work.
+    // Only this thread has the rights of the owner, and it terminates after the work.
     std::thread::scope(|scope| {
         let folder = Folder { opened, follows_own: true };
         let work = scope.spawn(move || account.assume().and_then(|()| run(&folder)));
@@ -95,10 +96,11 @@ pub(super) fn as_owner<T: Send>(
 }
 
 impl Folder {
-    /// A folder of the server's own; it is created if it does not exist. Root follows only links that root alone could have made.
+    /// Opens a folder of the server; creates it if it does not exist. Root follows only links that only root could have
+    /// created.
     ///
     /// # Errors
-    /// Those of the system; `PermissionDenied` for another link.
+    /// Returns the errors of the system; `PermissionDenied` for another link.
     pub(super) fn of_server(path: &Path) -> io::Result<Self> {
         let is_root = rustix::process::geteuid().is_root();
         if !is_root {
@@ -110,7 +112,7 @@ impl Folder {
         Ok(Self { opened: at.into(), follows_own: false })
     }
 
-    /// Opens a folder in this one; it is created if it does not exist.
+    /// Opens a subfolder; creates it if it does not exist.
     pub(super) fn made(&self, name: &str) -> io::Result<Self> {
         match mkdirat(&self.opened, name, Mode::from_raw_mode(0o755)) {
             Ok(()) | Err(Errno::EXIST) => self.folder(name),
@@ -118,7 +120,7 @@ impl Folder {
         }
     }
 
-    /// Opens a folder in this one.
+    /// Opens a subfolder.
     pub(super) fn folder(&self, name: &str) -> io::Result<Self> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let opened = match openat(&self.opened, name, flags | OFlags::NOFOLLOW, Mode::empty()) {
@@ -134,14 +136,14 @@ impl Folder {
         Ok(Self { opened, follows_own: self.follows_own })
     }
 
-    /// Writes a file; no reader sees a part of it. A link of that name is replaced, and not followed.
+    /// Writes a file atomically. A link of that name is replaced and not followed.
     pub(super) fn replace(&self, name: &str, text: &str, mode: u32) -> io::Result<()> {
         let mut draft = Draft::begin(&self.opened)?;
         draft.file().write_all(text.as_bytes())?;
         draft.place(name.as_bytes(), mode, None)
     }
 
-    /// Text of a regular file; `None` if there is nothing of that name.
+    /// Returns the text of a regular file; `None` if it does not exist.
     pub(super) fn text(&self, name: &str) -> io::Result<Option<String>> {
         match read_at(&self.opened, name.as_bytes(), FILE_BYTES) {
             Ok(text) => Ok(Some(String::from_utf8_lossy(&text).into_owned())),
@@ -150,12 +152,12 @@ impl Folder {
         }
     }
 
-    /// Removes a file, or a link as itself; nothing of that name is no error.
+    /// Removes a file or a link. A missing file causes no error.
     pub(super) fn remove(&self, name: &str) -> io::Result<()> {
         done(unlinkat(&self.opened, name, AtFlags::empty()))
     }
 
-    /// Removes an empty folder; nothing of that name, and a folder that is not empty, are no error.
+    /// Removes an empty folder. A missing folder or one that is not empty causes no error.
     pub(super) fn remove_folder(&self, name: &str) -> io::Result<()> {
         match unlinkat(&self.opened, name, AtFlags::REMOVEDIR) {
             Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(()),

@@ -1,4 +1,4 @@
-//! Several sites in one process: `--site` and `--sites`, a line for each.
+//! Several sites in one process: `--site` and `--sites`, one line for each site.
 //!
 //! ```text
 //! # names                      folder      php               certificate
@@ -16,24 +16,24 @@ use super::values;
 /// Form of a line, for messages.
 const FORM: &str = "a line is NAME[,NAME]... FOLDER PHP, and behind them `https` for a certificate, and settings as in disk=2g";
 
-/// Line of a site, as it is written.
+/// Line of a site.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Line {
-    /// Place of the line, for messages: `FILE:LINE`, or `--site` with its number.
+    /// Position of the line, for messages: `FILE:LINE`, or `--site` with its number.
     pub(super) place: String,
     pub(crate) names: Vec<String>,
     pub(crate) root: PathBuf,
     pub(crate) php: String,
-    /// Whether a certificate is issued for its names.
+    /// Set if a certificate is issued for its names.
     pub(super) https: bool,
-    /// Settings of this site alone.
+    /// Settings of this site only.
     pub(super) settings: Settings,
 }
 
 /// Reads the values of `--site` and the file of `--sites`.
 ///
 /// # Errors
-/// The file cannot be read, or a line makes no sense; the sentence begins with its place.
+/// Returns a sentence that starts with the position if the file cannot be read or a line is invalid.
 pub(crate) fn read(said: &[String], file: Option<&Path>) -> Result<Vec<Line>, String> {
     let mut lines = Vec::new();
     for (index, text) in said.iter().enumerate() {
@@ -56,7 +56,7 @@ pub(crate) fn read(said: &[String], file: Option<&Path>) -> Result<Vec<Line>, St
     Ok(lines)
 }
 
-/// Checks that no name is on two lines.
+/// Checks that no name is in two lines.
 fn each_name_once(lines: &[Line]) -> Result<(), String> {
     let mut known: Vec<(String, &str)> = Vec::new();
     for line in lines {
@@ -72,7 +72,7 @@ fn each_name_once(lines: &[Line]) -> Result<(), String> {
 }
 
 impl Line {
-    /// Reads a line; `None` for an empty one. Relative paths begin at `folder`.
+    /// Parses a line; `None` for an empty one. Relative paths start at `folder`.
     fn parse(text: &str, place: &str, folder: &Path) -> Result<Option<Self>, String> {
         let failed = |why: String| format!("wordpress: {place}: {}", why.trim_start_matches("wordpress: "));
         let words = words(text).map_err(&failed)?;
@@ -92,7 +92,7 @@ impl Line {
         if names.is_empty() {
             return Err(failed(format!("no name: {FORM}")));
         }
-        // A path, as `--php` takes it; a relative one begins at the folder of the file.
+        // A path in the form of `--php`; a relative one starts at the folder of the file.
         let php = match php.strip_prefix("unix:").unwrap_or(php) {
             path if path.contains('/') => folder.join(path).to_string_lossy().into_owned(),
             address => address.to_owned(),
@@ -101,7 +101,7 @@ impl Line {
     }
 }
 
-/// What stands behind a site's PHP: whether a certificate is issued, and the site's own settings.
+/// Parses the words after the PHP address of a site: `https` for a certificate, and the settings of the site.
 fn behind(words: &[String]) -> Result<(bool, Settings), String> {
     let (mut https, mut settings) = (false, Settings::default());
     for word in words {
@@ -117,7 +117,7 @@ fn behind(words: &[String]) -> Result<(bool, Settings), String> {
     Ok((https, settings))
 }
 
-/// Words of a line, up to a word that begins with `#`. Quotation marks hold words with spaces together.
+/// Splits a line into words, up to a word that starts with `#`. Quoted words may contain spaces.
 fn words(text: &str) -> Result<Vec<String>, String> {
     let mut words: Vec<String> = Vec::new();
     let mut rest = text.trim_start();
@@ -132,7 +132,8 @@ fn words(text: &str) -> Result<Vec<String>, String> {
     Ok(words)
 }
 
-/// Names of the zones and their folders: the first name of each site, without characters that a folder or a zone cannot have.
+/// Returns the names of the zones and their folders: the first name of each site, without characters that are invalid
+/// in a folder or a zone.
 pub(super) fn zones(lines: &[Line]) -> Vec<String> {
     let mut zones: Vec<String> = Vec::new();
     for line in lines {
@@ -147,14 +148,14 @@ pub(super) fn zones(lines: &[Line]) -> Vec<String> {
     zones
 }
 
-/// The `listen` without the options of its socket: of several servers only that of unknown names has them.
+/// Returns a `listen` without the options of its socket, which only the server of unknown names sets.
 pub(super) fn bare(listen: &str) -> String {
     let mut words = listen.split(' ');
     let address = words.next().unwrap_or_default().to_owned();
     words.filter(|word| matches!(*word, "ssl" | "quic")).fold(address, |all, word| all + " " + word)
 }
 
-/// Server of names that no site has.
+/// Returns the server for names that no site has.
 pub(super) fn unknown_names(listens: &[String]) -> String {
     let mut text =
         "# Names that no site has are misdirected (RFC 9110 section 15.5.20).\n    server {\n".to_owned();

@@ -1,4 +1,5 @@
-//! Template of the preset: its words in double braces are filled in for all sites, for each pool of php-fpm and for each site.
+//! Template of the preset: its tokens in double braces are replaced by values of all sites, of each pool of php-fpm and
+//! of each site.
 
 use std::path::Path;
 
@@ -12,16 +13,16 @@ use super::written_pages;
 use super::{children, network, plugin, proxies, sites};
 use crate::site_folder::SiteFolder;
 
-/// Lines that begin and end a part of the preset: one is repeated for each pool of php-fpm, one for each site.
+/// Lines that delimit a part of the preset, which is repeated for each pool of php-fpm or for each site.
 const EACH_POOL: &str = "{{each pool}}";
 const EACH_SITE: &str = "{{each site}}";
 const END: &str = "{{end}}";
 
-/// Words of the preset, each with the text that replaces it.
+/// Tokens of the preset, each with the text that replaces it.
 type Values<'a> = Vec<(&'a str, String)>;
 
 impl Options {
-    /// The preset filled in for these sites; `listens` are the addresses for HTTP and for HTTPS.
+    /// Returns the preset with the values of these sites; `listens` are the addresses for HTTP and for HTTPS.
     pub(super) fn filled(
         &self,
         sites: &[Checked],
@@ -41,7 +42,7 @@ impl Options {
         let cache = prefix.join("cache");
         let pools = pools(sites);
         let has_plugin = |site: &Checked| plugin::hash_of(prefix, &site.zone).is_some();
-        // Of many sites none may purge another's: who has the plugin purges by its secret, and by nothing else.
+        // Of several sites none may purge pages of another: sites with the plugin can only purge with its secret.
         let is_closed =
             |site: &Checked| site.settings.get("purge") == "off" || sites.len() > 1 && has_plugin(site);
         let purgers =
@@ -80,7 +81,7 @@ impl Options {
         Ok(fill(self.kind.preset(), &of_all, &[(EACH_POOL, &of_pools), (EACH_SITE, &of_sites)]))
     }
 
-    /// The access log of a site, where it was asked for.
+    /// Returns the access log of a site, if it is configured.
     fn log(&self, site: &Checked, prefix: &Path) -> Result<String, String> {
         let format = site.settings.get("log");
         if format == "off" {
@@ -92,7 +93,7 @@ impl Options {
         Ok(format!("access_log {path} {format} buffer=64k flush=1s;"))
     }
 
-    /// Values of a pool of php-fpm.
+    /// Returns the values of a pool of php-fpm.
     fn of_pool<'a>(&self, sites: &[Checked], pools: &[&str], php: &str) -> Result<Values<'a>, String> {
         let name = sites.iter().find(|site| site.php == php).and_then(|site| site.php_name.as_ref());
         let pool = pool_name(pools, php);
@@ -104,15 +105,17 @@ impl Options {
         ])
     }
 
-    /// How many children a pool of php-fpm has.
+    /// Returns the number of children of a pool of php-fpm.
     fn children_of(&self, php: &str) -> u32 {
         self.children.or_else(|| children::of_running(php)).unwrap_or(children::UNKNOWN)
     }
 }
 
 impl Checked {
-    /// Words of the preset that follow from the site's settings. `children` are those of its pool of php-fpm; where the plugin tells
-    /// of changes, pages that other plugins have written are passed over, for it does not know of them.
+    /// Returns the tokens that depend on the settings of the site.
+    ///
+    /// `children` is the number of children of its pool of php-fpm. With the Myriad plugin, pages that other plugins
+    /// have written are not served, because the Myriad plugin is not notified of their removal.
     fn chosen<'a>(&self, pool: &str, children: u32, has_plugin: bool) -> Values<'a> {
         let settings = &self.settings;
         let is = |name: &str, value: &str| settings.get(name) == value;
@@ -125,7 +128,7 @@ impl Checked {
         let status = Some(settings.get("status")).filter(|path| !path.is_empty());
         let status = status.map(|path| format!(" status={path}")).unwrap_or_default();
         let written = written_pages::paths(&self.layout.content, &self.cache_plugins(has_plugin));
-        // A plugin removes a page's file when the page has changed, and the copy here is from before: it must soon be over.
+        // A plugin removes the file of a changed page, but the copy here is older and must expire soon.
         let (validity, grace) = match (written.is_empty(), settings.has("validity")) {
             (true, false) if self.kind == Kind::Php => ("10s", "10s"),
             (true, _) => (settings.get("validity"), "10m"),
@@ -166,24 +169,24 @@ impl Checked {
     }
 }
 
-/// What `location /` says besides where it serves pages that plugins have written.
+/// Additional directives of `location /` if it serves pages that plugins have written.
 const PLUGIN_HEADERS: &str = "gzip_static on;
             add_header X-Content-Type-Options nosniff;
             add_header X-Frame-Options $frame_options;
             add_header Cache-Control $written_control;";
 
-/// Location of XML-RPC where nobody may ask it.
+/// Location that denies XML-RPC.
 const XMLRPC_OFF: &str = "location ~* \"/xmlrpc\\.php(?:/|$)\" {
             return 403;
         }";
 
-/// Part of a site's path in which links are followed without a check (`disable_symlinks from=`).
+/// Returns the part of the path of a site in which links are followed without a check (`disable_symlinks from=`).
 fn trusted(root: &Path) -> Result<String, String> {
     let site = SiteFolder::new(root);
     if site.trusted() == root { Ok("$document_root".to_owned()) } else { quoted(site.trusted()) }
 }
 
-/// Addresses of the pools of php-fpm, each once.
+/// Returns the addresses of the pools of php-fpm, each once.
 fn pools(sites: &[Checked]) -> Vec<&str> {
     let mut pools: Vec<&str> = Vec::new();
     for site in sites {
@@ -194,7 +197,7 @@ fn pools(sites: &[Checked]) -> Vec<&str> {
     pools
 }
 
-/// Name of the `upstream` block of a pool of php-fpm: sites that share a pool share its children.
+/// Returns the name of the `upstream` block of a pool of php-fpm. Sites that share a pool share its children.
 fn pool_name(pools: &[&str], php: &str) -> String {
     match pools.iter().position(|pool| *pool == php) {
         None | Some(0) => "php".to_owned(),
@@ -202,7 +205,7 @@ fn pool_name(pools: &[&str], php: &str) -> String {
     }
 }
 
-/// Fills in the preset: words outside the parts from `of_all`, each part once for every list of values.
+/// Replaces the tokens of the preset: outside the parts by `of_all`, and each part once for every list of values.
 fn fill(preset: &str, of_all: &[(&str, String)], parts: &[(&str, &[Values<'_>])]) -> String {
     let mut text = String::with_capacity(preset.len() + 4096);
     let mut lines = preset.split_inclusive('\n');
@@ -219,7 +222,7 @@ fn fill(preset: &str, of_all: &[(&str, String)], parts: &[(&str, &[Values<'_>])]
     text
 }
 
-/// Replaces the words in double braces outside comments. What is filled in is not searched again.
+/// Replaces the tokens in double braces outside comments. Inserted text is not searched again.
 fn fill_lines(preset: &str, values: &[(&str, String)]) -> String {
     let mut text = String::with_capacity(preset.len() + 256);
     for line in preset.split_inclusive('\n') {
@@ -228,7 +231,7 @@ fn fill_lines(preset: &str, values: &[(&str, String)]) -> String {
             continue;
         }
         let mut rest = line;
-        // A line of nothing but a word whose value is empty is left out.
+        // A line that only contains a token with an empty value is omitted.
         let alone = line.trim().strip_prefix("{{").and_then(|word| word.strip_suffix("}}"));
         if alone.is_some_and(|word| values.iter().any(|(known, value)| *known == word && value.is_empty())) {
             continue;
@@ -277,7 +280,7 @@ mod tests {
         }
     }
 
-    /// A preset of two sites with one pool.
+    /// Returns the preset of two sites with one pool.
     fn filled_in(kind: Kind) -> String {
         let names = [
             ("listen", "L"),
@@ -350,7 +353,7 @@ mod tests {
             let values = site.chosen("php", 8, has_plugin);
             values.into_iter().find(|(known, _)| *known == name).expect(name).1
         };
-        // A folder that a plugin has left behind is no plugin.
+        // A remaining folder of a removed plugin does not count as a plugin.
         assert_eq!(value(&site(&[]), false, "plugin_pages"), "");
         assert_eq!(
             (value(&site(&[]), false, "validity"), site(&[]).cache_plugin_notice(false)),

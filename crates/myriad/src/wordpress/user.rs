@@ -1,12 +1,14 @@
-//! User of the workers if root starts the server: another than PHP's, who may connect to PHP and read the sites.
+//! User of the workers if root starts the server: a user other than that of PHP, who may connect to PHP and read the
+//! sites.
 //!
-//! PHP runs the plugins of a site, and a flaw in one of them is the usual way of an attack. As another user PHP cannot write
-//! the page cache, by which an attacker would reach every visitor, and Myriad cannot write the site.
+//! PHP runs the plugins of a site, whose flaws are the usual path of an attack. With a separate user PHP cannot write
+//! to the page cache, by which an attacker would reach all visitors, and Myriad cannot write to the site.
 //!
-//! The files of a site belong to PHP's user, who could have the workers become a user or a group of its choice if its files decided
-//! that. Therefore users and groups come only from what an administrator controls: options, the configuration of php-fpm's pool, and
-//! the owners of its socket and of the site's folder where root alone can replace these ([`path_walk::trusted_stat`]). Users and
-//! groups of the system (`mysql`, `shadow`) are never taken, except those under which web servers and PHP run.
+//! The files of a site belong to the user of PHP. If they determined the user or group of the workers, that user could
+//! choose them. Therefore users and groups only come from sources that an administrator controls: options, the
+//! configuration of the pool of php-fpm, and the owners of its socket and of the folder of the site if only root can
+//! replace these ([`path_walk::trusted_stat`]). System users and groups (`mysql`, `shadow`) are never used, except
+//! those that run web servers and PHP.
 
 use std::fs::metadata;
 use std::path::{Path, PathBuf};
@@ -18,14 +20,15 @@ use crate::accounts::{self, Account};
 use crate::path_walk;
 use crate::site_folder::SiteFolder;
 
-/// Users to choose from, the first that exists. The second is shared by all programs without a user of their own.
+/// Candidate users, of which the first existing one is used. The second is shared by all programs without a separate
+/// user.
 const OWN: [&str; 2] = ["myriad", "nobody"];
-/// Bits of a file's mode, for one of its three classes of users.
+/// Bits of a file mode, for one of its three classes of users.
 const READ: u32 = 4;
 const WRITE: u32 = 2;
 const ENTER: u32 = 1;
 
-/// Rights that a site requires the user to have.
+/// Rights of the user that a site requires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Need {
     /// Address of php-fpm, in the form of `fastcgi_pass`.
@@ -38,28 +41,28 @@ pub(super) struct Need {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Choice {
     pub(super) user: String,
-    /// Group, if it is not the user's own.
+    /// Group, if it is not the primary group of the user.
     pub(super) group: Option<String>,
 }
 
 impl Choice {
-    /// A user with its own group.
+    /// Creates a choice of a user with its primary group.
     pub(super) fn of(user: &str) -> Self {
         Self { user: user.to_owned(), group: None }
     }
 
-    /// Words of the directive.
+    /// Returns the arguments of the directive.
     pub(super) fn words(&self) -> String {
         self.group.as_ref().map_or_else(|| self.user.clone(), |group| format!("{} {group}", self.user))
     }
 }
 
-/// A site as far as an administrator controls it.
+/// Properties of a site that an administrator controls.
 struct Site<'a> {
     need: &'a Need,
-    /// Configuration of php-fpm's pool, if it was found.
+    /// Configuration of the pool of php-fpm, if it was found.
     pool: Option<Pool>,
-    /// Owner and group of the socket, and of the site's folder, where root alone can replace them.
+    /// Owner and group of the socket, and of the folder of the site, if only root can replace them.
     socket: Option<Stat>,
     root: Option<Stat>,
 }
@@ -97,8 +100,11 @@ pub(super) fn choose(needs: &[Need], warnings: &mut Vec<String>) -> Choice {
     choice
 }
 
-/// Groups to try: first the user's own, then those of the sockets, of the pools and of the sites' folders. If a socket does not exist
-/// yet the user's own comes last: the socket will likely have the group of its pool or of the site.
+/// Returns the groups to try: the primary group of the user, then those of the sockets, of the pools and of the folders
+/// of the sites.
+///
+/// If a socket does not exist yet the primary group is the last, because the socket will likely have the group of its
+/// pool or of the site.
 fn groups(sites: &[Site<'_>]) -> Vec<Option<String>> {
     let is_unknown = sites.iter().any(|site| site.need.socket().is_some_and(|socket| !socket.exists()));
     let named = |gid: u32| accounts::group_name_of(gid).unwrap_or_else(|| gid.to_string());
@@ -121,7 +127,7 @@ fn groups(sites: &[Site<'_>]) -> Vec<Option<String>> {
     groups
 }
 
-/// User of PHP: that of the pool, else the owner of the socket or of the site's folder.
+/// Returns the user of PHP: that of the pool, else the owner of the socket or of the folder of the site.
 fn of_php(sites: &[Site<'_>]) -> Choice {
     let of_pool = |site: &Site<'_>| {
         let user = site.pool.as_ref()?.user.clone()?;
@@ -153,14 +159,14 @@ impl<'a> Site<'a> {
 }
 
 impl Need {
-    /// Socket of php-fpm, if it is a file.
+    /// Returns the socket of php-fpm, if it is a file.
     fn socket(&self) -> Option<&Path> {
         self.php.strip_prefix("unix:").map(Path::new)
     }
 
-    /// First right that the account lacks, as the beginning of a sentence.
+    /// Returns the first right that the account lacks, as the beginning of a sentence.
     fn unmet(&self, account: &Account) -> Option<String> {
-        // Links on the way to the socket are followed: /var/run is one.
+        // Links in the path of the socket are followed; /var/run is a link.
         let socket = self.socket().and_then(|socket| socket.canonicalize().ok());
         if let Some(socket) = socket.filter(|socket| !may(account, socket, WRITE)) {
             return Some(format!("--php {} is not open to {}", socket.display(), name(account)));
@@ -183,7 +189,7 @@ fn name(account: &Account) -> String {
     accounts::name_of(account.uid).unwrap_or_else(|| account.uid.to_string())
 }
 
-/// Whether an account has a right to a file, and may enter all folders above it.
+/// Returns whether an account has a right to a file, and may search all folders above it.
 fn may(account: &Account, path: &Path, wanted: u32) -> bool {
     let allows = |path: &Path, right| metadata(path).is_ok_and(|known| account.may(&known, right));
     allows(path, wanted) && path.ancestors().skip(1).all(|folder| allows(folder, ENTER))

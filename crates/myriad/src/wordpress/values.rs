@@ -1,4 +1,5 @@
-//! Checks of the values of options, made before a configuration: so an error names the option, not a line of the preset.
+//! Checks of option values before a configuration is generated, so that an error names the option and not a line of the
+//! preset.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::path::Path;
@@ -10,13 +11,13 @@ use myriad_x509::pem;
 use super::authorities::LETS_ENCRYPT;
 use super::punycode::ascii_form;
 
-/// Most octets of a host name and of a label (RFC 1035 section 3.1).
+/// Maximum length of a host name and of a label, in octets (RFC 1035 section 3.1).
 const LONGEST_NAME: usize = 253;
 const LONGEST_LABEL: usize = 63;
-/// Help on the values of options that say where to listen.
+/// Help on the values of options with listening addresses.
 const ADDRESSES: &str = "give a port from 1 to 65535, ADDRESS:PORT, [ADDRESS]:PORT for IPv6, or unix:PATH";
 
-/// Value of an option on the command line; an error if it is missing or is the next option.
+/// Returns the value of an option on the command line; an error if it is missing or is the next option.
 pub(super) fn given(option: &str, value: Option<String>, is_glued: bool) -> Result<String, String> {
     let value = value.filter(|value| !value.is_empty());
     let value = value.ok_or_else(|| format!("option \"{option}\" requires a value"))?;
@@ -28,8 +29,8 @@ pub(super) fn given(option: &str, value: Option<String>, is_glued: bool) -> Resu
     Ok(value)
 }
 
-/// Adds the names of a list, separated by commas or spaces, each once. Letter case and a final dot do not matter, nor do
-/// brackets around an address of IPv6.
+/// Adds the names of a list, separated by commas or spaces, each once. Letter case, a final dot, and brackets around an
+/// IPv6 address are ignored.
 pub(super) fn add_names(known: &mut Vec<String>, list: &str) {
     for whole in list.split([',', ' ']).filter(|name| !name.is_empty()) {
         let name = whole.strip_suffix('.').filter(|name| is_host(name.strip_prefix('.').unwrap_or(name)));
@@ -42,8 +43,8 @@ pub(super) fn add_names(known: &mut Vec<String>, list: &str) {
     }
 }
 
-/// Checks a name of `--domain`: an authority can prove it by HTTP, so it is no wildcard. A leading dot means the name and its
-/// `www`.
+/// Checks a name of `--domain`: an authority must be able to verify it by HTTP, so wildcards are rejected. A leading
+/// dot means the name and its `www`.
 pub(super) fn domain(value: &str) -> Result<(), String> {
     let refuse = |why: &str| Err(format!("wordpress: --domain \"{value}\" {why}"));
     if value.starts_with('*') {
@@ -60,9 +61,9 @@ pub(super) fn domain(value: &str) -> Result<(), String> {
     refuse("is no host name; write it as in example.com, without https:// and without a path")
 }
 
-/// Checks a name of the site as `server_name` takes it, wildcards too.
+/// Checks a name of the site in the form of `server_name`, including wildcards.
 pub(super) fn name(value: &str) -> Result<(), String> {
-    // A wildcard is at one end only.
+    // A wildcard is only valid at one end.
     let below = value.strip_prefix("*.").or_else(|| value.strip_prefix('.'));
     let inner = below.or_else(|| value.strip_suffix(".*")).unwrap_or(value);
     let is_open = inner.len() < value.len();
@@ -82,14 +83,14 @@ pub(super) fn name(value: &str) -> Result<(), String> {
     ))
 }
 
-/// Returns the form that DNS has of a name with letters beyond ASCII; `None` for other names, and if there is no such form.
+/// Returns the DNS form of a name with letters beyond ASCII; `None` for other names, and if no such form exists.
 fn form_in_dns(value: &str) -> Option<String> {
     let form = (!value.is_ascii()).then(|| ascii_form(value)).flatten()?;
     let inner = form.strip_prefix("*.").or_else(|| form.strip_prefix('.')).unwrap_or(&form);
     is_host(inner.strip_suffix(".*").unwrap_or(inner)).then_some(form)
 }
 
-/// Checks the address that an authority writes to.
+/// Checks the email address for messages of an authority.
 pub(super) fn email(value: &str) -> Result<(), String> {
     let address = value.strip_prefix("mailto:").unwrap_or(value);
     let is_local = |local: &str| !local.is_empty() && local.bytes().all(|byte| byte.is_ascii_graphic());
@@ -99,7 +100,7 @@ pub(super) fn email(value: &str) -> Result<(), String> {
     }
 }
 
-/// Checks the URL where an authority tells what it offers.
+/// Checks the URL of the directory of an authority.
 pub(super) fn directory(value: &str) -> Result<(), String> {
     if myriad_acme::https::is_url(value) {
         return Ok(());
@@ -107,7 +108,7 @@ pub(super) fn directory(value: &str) -> Result<(), String> {
     Err(format!("wordpress: --acme-directory \"{value}\" is no https URL; write it as in {}", LETS_ENCRYPT.1))
 }
 
-/// Checks a file of certificates by which an authority's own server is verified.
+/// Checks a file of certificates that verify the server of an authority.
 pub(super) fn authority(path: &Path) -> Result<(), String> {
     let refuse = |why: &str| {
         format!(
@@ -123,7 +124,7 @@ pub(super) fn authority(path: &Path) -> Result<(), String> {
     }
 }
 
-/// Checks an address as the directive `listen` takes it; the words behind it are checked with the directive.
+/// Checks an address in the form of the directive `listen`; further words are checked with the directive.
 pub(super) fn listen(option: &str, value: &str) -> Result<(), String> {
     let refuse = |why: &str| Err(format!("wordpress: {option} \"{value}\": {why}; {ADDRESSES}"));
     let address = value.split(' ').next().unwrap_or_default();
@@ -135,7 +136,7 @@ pub(super) fn listen(option: &str, value: &str) -> Result<(), String> {
     }
 }
 
-/// Whether this is a host name (RFC 1123 section 2.1). An underscore is accepted, as in DNS.
+/// Returns whether the text is a host name (RFC 1123 section 2.1). An underscore is accepted, as in DNS.
 fn is_host(name: &str) -> bool {
     let inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     let is_label = |label: &str| {
@@ -145,7 +146,7 @@ fn is_host(name: &str) -> bool {
             && !label.ends_with('-')
     };
     let name = name.strip_suffix('.').unwrap_or(name);
-    // A last label of digits alone is part of an address that was written wrong.
+    // A last label of digits belongs to an incorrect address.
     let ends_well =
         name.rsplit('.').next().is_some_and(|last| !last.bytes().all(|byte| byte.is_ascii_digit()));
     name.len() <= LONGEST_NAME && ends_well && name.split('.').all(is_label)
@@ -178,7 +179,7 @@ mod tests {
         assert_eq!(domain("::1"), Ok(()));
     }
 
-    /// Each value is refused with the name of its option and with what to write instead.
+    /// Asserts that a value is rejected with the name of its option and a remedy.
     fn refused(checked: Result<(), String>, option: &str, remedy: &str) {
         let error = checked.expect_err(option);
         assert!(error.contains(&format!("{option} ")) && error.contains(remedy), "{error}");

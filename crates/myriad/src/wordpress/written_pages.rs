@@ -1,4 +1,4 @@
-//! Pages that cache plugins of WordPress write into files, which `try_files` finds.
+//! Pages that cache plugins of WordPress write to files, which `try_files` finds.
 
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
@@ -11,25 +11,25 @@ use rustix::fs::OFlags;
 use super::checked::Checked;
 use super::kind::Kind;
 
-/// Validity of Myriad's own copies: a cache plugin removes the file of a changed page, which Myriad does not notice.
+/// Validity of the copies of Myriad: a cache plugin removes the file of a changed page without notifying Myriad.
 pub(super) const WRITTEN_VALIDITY: &str = "10s";
 
 /// Maximum number of bytes read of `advanced-cache.php`; those of the plugins have some 10 KB.
 const MAX_DROP_IN: u64 = 64 << 10;
 
-/// A cache plugin that writes whole pages.
+/// Cache plugin that writes whole pages.
 pub(super) struct CachePlugin {
     /// Name, for messages.
     pub name: &'static str,
     /// Folder below `wp-content/cache`.
     pub folder: &'static str,
-    /// Name of a page's file, after `$host` and the path with `/` at its end.
+    /// File name of a page, after `$host` and the path with a trailing `/`.
     file: &'static str,
     /// Text that its `advanced-cache.php` contains, in lower case.
     mark: &'static str,
 }
 
-/// The plugins whose files are served.
+/// Plugins whose files are served.
 pub(super) const CACHE_PLUGINS: [CachePlugin; 4] = [
     CachePlugin {
         name: "WP Super Cache",
@@ -58,8 +58,8 @@ pub(super) const CACHE_PLUGINS: [CachePlugin; 4] = [
 ];
 
 impl Checked {
-    /// Returns the cache plugins whose files are served: the active one, or those that the setting `plugin_pages` chooses. Myriad's own
-    /// plugin does not know when such files are removed.
+    /// Returns the cache plugins whose files are served: the active one, or those that the setting `plugin_pages`
+    /// chooses. The Myriad plugin is not notified when such files are removed.
     pub(super) fn cache_plugins(&self, has_plugin: bool) -> Vec<&'static CachePlugin> {
         match self.settings.get("plugin_pages") {
             "on" => CACHE_PLUGINS.iter().collect(),
@@ -71,7 +71,7 @@ impl Checked {
         }
     }
 
-    /// Returns a sentence about the files of a cache plugin that are served without a setting; `None` where there is none.
+    /// Returns a sentence about files of a cache plugin that are served without a setting; `None` if none are.
     pub(super) fn cache_plugin_notice(&self, has_plugin: bool) -> Option<String> {
         if self.settings.has("plugin_pages") {
             return None;
@@ -90,8 +90,8 @@ impl Checked {
     }
 }
 
-/// Returns the text of `advanced-cache.php` in the content folder in lower case; `None` without such a file. No link is followed and nothing but a
-/// plain file is read: the site may have put anything there.
+/// Returns the text of `advanced-cache.php` in the content folder in lower case; `None` without such a file. Links are
+/// not followed and only a plain file is read, because the site controls this path.
 fn drop_in(content: &Path) -> Option<String> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let path = content.join("advanced-cache.php");

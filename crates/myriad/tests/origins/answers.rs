@@ -1,4 +1,4 @@
-//! Answers of the application: buffered, limited, cut, coded, led elsewhere.
+//! Responses of the application: buffered, limited, truncated, encoded, redirected.
 
 use std::io::{Read, Write};
 use std::sync::{Arc, Mutex};
@@ -9,12 +9,12 @@ use crate::support::answer::{ask, connect, read};
 use crate::support::origin::{Origin, Script};
 use crate::support::{Site, wait_for};
 
-/// An answer larger than every socket buffer on the way.
+/// Returns a response larger than the sum of all socket buffers in its path.
 fn large() -> Vec<u8> {
     [b"Content-Type: application/octet-stream\r\n\r\n".as_slice(), &pattern(24 << 20)].concat()
 }
 
-/// Asks, and reads nothing until told to.
+/// Sends a request and reads nothing.
 fn ask_and_wait(site: &Site) -> std::net::TcpStream {
     let mut stream = connect((LOOPBACK, site.port));
     stream.write_all(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").expect("request");
@@ -163,7 +163,7 @@ fn part_of_a_stored_page_keeps_its_media_type() {
     assert!(answer.starts_with("HTTP/1.1 206") && answer.contains("Content-Type: text/css\r\n"), "{answer}");
 }
 
-/// A site whose application is at `/app`, and may redirect to files, to itself and to a cached place.
+/// Creates a site whose application is at `/app`, and may redirect to files, to itself and to a cached location.
 fn redirecting(origin: &Origin) -> Site {
     let site = Site::new();
     let (port, pass) = (site.port, origin.port);
@@ -228,7 +228,7 @@ fn cookie_is_carried_once_to_a_cached_place() {
 
 #[test]
 fn coded_page_that_is_cut_short_is_not_stored() {
-    // A member of gzip without compression: "whole", its sum and its length.
+    // A gzip member without compression: "whole", its checksum and its length.
     let member = b"\x1f\x8b\x08\0\0\0\0\0\0\xff\x01\x05\0\xfa\xffwhole\x4f\x29\x59\xc4\x05\0\0\0";
     let head = b"Content-Type: text/plain\r\nContent-Encoding: gzip\r\n\r\n".as_slice();
     let origin = Origin::answering([head, &member[..18]].concat());

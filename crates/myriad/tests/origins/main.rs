@@ -1,4 +1,4 @@
-//! Directives of the upstream family, obeyed by the real binary in front of a scripted application.
+//! Directives of the upstream family, tested with the real binary and a scripted application.
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -14,7 +14,7 @@ use support::origin::Origin;
 const LOOPBACK: &str = "127.0.0.1";
 const OK: &str = "Content-Type: text/plain\r\n\r\nok";
 
-/// A started site with these directives in a location that asks `origin`, and more in `http`.
+/// Starts a site with these directives in a location that forwards to `origin`, and `http` in the `http` block.
 fn site(origin: &Origin, location: &str, http: &str) -> Site {
     let site = Site::new();
     let (port, pass) = (site.port, origin.port);
@@ -36,7 +36,7 @@ fn get(site: &Site, path: &str, fields: &[&str]) -> Answer {
     ask((LOOPBACK, site.port), &head, b"")
 }
 
-/// Bytes that are wrong wherever they are shifted.
+/// Returns a pattern that detects shifted bytes.
 fn pattern(length: usize) -> Vec<u8> {
     (0..length).map(|at| (at % 251) as u8).collect()
 }

@@ -1,4 +1,4 @@
-//! Bodies of requests on their way to the application.
+//! Request bodies in transit to the application.
 
 use std::io::{ErrorKind, Read, Write};
 use std::thread::sleep;
@@ -9,7 +9,7 @@ use crate::support::answer::{Answer, ask, connect, read};
 use crate::support::origin::Origin;
 use crate::support::{Site, wait_for};
 
-/// Sends a body in two halves; what is between them.
+/// Sends a body in two halves and calls `between` after the first.
 fn upload_slowly(site: &Site, body: &[u8], between: impl FnOnce()) -> Answer {
     let mut stream = connect((LOOPBACK, site.port));
     write!(
@@ -96,7 +96,7 @@ fn repeated_fields_of_any_name_become_one_parameter() {
     assert_eq!(all("HTTP_ACCEPT"), ["b, c"]);
 }
 
-/// An application that answers part of a page as soon as it is asked, and then waits for the rest of the request.
+/// Starts an application that sends part of a page immediately, and then waits for the rest of the request.
 fn answering_early() -> u16 {
     let listener = std::net::TcpListener::bind((LOOPBACK, 0)).expect("a socket");
     let port = listener.local_addr().expect("an address").port();
@@ -160,7 +160,7 @@ fn unread_body_that_trickles_in_is_not_waited_for_longer_than_the_lingering_time
     let mut stream = connect((LOOPBACK, port));
     stream.write_all(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n").expect("request");
     let began = std::time::Instant::now();
-    // One byte now and then keeps `client_body_timeout` at bay.
+    // A byte from time to time prevents `client_body_timeout`.
     while stream.write_all(b"x").is_ok() {
         assert!(began.elapsed() < Duration::from_secs(20), "still waited for");
         sleep(Duration::from_millis(50));

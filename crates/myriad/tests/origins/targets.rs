@@ -1,4 +1,4 @@
-//! Whom a request goes to: targets with variables, hashed groups.
+//! Targets of requests: targets with variables, hashed groups.
 
 use super::get;
 use crate::support::Site;

@@ -1,10 +1,10 @@
-//! Requests word by word, and the answers to them.
+//! Raw requests, and the responses to them.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// An answer, its body as it came.
+/// Response with its raw body.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -13,7 +13,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// The value of the first field with that name, in any case.
+    /// Returns the value of the first header field with that name, in any case.
     pub(crate) fn field(&self, name: &str) -> Option<&str> {
         self.head.lines().skip(1).find_map(|line| {
             let (known, value) = line.split_once(':')?;
@@ -26,25 +26,25 @@ impl Answer {
     }
 }
 
-/// Connects with patience.
+/// Connects with long timeouts.
 pub(crate) fn connect(address: (&str, u16)) -> TcpStream {
     let stream = TcpStream::connect(address).expect("a connection");
     stream.set_read_timeout(Some(Duration::from_secs(15))).expect("a time-out");
     stream
 }
 
-/// Sends the lines of a head, `Connection: close` behind them, and a body; reads to the end of the connection.
+/// Sends the lines of a head, followed by `Connection: close`, and a body; reads until the connection is closed.
 pub(crate) fn ask(address: (&str, u16), head: &[&str], body: &[u8]) -> Answer {
     let mut stream = connect(address);
     let mut request = head.join("\r\n");
     request.push_str("\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).expect("the request");
-    // An early answer may close the way of the body.
+    // An early response may close the connection while the body is sent.
     let _ = stream.write_all(body);
     read(stream)
 }
 
-/// Reads an answer that ends with its connection.
+/// Reads a response that is terminated by the close of its connection.
 pub(crate) fn read(mut stream: TcpStream) -> Answer {
     let mut bytes = Vec::new();
     stream.read_to_end(&mut bytes).expect("the answer");

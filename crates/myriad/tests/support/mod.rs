@@ -1,4 +1,4 @@
-//! A real server in a folder of its own, on ports of its own.
+//! A real server in a separate folder, on separate ports.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
@@ -18,16 +18,18 @@ use std::time::{Duration, Instant};
 /// Longer than any step takes on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// A folder with a configuration, removed at the end together with whatever still runs in it.
+/// Folder with a configuration, removed on drop together with the processes that still run in it.
 pub(crate) struct Site {
     pub(crate) folder: PathBuf,
     pub(crate) port: u16,
     child: Option<Child>,
 }
 
-/// A free port of the loopback address: below those that the system gives to connections (from 32768 on), one of which
-/// could take it before the server does. It is asked for by connecting: a process that another test starts just then would
-/// hold a copy of a listener for a moment.
+/// Returns a free port of the loopback address.
+///
+/// It is below the ports that the system assigns to connections (from 32768 on), one of which could take it before the
+/// server does. It is tested by connecting: a process that another test starts at that moment would inherit a copy of a
+/// listener.
 pub(crate) fn free_port() -> u16 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let start = std::process::id().wrapping_mul(97);
@@ -41,7 +43,7 @@ pub(crate) fn free_port() -> u16 {
 }
 
 impl Site {
-    /// A folder with `logs/`; the configuration is to be written.
+    /// Creates a folder with `logs/`, without a configuration.
     pub(crate) fn new() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -50,14 +52,14 @@ impl Site {
         Self { folder, port: free_port(), child: None }
     }
 
-    /// A site in the foreground that answers 200 on its port.
+    /// Creates a site in the foreground that responds with 200 on its port.
     pub(crate) fn plain() -> Self {
         let site = Self::new();
         site.write("nginx.conf", &site.configuration("daemon off;"));
         site
     }
 
-    /// A configuration with these directives in the main context.
+    /// Returns a configuration with these directives in the main context.
     pub(crate) fn configuration(&self, main: &str) -> String {
         format!(
             "{main}\npid nginx.pid;\nerror_log error.log debug;\nevents {{ }}\nhttp {{\n    access_log access.log;\n    \
@@ -78,19 +80,19 @@ impl Site {
         self.folder.join(name)
     }
 
-    /// The binary on this site's configuration, with more arguments.
+    /// Returns a command of the binary with the configuration of this site and more arguments.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = myriad();
         command.arg("-p").arg(&self.folder).args(["-c", "nginx.conf", "-e", "error.log"]).args(arguments);
         command
     }
 
-    /// Runs the binary to its end.
+    /// Runs the binary until it exits.
     pub(crate) fn output(&self, arguments: &[&str]) -> Output {
         self.command(arguments).output().expect("output")
     }
 
-    /// Runs `myriad upgrade` on this site's configuration.
+    /// Runs `myriad upgrade` with the configuration of this site.
     pub(crate) fn upgrade(&self) -> Output {
         let mut command = myriad();
         command.arg("upgrade").arg("-p").arg(&self.folder).args(["-c", "nginx.conf"]);
@@ -107,9 +109,9 @@ impl Site {
         self
     }
 
-    /// The process id in the pid file.
+    /// Returns the process number in the pid file.
     pub(crate) fn pid(&self) -> u32 {
-        // While one server takes the place of another, the file is away for a moment.
+        // While one server replaces another, the file is missing for a moment.
         let written = || std::fs::read_to_string(self.path("nginx.pid")).ok()?.trim().parse().ok();
         let mut pid = None;
         wait_for("a pid in its file", || {
@@ -119,7 +121,7 @@ impl Site {
         pid.expect("waited for")
     }
 
-    /// The process id of the child that was started.
+    /// Returns the number of the started child process.
     pub(crate) fn child_pid(&self) -> u32 {
         self.child.as_ref().expect("started").id()
     }
@@ -129,12 +131,12 @@ impl Site {
         send(name, self.pid());
     }
 
-    /// The worker's process id, from the processes whose parent is the supervisor.
+    /// Returns the process number of the worker, from the processes whose parent is the supervisor.
     pub(crate) fn worker(&self) -> Option<u32> {
         children_of(self.pid()).into_iter().next()
     }
 
-    /// Waits for the started process to end.
+    /// Waits for the started process to exit.
     pub(crate) fn ended(&mut self) -> ExitStatus {
         let child = self.child.as_mut().expect("started");
         let mut status = None;
@@ -146,7 +148,7 @@ impl Site {
         status.expect("ended")
     }
 
-    /// The status line's code, or nothing where no connection or answer came.
+    /// Returns the status code; `None` without a connection or a response.
     pub(crate) fn get(&self) -> Option<u16> {
         get(self.port)
     }
@@ -168,26 +170,26 @@ impl Drop for Site {
     }
 }
 
-/// The binary under test.
+/// Returns a command of the binary under test.
 pub(crate) fn myriad() -> Command {
     Command::new(env!("CARGO_BIN_EXE_myriad"))
 }
 
-/// One request on a connection of its own.
+/// Sends one request on a separate connection.
 pub(crate) fn get(port: u16) -> Option<u16> {
     let stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
     stream.set_read_timeout(Some(PATIENCE)).ok()?;
     status(stream)
 }
 
-/// The same for a path of the server.
+/// Sends one request for a path on a separate connection.
 pub(crate) fn get_path(port: u16, path: &str) -> Option<u16> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
     stream.set_read_timeout(Some(PATIENCE)).ok()?;
     ask(&mut stream, path)
 }
 
-/// The same over a unix socket.
+/// Sends one request over a Unix socket.
 pub(crate) fn get_unix(path: &Path) -> Option<u16> {
     status(UnixStream::connect(path).ok()?)
 }
@@ -203,7 +205,7 @@ fn ask(stream: &mut (impl Read + Write), path: &str) -> Option<u16> {
     String::from_utf8_lossy(&answer).split(' ').nth(1)?.parse().ok()
 }
 
-/// Polls until it holds; a test that waits in vain says for what.
+/// Polls until `holds` returns true; a timeout fails the test with `what`.
 pub(crate) fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !holds() {
@@ -212,9 +214,10 @@ pub(crate) fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Has a new binary take the place of the supervisor `old`, and waits for the pid files of both; the new one's process.
+/// Replaces the supervisor `old` by a new binary, waits for the pid files of both, and returns the process number of
+/// the new one.
 ///
-/// The old one's file is first renamed, and the new one's written later: neither is there for a moment.
+/// The old file is renamed first and the new one is written later, so neither exists for a moment.
 pub(crate) fn upgraded(site: &Site, pid_file: &str, old: u32) -> u32 {
     let pid = |file: &str| site.read(file).trim().parse::<u32>().ok();
     send("USR2", old);
@@ -231,7 +234,7 @@ pub(crate) fn send(signal: &str, pid: u32) {
 }
 
 pub(crate) fn is_alive(pid: u32) -> bool {
-    // A zombie has ended; its parent only has not looked yet.
+    // A zombie has exited; its parent has not reaped it yet.
     stat(pid).is_some_and(|(lives, _)| lives)
 }
 
@@ -241,8 +244,8 @@ pub(crate) fn children_of(parent: u32) -> Vec<u32> {
     pids.filter(|&pid| stat(pid).is_some_and(|(lives, of)| of == parent && lives)).collect()
 }
 
-/// Whether a process lives, and its parent. Where the first thread is a zombie and others have not ended yet, it still has its sockets
-/// (proc(5): `state`, `ppid`, `num_threads`).
+/// Returns whether a process runs, and its parent. If the first thread is a zombie and other threads still run, the
+/// process still owns its sockets (proc(5): `state`, `ppid`, `num_threads`).
 fn stat(pid: u32) -> Option<(bool, u32)> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let fields: Vec<_> = text.rsplit_once(") ")?.1.split(' ').collect();

@@ -1,4 +1,4 @@
-//! A FastCGI application in a thread: it answers what a test tells it to.
+//! A FastCGI application in a thread, which sends scripted responses.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// What the application is asked.
+/// Request to the application.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
     pub(crate) params: Vec<(String, String)>,
@@ -20,16 +20,16 @@ impl Asked {
     }
 }
 
-/// What the application answers.
+/// Response of the application.
 #[derive(Clone, Default)]
 pub(crate) struct Script {
     pub(crate) stderr: Vec<u8>,
     pub(crate) stdout: Vec<u8>,
-    /// Locked by a test until the application may answer.
+    /// Locked by a test until the application may respond.
     pub(crate) gate: Arc<Mutex<()>>,
 }
 
-/// The application. It lives as long as the test process.
+/// Application. It runs as long as the test process.
 pub(crate) struct Origin {
     pub(crate) port: u16,
     begun: Receiver<()>,
@@ -39,7 +39,7 @@ pub(crate) struct Origin {
 }
 
 impl Origin {
-    /// An application that answers with CGI output.
+    /// Starts an application that responds with CGI output.
     pub(crate) fn answering(stdout: impl Into<Vec<u8>>) -> Self {
         Self::with(Script { stdout: stdout.into(), ..Script::default() })
     }
@@ -73,17 +73,17 @@ impl Origin {
         self.begun.recv_timeout(Duration::from_secs(15)).expect("a connection");
     }
 
-    /// Whether a connection came that nobody has looked at yet.
+    /// Returns whether another connection was accepted.
     pub(crate) fn was_connected(&self) -> bool {
         self.begun.try_recv().is_ok()
     }
 
-    /// The next request that came whole.
+    /// Waits for the next complete request.
     pub(crate) fn asked(&self) -> Asked {
         self.asked.recv_timeout(Duration::from_secs(15)).expect("a request")
     }
 
-    /// Whether the next answer was taken whole; none where it is still held up after `patience`.
+    /// Returns whether the next response was read completely; `None` if it is still blocked after `patience`.
     pub(crate) fn taken_whole(&self, patience: Duration) -> Option<bool> {
         self.done.recv_timeout(patience).ok()
     }

@@ -1,4 +1,4 @@
-//! What is printed and tested: the text that the options come to, and what is refused.
+//! Printing and testing: the text generated from the options, and rejected options.
 
 use std::fs;
 use std::os::unix::net::UnixListener;
@@ -83,7 +83,7 @@ fn what_print_shows_is_the_text_that_runs() {
     let site = site_with_wordpress();
     let php = site.path("php.sock");
     let _php = UnixListener::bind(&php).expect("socket");
-    // Each looks for a free port of its own for the dashboard.
+    // Each command searches a free port for its dashboard.
     let dashboard = format!("dashboard={}", support::free_port());
     let site_options =
         ["--php", php.to_str().expect("path"), "--listen", "127.0.0.1:8099", "--name", "a.example"];
@@ -96,7 +96,7 @@ fn what_print_shows_is_the_text_that_runs() {
         "{printed}\nis not the beginning of\n{dumped}"
     );
     assert!(printed.starts_with("daemon off;\nerror_log stderr warn;\npid "), "{printed}");
-    // Nothing comes from elsewhere: no `-g` beside the text.
+    // The text is the only source: no `-g` is printed.
     assert!(!dumped.contains("# configuration file -g"), "{dumped}");
 }
 

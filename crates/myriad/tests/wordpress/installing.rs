@@ -1,4 +1,4 @@
-//! What root writes into the folder of a site, where PHP's user could have left links.
+//! Files that root writes to the folder of a site, where the user of PHP could have left links.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, lchown, symlink};
@@ -7,11 +7,11 @@ use std::path::Path;
 use super::site_with_wordpress;
 use crate::support::{Site, myriad, stderr};
 
-/// Owner of the site, and of another one.
+/// Owner of the site, and of another site.
 const TENANT: u32 = 54_321;
 const OTHER: u32 = 54_322;
 
-/// A site whose `wp-content` belongs to its tenant; `None` where the tests' user is not root.
+/// Creates a site whose `wp-content` belongs to its tenant; `None` if the tests do not run as root.
 fn site_of_tenant() -> Option<Site> {
     let site = site_with_wordpress();
     for folder in ["html/wp-content", "other", "of-root"] {
@@ -30,7 +30,7 @@ fn give(path: &Path, owner: u32) -> bool {
     lchown(path, Some(owner), Some(owner)).is_ok()
 }
 
-/// Replaces a path by a link of the tenant.
+/// Replaces a path with a link of the tenant.
 fn link(site: &Site, target: &str, path: &str) {
     let path = site.path(path);
     let _ = fs::remove_dir_all(&path).or_else(|_| fs::remove_file(&path));
@@ -83,7 +83,7 @@ fn root_writes_and_removes_nothing_behind_a_link_of_the_site() {
     site.write("other/object-cache.php", "<?php // @package Myriad_Object_Cache");
     site.write("of-root/object-cache.php", "<?php // @package Myriad_Object_Cache");
     let untouched = || (entries(&site, "other"), entries(&site, "of-root")) == (1, 1);
-    // The content folder itself leads to a folder of root, and of another site.
+    // The content folder is a link to a folder of root, or of another site.
     for target in ["of-root", "other"] {
         link(&site, target, "html/wp-content");
         for option in WRITES.into_iter().chain([&["--remove-object-cache"][..]]) {
@@ -92,7 +92,7 @@ fn root_writes_and_removes_nothing_behind_a_link_of_the_site() {
             assert!(untouched(), "{option:?} by {target}");
         }
     }
-    // A folder in it does.
+    // A folder in it is such a link.
     for target in ["of-root", "other"] {
         fs::remove_file(site.path("html/wp-content")).expect("the link");
         fs::create_dir(site.path("html/wp-content")).expect("a folder");
@@ -116,7 +116,7 @@ fn folder_of_root_is_written_to_where_no_link_leads_there() {
     assert!(give(&site.path("html/wp-content"), 0));
     run(&site, &["--install-plugin"]).expect("installed");
     assert_eq!(entries(&site, "html/wp-content"), 1);
-    // A link of root's that the tenant has moved there.
+    // A link of root that the tenant has moved there.
     fs::remove_dir_all(site.path("html/wp-content")).expect("removed");
     symlink(site.path("of-root"), site.path("html/wp-content")).expect("a link");
     run(&site, &["--install-plugin"]).expect_err("refused");

@@ -12,12 +12,12 @@ use crate::support::{self, Site, myriad, wait_for};
 const ATTACKER: u32 = 54_321;
 const VICTIM: u32 = 54_322;
 
-/// Gives a file, a folder or a link to a user.
+/// Changes the owner of a file, a folder or a link.
 fn give(path: &Path, owner: u32) -> bool {
     lchown(path, Some(owner), Some(owner)).is_ok()
 }
 
-/// The two sites, of different owners; `None` where the tests' user is not root.
+/// Creates the two sites with different owners; `None` if the tests do not run as root.
 fn two_sites() -> Option<Site> {
     let site = Site::new();
     for (name, owner) in [("home/attacker", ATTACKER), ("home/victim", VICTIM)] {
@@ -55,7 +55,7 @@ fn two_sites() -> Option<Site> {
     Some(site)
 }
 
-/// `myriad wordpress` or `myriad php` for the attacker's site, with this application.
+/// Starts `myriad wordpress` or `myriad php` for the site of the attacker, with this application.
 pub(super) fn serve(site: &Site, preset: &str, php: &Origin) -> Server {
     serve_folder(site, preset, "home/attacker/html", php)
 }
@@ -82,7 +82,7 @@ pub(super) fn serve_folder(site: &Site, preset: &str, folder: &str, php: &Origin
     server
 }
 
-/// Status and body of a request.
+/// Returns status and body of a request.
 pub(super) fn get(site: &Site, target: &str) -> (u16, String) {
     let mut stream = support::answer::connect(("127.0.0.1", site.port));
     let request = format!(
@@ -130,7 +130,7 @@ fn no_link_of_one_site_shows_a_file_of_another() {
             let (status, text) = get(&site, target);
             assert!(!text.contains("secret"), "{preset} {target}: {status} {text}");
         }
-        // The owner of the folder above puts a link in the place of the site itself.
+        // The owner of the parent folder replaces the site with a link.
         let away = site.path("home/attacker/away");
         fs::rename(&root, &away).expect("renamed");
         symlink(&victim, &root).expect("a link");

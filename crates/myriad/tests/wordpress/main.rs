@@ -1,4 +1,4 @@
-//! `myriad wordpress` as far as it goes without PHP.
+//! `myriad wordpress`, tested without PHP.
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -25,7 +25,7 @@ fn site_with_wordpress() -> Site {
     site
 }
 
-/// An address that nobody else listens at, as a test of a configuration needs one.
+/// Returns an unused address, for tests of a configuration.
 fn free_address(site: &Site) -> String {
     format!("127.0.0.1:{}", site.port)
 }
@@ -42,7 +42,7 @@ fn command(site: &Site, arguments: &[&str]) -> std::process::Command {
     command
 }
 
-/// A server that ends with its test, however that ends.
+/// Server that is killed on drop, whether its test passes or fails.
 struct Server(Child);
 
 impl Drop for Server {
@@ -66,7 +66,7 @@ impl std::ops::DerefMut for Server {
     }
 }
 
-/// What a start says that is refused; its status is 1.
+/// Returns the output of a start that fails with status 1.
 fn refused(site: &Site, command: &mut std::process::Command) -> String {
     let errors = fs::File::create(site.path("refused")).expect("a file");
     let mut child = Server(command.stderr(errors).spawn().expect("start"));
@@ -79,7 +79,8 @@ fn refused(site: &Site, command: &mut std::process::Command) -> String {
     site.read("refused")
 }
 
-/// A server on the site's folder as its prefix, once it has its pid file; its output goes to `out` and `err`.
+/// Starts a server with the folder of the site as its prefix, and waits for its pid file; its output is in `out` and
+/// `err`.
 fn started(site: &Site, arguments: &[&str]) -> Server {
     let output = |name: &str| fs::File::create(site.path(name)).expect(name);
     let mut server = command(site, arguments);

@@ -1,4 +1,4 @@
-//! Options that are checked before a start, and servers that are found without them.
+//! Options that are checked before a start, and servers that are found without options.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -104,7 +104,8 @@ fn alone(site: &Site, script: &str) -> Option<Output> {
     Some(command.output().expect("unshare"))
 }
 
-/// Starts servers with the prefixes `foreign` (of another user), `one` and `two`, and runs commands with and without `--prefix`.
+/// Starts servers with the prefixes `foreign` (of another user), `one` and `two`, and runs commands with and without
+/// `--prefix`.
 const SERVERS: &str = r#"
     start() { $4 "$MYRIAD" wordpress --root "$DIR/html" --php 127.0.0.1:9 --php-later $1 "$DIR/$2" --listen 127.0.0.1:$3 2>"$DIR/$2.err" &
         while ! grep -q '  stop ' "$DIR/$2.err"; do kill -0 $! || exit 9; done; }
@@ -138,7 +139,7 @@ fn commands_find_the_only_server_and_list_those_that_run_where_there_are_several
 
     let none = part(0);
     assert!(none.contains("no server of Myriad runs on this machine") && none.contains("status 1"), "{none}");
-    // Root is not led to the server of another user, whose control socket could answer anything.
+    // Root is not connected to the server of another user, whose control socket could return any response.
     let foreign = part(1);
     assert!(foreign.contains("status 1") && foreign.contains(", of 54321)"), "{foreign}");
     for index in 2..=5 {

@@ -1,4 +1,4 @@
-//! A server on its folder: status, reload, stop, a second start, an upgrade.
+//! A server and its folder: status, reload, stop, a second start, an upgrade.
 
 use super::{asked, command, refused, site_with_wordpress, started};
 use crate::support::{self, is_alive, myriad, send, stderr, stdout, upgraded, wait_for};
@@ -40,7 +40,7 @@ fn server_says_what_it_is_and_is_asked_reloaded_and_stopped_by_its_folder() {
     let told = stdout(&status);
     assert!(told.starts_with(&format!("runs      process {}, for ", child.id())), "{told}");
     assert!(told.contains(&facts[1][2..]) && told.contains(&facts[2][2..]), "{told}");
-    // The secret is in the link that its owner asks for, and in no log.
+    // The secret is in the link that its owner requests, and in no log.
     let secret = site.read("dashboard/secret").trim().to_owned();
     let link = format!("dashboard http://127.0.0.1:{dashboard}/#secret={secret}, on this machine alone\n");
     assert!(told.contains(&link), "{told}");
@@ -50,7 +50,7 @@ fn server_says_what_it_is_and_is_asked_reloaded_and_stopped_by_its_folder() {
 
     let worker = support::children_of(child.id());
     assert!(asked(&site, "reload").status.success());
-    // By the words of nginx, too.
+    // Also with the options of nginx.
     let reloads = |count: u32| site.read("myriad.lock").contains(&format!("\nreloads {count} {count}\n"));
     assert!(reloads(1));
     for word in ["reload", "reopen"] {
@@ -62,7 +62,7 @@ fn server_says_what_it_is_and_is_asked_reloaded_and_stopped_by_its_folder() {
     assert!(asked(&site, "status").status.success());
     assert_eq!(support::children_of(child.id()), worker);
 
-    // A server of which nothing is heard is not well.
+    // A server that does not respond counts as failed.
     let (socket, away) = (site.path("myriad.sock"), site.path("away.sock"));
     std::fs::rename(&socket, &away).expect("renamed");
     let silent = asked(&site, "status");
@@ -121,7 +121,7 @@ fn second_start_on_a_folder_is_refused_and_harms_the_first_in_nothing() {
     let tested = command(&site, &["--php", "127.0.0.1:9", "--listen", &port, "-t"]).output().expect("test");
     assert!(tested.status.success(), "a test takes nothing: {}", stderr(&tested));
 
-    // What a crash leaves is no obstacle.
+    // Files left by a crash do not prevent the start.
     first.kill().expect("kill");
     first.wait().expect("end");
     assert_eq!(site.read("myriad.pid"), format!("{}\n", first.id()));
@@ -155,7 +155,7 @@ fn folder_is_held_through_an_upgrade_and_when_that_is_taken_back() {
     assert!(told(new), "the lock is the new one's now");
     another_is_refused();
 
-    // The command finds it by its folder, and believes no pid file that its holder has not written.
+    // The command finds it by its folder, and ignores a pid file that the process with the lock has not written.
     let upgrade = || myriad().args(["upgrade", "-p"]).arg(&site.folder).output().expect("an upgrade");
     site.write("myriad.pid", &format!("{}\n", std::process::id()));
     let doubted = stderr(&upgrade());

@@ -6,7 +6,7 @@ use super::{Server, asked, free_address};
 use crate::support::origin::Origin;
 use crate::support::{self, Site, myriad, stderr, stdout, wait_for};
 
-/// A folder of WordPress below the site's.
+/// Creates a folder of WordPress below the folder of the site.
 fn root(site: &Site, name: &str) -> String {
     fs::create_dir_all(site.path(name).join("wp-includes")).expect("folders");
     site.write(&format!("{name}/index.php"), "<?php\n");
@@ -17,7 +17,7 @@ fn php(text: &str) -> Origin {
     Origin::answering(format!("Content-Type: text/plain\r\nCache-Control: max-age=60\r\n\r\n{text}"))
 }
 
-/// What a visitor of this host sees of a page.
+/// Returns the response that a client of this host receives for a page.
 fn seen(site: &Site, host: &str) -> (u16, String, Option<String>) {
     let host = format!("Host: {host}");
     let mut stream = support::answer::connect(("127.0.0.1", site.port));
@@ -66,7 +66,7 @@ fn several_sites_have_names_folders_php_and_caches_of_their_own() {
     assert!(site.path("cache/a.test").is_dir() && site.path("cache/_.b.test").is_dir());
 
     site.write("sites", &format!("{two}c.test\n"));
-    // The command ends with what came of it: nobody has to look into a log.
+    // The command reports the result, so that no log must be read.
     let refused = asked(&site, "reload");
     assert_eq!(refused.status.code(), Some(1));
     let goes_on = format!("process {} goes on with what it has read before", child.id());
@@ -80,7 +80,7 @@ fn several_sites_have_names_folders_php_and_caches_of_their_own() {
     assert!(taken.status.success(), "{}", stderr(&taken));
     assert_eq!(stdout(&taken), format!("process {} has read everything anew\n", child.id()));
     assert_eq!(seen(&site, "c.test").1, "of c", "it is the new configuration that runs");
-    // The doctor has to know which of them is meant.
+    // The doctor must be given one of the sites.
     let doctor = |url: &[&str]| {
         let output = myriad().arg("doctor").args(url).arg("-p").arg(&site.folder).output().expect("a doctor");
         assert_eq!(output.status.code(), Some(3));
@@ -95,7 +95,7 @@ fn several_sites_have_names_folders_php_and_caches_of_their_own() {
     assert_eq!(seen(&site, "a.test").2.as_deref(), Some("HIT"), "the others keep their pages");
     assert!(asked(&site, "stop").status.success());
     assert!(child.wait().expect("end").success());
-    // Who asks for it has visitors written down, of that site alone.
+    // A site with an access log has its requests logged, without those of other sites.
     let lines = site.read("logs/a.test.access.log");
     assert_eq!(lines.matches("/page/").count(), 5, "{lines}");
     assert!(!site.path("logs/access.log").exists() && !site.path("logs/_.b.test.access.log").exists());
@@ -153,7 +153,7 @@ fn lines_of_several_sites_are_printed_as_servers_and_refused_by_their_place() {
     }
 }
 
-/// A pipe without a writer: to open it for reading waits for ever.
+/// Creates a pipe without a writer, which blocks when opened for reading.
 fn pipe(path: &std::path::Path) {
     let made = std::process::Command::new("mkfifo").arg(path).status().expect("mkfifo");
     assert!(made.success());

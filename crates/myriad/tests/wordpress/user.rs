@@ -1,4 +1,4 @@
-//! The user who serves where root starts the server.
+//! User of the workers if root starts the server.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, lchown};
@@ -8,10 +8,11 @@ use std::path::Path;
 use super::{command, site_with_wordpress, started};
 use crate::support::{self, Site, send, stderr, stdout, wait_for};
 
-/// `www-data` of Debian; the tests that name it need root, and no such user.
+/// User `www-data` of Debian; tests that use it must run as root.
 const PHP: u32 = 33;
 
-/// A site with php-fpm's socket as Debian has it, `www-data`'s with the mode 0660; none where the tests' user is not root.
+/// Creates a site with a socket of php-fpm as on Debian, owned by `www-data` with the mode 0660; `None` if the tests do
+/// not run as root.
 fn site_of_php() -> Option<(Site, UnixListener)> {
     let site = site_with_wordpress();
     let php = UnixListener::bind(site.path("php.sock")).expect("socket");
@@ -27,7 +28,7 @@ fn chmod(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("chmod");
 }
 
-/// Name and number of who serves where nothing stands against it.
+/// Returns name and number of the user that serves by default.
 fn own_user() -> (String, u32) {
     let users = fs::read_to_string("/etc/passwd").expect("users");
     let id = |name: &str| {
@@ -108,7 +109,7 @@ fn user_that_cannot_do_its_work_is_not_taken_and_that_is_said() {
     assert_eq!(user(&printed(&[])), format!("{own} {group};"), "the site's group is the likely one");
 }
 
-/// The directive `user` for a site whose PHP listens on a port.
+/// Returns the directive `user` for a site whose PHP listens on a port.
 fn user_over_tcp(site: &Site) -> String {
     let output = command(site, &["--php", "127.0.0.1:9", "--print"]).output().expect("print");
     let text = stdout(&output);
@@ -123,7 +124,7 @@ fn files_of_a_site_choose_neither_the_user_nor_the_group() {
     let index = site.path("html/index.php");
     let secret = site.path("secret");
     site.write("secret", "");
-    // PHP's user leaves a link: to a file of the group of passwords, to one of a database.
+    // The user of PHP leaves a link to a file of the `shadow` group, or of a database.
     let (shadow, database) = (id_of("/etc/group", "shadow"), id_of("/etc/passwd", "mysql"));
     for (owner, group, mode) in [(0, shadow, 0o640), (database, database, 0o600), (0, 54_321, 0o640)] {
         chown(&secret, Some(owner), Some(group)).expect("chown");
@@ -133,7 +134,7 @@ fn files_of_a_site_choose_neither_the_user_nor_the_group() {
         lchown(&index, Some(PHP), Some(PHP)).expect("chown");
         assert_eq!(user_over_tcp(&site), own, "a link to a file of {owner}:{group}");
     }
-    // A file of its own does not decide either, whatever group its user belongs to.
+    // A file of that user does not decide either, regardless of its group.
     fs::remove_file(&index).expect("remove");
     fs::write(&index, "").expect("index.php");
     chown(&index, Some(PHP), Some(54_321)).expect("chown");
@@ -151,10 +152,10 @@ fn owner_of_the_folder_counts_where_root_alone_can_replace_it() {
     chmod(&folder, 0o750);
     chown(&folder, Some(54_321), Some(54_321)).expect("chown");
     assert_eq!(user_over_tcp(&site), format!("{own} 54321;"), "the administrator has given it that group");
-    // A group of the system, however it came there.
+    // A system group, regardless of its origin.
     chown(&folder, Some(0), Some(id_of("/etc/group", "shadow"))).expect("chown");
     assert!(!user_over_tcp(&site).contains("shadow"), "{}", user_over_tcp(&site));
-    // The owner of the folder above can put any folder there.
+    // The owner of the parent folder can put any folder there.
     chown(&folder, Some(54_321), Some(54_321)).expect("chown");
     chown(&site.folder, Some(54_321), None).expect("chown");
     assert_ne!(user_over_tcp(&site), format!("{own} 54321;"));

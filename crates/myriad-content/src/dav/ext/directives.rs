@@ -1,4 +1,4 @@
-//! The rows, and what they say.
+//! Directive table and settings.
 
 use myriad_conf::model::HttpConf;
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Names, ONE, Set, Use, at_least, between};
@@ -7,26 +7,26 @@ use myriad_conf::{Diagnostic, Text};
 use myriad_http::{Method, MethodSet};
 
 const HSL: Contexts = Contexts::HSL;
-/// Milliseconds that a lock holds where the zone says nothing.
+/// Default lifetime of a lock, in milliseconds.
 const TIMEOUT_MS: u64 = 60_000;
 
 /// `dav_ext_methods` and `dav_ext_lock` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::dav) struct ExtSettings {
     pub methods: MethodSet,
-    /// `dav_ext_lock`: the zone that the locks are in.
+    /// `dav_ext_lock`: zone of the locks.
     pub zone: Option<Text>,
 }
 
 myriad_conf::feature_settings!(ExtSettings);
 
-/// A zone of locks.
+/// Zone of locks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::dav) struct LockZone {
     pub name: Text,
-    /// Bytes.
+    /// Maximum size in bytes.
     pub size: u64,
-    /// How long a lock holds that is not renewed.
+    /// Lifetime of a lock that is not renewed, in milliseconds.
     pub timeout_ms: u64,
 }
 
@@ -36,7 +36,7 @@ pub(in crate::dav) struct LockZones(pub Vec<LockZone>);
 
 myriad_conf::feature_settings!(LockZones);
 
-/// The zones, as what uses one finds them.
+/// Names of the zones, for the check of references.
 static ZONES: Names = Names {
     kind: "dav_ext_lock_zone",
     defined: |http: &HttpConf| {

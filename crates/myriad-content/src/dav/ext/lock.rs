@@ -1,4 +1,4 @@
-//! LOCK and UNLOCK (RFC 4918 sections 9.10, 9.11); whether a change is of one who holds the lock.
+//! LOCK and UNLOCK (RFC 4918 sections 9.10, 9.11), and the check of locks before a change.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -20,16 +20,16 @@ use crate::dav::failure::{Done, Failure};
 use crate::dav::settings::Access;
 use crate::dav::target::Target;
 
-/// What of a path a request changes.
+/// Extent of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::dav) enum Change {
-    /// What it names.
+    /// The path itself.
     Alone,
-    /// All that is below it, too.
+    /// The path and everything below it.
     Below,
 }
 
-/// The tokens of locks that a request knows, by its `If` and `Lock-Token` (RFC 4918 sections 10.4, 10.5).
+/// Returns the lock tokens in `If` and `Lock-Token` of a request (RFC 4918 sections 10.4, 10.5).
 fn tokens(request: &Request) -> Vec<&str> {
     let fields = request.received.head.fields();
     let values = fields.get_all(b"if").chain(fields.get_all(b"lock-token"));
@@ -38,7 +38,7 @@ fn tokens(request: &Request) -> Vec<&str> {
     words.map(|(token, _)| token).filter(|token| token.starts_with("urn:")).collect()
 }
 
-/// Refuses a change of paths that are locked by somebody whose tokens the request does not know.
+/// Rejects a change of paths with locks whose tokens the request does not contain.
 pub(in crate::dav) fn allowed(
     request: &Request,
     zone: Option<&LockZone>,
@@ -58,15 +58,15 @@ pub(in crate::dav) fn allowed(
     })
 }
 
-/// Forgets the locks of what was deleted or moved; what could not be stays locked. It belongs to the change of the file, which goes on when
-/// its client has gone.
+/// Removes the locks of a deleted or moved path; on failure it remains locked. This belongs to the change of the file,
+/// which continues if its client has disconnected.
 pub(in crate::dav) fn forget(zone: Option<&LockZone>, now_ms: u64, path: &[u8]) {
     if let Some(zone) = zone {
         locks::with(zone.name.bytes(), now_ms, |locks| locks.forget(path));
     }
 }
 
-/// How long a lock is to hold: what the zone says, or less where the client asks for less (RFC 4918 section 10.7).
+/// Returns the lifetime of a lock: that of the zone, or less if the client requests less (RFC 4918 section 10.7).
 fn timeout_ms(request: &Request, zone: &LockZone) -> u64 {
     let asked =
         request.received.head.fields().get(b"timeout").and_then(|value| value.strip_prefix(b"Second-"));
@@ -75,7 +75,7 @@ fn timeout_ms(request: &Request, zone: &LockZone) -> u64 {
     asked.map_or(zone.timeout_ms, |seconds| seconds.max(1).saturating_mul(1000).min(zone.timeout_ms))
 }
 
-/// Locks a file or a folder, or lets a lock hold longer.
+/// Locks a file or a directory, or renews a lock.
 pub(in crate::dav) fn lock(exchange: &mut Exchange, zone: &LockZone, access: Access) -> Step {
     let uri = exchange.request.route.uri.clone();
     let depth = match depth(&exchange.request, Depth::Infinity) {
@@ -116,7 +116,7 @@ async fn locked(
     let owner = xml::lock_info(&body)
         .map_err(|why| Failure::new(400, format!("the body of LOCK is not understood: {why}")))?;
     let lock = Lock { token: token(), deep, owner, until_ms };
-    // The names of a folder change where the file is made.
+    // Creating a file changes its directory.
     let known = tokens(request);
     let (path, size, added) = (target.path.clone(), zone.size, lock.clone());
     locks::with(zone.name.bytes(), now_ms, |locks| {
@@ -134,7 +134,7 @@ async fn locked(
     made.map(|made| (if made { 201 } else { 200 }, lock))
 }
 
-/// Makes an empty file where nothing is (RFC 4918 section 7.3); whether it did.
+/// Creates an empty file if nothing exists (RFC 4918 section 7.3). Returns whether it did.
 fn made(target: &Target, access: Access) -> Done<bool> {
     let place = target.place(409)?;
     if place.look()?.is_some() {
@@ -151,7 +151,7 @@ fn made(target: &Target, access: Access) -> Done<bool> {
     }
 }
 
-/// A token that nobody guesses, as a UUID of random bits (RFC 9562 section 5.4).
+/// Creates an unpredictable token, as a UUID of random bits (RFC 9562 section 5.4).
 fn token() -> String {
     let bits = || RandomState::new().hash_one(0_u8);
     let (high, low) = (bits(), bits());
@@ -179,7 +179,7 @@ fn told(exchange: &Exchange, status: u16, lock: &Lock) -> Answer {
     answer
 }
 
-/// Takes a lock off.
+/// Removes a lock.
 pub(in crate::dav) fn unlock(exchange: &mut Exchange, zone: &LockZone) -> Step {
     let uri = exchange.request.route.uri.clone();
     let target = match Target::of(exchange, &uri) {

@@ -1,38 +1,38 @@
-//! Who has locked what, for all workers: a zone is a table of locks by the paths of files (RFC 4918 section 6).
+//! Locks of all workers: a zone is a table of locks by file path (RFC 4918 section 6).
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
-/// A lock for writing that nobody shares.
+/// Exclusive write lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Lock {
-    /// An URI that nobody guesses.
+    /// Unpredictable URI.
     pub token: String,
-    /// Whether it is of all that is in the folder, too.
+    /// Set if the lock includes the contents of the directory.
     pub deep: bool,
-    /// Who says to have it.
+    /// Owner according to the client.
     pub owner: String,
-    /// When it ends: milliseconds since the epoch.
+    /// Time of expiry, in milliseconds since the epoch.
     pub until_ms: u64,
 }
 
-/// The locks of a zone, by the paths of files without a slash at their end.
+/// Locks of a zone, by file path without a trailing slash.
 #[derive(Debug, Default)]
 pub(super) struct Locks(BTreeMap<Vec<u8>, Lock>);
 
-/// Why there is no lock.
+/// Reason why a lock is not granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoLock {
-    /// Somebody has one.
+    /// The path is already locked.
     Taken,
-    /// The zone has no room.
+    /// The zone is full.
     Full,
 }
 
-/// The zones by their names. They outlive a reload, as what is locked does.
+/// Zones by name. They persist across reloads, like the locked files.
 static ZONES: LazyLock<Mutex<HashMap<Vec<u8>, Locks>>> = LazyLock::new(Mutex::default);
 
-/// Does something with the locks of a zone that hold at that time.
+/// Runs a function with the locks of a zone that are valid at that time.
 pub(super) fn with<T>(zone: &[u8], now_ms: u64, work: impl FnOnce(&mut Locks) -> T) -> T {
     let mut zones: MutexGuard<'_, _> = ZONES.lock().unwrap_or_else(PoisonError::into_inner);
     let locks = zones.entry(zone.to_vec()).or_default();
@@ -40,19 +40,19 @@ pub(super) fn with<T>(zone: &[u8], now_ms: u64, work: impl FnOnce(&mut Locks) ->
     work(locks)
 }
 
-/// Bytes that a lock takes beside its texts.
+/// Size of a lock in addition to its texts, in bytes.
 const OVERHEAD: usize = 256;
 
 impl Locks {
-    /// The lock that a path is under: its own, or that of a folder with all that is in it.
+    /// Returns the lock that applies to a path: its lock, or that of a parent directory that includes its contents.
     pub(super) fn over(&self, path: &[u8]) -> Option<(&[u8], &Lock)> {
         let own = self.0.get_key_value(path);
         let around = ancestors(path).filter_map(|folder| self.0.get_key_value(folder));
         own.or_else(|| around.into_iter().find(|(_, lock)| lock.deep)).map(|(path, lock)| (&path[..], lock))
     }
 
-    /// The locks that a change of a path has to respect: of what it is under, of the folder whose names change, and, where `deep`, of all
-    /// that is below.
+    /// Returns the locks that a change of a path requires: that of the path, that of its parent directory, and, if
+    /// `deep`, all locks below it.
     pub(super) fn respected(&self, path: &[u8], deep: bool) -> Vec<&Lock> {
         let of_folder = ancestors(path).next().and_then(|folder| self.0.get(folder));
         let mut locks: Vec<&Lock> =
@@ -69,13 +69,13 @@ impl Locks {
         from.take_while(move |(other, _)| other.starts_with(&beginning))
     }
 
-    /// A copy of the locks that a path is under, or that are below it.
+    /// Returns a copy of the locks above, at and below a path.
     pub(super) fn around(&self, path: &[u8]) -> Self {
         let above = ancestors(path).chain([path]).filter_map(|path| self.0.get_key_value(path));
         Self(above.chain(self.below(path)).map(|(path, lock)| (path.clone(), lock.clone())).collect())
     }
 
-    /// Adds a lock, in a zone of that many bytes.
+    /// Adds a lock to a zone of `size` bytes.
     pub(super) fn add(&mut self, path: &[u8], lock: Lock, size: u64) -> Result<(), NoLock> {
         if self.over(path).is_some() || (lock.deep && self.below(path).next().is_some()) {
             return Err(NoLock::Taken);
@@ -88,7 +88,7 @@ impl Locks {
         Ok(())
     }
 
-    /// Lets a lock that a path is under hold longer; none where no token is its.
+    /// Renews the lock that applies to a path; `None` if no token matches.
     pub(super) fn renew(&mut self, path: &[u8], tokens: &[&str], until_ms: u64) -> Option<Lock> {
         let at = self.over(path).filter(|(_, lock)| tokens.contains(&&*lock.token))?.0.to_vec();
         let lock = self.0.get_mut(&at)?;
@@ -96,21 +96,21 @@ impl Locks {
         Some(lock.clone())
     }
 
-    /// Takes a lock off that a path is under; false where the token is not its.
+    /// Removes the lock that applies to a path; false if the token does not match.
     pub(super) fn remove(&mut self, path: &[u8], token: &str) -> bool {
         let Some((at, _)) = self.over(path).filter(|(_, lock)| lock.token == token) else { return false };
         let at = at.to_vec();
         self.0.remove(&at).is_some()
     }
 
-    /// Forgets the locks of what is no longer there.
+    /// Removes the locks of a path that no longer exists.
     pub(super) fn forget(&mut self, path: &[u8]) {
         let beginning = [path, b"/"].concat();
         self.0.retain(|other, _| other != path && !other.starts_with(&beginning));
     }
 }
 
-/// The folders that a path is in, the nearest first.
+/// Returns the parent directories of a path, the nearest first.
 fn ancestors(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     path.iter().enumerate().rev().filter(|(at, byte)| **byte == b'/' && *at > 0).map(|(at, _)| &path[..at])
 }

@@ -1,12 +1,13 @@
-//! `dav_ext_methods`: clients see the properties of files, and lock them (RFC 4918; the directives of nginx's module dav-ext).
+//! `dav_ext_methods`: clients read properties of files, and lock them (RFC 4918; the directives of nginx's module
+//! dav-ext).
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `directives` | the rows, and what they say |
-//! | `xml` | the bodies of PROPFIND and LOCK read, and texts written |
-//! | `propfind` | the properties of a file, and of what is in a folder |
-//! | `locks` | who has locked what, for all workers |
-//! | `lock` | LOCK and UNLOCK; whether a change is of one who holds the lock |
+//! | `directives` | directive table and settings |
+//! | `xml` | parsing of the bodies of PROPFIND and LOCK, and escaping of texts |
+//! | `propfind` | properties of a file, and of the contents of a directory |
+//! | `locks` | locks of all workers |
+//! | `lock` | LOCK and UNLOCK, and the check of locks before a change |
 
 mod directives;
 mod lock;

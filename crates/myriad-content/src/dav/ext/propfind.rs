@@ -1,4 +1,4 @@
-//! PROPFIND: the properties of a file, and of what is in a folder (RFC 4918 section 9.1).
+//! PROPFIND: properties of a file, and of the contents of a directory (RFC 4918 section 9.1).
 
 use std::fmt::Write;
 use std::os::fd::OwnedFd;
@@ -19,13 +19,13 @@ use crate::dav::body::small_body;
 use crate::dav::failure::{Done, Failure};
 use crate::dav::target::Target;
 
-/// Most names of a folder that are answered for.
+/// Maximum number of names of a directory in a response.
 const MOST_NAMES: usize = 65_536;
 
-/// Most bytes of an answer: of few names with many properties, it would be far longer than what asks for it.
+/// Maximum length of a response, in bytes: with many properties per name it could be far longer than the request.
 const MOST_BYTES: usize = 32 << 20;
 
-/// The properties that files have here.
+/// Supported properties.
 const KNOWN: [&str; 7] = [
     "displayname",
     "getcontentlength",
@@ -36,9 +36,9 @@ const KNOWN: [&str; 7] = [
     "supportedlock",
 ];
 
-/// A file or folder, as it is told of.
+/// File or directory in the response.
 struct Member {
-    /// The URI, escaped.
+    /// Escaped URI.
     href: String,
     name: String,
     path: Vec<u8>,
@@ -81,7 +81,7 @@ async fn found(
     let now_ms = exchange.request.received.at_ms;
     blocking(move || {
         let members = members(&uri, &target, depth)?;
-        // Others wait for the locks meanwhile: what is written is written behind that.
+        // The locks are copied, so that the table is not locked while the response is written.
         let around = |zone: &Vec<u8>| locks::with(zone, now_ms, |locks| locks.around(&target.path));
         let locks = zone.as_ref().map(around).unwrap_or_default();
         written(&members, &asked, &locks, now_ms)
@@ -104,7 +104,7 @@ fn members(uri: &[u8], target: &Target, depth: Depth) -> Done<Vec<Member>> {
         for entry in Dir::read_from(&folder).map_err(|error| failed(error.into()))? {
             let entry = entry.map_err(|error| failed(error.into()))?;
             let name = entry.file_name().to_bytes();
-            // What is written and not at its place yet is nobody's to see.
+            // Incomplete files are hidden.
             if matches!(name, b"." | b"..") || name.starts_with(b".myriad-") {
                 continue;
             }
@@ -136,7 +136,7 @@ impl Member {
         FileType::from_raw_mode(self.found.st_mode).is_dir()
     }
 
-    /// Whether a file of this kind has the property.
+    /// Returns whether a file of this kind has the property.
     fn has(&self, property: &str) -> bool {
         KNOWN.contains(&property) && !(self.is_folder() && matches!(property, "getcontentlength" | "getetag"))
     }
@@ -162,7 +162,7 @@ impl Member {
     }
 }
 
-/// What is told of a lock (RFC 4918 section 14.1).
+/// Writes a lock (RFC 4918 section 14.1).
 pub(super) fn active_lock(lock: &Lock, now_ms: u64, root: &str, out: &mut String) {
     let depth = if lock.deep { "infinity" } else { "0" };
     let seconds = lock.until_ms.saturating_sub(now_ms).div_ceil(1000);
@@ -213,7 +213,7 @@ fn written(members: &[Member], asked: &Asked, locks: &Locks, now_ms: u64) -> Don
     Ok(out)
 }
 
-/// Tells of properties that there are not.
+/// Writes the missing properties.
 fn missing<'a>(names: impl Iterator<Item = &'a Name>, out: &mut String) {
     let mut names = names.peekable();
     if names.peek().is_none() {
@@ -221,7 +221,7 @@ fn missing<'a>(names: impl Iterator<Item = &'a Name>, out: &mut String) {
     }
     out.push_str("<D:propstat>\n<D:prop>\n");
     for name in names {
-        // A name was read as one of XML; its namespace may be any text.
+        // The name was parsed as an XML name; its namespace may be any text.
         let _ = write!(out, "<{} xmlns=\"", name.local);
         escape(&name.space, out);
         out.push_str("\"/>\n");

@@ -1,43 +1,44 @@
-//! The XML of WebDAV, as far as it is needed: names in their namespaces, without entities, types or instructions of processing.
+//! Subset of XML for WebDAV: names with namespaces. Document types and entity declarations are rejected, processing
+//! instructions are skipped.
 //!
-//! A client's body is 64 KB at most, its elements are 16 deep, and of properties 256 are answered, each once. A namespace has 256 bytes at
-//! most: one that is declared once is said of each property, and each file.
+//! A client's body has at most 64 KB and 16 levels of elements; at most 256 different properties are answered. A
+//! namespace has at most 256 bytes, because a namespace declared once is repeated for each property of each file.
 
 use std::collections::HashMap;
 
-/// The namespace of WebDAV.
+/// Namespace of WebDAV.
 const DAV: &str = "DAV:";
 const DEEPEST: usize = 16;
 const MOST_NAMES: usize = 256;
 const LONGEST_SPACE: usize = 256;
 
-/// The name of a property: its namespace and its local part.
+/// Name of a property: its namespace and its local part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Name {
-    /// The namespace.
+    /// Namespace.
     pub space: String,
-    /// The name in it.
+    /// Local name.
     pub local: String,
 }
 
-/// What PROPFIND asks for (RFC 4918 section 9.1).
+/// Properties requested by PROPFIND (RFC 4918 section 9.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// All properties, with their values.
+    /// All properties with their values.
     All,
-    /// The names of all properties.
+    /// Names of all properties.
     Names,
-    /// These.
+    /// Listed properties.
     These(Vec<Name>),
 }
 
-/// What is wrong with a body.
+/// Error message of an invalid body.
 type Wrong = &'static str;
 
-/// Reads the body of PROPFIND; an empty one asks for all.
+/// Parses the body of PROPFIND; an empty body requests all properties.
 ///
 /// # Errors
-/// It is no XML, or is too deep, or holds what is not read.
+/// The body is not XML, has too many levels, or contains unsupported constructs.
 pub fn asked(body: &[u8]) -> Result<Asked, Wrong> {
     if body.trim_ascii().is_empty() {
         return Ok(Asked::All);
@@ -48,7 +49,7 @@ pub fn asked(body: &[u8]) -> Result<Asked, Wrong> {
         [_, kind] if is(kind, "allprop") => asked = Some(Asked::All),
         [_, kind] if is(kind, "propname") => asked = Some(Asked::Names),
         [_, kind] if is(kind, "prop") => asked = Some(Asked::These(Vec::new())),
-        // An element is told of again with each of its texts.
+        // An element is reported again with each of its texts.
         [_, kind, name] if is(kind, "prop") && names.len() < MOST_NAMES && !names.contains(name) => {
             names.push(name.clone());
         }
@@ -61,10 +62,10 @@ pub fn asked(body: &[u8]) -> Result<Asked, Wrong> {
     }
 }
 
-/// Reads the body of LOCK: the text of its `owner`, at most 1024 bytes.
+/// Parses the body of LOCK and returns the text of its `owner`, at most 1024 bytes.
 ///
 /// # Errors
-/// As [`asked`]; or a lock is wanted that is not exclusive or not for writing.
+/// Same as [`asked`], or the requested lock is not an exclusive write lock.
 pub fn lock_info(body: &[u8]) -> Result<String, Wrong> {
     let (mut root, mut exclusive, mut write, mut owner) = (false, false, false, String::new());
     elements(body, |path, text| match path {
@@ -87,7 +88,7 @@ fn is(name: &Name, local: &str) -> bool {
     name.space == DAV && name.local == local
 }
 
-/// Gives the path of each element when it begins, with no text, and each text that is not blank with the path that it is in.
+/// Calls `found` with the path of each element at its start, without text, and with each non-blank text and its path.
 fn elements(body: &[u8], mut found: impl FnMut(&[Name], &str)) -> Result<(), Wrong> {
     let mut rest = std::str::from_utf8(body).map_err(|_| "not UTF-8")?.trim_start_matches('\u{feff}');
     let mut path: Vec<Name> = Vec::new();
@@ -134,7 +135,7 @@ fn elements(body: &[u8], mut found: impl FnMut(&[Name], &str)) -> Result<(), Wro
     if ended && rest.trim().is_empty() { Ok(()) } else { Err("it is not whole") }
 }
 
-/// A tag up to its `>`, which may stand in quotes before.
+/// Returns a tag up to its `>`, ignoring `>` in quotes.
 fn tag(rest: &str) -> Result<(&str, &str), Wrong> {
     let mut quote = None;
     for (at, char) in rest.char_indices() {
@@ -148,7 +149,7 @@ fn tag(rest: &str) -> Result<(&str, &str), Wrong> {
     Err("a tag does not end")
 }
 
-/// The name of a tag, and the namespaces that it declares by their prefixes.
+/// Returns the name of a tag, and its namespace declarations by prefix.
 fn attributes(tag: &str) -> Result<(&str, HashMap<String, String>), Wrong> {
     let (name, mut rest) = tag.split_once(|char: char| char.is_ascii_whitespace()).unwrap_or((tag, ""));
     let mut spaces = HashMap::new();
@@ -195,7 +196,7 @@ fn resolved(name: &str, spaces: &[HashMap<String, String>]) -> Result<Name, Wron
     }
 }
 
-/// A text without the five entities that XML has of itself, and without characters by number.
+/// Replaces the five predefined entities of XML and numeric character references in a text.
 fn unescaped(text: &str) -> Result<String, Wrong> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -216,7 +217,7 @@ fn unescaped(text: &str) -> Result<String, Wrong> {
     Ok(out)
 }
 
-/// Appends a text, escaped; what XML 1.0 cannot hold is left out.
+/// Appends an escaped text; characters that are invalid in XML 1.0 are omitted.
 pub(super) fn escape(text: &str, out: &mut String) {
     for char in text.chars() {
         match char {

@@ -2,7 +2,7 @@ use myriad_encode::Coding;
 use myriad_exchange::exchange::Answer;
 use myriad_serve::testing::{TestFolder, TestSite, answered_at_once, ask};
 
-/// A site whose root holds these files, each with its own name for contents.
+/// Site whose root contains these files, each with its name as contents.
 struct Packed(TestSite, TestFolder);
 
 impl Packed {
@@ -15,14 +15,14 @@ impl Packed {
         Self(TestSite::in_folder(&folder.0, http, rules), folder)
     }
 
-    /// The status, and the name of the file that was sent.
+    /// Returns the status and the name of the file that was sent.
     fn sent(&self, target: &str, accepted: &str) -> (u16, String) {
         let reached = ask(&self.0, &format!("GET {target}"), &[("Accept-Encoding", accepted)]);
         let sent = if reached.status == 200 { reached.text } else { String::new() };
         (reached.status, sent)
     }
 
-    /// The answer, from memory.
+    /// Returns the response, from memory.
     fn answer(&self, target: &str, accepted: &str) -> Answer {
         self.sent(target, accepted);
         let fields = [("Accept-Encoding", accepted)];
@@ -43,7 +43,7 @@ fn best_copy_that_the_visitor_takes_is_sent() {
         ("GZIP", "a.txt.gz"),
         ("x-gzip", "a.txt.gz"),
         ("*", "a.txt.br"),
-        // RFC 9110 section 12.4.2: a weight of 0 is a refusal.
+        // RFC 9110 section 12.4.2: a weight of 0 means not acceptable.
         ("br;q=0, gzip;q=0.1", "a.txt.gz"),
         ("gzip;q=0.000", "a.txt"),
         ("br;q=0, *;q=0", "a.txt"),
@@ -90,14 +90,14 @@ fn copy_has_the_type_of_the_file_and_says_how_it_is_coded() {
         Packed::new("type", &["a.txt", "a.txt.gz"], "gzip_static on; default_type application/gzip;");
     let answer = packed.answer("/a.txt", "gzip");
     assert_eq!((answer.media_type.as_deref(), answer.coding), (Some(&b"text/plain"[..]), Coding::Gzip));
-    // Who asks for the copy by its name gets a file that is not coded.
+    // A request for the compressed file by name receives a file without a coding.
     let copy = packed.answer("/a.txt.gz", "gzip");
     assert_eq!((copy.media_type.as_deref(), copy.coding), (Some(&b"application/gzip"[..]), Coding::Identity));
 }
 
 #[test]
 fn visitor_without_the_copy_is_told_that_others_have_one() {
-    // RFC 9110 section 12.5.5: caches behind this server must not give one the other's.
+    // RFC 9110 section 12.5.5: downstream caches must not mix the responses of different clients.
     let files = ["a.txt", "a.txt.gz", "b.txt"];
     let packed = Packed::new("varies", &files, "gzip_static on; gzip_vary on;");
     assert!(packed.answer("/a.txt", "identity").varies_by_encoding);

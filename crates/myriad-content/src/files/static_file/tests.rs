@@ -33,7 +33,7 @@ fn redirect_to_a_folder_names_no_other_host() {
     create_folder(&folder, "\\evil.test");
     assert_eq!(ask(&site, "GET //evil.test", &[]).location(), Some("/evil.test/"));
     assert_eq!(ask(&site, "GET ///evil.test", &[]).location(), Some("/evil.test/"));
-    // Browsers take a backslash for a slash.
+    // Browsers treat a backslash as a slash.
     assert_eq!(ask(&site, "GET /%5Cevil.test", &[]).location(), Some("/%5Cevil.test/"));
 }
 
@@ -65,7 +65,7 @@ fn name_that_no_file_can_have_is_not_found() {
 
 #[test]
 fn file_that_is_posted_to_as_the_page_of_an_error_is_sent() {
-    // nginx: `error_page 405 =200 $uri` and its like make static files of forms.
+    // nginx: `error_page 405 =200 $uri` and similar serve static files for form requests.
     let (folder, site) = site("post", "error_page 404 /sorry.html;");
     folder.write("sorry.html", "sorry");
     let reached = ask(&site, "POST /none", &[]);

@@ -1,4 +1,4 @@
-//! A request answered: shown, reset, or a server changed.
+//! Execution of a request: output, reset, or change of a server.
 
 use myriad_exchange::exchange::{Request, Step};
 use myriad_http::Method;
@@ -13,20 +13,20 @@ use super::servers;
 use super::site::Site;
 use super::tree;
 
-/// What a request came to: a status, a body, and where a new thing is.
+/// Result of a request: status, body, and location of a new object.
 struct Done {
     status: u16,
     body: Option<Value>,
-    /// The number of a server that was added.
+    /// ID of an added server.
     added: Option<u64>,
 }
 
-/// The versions that there are.
+/// Returns the supported versions.
 pub(crate) fn versions() -> Step {
     json(200, tree::versions().to_string())
 }
 
-/// Answers a request. `body` is empty unless the request [`Asked::has_body`]. What is asked is found on a thread that no visitor waits for.
+/// Answers a request. `body` is empty unless the request [`Asked::has_body`]. Data is collected on a separate thread.
 pub(crate) async fn answer(request: &Request, asked: Asked, body: Vec<u8>) -> Step {
     let site = Site::of(request);
     let version = asked.version;
@@ -57,7 +57,7 @@ pub(crate) async fn answer(request: &Request, asked: Asked, body: Vec<u8>) -> St
     }
 }
 
-/// The answer to a request that is not answered.
+/// Returns the response to a rejected request.
 pub(crate) fn refused(request: &Request, error: &PlusError, version: u8) -> Step {
     let id = request.id();
     json(error.status(), error.body(&id, version).to_string())

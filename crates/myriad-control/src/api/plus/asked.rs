@@ -1,35 +1,35 @@
-//! A request to the API: version, path, arguments.
+//! Request to the API: version, path, arguments.
 
 use myriad_http::Method;
 use myriad_http::uri;
 
 use super::error::PlusError;
 
-/// The versions that there are.
+/// Supported versions.
 pub(super) const VERSIONS: std::ops::RangeInclusive<u8> = 1..=9;
-/// Bytes of the longest path behind the version.
+/// Maximum length of the path after the version, in bytes.
 const LONGEST_PATH: usize = 4096;
 
-/// A request, as it was understood.
+/// Parsed request.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
     pub(super) version: u8,
-    /// The path behind the version.
+    /// Path after the version.
     pub(super) path: Vec<String>,
-    /// `?fields=`: the members that are wanted; none for all.
+    /// `?fields=`: requested members; `None` for all.
     pub(super) fields: Option<Vec<String>>,
     pub(super) method: Method,
-    /// Where it came to, without the port.
+    /// Local address of the connection, without the port.
     pub(super) address: String,
 }
 
-/// Whether a path of the `api` is one of a version: its first part is a number.
+/// Returns whether a path of the `api` starts with a version number.
 pub(crate) fn is_version(path: &[u8]) -> bool {
     let first = path.split(|byte| *byte == b'/').next().unwrap_or_default();
     !first.is_empty() && first.iter().all(u8::is_ascii_digit)
 }
 
-/// The version that such a path is of; the newest one where there is none of that number.
+/// Returns the version of such a path; the newest if the number is not supported.
 pub(crate) fn version_of(path: &[u8]) -> u8 {
     let first = path.split(|byte| *byte == b'/').next().unwrap_or_default();
     let number = std::str::from_utf8(first).ok().and_then(|text| text.parse().ok());
@@ -37,12 +37,12 @@ pub(crate) fn version_of(path: &[u8]) -> u8 {
 }
 
 impl Asked {
-    /// Its version.
+    /// Returns the version.
     pub(crate) fn version(&self) -> u8 {
         self.version
     }
 
-    /// Reads a path that [`is_version`], and its arguments.
+    /// Parses a path that [`is_version`], and its arguments.
     pub(crate) fn parse(
         path: &[u8],
         args: &[u8],
@@ -62,23 +62,23 @@ impl Asked {
         Ok(Self { version, path, fields, method, address })
     }
 
-    /// The path, part by part.
+    /// Returns the parts of the path.
     pub(super) fn parts(&self) -> Vec<&str> {
         self.path.iter().map(String::as_str).collect()
     }
 
-    /// Whether it only looks.
+    /// Returns whether the request is read-only.
     pub(crate) fn reads(&self) -> bool {
         matches!(self.method, Method::Get | Method::Head)
     }
 
-    /// Whether it has a body that says what is to be.
+    /// Returns whether the request has a body with changes.
     pub(crate) fn has_body(&self) -> bool {
         matches!(self.method, Method::Post | Method::Patch)
     }
 }
 
-/// The first value of an argument, decoded; arguments that nobody knows do not count, as in NGINX Plus.
+/// Returns the first value of an argument, decoded. Unknown arguments are ignored, as in NGINX Plus.
 fn argument(args: &[u8], name: &[u8]) -> Option<String> {
     let mut pairs = args.split(|byte| *byte == b'&');
     let value = pairs.find_map(|pair| pair.strip_prefix(name)?.strip_prefix(b"="))?;

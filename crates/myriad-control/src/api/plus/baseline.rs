@@ -1,20 +1,21 @@
-//! Counts that begin anew (`DELETE`). Workers alone write what they count, so what they had counted is taken off when it is read.
+//! Reset of counts (`DELETE`). Counters are only written by workers, so the values at the reset are subtracted when
+//! counts are read.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Map, Value};
 
-/// Members that say how it is now: they are no counts. `id` and `pid` are names.
+/// Members that are current values and not counts. `id` and `pid` are names.
 const STATES: &[&str] =
     &["active", "idle", "current", "processing", "size", "max_size", "cold", "used", "free", "id", "pid"];
-/// Most objects whose counts began anew; the configuration alone says how many there are.
+/// Maximum number of reset objects; their number only depends on the configuration.
 const MOST: usize = 16 * 1024;
 
-/// What objects had counted when they began anew, by their path. Lost with the counts themselves when the process ends.
+/// Counts of objects at their reset, by path. They are lost with the counts when the process exits.
 static BEFORE: Mutex<Option<HashMap<String, Map<String, Value>>>> = Mutex::new(None);
 
-/// The counts of an object since they began anew.
+/// Returns the counts of an object since its reset.
 pub(super) fn since(path: &str, object: Map<String, Value>) -> Map<String, Value> {
     let before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
     match before.as_ref().and_then(|before| before.get(path)) {
@@ -23,7 +24,7 @@ pub(super) fn since(path: &str, object: Map<String, Value>) -> Map<String, Value
     }
 }
 
-/// The counts of an object begin anew; `object` is all that was ever counted.
+/// Resets the counts of an object; `object` contains its total counts.
 pub(super) fn begin(path: String, object: Map<String, Value>) {
     let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
     let before = before.get_or_insert_default();

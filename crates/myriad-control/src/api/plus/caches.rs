@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::node::members;
 
-/// A zone; what it holds on disk, or in memory where it has no folder.
+/// Returns a zone with its size on disk, or in memory if it has no folder.
 pub(super) fn cache(zone: &PageZone) -> Map<String, Value> {
     let (stats, counted) = (zone.zone.stats(), zone.counts.sums(zone.zone.name()));
     let disk = zone.zone.disk_stats().zip(zone.zone.disk_limits());

@@ -1,13 +1,13 @@
-//! Errors in the form of NGINX Plus's API.
+//! Errors in the format of NGINX Plus's API.
 
 use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
-/// Where the documentation of the API is, which each error names.
+/// URL of the API documentation, which is part of each error.
 const HREF: &str = "https://nginx.org/en/docs/http/ngx_http_api_module.html";
 
-/// Why a request is not answered.
+/// Reason why a request is rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PlusError {
     status: u16,
@@ -16,27 +16,27 @@ pub(crate) struct PlusError {
 }
 
 impl PlusError {
-    /// A status, the API's code, and a sentence.
+    /// Creates an error with a status, a code of the API and a text.
     pub(crate) fn new(status: u16, code: &'static str, text: impl Into<Cow<'static, str>>) -> Self {
         Self { status, code, text: text.into() }
     }
 
-    /// There is nothing behind the path.
+    /// The path does not exist.
     pub(super) fn no_path() -> Self {
         Self::new(404, "PathNotFound", "path not found")
     }
 
-    /// The path is there, and has no such method.
+    /// The path does not support the method.
     pub(super) fn no_method() -> Self {
         Self::new(405, "MethodNotAllowed", "method not allowed")
     }
 
-    /// The `api` only shows.
+    /// The `api` is read-only.
     pub(crate) fn disabled() -> Self {
         Self::new(405, "MethodDisabled", "method disabled")
     }
 
-    /// The status of the answer.
+    /// Returns the status of the response.
     pub(super) fn status(&self) -> u16 {
         self.status
     }
@@ -46,7 +46,7 @@ impl PlusError {
         self.code
     }
 
-    /// The body. Before version 4 it had fields of the request, which stay empty as in NGINX Plus.
+    /// Returns the body. Before version 4 it contains fields of the request, which are empty as in NGINX Plus.
     pub(super) fn body(&self, request_id: &str, version: u8) -> Value {
         let error = json!({ "status": self.status, "text": self.text, "code": self.code });
         let mut body = json!({ "error": error, "request_id": request_id, "href": HREF });

@@ -1,4 +1,4 @@
-//! What is about the server as a whole.
+//! Objects of the server as a whole.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -10,19 +10,19 @@ use sha2::{Digest, Sha256};
 use super::node::members;
 use super::site::{Site, moment};
 
-/// The version of nginx whose configuration language is read (`$nginx_version`).
+/// Version of nginx whose configuration language is supported (`$nginx_version`).
 const NGINX_VERSION: &str = "1.31.4";
-/// The end of a licence that has none: the year 2100. Myriad is free.
+/// Expiry of the licence: the year 2100. Myriad is free and needs none.
 const NEVER_S: u64 = 4_102_444_800;
-/// The same as the grace that NGINX Plus gives, seconds: 180 days.
+/// Grace period of NGINX Plus, in seconds: 180 days.
 const GRACE_S: u64 = 15_552_000;
-/// Bytes of a page of memory.
+/// Size of a page of memory, in bytes.
 const PAGE: u64 = 4096;
 
-/// How many worker processes had been started anew when that was set to nothing.
+/// Number of restarted worker processes at the reset.
 static RESPAWNED_BEFORE: AtomicU64 = AtomicU64::new(0);
 
-/// `nginx`.
+/// Returns `nginx`.
 pub(super) fn nginx(site: &Site, address: &str) -> Value {
     json!({
         "version": NGINX_VERSION,
@@ -36,23 +36,24 @@ pub(super) fn nginx(site: &Site, address: &str) -> Value {
     })
 }
 
-/// `processes`.
+/// Returns `processes`.
 pub(super) fn processes() -> Value {
     json!({ "respawned": respawned().saturating_sub(RESPAWNED_BEFORE.load(Relaxed)) })
 }
 
-/// `DELETE processes`.
+/// Executes `DELETE processes`.
 pub(super) fn reset_processes() {
     RESPAWNED_BEFORE.store(respawned(), Relaxed);
 }
 
-/// How often the supervisor has replaced a worker process that ended by itself, as it told this one.
+/// Returns the number of worker processes that the supervisor has restarted after they exited unexpectedly. The
+/// supervisor passes it in the environment.
 fn respawned() -> u64 {
     let told = std::env::var("MYRIAD_RESPAWNED").ok();
     told.and_then(|text| text.parse().ok()).unwrap_or_default()
 }
 
-/// `connections`. Every connection that is accepted is served.
+/// Returns `connections`. Every accepted connection is handled.
 pub(super) fn connections(now: &Snapshot) -> Value {
     json!({
         "accepted": now.accepted,
@@ -62,12 +63,12 @@ pub(super) fn connections(now: &Snapshot) -> Value {
     })
 }
 
-/// `http/requests`.
+/// Returns `http/requests`.
 pub(super) fn requests(now: &Snapshot) -> Value {
     json!({ "total": now.begun, "current": now.writing() })
 }
 
-/// A worker, which is a thread here.
+/// Returns a worker, which is a thread.
 pub(super) fn worker(number: usize, now: &Snapshot) -> Map<String, Value> {
     members(json!({
         "id": number,
@@ -77,7 +78,7 @@ pub(super) fn worker(number: usize, now: &Snapshot) -> Map<String, Value> {
     }))
 }
 
-/// `license`: one that does not end.
+/// Returns `license`, without an expiry.
 pub(super) fn license(site: &Site) -> Value {
     json!({
         "active_till": NEVER_S,
@@ -86,7 +87,7 @@ pub(super) fn license(site: &Site) -> Value {
     })
 }
 
-/// A name of this installation (RFC 9562 section 5.8), the same after a restart.
+/// Returns an ID of this installation (RFC 9562 section 5.8), which is the same after a restart.
 fn uuid(site: &Site) -> String {
     let mut hash = Sha256::new();
     hash.update(&site.runtime.hostname);
@@ -99,7 +100,7 @@ fn uuid(site: &Site) -> String {
     [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
 }
 
-/// The memory of a cache zone in pages. It has no slabs, so that there are no slots.
+/// Returns the memory of a cache zone in pages. It has no slabs and therefore no slots.
 pub(super) fn slab(zone: &PageZone) -> Map<String, Value> {
     let stats = zone.zone.stats();
     let (used, most) = (stats.bytes as u64, stats.limit_bytes as u64);

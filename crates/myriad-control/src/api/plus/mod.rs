@@ -1,24 +1,25 @@
-//! The paths and field names of NGINX Plus's HTTP API (`ngx_http_api_module`), so that its exporters and dashboards read Myriad.
+//! Paths and field names of NGINX Plus's HTTP API (`ngx_http_api_module`), so that its exporters and dashboards work
+//! with Myriad.
 //!
 //! ```text
 //! GET    …/                                         the versions: [1,…,9]
-//! GET    …/9/…                                      what `tree` has; ?fields=
-//! DELETE …/9/…                                      counts begin anew, where the description of the API says so
+//! GET    …/9/…                                      the objects of `tree`; ?fields=
+//! DELETE …/9/…                                      resets counts, where the API documentation permits it
 //! POST   …/9/http/upstreams/GROUP/servers           adds a server
 //! PATCH  …/9/http/upstreams/GROUP/servers/ID        changes it
-//! DELETE …/9/http/upstreams/GROUP/servers/ID        removes it; the same of `stream`
+//! DELETE …/9/http/upstreams/GROUP/servers/ID        removes it; the same for `stream`
 //! ```
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `asked` | a request: version, path, arguments |
-//! | `error` | errors in the API's form |
-//! | `node` | what a path stands for, and `?fields=` |
-//! | `tree` | which path stands for what |
-//! | `site` | what is asked of a running site |
+//! | `asked` | requests: version, path, arguments |
+//! | `error` | errors in the API's format |
+//! | `node` | value of a path, and `?fields=` |
+//! | `tree` | mapping of paths to values |
+//! | `site` | data sources of a running site |
 //! | `general`, `caches`, `zones`, `peers`, `tls` | the objects |
-//! | `servers` | the servers of a group, as they are configured and changed |
-//! | `baseline` | counts that begin anew |
+//! | `servers` | configuration of the servers of a group, and its changes |
+//! | `baseline` | reset of counts |
 
 mod answer;
 mod asked;

@@ -1,28 +1,28 @@
-//! What a path stands for, and which of its fields are shown.
+//! Value of a path, and selection of its fields.
 
 use serde_json::{Map, Value};
 
-/// What a path stands for.
+/// Value of a path.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Node {
-    /// What is below it.
+    /// Names of the paths below it.
     Directory(Vec<&'static str>),
-    /// One thing with fields.
+    /// Single object with fields.
     Object(Map<String, Value>),
-    /// Things of one kind, by name.
+    /// Objects of one kind, by name.
     Collection(Map<String, Value>),
-    /// Things without names.
+    /// Objects without names.
     List(Vec<Value>),
 }
 
 impl Node {
-    /// An object.
+    /// Creates an object.
     pub(super) fn object(value: Value) -> Self {
         Self::Object(members(value))
     }
 
-    /// As it is sent. `fields` are the members that are wanted, of a collection those of each thing; where it names none, a collection
-    /// comes to the names of its things.
+    /// Returns the output. `fields` are the requested members, of a collection those of each object. If it is empty, a
+    /// collection is returned as the names of its objects.
     pub(super) fn shown(self, fields: Option<&[String]>) -> Value {
         let keep = |members: Map<String, Value>| -> Map<String, Value> {
             let wanted = |name: &String| fields.is_none_or(|fields| fields.contains(name));
@@ -46,7 +46,7 @@ impl Node {
     }
 }
 
-/// The members of an object; nothing of anything else.
+/// Returns the members of an object; empty for other values.
 pub(super) fn members(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(members) => members,

@@ -1,4 +1,4 @@
-//! Groups and their peers as they are doing.
+//! Status of groups and their peers.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::node::members;
 use super::site::{Block, moment};
 use super::tls;
 
-/// A group.
+/// Returns a group.
 pub(super) fn group(group: &GroupControl, block: Block, version: u8) -> Map<String, Value> {
     let servers: BTreeMap<u64, ServerSnapshot> =
         group.servers().into_iter().map(|server| (server.id, server)).collect();
@@ -101,7 +101,7 @@ fn checks(peer: &PeerSnapshot) -> Value {
     Value::Object(told)
 }
 
-/// Responses by class, and by code from version 7 on.
+/// Returns responses by class, and by code since version 7.
 pub(super) fn responses(statuses: &[(u16, u64)], version: u8) -> Value {
     let mut told = Map::new();
     for class in 1..=5_u16 {

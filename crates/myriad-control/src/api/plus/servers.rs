@@ -1,4 +1,4 @@
-//! The servers of a group, as they are configured and changed.
+//! Configuration of the servers of a group, and its changes.
 
 use myriad_conf::number::parse_millis;
 use myriad_upstream::{EditError, ServerChange, ServerSnapshot};
@@ -8,7 +8,7 @@ use super::error::PlusError;
 use super::node::members;
 use super::site::Block;
 
-/// A server as it is configured.
+/// Returns the configuration of a server.
 pub(super) fn server(server: &ServerSnapshot, block: Block, version: u8) -> Map<String, Value> {
     let mut told = members(json!({
         "id": server.id,
@@ -38,12 +38,13 @@ pub(super) fn server(server: &ServerSnapshot, block: Block, version: u8) -> Map<
     told
 }
 
-/// A time as a configuration has it.
+/// Formats a time as in the configuration.
 fn time(ms: u64) -> String {
     if ms.is_multiple_of(1000) { format!("{}s", ms / 1000) } else { format!("{ms}ms") }
 }
 
-/// Reads what is to become of a server. `is_new`: it is added, so that it needs an address, and may have what cannot be changed.
+/// Parses a change of a server. `is_new` is set for an added server, which requires an address and may have parameters
+/// that cannot be changed later.
 pub(super) fn change(
     body: &[u8],
     block: Block,
@@ -88,7 +89,7 @@ pub(super) fn change(
             "down" => change.down = Some(flag(&name, &value)?),
             "route" if of_http => change.route = Some(text(&name, value)?),
             "drain" if of_http && version >= 2 => change.drain = Some(flag(&name, &value)?),
-            // Programs send back what they were shown.
+            // Clients may send back the complete object.
             "id" => {}
             _ => {
                 return Err(malformed(format!(
@@ -127,7 +128,7 @@ fn number(value: &Value) -> Option<u32> {
     u32::try_from(value.as_u64()?).ok()
 }
 
-/// A time as a configuration has it, or a number of seconds.
+/// Parses a time as in the configuration, or a number of seconds.
 fn millis(value: &Value) -> Option<u64> {
     match value {
         Value::String(text) => parse_millis(text.as_bytes()).ok(),
@@ -136,7 +137,7 @@ fn millis(value: &Value) -> Option<u64> {
     }
 }
 
-/// Why a group was not changed, as the API says it.
+/// Returns the API error for a rejected change of a group.
 pub(super) fn refused(error: EditError, group: &str) -> PlusError {
     let (code, text) = match error {
         EditError::Static => ("UpstreamStatic", "upstream is static".to_owned()),

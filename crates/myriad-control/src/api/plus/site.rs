@@ -1,4 +1,4 @@
-//! What is asked of a running site.
+//! Data sources of a running site.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 
 use super::error::PlusError;
 
-/// A site as the API sees it. Made for each request, so that a reload is noticed.
+/// View of a site for the API. It is created for each request, so that reloads take effect.
 pub(super) struct Site {
     pub(super) runtime: Arc<Runtime>,
     pub(super) counters: Arc<[Arc<Counters>]>,
 }
 
-/// Where a group of servers stands.
+/// Configuration block of a group of servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Block {
     Http,
@@ -25,18 +25,18 @@ pub(super) enum Block {
 }
 
 impl Site {
-    /// The site that a request came to.
+    /// Returns the site of a request.
     pub(super) fn of(request: &Request) -> Self {
         let (runtime, counters) = (&request.site.runtime, &request.site.worker.all_counters);
         Self { runtime: Arc::clone(runtime), counters: Arc::clone(counters) }
     }
 
-    /// What each worker has done.
+    /// Returns the counters of each worker.
     pub(super) fn workers(&self) -> Vec<Snapshot> {
         self.counters.iter().map(|counters| counters.snapshot()).collect()
     }
 
-    /// The groups of a block, by name; those without `zone` among them.
+    /// Returns the groups of a block by name, including those without `zone`.
     pub(super) fn groups(&self, block: Block) -> Vec<GroupControl> {
         let mut groups: Vec<_> = match block {
             Block::Http => self.runtime.groups.values().map(|group| group.group.control()).collect(),
@@ -46,7 +46,7 @@ impl Site {
         groups
     }
 
-    /// The group of that name, which must have a `zone`.
+    /// Returns the group of that name, which must have a `zone`.
     pub(super) fn group(&self, block: Block, name: &str) -> Result<GroupControl, PlusError> {
         let group = self.groups(block).into_iter().find(|group| group.name() == name);
         let group = group.ok_or_else(|| PlusError::new(404, "UpstreamNotFound", "upstream not found"))?;
@@ -57,7 +57,7 @@ impl Site {
     }
 }
 
-/// A moment in milliseconds since the epoch, in the form of ISO 8601.
+/// Formats a time in milliseconds since the epoch as ISO 8601.
 pub(super) fn moment(ms: u64) -> Value {
     let text = format_time_iso8601(ms / 1000, 0);
     let seconds = String::from_utf8_lossy(&text[..19]).into_owned();

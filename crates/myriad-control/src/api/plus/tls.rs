@@ -1,4 +1,4 @@
-//! Counts of TLS.
+//! TLS counts.
 
 use myriad_exchange::traffic::TlsSums;
 use myriad_upstream::TlsCounts;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::node::members;
 
-/// TLS with a peer.
+/// Returns the TLS counts of a peer.
 pub(super) fn of_peer(counts: &TlsCounts) -> Value {
     json!({
         "handshakes": counts.handshakes,
@@ -24,7 +24,8 @@ pub(super) fn of_peer(counts: &TlsCounts) -> Value {
     })
 }
 
-/// TLS with clients. Of servers it has no names of certificates that do not fit; before version 8 it was less.
+/// Returns the TLS counts of clients. Servers have no count of mismatched certificate names; versions before 8 contain
+/// fewer fields.
 pub(super) fn of_clients(sums: &TlsSums, is_zone: bool, version: u8) -> Value {
     let mut told = members(json!({
         "handshakes": sums.handshakes,

@@ -1,4 +1,4 @@
-//! Which path stands for what.
+//! Mapping of paths to values.
 
 use myriad_exchange::traffic::{TrafficSnapshot, ZoneKind};
 use serde_json::{Map, Value, json};
@@ -9,7 +9,7 @@ use super::node::{Node, members};
 use super::site::{Block, Site};
 use super::{baseline, caches, general, peers, servers, tls, zones};
 
-/// What is behind the path of a request.
+/// Returns the value of the request's path.
 pub(super) fn read(site: &Site, asked: &Asked) -> Result<Node, PlusError> {
     let version = asked.version;
     let path = asked.parts();
@@ -38,7 +38,7 @@ pub(super) fn read(site: &Site, asked: &Asked) -> Result<Node, PlusError> {
     }
 }
 
-/// Counts behind the path begin anew.
+/// Resets the counts of the path.
 pub(super) fn reset(site: &Site, asked: &Asked) -> Result<(), PlusError> {
     let path = asked.parts();
     if !exists(&path, asked.version) {
@@ -66,7 +66,7 @@ pub(super) fn reset(site: &Site, asked: &Asked) -> Result<(), PlusError> {
         | ["stream", "server_zones", _] => begin_anew(site, asked, &path)?,
         ["http" | "stream", "keyvals", _] => return Err(missing(&path)),
         _ => {
-            // What is not there is not there, whatever is asked of it.
+            // A missing object is an error for any method.
             read(site, asked)?;
             return Err(PlusError::no_method());
         }
@@ -80,7 +80,7 @@ fn begin_anew(site: &Site, asked: &Asked, path: &[&str]) -> Result<(), PlusError
     Ok(())
 }
 
-/// Whether a version knows what is behind a path.
+/// Returns whether a version supports a path.
 fn exists(path: &[&str], version: u8) -> bool {
     match path {
         ["workers" | "license", ..] => version >= 9,
@@ -125,7 +125,7 @@ fn is_collection(path: &[&str]) -> bool {
     )
 }
 
-/// Things by name.
+/// Returns objects by name.
 fn collection(site: &Site, asked: &Asked, path: &[&str]) -> Node {
     if let Some(kind) = traffic_kind(path) {
         let base = path.join("/");
@@ -144,7 +144,7 @@ fn collection(site: &Site, asked: &Asked, path: &[&str]) -> Node {
     Node::Collection(things.collect())
 }
 
-/// The kind of the zones that a path is about: servers, or locations.
+/// Returns the kind of the zones of a path: servers or locations.
 fn traffic_kind(path: &[&str]) -> Option<ZoneKind> {
     match path {
         ["http", "server_zones", ..] => Some(ZoneKind::Server),
@@ -154,7 +154,7 @@ fn traffic_kind(path: &[&str]) -> Option<ZoneKind> {
     }
 }
 
-/// The names of the things below a path.
+/// Returns the names of the objects below a path.
 fn names(site: &Site, path: &[&str]) -> Vec<String> {
     let runtime = &site.runtime;
     let of = |zones: &[(Box<str>, _)]| zones.iter().map(|(name, _)| name.to_string()).collect();
@@ -170,13 +170,13 @@ fn names(site: &Site, path: &[&str]) -> Vec<String> {
     names
 }
 
-/// A thing, counted since it began anew.
+/// Returns an object with its counts since the reset.
 fn counted(site: &Site, asked: &Asked, path: &[&str]) -> Option<Value> {
     let object = object(site, path, asked.version)?;
     Some(Value::Object(baseline::since(&path.join("/"), object)))
 }
 
-/// A thing, and all that was ever counted of it.
+/// Returns an object with its total counts.
 fn object(site: &Site, path: &[&str], version: u8) -> Option<Map<String, Value>> {
     let runtime = &site.runtime;
     let sum = || site.workers().into_iter().sum();
@@ -217,7 +217,7 @@ fn limits<'a>(
     found.map(|(_, counts)| &**counts).ok_or_else(|| missing(path))
 }
 
-/// There is nothing of that name.
+/// Returns the error for a missing object.
 fn missing(path: &[&str]) -> PlusError {
     let (code, text) = match path {
         ["slabs", _] => ("SlabNotFound", "slab not found"),
@@ -261,17 +261,17 @@ fn upstreams(site: &Site, asked: &Asked, path: &[&str]) -> Result<Node, PlusErro
     }
 }
 
-/// The block that a path is about.
+/// Returns the configuration block of a path.
 pub(super) fn block(path: &[&str]) -> Block {
     if path[0] == "http" { Block::Http } else { Block::Stream }
 }
 
-/// The number of a server.
+/// Parses the ID of a server.
 pub(super) fn server_id(text: &str) -> Result<u64, PlusError> {
     text.parse().map_err(|_| PlusError::new(400, "UpstreamBadServerId", "invalid server ID"))
 }
 
-/// The versions, and what each answer to a change is made of.
+/// Returns the supported versions.
 pub(super) fn versions() -> Value {
     json!(super::asked::VERSIONS.collect::<Vec<_>>())
 }

@@ -1,4 +1,4 @@
-//! Zones that count: of servers and locations, of limits, of resolvers.
+//! Zones with counts: servers and locations, limits, resolvers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::peers::responses;
 use super::site::Site;
 use super::tls;
 
-/// A zone of `status_zone`: servers, locations, or servers of `stream`.
+/// Returns a zone of `status_zone`: servers, locations, or servers of `stream`.
 pub(super) fn traffic(sums: &ZoneSums, kind: ZoneKind, version: u8) -> Map<String, Value> {
     let mut told = members(json!({
         "discarded": sums.discarded,
@@ -38,13 +38,13 @@ pub(super) fn traffic(sums: &ZoneSums, kind: ZoneKind, version: u8) -> Map<Strin
     told
 }
 
-/// The zones of a kind that some `status_zone` names, in the order of their names.
+/// Returns the zones of a kind that a `status_zone` names, ordered by name.
 pub(super) fn of_kind(site: &Site, kind: ZoneKind) -> impl Iterator<Item = ZoneSums> {
     let zones = site.runtime.traffic_zones.iter().filter(move |zone| zone.kind() == kind);
     zones.map(|zone| zone.sums()).filter(|sums| sums.is_named)
 }
 
-/// A zone of `limit_req_zone`.
+/// Returns a zone of `limit_req_zone`.
 pub(super) fn limit_req(counts: &LimitCounts) -> Map<String, Value> {
     members(json!({
         "passed": counts.of(Limited::Passed),
@@ -55,7 +55,7 @@ pub(super) fn limit_req(counts: &LimitCounts) -> Map<String, Value> {
     }))
 }
 
-/// A zone of `limit_conn_zone`.
+/// Returns a zone of `limit_conn_zone`.
 pub(super) fn limit_conn(counts: &LimitCounts) -> Map<String, Value> {
     members(json!({
         "passed": counts.of(Limited::Passed),
@@ -64,7 +64,7 @@ pub(super) fn limit_conn(counts: &LimitCounts) -> Map<String, Value> {
     }))
 }
 
-/// The zones of resolvers, by name.
+/// Returns the zones of resolvers, by name.
 pub(super) fn resolver_zones(site: &Site) -> BTreeMap<String, Arc<ResolverZone>> {
     let runtime = &site.runtime;
     let groups = runtime.groups.values().map(|group| group.group.control());
@@ -75,7 +75,7 @@ pub(super) fn resolver_zones(site: &Site) -> BTreeMap<String, Arc<ResolverZone>>
     zones.map(|zone| (zone.name().to_owned(), zone)).collect()
 }
 
-/// A zone of a resolver.
+/// Returns a zone of a resolver.
 pub(super) fn resolver(counts: &ResolverCounts) -> Map<String, Value> {
     let [noerror, formerr, servfail, nxdomain, notimp, refused] = counts.codes;
     members(json!({

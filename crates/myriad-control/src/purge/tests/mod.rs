@@ -1,4 +1,4 @@
-//! Purges of pages that tests have stored, and the keys under which pages are.
+//! Purges of pages stored by the tests, and keys of pages.
 
 mod keys;
 mod requests;

@@ -1,4 +1,4 @@
-//! Variables of the answer: its head, and how much of it was sent.
+//! Variables of the response: its head and the sent bytes.
 
 use super::write::{Row, joined, never_ready, number, show};
 use crate::exchange::Request;
@@ -64,11 +64,12 @@ fn status(request: &Request, out: &mut Vec<u8>) -> bool {
     show(out, format_args!("{status:03}"))
 }
 
-/// A field that was sent. Those of the connection are written last, when the log lines are all that is left to make.
+/// Appends a sent field. Fields of the connection are written last, after the response, when only log lines can read
+/// them.
 fn sent_field(request: &Request, rest: &Rest, out: &mut Vec<u8>) -> bool {
     let sent = &request.outcome.sent;
     match rest.as_text() {
-        // Behind 101 it says what the connection has become.
+        // With status 101 the field names the new protocol.
         "connection" if sent.bytes > 0 && request.outcome.answered.status != 101 => {
             out.extend_from_slice(if sent.kept { b"keep-alive" } else { b"close" });
             true

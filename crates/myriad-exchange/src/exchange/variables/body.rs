@@ -10,7 +10,7 @@ use crate::runtime::Value::{Made, Named, Ready};
 use crate::runtime::{NamedValue, Rest};
 
 pub(super) const ROWS: &[Row] = &[
-    // `1` if a form that was read into memory has the field.
+    // `1` if a form buffered in memory has the field.
     Row::new(
         "core",
         "form_field_",
@@ -22,16 +22,16 @@ pub(super) const ROWS: &[Row] = &[
         }),
     )
     .fares(Status::Own),
-    // Of a chunked body too, once it was gathered.
+    // Also of a chunked body, once it has been buffered.
     Row::new("core", "content_length", &[Body], Made(content_length)),
-    // What was gathered in memory.
+    // Body buffered in memory.
     Row::new(
         "core",
         "request_body",
         &[Body],
         Ready(|request| request.upload.gathered.as_ref().and_then(Gathered::in_memory)),
     ),
-    // Where it was gathered in a file.
+    // File of a body buffered on disk.
     Row::new(
         "core",
         "request_body_file",

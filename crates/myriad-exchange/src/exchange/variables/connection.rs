@@ -1,4 +1,4 @@
-//! Variables of the client's connection: its ends, what proxies told of them, what the kernel knows of it.
+//! Variables of the client's connection: its addresses, proxy information and kernel statistics.
 
 use std::net::IpAddr;
 
@@ -68,28 +68,28 @@ pub(super) const ROWS: &[Row] = &[
             made: proxied_fact,
         }),
     ),
-    // Round trip, microseconds.
+    // Round-trip time, in microseconds.
     Row::new(
         "core",
         "tcpinfo_rtt",
         &[Connection],
         Made(|request, out| kernel(request, out, |info| info.rtt)),
     ),
-    // Its variation, microseconds.
+    // Round-trip time variation, in microseconds.
     Row::new(
         "core",
         "tcpinfo_rttvar",
         &[Connection],
         Made(|request, out| kernel(request, out, |info| info.rttvar)),
     ),
-    // Congestion window, segments.
+    // Congestion window, in segments.
     Row::new(
         "core",
         "tcpinfo_snd_cwnd",
         &[Connection],
         Made(|request, out| kernel(request, out, |info| info.snd_cwnd)),
     ),
-    // Receive window, bytes.
+    // Receive window, in bytes.
     Row::new(
         "core",
         "tcpinfo_rcv_space",
@@ -109,7 +109,7 @@ fn binary_address(request: &Request, out: &mut Vec<u8>) -> bool {
 
 fn remote_port(request: &Request, out: &mut Vec<u8>) -> bool {
     match request.received.real {
-        // A proxy that tells the address without the port has no port to show.
+        // The proxy reported an address without a port.
         Some(real) if real.port() == 0 => true,
         Some(real) => number(out, real.port().into()),
         None => {
@@ -134,7 +134,7 @@ fn server_addr(request: &Request, out: &mut Vec<u8>) -> bool {
     true
 }
 
-/// Port of the listener; that of https where a trusted proxy reports https.
+/// Appends the port of the listener, or 443 if a trusted proxy reports https.
 fn server_port(request: &Request, out: &mut Vec<u8>) -> bool {
     if request.is_forwarded_https() {
         number(out, 443);
@@ -144,7 +144,7 @@ fn server_port(request: &Request, out: &mut Vec<u8>) -> bool {
     true
 }
 
-/// What the PROXY protocol said of the client.
+/// Returns the PROXY protocol header of the client.
 fn proxied(request: &Request) -> Option<&ProxyHeader> {
     request.received.connection.proxied.get().map(|header| &**header)
 }
@@ -156,7 +156,7 @@ fn proxied_fact(request: &Request, rest: &Rest, out: &mut Vec<u8>) -> bool {
     }
 }
 
-/// A figure that the kernel knows of the connection.
+/// Appends a figure of the connection from the kernel.
 fn kernel(request: &Request, out: &mut Vec<u8>, figure: fn(&TcpInfo) -> u32) -> bool {
     request.received.connection.tcp_info().is_some_and(|info| show(out, figure(&info)))
 }

@@ -1,7 +1,6 @@
-//! The variables that the server makes. Each is one row: name, how it fares beside nginx, what its value
-//! follows from, the value. Nothing else names it: the registry, the page of compatibility and what requests may take the short
-//! way come from the rows. Here are those of the request, its connection and its answer, in the file of their theme; a
-//! feature's stand in its folder.
+//! Variables of the server. Each is defined by one row: name, compatibility with nginx, dependencies, value. The
+//! registry, the compatibility page and the inputs of the shortcut are derived from the rows. This module contains the
+//! variables of the request, its connection and its response, by theme; the variables of a feature are in its folder.
 
 mod answer;
 mod body;

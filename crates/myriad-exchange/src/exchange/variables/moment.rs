@@ -44,12 +44,13 @@ pub(super) const ROWS: &[Row] = &[
     .plain(),
 ];
 
-/// [`now_ms`] by the system clock.
+/// Returns [`now_ms`] by the system clock.
 fn wall_ms(request: &Request) -> u64 {
     myriad_net::clock::to_wall_ms(now_ms(request))
 }
 
-/// What has waited is as old as it is now; what has not is answered at the moment it came, as by nginx's clock.
+/// Returns the current time for a request that has waited, and the arrival time for others, as nginx's cached clock
+/// does.
 fn now_ms(request: &Request) -> u64 {
     match (request.outcome.finished_ms, request.outcome.waited) {
         (0, false) => request.received.at_ms,
@@ -58,7 +59,8 @@ fn now_ms(request: &Request) -> u64 {
     }
 }
 
-/// The second that a worker has written last, since the epoch, and its text: many requests of a second want the same.
+/// Second since the epoch that a worker has formatted last, and its text. Many requests within a second need the same
+/// text.
 type Latest<const N: usize> = Cell<(u64, [u8; N])>;
 
 thread_local! {
@@ -85,7 +87,7 @@ fn stamp<const N: usize>(
 }
 
 impl Request {
-    /// What names it in logs (`$request_id`).
+    /// Returns the identifier of the request in logs (`$request_id`).
     pub fn id(&self) -> String {
         let mut id = Vec::with_capacity(32);
         request_id(self, &mut id);
@@ -93,12 +95,13 @@ impl Request {
     }
 }
 
-/// Sixteen bytes that no other request has, in hexadecimal: a process seed, the connection and its request number.
+/// Appends sixteen unique bytes in hexadecimal: a hash of the connection, its request number and the start time, with a
+/// seed of the process.
 fn request_id(request: &Request, out: &mut Vec<u8>) -> bool {
     use std::hash::{BuildHasher, RandomState};
     static SEEDS: std::sync::OnceLock<(RandomState, RandomState)> = std::sync::OnceLock::new();
     let (first, second) = SEEDS.get_or_init(|| (RandomState::new(), RandomState::new()));
-    // A subrequest has the number of the request it belongs to.
+    // A subrequest has the identifier of the client's request.
     let began_ms =
         request.received.lineage.as_ref().map_or(request.received.at_ms, |lineage| lineage.began_ms);
     let identity = (request.received.connection.id, request.received.number, began_ms);

@@ -1,4 +1,4 @@
-//! Names of variables to their rows.
+//! Resolution of variable names to their rows.
 
 use myriad_script::{Builtin, Catalogue, Role};
 
@@ -13,17 +13,17 @@ pub struct VariableNames {
 }
 
 impl VariableNames {
-    /// Finds names in that registry; none is in use yet.
+    /// Creates a resolver for the names in `registry`, with no variable in use.
     pub fn new(registry: &'static VariableRegistry<Request>) -> Self {
         Self { registry, used: Vec::new() }
     }
 
-    /// The variables in use, indexed by [`Builtin`].
+    /// Returns the variables in use, indexed by [`Builtin`].
     pub fn into_used(self) -> Vec<VariableRef<Request>> {
         self.used
     }
 
-    /// The variable behind an id that this catalogue gave.
+    /// Returns the variable of an id that this catalogue has assigned.
     pub fn variable(&self, id: Builtin) -> &VariableRef<Request> {
         &self.used[id.0 as usize]
     }

@@ -1,18 +1,18 @@
-//! Variables of nginx that have no value here, and all variables as the page of compatibility lists them.
+//! nginx variables that are not supported, and the list of all variables for the compatibility page.
 
 use myriad_conf::registry::{NOT_YET, Status};
 
 use crate::exchange::Request;
 use crate::runtime::VariableRegistry;
 
-/// A variable that nginx, or Myriad, makes.
+/// Variable of nginx or Myriad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DocumentedVariable {
-    /// Its name without the `$`; one that ends with `_` stands for all that begin with it.
+    /// Name without the `$`; a name with a trailing `_` represents all variables with this prefix.
     pub name: &'static str,
-    /// nginx's module, as its manual names it.
+    /// nginx module, as named in its manual.
     pub module: &'static str,
-    /// How it fares here.
+    /// Compatibility status.
     pub status: Status,
 }
 
@@ -20,7 +20,7 @@ const NO_MODULE: &str = "Myriad does not have this module";
 const NO_REGIONS: &str = "Myriad does not have the list of names of regions: `$geoip_region` is the code";
 const INTERNAL: &str = "nginx uses it inside and does not document it";
 
-/// Module, why its variables are refused, their names separated by spaces.
+/// Module, reason of the rejection, and names separated by spaces.
 const REFUSED: &[(&str, &str, &str)] = &[
     ("browser", NO_MODULE, "msie modern_browser ancient_browser"),
     ("geoip", NO_REGIONS, "geoip_region_name"),
@@ -36,7 +36,7 @@ fn refused() -> impl Iterator<Item = DocumentedVariable> {
     })
 }
 
-/// Returns why a variable of nginx is not supported; `None` for an unknown name.
+/// Returns the reason why a variable of nginx is not supported; `None` for an unknown name.
 pub(super) fn refusal(name: &str) -> Option<&'static str> {
     match refused().find(|known| known.name == name)?.status {
         Status::Refused(reason) => Some(reason),
@@ -44,7 +44,8 @@ pub(super) fn refusal(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Every variable of nginx's HTTP modules and of Myriad's own, by module: those that mean what nginx documents first, then by name.
+/// Returns every variable of nginx's HTTP modules and of Myriad, by module: first the variables that behave as nginx
+/// documents, then by name.
 pub fn documented(registry: &VariableRegistry<Request>) -> Vec<DocumentedVariable> {
     let there = registry.rows().iter().map(|row| DocumentedVariable {
         name: row.name,

@@ -1,4 +1,4 @@
-//! Variables of the request line, and of the server that it goes to.
+//! Variables of the request line and the server.
 
 use myriad_http::uri::{self, parse_host};
 use myriad_http::{Known, Version};
@@ -54,7 +54,7 @@ pub(super) const ROWS: &[Row] = &[
         Ready(|request| Some(request.received.head.version().as_str().as_bytes())),
     ),
     Row::new("core", "uri", &[Uri], Ready(|request| Some(&request.route.uri))),
-    // The port in `Host`, or in the authority of an absolute target, which has taken its place.
+    // Port in `Host`, or in the authority of an absolute target, which replaces `Host`.
     Row::new(
         "core",
         "is_request_port",
@@ -95,7 +95,7 @@ fn method(request: &Request) -> Option<&[u8]> {
     Some(request.received.head.method_bytes()).filter(|method| !method.is_empty())
 }
 
-/// `h2` over TLS, `h2c` without.
+/// Returns `h2` over TLS and `h2c` without TLS.
 fn http2(request: &Request) -> &'static [u8] {
     match (request.received.head.version(), request.received.connection.tls()) {
         (Version::Http2, Some(_)) => b"h2",

@@ -1,9 +1,9 @@
-//! The variables of the request, its connection and its answer, by theme.
+//! Variables of the request, its connection and its response, by theme.
 
 use super::write::Row;
 use super::{answer, body, connection, fields, files, moment, request, site};
 
-/// The variables of the core, a list each theme.
+/// Variables of the core, one list per theme.
 pub const ROWS: &[&[Row]] = &[
     request::ROWS,
     fields::ROWS,

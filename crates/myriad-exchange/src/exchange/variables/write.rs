@@ -1,4 +1,4 @@
-//! What the rows of all themes are made of: how values are written.
+//! Helpers that write variable values.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -10,17 +10,18 @@ use crate::exchange::Request;
 pub use crate::exchange::digits::{address, number};
 use crate::runtime::{Borrowed, Rest, VariableRow};
 
-/// A variable of a request.
+/// Variable of a request.
 pub type Row = VariableRow<Request>;
 
-/// Appends what a value shows itself as.
+/// Appends the `Display` form of a value.
 pub fn show(out: &mut Vec<u8>, value: impl Display) -> bool {
     // Writing to a vector cannot fail.
     let _ = write!(out, "{value}");
     true
 }
 
-/// Appends the network by which limits count a client: an IPv4 address, the /64 of an IPv6 address, `unix:` without an address.
+/// Appends the network by which limits count a client: an IPv4 address, the /64 of an IPv6 address, `unix:` without an
+/// address.
 pub fn network(out: &mut Vec<u8>, client: Option<IpAddr>) -> bool {
     match client.map(client_network) {
         Some(IpAddr::V6(network)) => show(out, format_args!("{network}/{IPV6_PREFIX}")),
@@ -33,7 +34,7 @@ pub fn thousandths(out: &mut Vec<u8>, ms: u64) -> bool {
     show(out, format_args!("{}.{:03}", ms / 1000, ms % 1000))
 }
 
-/// Appends a text where there is one; nothing is no value.
+/// Appends a text, if any. Returns false for an empty text, which counts as no value.
 pub fn text(out: &mut Vec<u8>, value: Option<String>) -> bool {
     let Some(value) = value.filter(|value| !value.is_empty()) else { return false };
     out.extend_from_slice(value.as_bytes());
@@ -50,7 +51,7 @@ pub fn join<'a>(values: impl Iterator<Item = &'a [u8]>, separator: &[u8], out: &
     }
 }
 
-/// Appends the values of all lines of that name; false where there is none.
+/// Appends the values of all lines of a name. Returns false if there are none.
 pub fn joined(lines: &[u8], name: &str, out: &mut Vec<u8>) -> bool {
     let before = out.len();
     let mut found = false;
@@ -68,18 +69,18 @@ pub fn joined(lines: &[u8], name: &str, out: &mut Vec<u8>) -> bool {
     found
 }
 
-/// One value lies ready; several are joined, which needs a buffer.
+/// Borrows the value if it is the only value; several values must be joined into a buffer.
 pub fn single<'a>(mut values: impl Iterator<Item = &'a [u8]>) -> Borrowed<'a> {
     let first = values.next();
     if values.next().is_some() { None } else { Some(first) }
 }
 
-/// For variables that never lie ready.
+/// Borrowing function of variables that can never be borrowed.
 pub fn never_ready<'a>(_: &'a Request, _: &'a Rest) -> Borrowed<'a> {
     None
 }
 
-/// For variables that always lie ready.
+/// Writing function of variables that can always be borrowed.
 pub fn never_made(_: &Request, _: &Rest, _: &mut Vec<u8>) -> bool {
     false
 }

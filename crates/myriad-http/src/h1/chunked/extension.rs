@@ -1,8 +1,8 @@
-//! The extensions behind the size of a chunk (RFC 9112 §7.1.1).
+//! Extensions after the size of a chunk (RFC 9112 §7.1.1).
 
 use crate::token::is_tchar;
 
-/// How far the extensions of a chunk were read.
+/// State of parsing the extensions of a chunk.
 ///
 /// ```text
 /// Start --tchar--> Name --=--> ValueStart --tchar--> Value --;--> Start
@@ -11,25 +11,26 @@ use crate::token::is_tchar;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Extension {
-    /// Behind a semicolon.
+    /// After a semicolon.
     Start,
     Name,
-    /// Behind white space that followed a name.
+    /// After white space after a name.
     NameEnd,
     ValueStart,
     Value,
     Quoted,
-    /// Behind a backslash in a quoted value.
+    /// After a backslash in a quoted value.
     Escaped,
     QuotedEnd,
-    /// Behind white space that followed a value.
+    /// After white space after a value.
     ValueEnd,
-    /// Anything but control bytes, for readers that need not understand it.
+    /// Anything except control bytes, for recipients that ignore extensions.
     Any,
 }
 
 impl Extension {
-    /// What one more byte leads to; none where it may not stand there. White space around `;` and `=` is taken, as it must be.
+    /// Returns the state after another byte; `None` if the byte is invalid here. White space around `;` and `=` is
+    /// accepted, as the RFC requires.
     pub(super) fn next(self, byte: u8) -> Option<Self> {
         let is_blank = matches!(byte, b' ' | b'\t');
         let is_text = is_blank || matches!(byte, b'!'..=b'~' | 0x80..);
@@ -58,7 +59,7 @@ impl Extension {
         })
     }
 
-    /// Whether the line may end here: white space stands before a `;` alone.
+    /// Returns whether the line may stop here: after white space, a `;` must follow.
     pub(super) fn may_end(self) -> bool {
         matches!(self, Self::Name | Self::Value | Self::QuotedEnd | Self::Any)
     }

@@ -1,6 +1,7 @@
 use super::*;
 
-/// Decodes `input` in pieces of the sizes that `piece` gives: the data, how much was consumed, and whether it is done.
+/// Decodes `input` in pieces of the sizes that `piece` returns. Returns the data, the number of consumed bytes and
+/// whether the body is complete.
 fn decode_in(
     input: &[u8],
     mut piece: impl FnMut() -> usize,
@@ -150,7 +151,7 @@ fn extensions_are_bounded() {
     let chunk = |len: usize| format!("1;{}\r\na\r\n", "x".repeat(len));
     assert!(decode(&chunk(1024)).is_ok());
     assert_eq!(decode(&chunk(1025)), Err(ParseError::InvalidChunkExtension));
-    // Tiny chunks with long extensions add up.
+    // Extensions of tiny chunks add up.
     assert_eq!(decode(&chunk(100).repeat(11)), Err(ParseError::InvalidChunkExtension));
     assert!(decode(&chunk(1).repeat(5000)).is_ok());
     assert_eq!(decode(&"0".repeat(2000)), Err(ParseError::InvalidChunkExtension));

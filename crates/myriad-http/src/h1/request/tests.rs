@@ -24,7 +24,7 @@ fn refuse(text: &str, error: ParseError) {
     assert_eq!(parse(text).0, Err(error), "{text:?}");
 }
 
-/// A request with `line` as its only field line beside `Host`.
+/// Returns a request with `Host` and `line` as its only field lines.
 fn with_line(line: &str) -> String {
     format!("GET / HTTP/1.1\r\nHost: a\r\n{line}\r\n\r\n")
 }

@@ -1,21 +1,21 @@
-//! Whether a silent origin lives: it is asked by PING (RFC 9113 §6.7), and whatever comes from it is its answer.
+//! Liveness check of a silent origin by PING (RFC 9113 §6.7); any frame of the origin counts as a response.
 
 use super::super::frame::kind;
 
-/// Most questions between two frames of answers to requests. Servers of gRPC take three PINGs in such a silence for an attack, and end
-/// the connection (`too_many_pings`).
+/// Maximum number of PINGs between two frames of responses. gRPC servers treat three PINGs in such a period as an
+/// attack and close the connection (`too_many_pings`).
 const MOST: u8 = 2;
 
-/// What is known of it.
+/// State of the liveness check.
 #[derive(Debug, Default)]
 pub(super) struct Alive {
     asked: bool,
-    /// Questions since an answer to a request came.
+    /// Number of PINGs since the last frame of a response.
     questions: u8,
 }
 
 impl Alive {
-    /// A frame has come.
+    /// Records a received frame.
     pub(super) fn heard(&mut self, kind: u8) {
         self.asked = false;
         if matches!(kind, kind::HEADERS | kind::DATA) {
@@ -23,7 +23,7 @@ impl Alive {
         }
     }
 
-    /// Whether a question is to be sent now: none waits for its answer, and there were not too many.
+    /// Returns whether a PING may be sent now: none is outstanding and the limit is not reached.
     pub(super) fn begin(&mut self) -> bool {
         let may_ask = !self.asked && self.questions < MOST;
         if may_ask {
@@ -33,7 +33,7 @@ impl Alive {
         may_ask
     }
 
-    /// Whether a question waits for its answer.
+    /// Returns whether a PING is outstanding.
     pub(super) fn is_asked(&self) -> bool {
         self.asked
     }

@@ -1,4 +1,4 @@
-//! What answers to requests: heads, bodies, trailers (RFC 9113 §8.1).
+//! Responses: heads, bodies, trailers (RFC 9113 §8.1).
 
 use super::super::error::compression;
 use super::super::frame::{FrameHeader, flag, fragment, unpadded};
@@ -41,7 +41,7 @@ impl Client {
         Ok(Answered::Nothing)
     }
 
-    /// A block is complete. It is read to its end whatever becomes of it, for the sake of the table.
+    /// Processes a complete block. The block is always decoded to its end to update the table.
     fn complete(&mut self, header: FrameHeader, bytes: &[u8]) -> Result<Answered, ConnectionError> {
         let id = header.stream;
         let most = self.streams.get(id).map_or(0, |stream| stream.most_head);
@@ -136,12 +136,12 @@ impl Client {
         Ok(Answered::Data { stream: id, data, end })
     }
 
-    /// Whether bytes of a body are missing.
+    /// Returns whether bytes of a body are missing.
     fn is_short(&mut self, id: u32) -> bool {
         self.streams.get(id).and_then(|stream| stream.expected).is_some_and(|left| left > 0)
     }
 
-    /// The origin has ended its side, and all is well.
+    /// Handles the regular completion of a response.
     fn ended_by_origin(&mut self, id: u32) {
         self.patience.answered();
         let Some(stream) = self.streams.get(id) else { return };
@@ -151,7 +151,7 @@ impl Client {
         }
     }
 
-    /// A rule is broken on a stream: it ends, and no more are opened beside it.
+    /// Handles a stream error: resets the stream and stops opening streams.
     pub(super) fn give_up(
         &mut self,
         id: u32,
@@ -169,7 +169,7 @@ impl Client {
 const SHORT: Lost = Lost::Broken("shorter body than specified in \"content-length\" header");
 const LONG: Lost = Lost::Broken("more data than specified in \"content-length\" header");
 
-/// A head has come on a stream: whether it may stand there.
+/// Records a response head on a stream; returns an error if it is not allowed at this point.
 fn begin(stream: &mut Stream, head: &ResponseHead, end: bool) -> Result<(), Lost> {
     match head.status {
         // RFC 9113 §8.6.

@@ -1,15 +1,15 @@
-//! The frames that carry no answer: settings, windows, pings, resets, the end (RFC 9113 §6).
+//! Frames without responses: settings, windows, pings, resets and `GOAWAY` (RFC 9113 §6).
 
 use super::super::ErrorCode;
 use super::super::frame::{FrameHeader, flag, kind, number};
 use super::super::settings;
 use super::{Answered, Client, ConnectionError, Lost};
 
-/// The largest window (RFC 9113 §6.9.1).
+/// Maximum size of a window in bytes (RFC 9113 §6.9.1).
 const MOST: i64 = settings::MAX_WINDOW as i64;
 
 impl Client {
-    /// Queues this side's settings: nothing may be pushed.
+    /// Queues the settings of the client; they disable push.
     pub(super) fn greet(&mut self) {
         let all = [(settings::ENABLE_PUSH, 0), (settings::INITIAL_WINDOW_SIZE, self.window)];
         self.output.frame(kind::SETTINGS, 0, 0, &settings::payload(&all));
@@ -17,7 +17,7 @@ impl Client {
         self.output.frame(kind::WINDOW_UPDATE, 0, 0, &more.to_be_bytes());
     }
 
-    /// Queues a `GOAWAY`: the origin has opened no stream.
+    /// Queues a `GOAWAY`; its last stream is 0, since an origin opens no streams.
     pub(super) fn go_away(&mut self, code: ErrorCode) {
         self.closing = true;
         let mut payload = [0; 8];
@@ -33,7 +33,7 @@ impl Client {
         self.output.frame(kind::RST_STREAM, 0, stream, &(code as u32).to_be_bytes());
     }
 
-    /// A request gets no more of an answer.
+    /// Removes a request and records its failure.
     pub(super) fn lose(&mut self, id: u32, lost: Lost) {
         if self.streams.close(id).is_some() {
             self.lost.push_back((id, lost));
@@ -52,13 +52,14 @@ impl Client {
         let code = payload.first_chunk().map_or(0, |bytes| u32::from_be_bytes(*bytes));
         match self.streams.get(id) {
             None => {}
-            // RFC 9113 §8.1: the answer is complete, and the rest of the request is of no use to the origin.
+            // RFC 9113 §8.1: the response is complete, and the origin does not need the rest of the request.
             Some(stream) if !stream.receiving => {
                 self.streams.close(id);
             }
             Some(stream) => {
                 let refused = code == ErrorCode::RefusedStream as u32 && !stream.answered;
-                // There are no more of these than requests: they end the connection, and what else is under way on it, never.
+                // The number of resets is bounded by the number of requests, so they do not count as a flood and never
+                // close the connection.
                 self.lose(id, if refused { Lost::Refused } else { Lost::Reset(code) });
             }
         }
@@ -79,7 +80,7 @@ impl Client {
             return Err(ConnectionError::protocol("invalid ENABLE_PUSH"));
         }
         self.encoder.limit_table(self.server.header_table);
-        // RFC 9113 §6.9.2: what streams may send changes by the difference.
+        // RFC 9113 §6.9.2: the windows of open streams change by the difference.
         let change = i64::from(self.server.initial_window) - i64::from(before);
         for stream in self.streams.all_mut() {
             stream.send_window += change;
@@ -98,7 +99,8 @@ impl Client {
         Answered::Nothing
     }
 
-    /// Asks the origin by PING whether it lives, unless that is being asked. False where it has been asked as often as it takes.
+    /// Sends a PING to the origin unless one is outstanding. Returns false if none is outstanding because the limit of
+    /// PINGs is reached.
     pub fn ask(&mut self) -> bool {
         if self.alive.begin() {
             self.output.frame(kind::PING, 0, 0, &[0; 8]);
@@ -106,12 +108,13 @@ impl Client {
         self.alive.is_asked()
     }
 
-    /// Whether the origin was asked, and nothing has come since.
+    /// Returns whether a PING was sent and nothing has been received since.
     pub fn is_asked(&self) -> bool {
         self.alive.is_asked()
     }
 
-    /// The origin leaves (RFC 9113 §6.8): what is above the stream that it names was not looked at, the rest is answered.
+    /// Handles a `GOAWAY` (RFC 9113 §6.8): streams above its last stream were not processed; the others will be
+    /// answered.
     pub(super) fn goaway(&mut self, payload: &[u8]) -> Answered {
         self.closing = true;
         let last = number(payload).unwrap_or(0);
@@ -138,7 +141,7 @@ impl Client {
                 _ => Ok(Answered::Nothing),
             };
         }
-        // It may have been under way when the stream ended.
+        // The frame may have been in flight when the stream was closed.
         let Some(stream) = self.streams.get(id) else { return Ok(Answered::Nothing) };
         stream.send_window += i64::from(more);
         let too_large = stream.send_window > MOST;
@@ -149,7 +152,7 @@ impl Client {
         }
     }
 
-    /// Bytes of a stream's body have been read by whom they were for: the origin may send as many more.
+    /// Records that the consumer has read `count` bytes of a response body, so that the origin may send as many more.
     pub fn release(&mut self, stream: u32, count: usize) {
         let half = self.window / 2;
         let Some(found) = self.streams.get(stream).filter(|found| found.receiving) else { return };
@@ -161,8 +164,8 @@ impl Client {
         }
     }
 
-    /// What a frame takes of the connection's window, padding and all; it is given back once that is much: what is held is bounded
-    /// by the streams' windows.
+    /// Subtracts a frame, including its padding, from the connection window. The window is restored once a quarter of
+    /// it is used; the windows of the streams bound the memory.
     pub(super) fn charge(&mut self, length: usize) -> Result<(), ConnectionError> {
         self.receive_window -= length as i64;
         if self.receive_window < 0 {

@@ -1,4 +1,4 @@
-//! Requests: heads at once, bodies as windows allow (RFC 9113 §5.2, §8.1).
+//! Requests: heads are sent immediately, bodies according to the windows (RFC 9113 §5.2, §8.1).
 
 use std::collections::VecDeque;
 
@@ -10,9 +10,10 @@ use super::stream::Stream;
 use crate::Method;
 
 impl Client {
-    /// Sends the head of a request on a new stream: its pseudo-fields, then its fields, whose names may be in any case. `end` says that
-    /// no body follows, `most_head` how many bytes the fields of its answer may have. None where there is no room for it
-    /// ([`Client::has_room`]).
+    /// Sends the head of a request on a new stream: its pseudo-fields, then its fields, whose names may be in any case.
+    ///
+    /// With `end`, no body follows. `most_head` is the maximum size in bytes of the fields of its response. Returns
+    /// `None` if no request may be sent now ([`Client::has_room`]).
     pub fn open<'a>(
         &mut self,
         method: Method,
@@ -52,7 +53,7 @@ impl Client {
         Some(id)
     }
 
-    /// Queues a piece of a request's body. `end` says that it is the last. What is queued for a stream that is gone is dropped.
+    /// Queues a piece of a request body; with `end`, it is the last. Data for a closed stream is dropped.
     pub fn send(&mut self, stream: u32, data: Bytes, end: bool) {
         let Some(found) = self.streams.get(stream).filter(|found| !found.ended) else { return };
         if !data.is_empty() {
@@ -61,7 +62,7 @@ impl Client {
         found.ended = end;
     }
 
-    /// Whether more of a request's body should be fetched: nothing of it is queued, and the origin takes some.
+    /// Returns whether more of a request body should be read: none is queued and the windows are open.
     pub fn wants(&mut self, stream: u32) -> bool {
         let room = self.send_window > 0;
         self.streams
@@ -69,22 +70,22 @@ impl Client {
             .is_some_and(|found| !found.ended && found.queue.is_empty() && found.send_window > 0 && room)
     }
 
-    /// Whether the end of a request has not been put into the output.
+    /// Returns whether a request is not completely in the output.
     pub fn is_sending(&mut self, stream: u32) -> bool {
         self.streams.get(stream).is_some_and(|found| found.sending)
     }
 
-    /// Bytes of a request that have been put into the output.
+    /// Returns the number of bytes of a request added to the output.
     pub fn sent(&mut self, stream: u32) -> u64 {
         self.streams.get(stream).map_or(0, |found| found.sent)
     }
 
-    /// Bytes of a body that are still to come, where its head told its length.
+    /// Returns the number of missing bytes of a response body, if its head announced its length.
     pub fn expected(&mut self, stream: u32) -> Option<u64> {
         self.streams.get(stream).and_then(|found| found.expected)
     }
 
-    /// Nobody wants the rest of the answer (RFC 9113 §6.4).
+    /// Cancels a request whose response is no longer needed (RFC 9113 §6.4).
     pub fn cancel(&mut self, stream: u32) {
         if self.streams.get(stream).is_some() {
             self.leave(stream, ErrorCode::Cancel);
@@ -92,7 +93,7 @@ impl Client {
         }
     }
 
-    /// Moves queued bodies into the output until it holds `most` bytes; streams take turns.
+    /// Moves queued bodies to the output until it contains `most` bytes; streams are served round-robin.
     pub fn schedule(&mut self, most: usize) {
         while self.output.len() < most {
             let room = self.send_window > 0;
@@ -108,9 +109,9 @@ impl Client {
         }
     }
 
-    /// Puts one frame of a stream's body into the output.
+    /// Adds a frame of a body to the output.
     fn put_data(&mut self, id: u32) {
-        // Larger frames, which the origin may take, would hold up the other streams.
+        // Larger frames, even if the origin accepts them, would delay the other streams.
         let room = self.send_window.min(MAX_FRAME as i64);
         let turn = self.turn;
         let Some(stream) = self.streams.get(id) else { return };

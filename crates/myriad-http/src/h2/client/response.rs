@@ -1,39 +1,39 @@
-//! The fields of a header block as the head of an answer (RFC 9113 §8.2, §8.3.2).
+//! Converts the fields of a header block into a response head (RFC 9113 §8.2, §8.3.2).
 
 use super::super::request::{check_name, check_value};
 use super::Lost;
 use crate::h1::HeadLimits;
 use crate::{Fields, Known, ParseError, ResponseHead, Version};
 
-/// What counts for a field beside its bytes, as `SETTINGS_MAX_HEADER_LIST_SIZE` counts (RFC 9113 §6.5.2), without what a table needs:
-/// about what separates fields in HTTP/1.
+/// Size in bytes that a field counts in addition to its name and value. Unlike `SETTINGS_MAX_HEADER_LIST_SIZE` (RFC
+/// 9113 §6.5.2), it does not include table overhead: it approximates the separators of HTTP/1.
 const SEPARATORS: usize = 4;
 
-/// Takes the fields of one block, in order.
+/// Builder of a response head from the fields of a block, in order.
 pub(super) struct ResponseBuilder {
     status: Option<u16>,
     fields: Fields,
-    /// Bytes that may still come.
+    /// Number of bytes still allowed.
     left: usize,
     most_fields: usize,
     error: Option<Lost>,
 }
 
 impl ResponseBuilder {
-    /// A head whose fields have at most `most` bytes.
+    /// Creates a builder for a head with fields of at most `most` bytes.
     pub(super) fn new(most: usize) -> Self {
         let most_fields = HeadLimits::default().fields;
         Self { status: None, fields: Fields::new(), left: most, most_fields, error: None }
     }
 
-    /// Takes a field. What follows an error is not looked at.
+    /// Adds a field. Fields after an error are ignored.
     pub(super) fn field(&mut self, name: &[u8], value: &[u8]) {
         if self.error.is_none() {
             self.error = self.take(name, value).err();
         }
     }
 
-    /// The block is over.
+    /// Completes the head.
     pub(super) fn finish(self) -> Result<ResponseHead, Lost> {
         match (self.error, self.status) {
             (Some(error), _) => Err(error),
@@ -46,7 +46,7 @@ impl ResponseBuilder {
         }
     }
 
-    /// The block is over, and is no head but a trailer section, which has no status.
+    /// Completes a trailer section, which must not have a status.
     pub(super) fn finish_trailers(self) -> Result<Fields, Lost> {
         match (self.error, self.status) {
             (Some(error), _) => Err(error),
@@ -87,7 +87,7 @@ impl ResponseBuilder {
     }
 }
 
-/// Whether a field belongs to a connection of HTTP/1.
+/// Returns whether a field is specific to an HTTP/1 connection.
 fn is_of_connection(name: &[u8]) -> bool {
     matches!(
         Known::from_bytes(name),

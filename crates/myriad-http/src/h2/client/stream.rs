@@ -1,4 +1,4 @@
-//! The streams that were opened (RFC 9113 §5.1).
+//! Streams opened by the client (RFC 9113 §5.1).
 //!
 //! ```text
 //!          open                 END_STREAM sent
@@ -7,8 +7,8 @@
 //!                  v                                            v
 //!         half-closed (remote) ----- END_STREAM sent -------> closed
 //! ```
-//! `RST_STREAM`, sent or received, closes from everywhere. A stream here is open for this side as long as `sending` holds, and for the
-//! origin as long as `receiving` does; closed streams are not kept.
+//! `RST_STREAM`, sent or received, closes a stream in any state. A stream is open for this side while `sending` is
+//! true, and for the origin while `receiving` is true; closed streams are not stored.
 
 use std::collections::VecDeque;
 
@@ -16,59 +16,59 @@ use bytes::Bytes;
 
 use crate::Method;
 
-/// The last number that a client may give a stream (RFC 9113 §5.1.1).
+/// Last stream identifier of a client (RFC 9113 §5.1.1).
 const LAST: u32 = 0x7fff_ffff;
 
-/// A stream that is open on at least one side.
+/// Stream that is open on at least one side.
 #[derive(Debug)]
 pub(super) struct Stream {
     pub(super) id: u32,
     pub(super) method: Method,
-    /// Most bytes that the fields of one head may have.
+    /// Maximum size in bytes of the fields of a head.
     pub(super) most_head: usize,
-    /// The end of the request has not been put into the output.
+    /// The request is not completely in the output.
     pub(super) sending: bool,
-    /// The origin has not ended its side.
+    /// The response is incomplete.
     pub(super) receiving: bool,
-    /// The head of the final answer has come.
+    /// The head of the final response has been received.
     pub(super) answered: bool,
-    /// Interim answers that have come.
+    /// Number of received interim responses.
     pub(super) interim: u32,
-    /// Bytes of the body that the head announced and that have not come.
+    /// Number of missing bytes of the announced body length.
     pub(super) expected: Option<u64>,
-    /// What may be sent, bytes; below zero after the origin has shrunk its windows.
+    /// Number of bytes that may be sent; negative after the origin has reduced its windows.
     pub(super) send_window: i64,
-    /// What the origin may still send, bytes.
+    /// Number of bytes that the origin may still send.
     pub(super) receive_window: i64,
-    /// What was read, and not yet given back to the window.
+    /// Number of bytes that the consumer has read and that are not returned to the window yet.
     pub(super) released: u32,
     pub(super) queue: VecDeque<Bytes>,
-    /// The request ends behind what is queued.
+    /// The request is complete after the queued data.
     pub(super) ended: bool,
-    /// When it had its last turn.
+    /// Time of the last turn, as a value of the frame counter.
     pub(super) turn: u64,
-    /// Bytes of the request that have been put into the output.
+    /// Number of bytes of the request added to the output.
     pub(super) sent: u64,
 }
 
 impl Stream {
-    /// Whether there is something that the stream's own window lets go.
+    /// Returns whether the window of the stream allows to send something.
     pub(super) fn is_sendable(&self) -> bool {
         self.sending && if self.queue.is_empty() { self.ended } else { self.send_window > 0 }
     }
 }
 
-/// The streams of a connection.
+/// Streams of a connection.
 #[derive(Debug, Default)]
 pub(super) struct Streams {
-    /// In the order of their numbers.
+    /// Open streams, sorted by identifier.
     open: Vec<Stream>,
-    /// How many were opened.
+    /// Number of streams opened so far.
     opened: u32,
 }
 
 impl Streams {
-    /// The number of the next stream; none once all are used up.
+    /// Returns the identifier of the next stream; `None` once all are used.
     pub(super) fn next(&mut self) -> Option<u32> {
         if self.is_exhausted() {
             return None;
@@ -77,12 +77,13 @@ impl Streams {
         Some(self.opened * 2 - 1)
     }
 
-    /// Whether all numbers are used up.
+    /// Returns whether all identifiers are used.
     pub(super) fn is_exhausted(&self) -> bool {
         self.opened > LAST / 2
     }
 
-    /// Whether the stream was never opened; the origin opens none, so all with even numbers are.
+    /// Returns whether the stream was never opened. Even identifiers are always idle, since the origin opens no
+    /// streams.
     pub(super) fn is_idle(&self, id: u32) -> bool {
         id != 0 && (id.is_multiple_of(2) || id / 2 >= self.opened)
     }

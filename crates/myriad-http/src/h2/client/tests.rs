@@ -1,4 +1,4 @@
-//! An origin of frames by hand, or this crate's own server, and what the client makes of it.
+//! Tests the client with hand-written frames of an origin, and with the server of this crate.
 
 mod alive;
 mod floods;
@@ -20,7 +20,7 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     [&header.bytes()[..], payload].concat()
 }
 
-/// A header block of literal fields.
+/// Encodes a header block of literal fields.
 fn block(fields: &[(&str, &str)]) -> Vec<u8> {
     let mut out = Vec::new();
     for (name, value) in fields {
@@ -50,7 +50,7 @@ fn goaway(last: u32) -> Vec<u8> {
     frame(kind::GOAWAY, 0, 0, &[&last.to_be_bytes()[..], &[0; 4]].concat())
 }
 
-/// A client whose origin has said hello, its own hello taken off.
+/// Returns a client after the prefaces of both sides, with empty output.
 fn greeted() -> Client {
     let mut client = Client::new(1000);
     feed(&mut client, &frame(kind::SETTINGS, 0, 0, &[])).expect("settings");
@@ -66,7 +66,7 @@ fn post(client: &mut Client) -> u32 {
     client.open(Method::Post, GET, false, 4096).expect("room")
 }
 
-/// Gives all of `input`, which ends with a frame; what it means, as text, but for nothings.
+/// Passes all of `input`, which consists of whole frames, to the client. Returns the events except `Nothing` as text.
 fn feed(client: &mut Client, mut input: &[u8]) -> Result<Vec<String>, ErrorCode> {
     let mut all = Vec::new();
     while !input.is_empty() {
@@ -90,7 +90,7 @@ fn lost(client: &mut Client) -> Vec<(u32, Lost)> {
     std::iter::from_fn(|| client.next_lost()).collect()
 }
 
-/// All that is to be sent.
+/// Returns all bytes to send.
 fn take(client: &mut Client) -> Vec<u8> {
     client.schedule(usize::MAX);
     drain(client.output())
@@ -108,7 +108,7 @@ fn drain(output: &mut Output) -> Vec<u8> {
     bytes
 }
 
-/// The kinds and streams of the frames.
+/// Returns types and streams of the frames.
 fn kinds(mut bytes: &[u8]) -> Vec<(u8, u32)> {
     let mut all = Vec::new();
     while let Some(header) = FrameHeader::read(bytes) {

@@ -1,4 +1,4 @@
-//! The frames that carry no request: settings, windows, pings, priorities, the end (RFC 9113 §6, RFC 9218 §7).
+//! Frames without requests: settings, windows, pings, priorities and `GOAWAY` (RFC 9113 §6, RFC 9218 §7).
 
 use super::super::frame::{FrameHeader, flag, kind, number};
 use super::super::settings;
@@ -6,13 +6,13 @@ use super::super::{ConnectionError, ErrorCode, Priority};
 use super::stream::Closed;
 use super::{Connection, Received};
 
-/// The highest number of a stream.
+/// Highest stream identifier.
 const LAST_OF_ALL: u32 = u32::MAX >> 1;
-/// What the ping says that goes along with a first `GOAWAY`.
+/// Payload of the ping that follows a graceful `GOAWAY`.
 const PARTING: [u8; 8] = *b"parting!";
 
 impl Connection {
-    /// Queues the server's side of the preface.
+    /// Queues the connection preface of the server.
     pub(super) fn greet(&mut self) {
         let all = [
             (settings::MAX_CONCURRENT_STREAMS, self.config.max_streams),
@@ -24,14 +24,14 @@ impl Connection {
         self.put(kind::WINDOW_UPDATE, 0, 0, &more.to_be_bytes());
     }
 
-    /// Queues a frame whose payload is small.
+    /// Queues a frame with a small payload.
     pub(super) fn put(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
         self.output.frame(kind, flags, stream, payload);
     }
 
     /// Queues a `GOAWAY`.
     pub(super) fn go_away(&mut self, code: ErrorCode) {
-        // RFC 9113 §6.8: it never grows.
+        // RFC 9113 §6.8: the identifier must not increase.
         let last = *self.leaving.get_or_insert(self.streams.last);
         let mut payload = [0; 8];
         payload[..4].copy_from_slice(&last.to_be_bytes());
@@ -39,7 +39,8 @@ impl Connection {
         self.put(kind::GOAWAY, 0, 0, &payload);
     }
 
-    /// Queues a `GOAWAY` that refuses no stream, and a ping whose answer shows that the client has read it.
+    /// Queues a `GOAWAY` that rejects no stream, and a ping: the response to it proves that the client has received the
+    /// `GOAWAY`.
     pub(super) fn put_parting(&mut self) {
         let mut payload = [0; 8];
         payload[..4].copy_from_slice(&LAST_OF_ALL.to_be_bytes());
@@ -47,7 +48,7 @@ impl Connection {
         self.put(kind::PING, 0, 0, &PARTING);
     }
 
-    /// Queues a `RST_STREAM` and forgets the stream.
+    /// Queues a `RST_STREAM` and removes the stream.
     pub(super) fn put_reset(&mut self, stream: u32, code: ErrorCode) {
         self.put(kind::RST_STREAM, 0, stream, &(code as u32).to_be_bytes());
         if self.streams.close(stream, Closed::ByServer).is_none() {
@@ -55,7 +56,7 @@ impl Connection {
         }
     }
 
-    /// A stream error by the client's fault.
+    /// Handles a stream error caused by the client.
     pub(super) fn stream_error(&mut self, stream: u32, code: ErrorCode) -> Result<Received, ConnectionError> {
         let open = self.streams.get(stream).is_some();
         self.put_reset(stream, code);
@@ -75,7 +76,7 @@ impl Connection {
         let before = self.client.initial_window;
         self.client.apply(payload)?;
         self.encoder.limit_table(self.client.header_table);
-        // RFC 9113 §6.9.2: what streams may send changes by the difference.
+        // RFC 9113 §6.9.2: the windows of open streams change by the difference.
         let change = i64::from(self.client.initial_window) - i64::from(before);
         for stream in self.streams.all() {
             stream.send_window += change;
@@ -128,7 +129,7 @@ impl Connection {
         if self.streams.is_idle(id) {
             return Err(ConnectionError::protocol("WINDOW_UPDATE on an idle stream"));
         }
-        // It may have been under way when the stream ended.
+        // The frame may have been in flight when the stream was closed.
         let Some(stream) = self.streams.get(id) else { return Ok(Received::Nothing) };
         stream.send_window += i64::from(more);
         let too_large = stream.send_window > most;
@@ -139,7 +140,7 @@ impl Connection {
         }
     }
 
-    /// The priorities of RFC 7540 are deprecated (RFC 9113 §5.3.2): a frame is judged and dropped.
+    /// Validates and ignores a `PRIORITY` frame: the priorities of RFC 7540 are deprecated (RFC 9113 §5.3.2).
     pub(super) fn legacy_priority(
         &mut self,
         header: FrameHeader,
@@ -157,7 +158,8 @@ impl Connection {
         Ok(Received::Nothing)
     }
 
-    /// A stream error on a stream that may be idle, which cannot be reset: then the connection ends.
+    /// Handles a stream error on a stream that may be idle. An idle stream cannot be reset, so the error is a
+    /// connection error.
     fn idle_error(&mut self, stream: u32, code: ErrorCode) -> Result<Received, ConnectionError> {
         if self.streams.is_idle(stream) {
             return Err(ConnectionError::new(code, "invalid PRIORITY"));
@@ -189,7 +191,7 @@ impl Connection {
         Ok(Received::Nothing)
     }
 
-    /// Bytes of a stream's body have been read by whom they were for: the client may send as many more.
+    /// Records that the consumer has read `count` bytes of a request body, so that the client may send as many more.
     pub fn release(&mut self, stream: u32, count: usize) {
         let half = self.config.window / 2;
         let Some(found) = self.streams.get(stream).filter(|found| found.receiving) else { return };
@@ -201,7 +203,7 @@ impl Connection {
         }
     }
 
-    /// Lets a client send so many bytes more of a body at once: somebody reads it.
+    /// Increases the window of a stream by `more` bytes at once because the consumer reads the body.
     pub fn widen(&mut self, stream: u32, more: u32) {
         let Some(found) = self.streams.get(stream).filter(|found| found.receiving && more > 0) else {
             return;
@@ -214,7 +216,7 @@ impl Connection {
         }
     }
 
-    /// Gives the connection's window back what is missing, once that is much: what is held is bounded by the streams'.
+    /// Restores the connection window once a quarter of it is used; the windows of the streams bound the memory.
     pub(super) fn refill(&mut self) {
         let missing = i64::from(settings::MAX_WINDOW) - self.receive_window;
         if missing > i64::from(settings::MAX_WINDOW / 4) {
@@ -223,7 +225,7 @@ impl Connection {
         }
     }
 
-    /// What a frame takes of the connection's window, padding and all.
+    /// Subtracts a frame, including its padding, from the connection window.
     pub(super) fn charge(&mut self, header: FrameHeader) -> Result<(), ConnectionError> {
         self.receive_window -= header.length as i64;
         if self.receive_window < 0 {

@@ -1,4 +1,4 @@
-//! Header blocks: gathered from their frames, read, and made requests or trailers (RFC 9113 §4.3, §6.2, §6.10).
+//! Header blocks: collected from frames, decoded, and converted to requests or trailers (RFC 9113 §4.3, §6.2, §6.10).
 
 use std::collections::VecDeque;
 
@@ -14,13 +14,13 @@ use super::{Connection, Received};
 use crate::h1::{Framing, request_framing};
 use crate::{ParseError, RequestHead, Version};
 
-/// What a header block is for.
+/// Purpose of a header block.
 enum Purpose {
     Request,
     Trailers,
-    /// Nobody wants it: it is read for the sake of the table.
+    /// The block is decoded only to update the table.
     Ignored,
-    /// It is an error of the stream.
+    /// The block is a stream error.
     Refused(ErrorCode),
 }
 
@@ -51,7 +51,7 @@ impl Connection {
         let Some(mut block) = self.block.take() else {
             return Err(ConnectionError::protocol("CONTINUATION without a header block"));
         };
-        // Compressed, a block is hardly ever longer than what it stands for.
+        // A compressed block is hardly ever longer than its contents.
         block.extend(payload, self.config.head.total.max(MAX_FRAME))?;
         if header.has(flag::END_HEADERS) {
             return self.complete(block.opening, &block.bytes, block.selfish, head);
@@ -60,7 +60,7 @@ impl Connection {
         Ok(Received::Nothing)
     }
 
-    /// A block is complete.
+    /// Processes a complete block.
     fn complete(
         &mut self,
         header: FrameHeader,
@@ -108,7 +108,8 @@ impl Connection {
             self.streams.note(id, Closed::ByServer);
             return Ok(Purpose::Ignored);
         }
-        // A client that does not know yet how little of a body may come with its request is spared an error.
+        // A client that has not received the settings may send more of the body than the window allows: reject the
+        // stream instead of reporting an error.
         let is_early = !self.acknowledged && !header.has(flag::END_STREAM);
         if self.streams.len() >= self.config.max_streams as usize
             || is_early && self.config.window < Settings::default().initial_window
@@ -118,8 +119,8 @@ impl Connection {
         Ok(Purpose::Request)
     }
 
-    /// The stream that a header block is to open of which a part has come: in blocks before, or in `partial`, the bytes
-    /// that [`Connection::receive`] has left.
+    /// Returns the stream of an incomplete header block that opens a new stream: of a partial block, or of a frame in
+    /// `partial`, the bytes that [`Connection::receive`] has not consumed.
     pub fn late_stream(&self, partial: &[u8]) -> Option<u32> {
         let opening = match &self.block {
             Some(block) => Some(block.opening),
@@ -130,19 +131,18 @@ impl Connection {
         (self.streams.is_idle(id) && !id.is_multiple_of(2)).then_some(id)
     }
 
-    /// Resets a stream whose header block has been coming for too long. The rest of the block is read for the sake of the
-    /// table.
+    /// Resets a stream after a timeout of its header block. The rest of the block is decoded only to update the table.
     pub fn reset_late(&mut self, stream: u32) {
         self.streams.last = self.streams.last.max(stream);
         self.put_reset(stream, ErrorCode::Protocol);
     }
 
-    /// Whether the client has not opened a stream yet.
+    /// Returns whether the client has not opened any stream yet.
     pub fn is_fresh(&self) -> bool {
         self.streams.last == 0
     }
 
-    /// Reads a block within the limits of a head.
+    /// Decodes a block within the limits of a head.
     fn decode(&mut self, bytes: &[u8], take: impl FnMut(&[u8], &[u8])) -> Result<(), ConnectionError> {
         let limits = &self.config.head;
         self.decoder.decode(bytes, limits.line, limits.total, take).map_err(compression)
@@ -200,7 +200,8 @@ impl Connection {
         Ok(Received::Request { stream: id, end, malformed })
     }
 
-    /// What `PRIORITY_UPDATE` said of a stream before it was opened; what it said of those below is of no use any more.
+    /// Returns the priority that `PRIORITY_UPDATE` set before the stream was opened, and discards those of lower
+    /// streams.
     fn take_priority(&mut self, id: u32) -> Option<Priority> {
         let pending = &mut self.streams.priorities;
         if pending.is_empty() {
@@ -211,7 +212,7 @@ impl Connection {
         found
     }
 
-    /// The end of a request's body; what the fields say is nobody's matter.
+    /// Handles the trailers of a request, which complete its body; their fields are validated and discarded.
     fn trailers_of_request(
         &mut self,
         header: FrameHeader,

@@ -1,4 +1,4 @@
-//! Bodies of requests (RFC 9113 §6.1, §8.1.1).
+//! Request bodies (RFC 9113 §6.1, §8.1.1).
 
 use std::ops::Range;
 
@@ -38,8 +38,8 @@ impl Connection {
             return self.end_of_body(id, data);
         }
         if stream.lingering {
-            // RFC 9113 §8.1: the body is of no use, and its client is not at fault. One that is nearly over may end by itself,
-            // or show that the client is at fault after all.
+            // RFC 9113 §8.1: the body is no longer needed, which is not an error of the client. A short rest of a body
+            // is accepted until its end, so that a wrong length is still detected.
             if stream.receive_window < i64::from(self.config.window / 2) {
                 self.put_reset(id, ErrorCode::NoError);
             }
@@ -50,7 +50,7 @@ impl Connection {
         Ok(if data.is_empty() { Received::Nothing } else { Received::Data { stream: id, data, end: false } })
     }
 
-    /// The client ends its side, with a last piece.
+    /// Handles the last piece of a request body.
     pub(super) fn end_of_body(&mut self, id: u32, data: Range<usize>) -> Result<Received, ConnectionError> {
         let Some(stream) = self.streams.get(id) else { return Ok(Received::Nothing) };
         if stream.expected.is_some_and(|left| left > 0) {

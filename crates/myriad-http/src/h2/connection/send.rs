@@ -1,4 +1,4 @@
-//! Answers: heads at once, bodies as windows and urgencies allow (RFC 9113 §5.2, RFC 9218 §10).
+//! Responses: heads are sent immediately, bodies according to windows and priorities (RFC 9113 §5.2, RFC 9218 §10).
 
 use bytes::Bytes;
 
@@ -8,12 +8,14 @@ use super::Connection;
 use super::stream::{Closed, Over, Volume};
 use crate::Fields;
 
-/// Length of the largest frame (RFC 9113 §4.2).
+/// Maximum frame length in bytes (RFC 9113 §4.2).
 const LARGEST_FRAME: usize = (1 << 24) - 1;
 
 impl Connection {
-    /// Puts the head of an answer into the output: `:status` and the fields, whose names may be in any case. `end` says that
-    /// no body follows. Interim answers (status below 200) may precede it. False where the stream is gone, or answered.
+    /// Adds the head of a response to the output: `:status` and the fields, whose names may be in any case.
+    ///
+    /// With `end`, no body follows. Interim responses (status below 200) may precede the head. Returns false if the
+    /// stream is closed or already has a response.
     pub fn respond<'a>(
         &mut self,
         stream: u32,
@@ -40,8 +42,8 @@ impl Connection {
         true
     }
 
-    /// Queues a piece of an answer's body behind its head. `end` says that it is the last. What is queued for a stream that is
-    /// gone is dropped.
+    /// Queues a piece of a response body after its head; with `end`, it is the last. Data for a closed stream is
+    /// dropped.
     pub fn send(&mut self, stream: u32, data: Bytes, end: bool) {
         let Some(found) = self.streams.get(stream).filter(|found| !found.ended) else { return };
         if !data.is_empty() {
@@ -50,7 +52,7 @@ impl Connection {
         found.ended = end;
     }
 
-    /// Ends an answer with fields behind its body (RFC 9113 §8.1).
+    /// Completes a response with trailer fields after its body (RFC 9113 §8.1).
     pub fn send_trailers(&mut self, stream: u32, fields: Fields) {
         if let Some(found) = self.streams.get(stream).filter(|found| !found.ended) {
             found.ended = true;
@@ -58,41 +60,41 @@ impl Connection {
         }
     }
 
-    /// The answer to come is one to an error of the client: the stream is reset behind it.
+    /// Marks the response as an error response to an invalid request: the stream is reset after it.
     pub fn blame(&mut self, stream: u32) {
         if let Some(found) = self.streams.get(stream) {
             found.malformed = true;
         }
     }
 
-    /// Whether there are streams that are answered and whose clients have not ended their side.
+    /// Returns whether streams exist with a complete response and an incomplete request.
     pub fn is_lingering(&self) -> bool {
         self.streams.is_lingering()
     }
 
-    /// The time begins that their clients have for it; those that are answered later have theirs after this.
+    /// Starts the time limit for these requests to complete; responses completed later need another call.
     pub fn await_lingering(&mut self) {
         for stream in self.streams.lingering() {
             stream.awaited = true;
         }
     }
 
-    /// Resets those whose time [`Self::await_lingering`] began (RFC 9113 §8.1).
+    /// Resets the streams marked by [`Self::await_lingering`] (RFC 9113 §8.1).
     pub fn reset_lingering(&mut self) {
         while let Some(id) = self.streams.awaited() {
             self.put_reset(id, ErrorCode::NoError);
         }
     }
 
-    /// Gives a stream up (RFC 9113 §6.4).
+    /// Resets a stream (RFC 9113 §6.4).
     pub fn reset(&mut self, stream: u32, code: ErrorCode) {
         if self.streams.get(stream).is_some() {
             self.put_reset(stream, code);
         }
     }
 
-    /// Whether more of an answer's body should be fetched: nothing of it is queued, and the client takes some. A stream
-    /// that is gone wants nothing.
+    /// Returns whether more of a response body should be read: none is queued and the windows are open. Returns false
+    /// if the stream is closed.
     pub fn wants(&mut self, stream: u32) -> bool {
         let room = self.send_window > 0;
         self.streams.get(stream).is_some_and(|found| {
@@ -100,19 +102,19 @@ impl Connection {
         })
     }
 
-    /// Bytes of an answer's body that the client takes now.
+    /// Returns the number of bytes of a response body that the windows allow now.
     pub fn room(&mut self, stream: u32) -> usize {
         let room = self.send_window;
         let found = self.streams.get(stream).map_or(0, |found| found.send_window.min(room));
         usize::try_from(found).unwrap_or(0)
     }
 
-    /// Bytes of an answer's body that are queued and wait for a window.
+    /// Returns the number of queued bytes of a response body.
     pub fn queued(&mut self, stream: u32) -> usize {
         self.streams.get(stream).map_or(0, |found| found.queue.iter().map(Bytes::len).sum())
     }
 
-    /// Whether an answer waits for the client to open a window.
+    /// Returns whether a response waits for a window update of the client.
     pub fn is_stalled(&mut self, stream: u32) -> bool {
         let room = self.send_window > 0;
         self.streams.get(stream).is_some_and(|found| {
@@ -122,32 +124,34 @@ impl Connection {
         })
     }
 
-    /// What of an answer was put into the output so far; nothing where the stream is gone.
+    /// Returns the size of the parts of a response in the output so far; zero if the stream is closed.
     pub fn sent_so_far(&mut self, stream: u32) -> Volume {
         self.streams.get(stream).map_or_else(Volume::default, |found| found.sent)
     }
 
-    /// The next stream that is over, in the order in which they came to be: its answer is in the output whole, or it is
-    /// given up by either side. Each stream of a request is told of once.
+    /// Returns the next finished stream, in the order in which they finished: its response is completely in the output,
+    /// or either side has reset it. Each stream with a request is returned once.
     pub fn take_over(&mut self) -> Option<Over> {
         self.streams.over.pop_front()
     }
 
-    /// Limits the frames of a response's body to `most` bytes (`http2_chunk_size`), if the client takes frames of this size. The
-    /// default is [`MAX_FRAME`].
+    /// Limits the frames of a response body to `most` bytes (`http2_chunk_size`), if the client accepts frames of this
+    /// size. The default is [`MAX_FRAME`].
     pub fn limit_frames(&mut self, stream: u32, most: usize) {
         if let Some(found) = self.streams.get(stream) {
             found.chunk = most.clamp(1, LARGEST_FRAME);
         }
     }
 
-    /// How soon the client wants an answer.
+    /// Returns the priority of a response.
     pub fn priority(&mut self, stream: u32) -> Option<Priority> {
         self.streams.get(stream).map(|found| found.priority)
     }
 
-    /// Moves queued bodies into the output until it holds `most` bytes: the most urgent stream first; among equals those
-    /// that are of use only as a whole in the order they were asked for, then the incremental ones in turn.
+    /// Moves queued bodies to the output until it contains `most` bytes.
+    ///
+    /// The most urgent stream is first. Within an urgency, non-incremental streams precede incremental streams; the
+    /// former are sent in the order of the requests, the latter round-robin.
     pub fn schedule(&mut self, most: usize) {
         while self.output.len() < most {
             let Some(id) = self.next_stream() else { return };
@@ -155,7 +159,7 @@ impl Connection {
         }
     }
 
-    /// The stream whose turn it is.
+    /// Returns the next stream to send.
     fn next_stream(&mut self) -> Option<u32> {
         let room = self.send_window > 0;
         self.streams
@@ -169,7 +173,7 @@ impl Connection {
             .map(|stream| stream.id)
     }
 
-    /// Puts one frame of a stream's body into the output, or what is behind the body.
+    /// Adds a frame of a body to the output, or the frame after the body.
     fn put_data(&mut self, id: u32) {
         let room = self.send_window.min(i64::from(self.client.max_frame));
         let turn = self.turn;
@@ -198,7 +202,7 @@ impl Connection {
         }
     }
 
-    /// Ends an answer: with its trailers, or an empty frame.
+    /// Completes a response with its trailers or an empty frame.
     fn put_end(&mut self, id: u32, trailers: Option<Box<Fields>>) {
         match trailers {
             None => {
@@ -221,7 +225,7 @@ impl Connection {
         self.sent(id);
     }
 
-    /// Puts a header block into the output, in as many frames as it takes.
+    /// Adds a header block to the output, split into frames.
     fn put_block(&mut self, stream: u32, block: &[u8], end: bool) {
         if let Some(found) = self.streams.get(stream) {
             let frames = block.len().div_ceil(MAX_FRAME).max(1);
@@ -230,7 +234,7 @@ impl Connection {
         self.output.header_block(stream, block, end);
     }
 
-    /// The server has ended its side.
+    /// Handles the completion of a response.
     fn sent(&mut self, id: u32) {
         self.streams.answered(id);
         let Some(stream) = self.streams.get(id) else { return };
@@ -238,10 +242,10 @@ impl Connection {
             return self.put_reset(id, ErrorCode::Protocol);
         }
         if stream.receiving && stream.receive_window < i64::from(self.config.window.max(1)) {
-            // RFC 9113 §8.1: the rest of the request is of no use, and its client is not at fault.
+            // RFC 9113 §8.1: the rest of the request is no longer needed, which is not an error of the client.
             self.put_reset(id, ErrorCode::NoError);
         } else if stream.receiving {
-            // Its end may be under way, and needs no reset.
+            // The last frame of the request may be in flight, which makes a reset unnecessary.
             stream.lingering = true;
         } else {
             self.streams.close(id, Closed::Ended);

@@ -7,8 +7,9 @@
 //!                       v                                        v
 //!               half-closed (local) -- END_STREAM received --> closed
 //! ```
-//! `RST_STREAM`, sent or received, closes from everywhere. A stream here is open for the client as long as `receiving`
-//! holds, and for the server until `sent`; idle and closed streams are not kept, but for how the last ones closed.
+//! `RST_STREAM`, sent or received, closes a stream in any state. A stream is open for the client while `receiving` is
+//! true, and for the server until its response is complete. Idle and closed streams are not stored, except for the
+//! reason why the last streams were closed.
 
 use std::collections::VecDeque;
 
@@ -17,73 +18,73 @@ use bytes::Bytes;
 use super::super::Priority;
 use crate::Fields;
 
-/// How many closed streams are remembered.
+/// Number of remembered closed streams.
 const REMEMBERED: usize = 64;
 
-/// A stream that is open on at least one side.
+/// Stream that is open on at least one side.
 #[derive(Debug)]
 pub(super) struct Stream {
     pub(super) id: u32,
-    /// The client has not ended its side.
+    /// The request is incomplete.
     pub(super) receiving: bool,
-    /// The head of the answer has been written.
+    /// The head of the final response has been sent.
     pub(super) answered: bool,
-    /// `RST_STREAM` follows the answer, as the request was malformed.
+    /// `RST_STREAM` follows the response because the request was malformed.
     pub(super) malformed: bool,
     pub(super) priority: Priority,
-    /// Answered to the end while the client has not begun to send a body that it announced.
+    /// The response is complete, but the client has not sent any of the announced request body.
     pub(super) lingering: bool,
-    /// Its end has been waited for since the last [`super::Connection::await_lingering`].
+    /// The stream was lingering at the last [`super::Connection::await_lingering`].
     pub(super) awaited: bool,
-    /// When an incremental answer had its last turn.
+    /// Time of the last turn of an incremental response, as a value of the frame counter.
     pub(super) turn: u64,
-    /// What may be sent, bytes; below zero after the client has shrunk its windows.
+    /// Number of bytes that may be sent; negative after the client has reduced its windows.
     pub(super) send_window: i64,
-    /// What the client may still send, bytes.
+    /// Number of bytes that the client may still send.
     pub(super) receive_window: i64,
-    /// What was read, and not yet given back to the window.
+    /// Number of bytes that the consumer has read and that are not returned to the window yet.
     pub(super) released: u32,
-    /// Bytes of the body that the fields announced and that have not come.
+    /// Number of missing bytes of the announced body length.
     pub(super) expected: Option<u64>,
     pub(super) queue: VecDeque<Bytes>,
-    /// The answer ends behind what is queued.
+    /// The response is complete after the queued data.
     pub(super) ended: bool,
-    /// The fields behind the body.
+    /// Trailer fields.
     pub(super) trailers: Option<Box<Fields>>,
-    /// Most bytes of the body in one frame.
+    /// Maximum number of bytes of the body in a frame.
     pub(super) chunk: usize,
-    /// What has been put into the output.
+    /// Bytes added to the output.
     pub(super) sent: Volume,
-    /// Whether it was told that the stream is over.
+    /// The stream has been reported as finished.
     pub(super) told: bool,
 }
 
-/// Bytes of an answer.
+/// Number of bytes of a response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Volume {
-    /// Header blocks, with the headers of their frames; interim answers and trailers among them.
+    /// Header blocks with their frame headers, including interim responses and trailers.
     pub head: u64,
-    /// The body.
+    /// Body.
     pub body: u64,
-    /// The headers of the frames of the body.
+    /// Frame headers of the body.
     pub framing: u64,
 }
 
-/// A stream that is over, for its answer.
+/// Finished response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Over {
-    /// The stream.
+    /// Stream of the response.
     pub stream: u32,
-    /// What was put into the output for it.
+    /// Bytes added to the output for it.
     pub sent: Volume,
-    /// Whether that is the whole answer.
+    /// True if the response is complete.
     pub complete: bool,
-    /// The client has reset it.
+    /// True if the client has reset the stream.
     pub by_client: bool,
 }
 
 impl Stream {
-    /// Whether there is something that the stream's own window lets go.
+    /// Returns whether the window of the stream allows to send something.
     pub(super) fn is_sendable(&self) -> bool {
         self.answered
             && !self.lingering
@@ -97,60 +98,60 @@ impl Stream {
     }
 }
 
-/// How a stream that is no more was closed.
+/// Reason why a stream was closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Closed {
-    /// Both sides ended it.
+    /// Both sides completed the stream.
     Ended,
-    /// The client reset it.
+    /// The client reset the stream.
     ByClient,
-    /// The server reset it: frames that were under way are no error.
+    /// The server reset the stream: frames in flight are not errors.
     ByServer,
 }
 
-/// The streams of a connection.
+/// Streams of a connection.
 #[derive(Debug, Default)]
 pub(super) struct Streams {
-    /// In the order of their numbers.
+    /// Open streams, sorted by identifier.
     open: Vec<Stream>,
     closed: VecDeque<(u32, Closed)>,
-    /// The highest number that the client has used.
+    /// Highest identifier used by the client.
     pub(super) last: u32,
-    /// What `PRIORITY_UPDATE` said of streams to come.
+    /// Priorities from `PRIORITY_UPDATE` frames for streams not opened yet.
     pub(super) priorities: Vec<(u32, Priority)>,
-    /// Streams that are over, which was not told yet.
+    /// Finished streams that are not reported yet.
     pub(super) over: VecDeque<Over>,
 }
 
 impl Streams {
-    /// Frees the memory of streams that are no more.
+    /// Frees the memory of closed streams.
     pub(super) fn rest(&mut self) {
         self.open.shrink_to_fit();
         self.over.shrink_to_fit();
         self.priorities.shrink_to_fit();
     }
 
-    /// Streams that are open on either side.
+    /// Returns the number of streams that are open on either side.
     pub(super) fn len(&self) -> usize {
         self.open.len()
     }
 
-    /// Streams that are not answered yet.
+    /// Returns the number of streams without a complete response.
     pub(super) fn busy(&self) -> usize {
         self.open.iter().filter(|stream| !stream.lingering).count()
     }
 
-    /// The streams that are answered, and whose clients have not ended their side.
+    /// Returns the streams with a complete response and an incomplete request.
     pub(super) fn lingering(&mut self) -> impl Iterator<Item = &mut Stream> {
         self.open.iter_mut().filter(|stream| stream.lingering)
     }
 
-    /// One of them whose time has begun.
+    /// Returns a lingering stream that was marked by `await_lingering`.
     pub(super) fn awaited(&self) -> Option<u32> {
         self.open.iter().find(|stream| stream.lingering && stream.awaited).map(|stream| stream.id)
     }
 
-    /// Whether there are any.
+    /// Returns whether any stream is lingering.
     pub(super) fn is_lingering(&self) -> bool {
         self.open.iter().any(|stream| stream.lingering)
     }
@@ -160,27 +161,27 @@ impl Streams {
         self.open.get_mut(at)
     }
 
-    /// All that are open.
+    /// Returns all open streams.
     pub(super) fn all(&mut self) -> &mut [Stream] {
         &mut self.open
     }
 
-    /// How a stream was closed; none where it is open, idle, was never used, or that is long ago.
+    /// Returns the reason why a stream was closed; `None` if it is open, idle, unused, or was closed long ago.
     pub(super) fn closed(&self, id: u32) -> Option<Closed> {
         self.closed.iter().rev().find(|(known, _)| *known == id).map(|(_, how)| *how)
     }
 
-    /// Whether the client has not opened the stream: the server opens none.
+    /// Returns whether the stream is idle: the client has not opened it, and the server opens no streams.
     pub(super) fn is_idle(&self, id: u32) -> bool {
         id > self.last || id.is_multiple_of(2)
     }
 
-    /// Adds a stream, whose number is above all others.
+    /// Adds a stream; its identifier must be above all others.
     pub(super) fn add(&mut self, stream: Stream) {
         self.open.push(stream);
     }
 
-    /// Notes how the client's newest stream ended without having been open.
+    /// Records a stream as closed although it was never open.
     pub(super) fn note(&mut self, id: u32, how: Closed) {
         if self.closed.len() == REMEMBERED {
             self.closed.pop_front();
@@ -188,7 +189,7 @@ impl Streams {
         self.closed.push_back((id, how));
     }
 
-    /// Takes a stream out.
+    /// Removes a stream.
     pub(super) fn close(&mut self, id: u32, how: Closed) -> Option<Stream> {
         let at = self.open.binary_search_by_key(&id, |stream| stream.id).ok()?;
         self.note(id, how);
@@ -197,7 +198,7 @@ impl Streams {
         Some(stream)
     }
 
-    /// Notes that an answer has been put into the output whole.
+    /// Records that a response is completely in the output.
     pub(super) fn answered(&mut self, id: u32) {
         if let Ok(at) = self.open.binary_search_by_key(&id, |stream| stream.id)
             && let Some(stream) = self.open.get_mut(at)

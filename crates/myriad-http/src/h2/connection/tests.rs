@@ -1,4 +1,4 @@
-//! A client of frames by hand, and what the connection makes of it.
+//! Tests a connection with hand-written client frames.
 
 mod bodies;
 mod floods;
@@ -9,7 +9,7 @@ use std::io::IoSlice;
 use super::*;
 use crate::h2::frame::flag;
 
-/// A frame that the server sent.
+/// Frame sent by the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Sent {
     kind: u8,
@@ -23,12 +23,12 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     [&header.bytes()[..], payload].concat()
 }
 
-/// What a client says before all else; it knows the server's settings.
+/// Returns the preface of a client, with an acknowledgement of the server's settings.
 fn hello() -> Vec<u8> {
     [PREFACE, &frame(kind::SETTINGS, 0, 0, &[]), &frame(kind::SETTINGS, flag::ACK, 0, &[])].concat()
 }
 
-/// A header block of literal fields.
+/// Encodes a header block of literal fields.
 fn block(fields: &[(&str, &str)]) -> Vec<u8> {
     let mut out = Vec::new();
     for (name, value) in fields {
@@ -58,7 +58,7 @@ fn data(stream: u32, end: bool, payload: &[u8]) -> Vec<u8> {
     frame(kind::DATA, if end { flag::END_STREAM } else { 0 }, stream, payload)
 }
 
-/// A connection whose client has said hello, its own hello taken off.
+/// Returns a connection after the prefaces of both sides, with empty output.
 fn greeted() -> Connection {
     let mut connection = Connection::new(Config::default());
     assert_eq!(feed(&mut connection, &hello()), Ok(vec![]));
@@ -66,7 +66,7 @@ fn greeted() -> Connection {
     connection
 }
 
-/// Gives all of `input`, which ends with a frame; what it means, but for nothings.
+/// Passes all of `input`, which consists of whole frames, to the connection. Returns the events except `Nothing`.
 fn feed(connection: &mut Connection, mut input: &[u8]) -> Result<Vec<Received>, ErrorCode> {
     let mut head = RequestHead::new();
     let mut all = Vec::new();
@@ -82,7 +82,7 @@ fn feed(connection: &mut Connection, mut input: &[u8]) -> Result<Vec<Received>, 
     Ok(all)
 }
 
-/// What waits in the output, as frames.
+/// Returns the frames in the output.
 fn take(connection: &mut Connection) -> Vec<Sent> {
     connection.schedule(usize::MAX);
     let output = connection.output();
@@ -106,17 +106,17 @@ fn take(connection: &mut Connection) -> Vec<Sent> {
     frames
 }
 
-/// The frames of one kind.
+/// Returns the frames of one type.
 fn only(frames: &[Sent], kind: u8) -> Vec<&Sent> {
     frames.iter().filter(|frame| frame.kind == kind).collect()
 }
 
-/// The streams that were reset, and why.
+/// Returns the reset streams and their error codes.
 fn resets(frames: &[Sent]) -> Vec<(u32, u8)> {
     only(frames, kind::RST_STREAM).iter().map(|frame| (frame.stream, frame.payload[3])).collect()
 }
 
-/// The code of the `GOAWAY` in the output.
+/// Returns the error code of the `GOAWAY` in the output.
 fn farewell(connection: &mut Connection) -> Option<u8> {
     only(&take(connection), kind::GOAWAY).first().map(|frame| frame.payload[7])
 }
@@ -241,7 +241,7 @@ fn a_request_that_crosses_the_notice_of_the_end_is_served() {
     assert!(connection.is_parting() && !connection.is_leaving());
     let crossing = feed(&mut connection, &get(1)).expect("a request");
     assert!(!crossing.is_empty(), "the client could not know");
-    // The answer to another ping says nothing of the notice.
+    // The response to another ping is not an acknowledgement of the `GOAWAY`.
     feed(&mut connection, &frame(kind::PING, flag::ACK, 0, b"12345678")).expect("an answer");
     assert!(connection.is_parting());
     feed(&mut connection, &frame(kind::PING, flag::ACK, 0, &ping)).expect("an answer");

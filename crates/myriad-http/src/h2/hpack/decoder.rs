@@ -1,35 +1,37 @@
-//! Header blocks to fields (RFC 7541 §3, §6).
+//! Decodes header blocks into fields (RFC 7541 §3, §6).
 
 use super::table::Table;
 use super::{huffman, integer};
 
-/// Why a header block cannot be read; the connection ends (RFC 9113 §4.3).
+/// Reason why a header block cannot be decoded; it terminates the connection (RFC 9113 §4.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecodeError {
-    /// The block is no header block: an index beyond the tables, a broken string, a size update out of place.
+    /// The block is malformed: an index beyond the tables, an invalid string, or a misplaced size update.
     Broken,
-    /// A field, or all of them, are larger than allowed.
+    /// A field, or all fields together, exceed the limit.
     TooLarge,
 }
 
-/// Reads header blocks; its table is that of the connection.
+/// Decoder of header blocks with the dynamic table of the connection.
 #[derive(Debug)]
 pub struct Decoder {
     table: Table,
-    /// The largest table that the other side may ask for, bytes: what `SETTINGS_HEADER_TABLE_SIZE` told it.
+    /// Maximum table size in bytes that the peer may select: the announced `SETTINGS_HEADER_TABLE_SIZE`.
     most: usize,
-    /// Where strings are put together, name before value.
+    /// Buffer for decoded strings, name before value.
     text: Vec<u8>,
 }
 
 impl Decoder {
-    /// A decoder whose table holds up to `most` bytes.
+    /// Creates a decoder with a table of up to `most` bytes.
     pub fn new(most: usize) -> Self {
         Self { table: Table::new(most), most, text: Vec::new() }
     }
 
-    /// Reads a whole block and gives `take` each field. Names and values may be at most `total` bytes together, and one of
-    /// them `each` bytes: fields are counted before they are copied, so a small block that stands for much is no danger.
+    /// Decodes a complete block and passes each field to `take`.
+    ///
+    /// All names and values together may have at most `total` bytes, and each of them at most `each` bytes. The limits
+    /// are checked before a field is copied, so a small block that expands to a large amount of data is not a risk.
     pub fn decode(
         &mut self,
         block: &[u8],
@@ -43,7 +45,7 @@ impl Decoder {
         let mut began = false;
         while let Some(first) = input.first() {
             if first & 0xe0 == 0x20 {
-                // RFC 7541 §4.2: at the beginning of a block, at most two.
+                // RFC 7541 §4.2: only at the start of a block, at most two.
                 updates += 1;
                 let size = integer::read(&mut input, 5).ok_or(DecodeError::Broken)?;
                 if began || updates > 2 || size > self.most {
@@ -73,8 +75,8 @@ impl Decoder {
         Ok(())
     }
 
-    /// Reads a literal (RFC 7541 §6.2) into `text`, a name and a value of at most `each` bytes and of `left` together; tells how
-    /// much of it is the name.
+    /// Decodes a literal (RFC 7541 §6.2) into `text`: a name and a value of at most `each` bytes, and of `left` bytes
+    /// together. Returns the length of the name.
     fn read_literal(&mut self, input: &mut &[u8], each: usize, left: usize) -> Result<usize, DecodeError> {
         let indexed = input.first().is_some_and(|first| first & 0x40 != 0);
         let index = integer::read(input, if indexed { 6 } else { 4 }).ok_or(DecodeError::Broken)?;
@@ -97,7 +99,7 @@ impl Decoder {
         Ok(name_len)
     }
 
-    /// Reads a string (RFC 7541 §5.2) of at most `most` bytes.
+    /// Decodes a string (RFC 7541 §5.2) of at most `most` bytes.
     fn read_string(&mut self, input: &mut &[u8], most: usize) -> Result<(), DecodeError> {
         let coded = input.first().is_some_and(|first| first & 0x80 != 0);
         let length = integer::read(input, 7).ok_or(DecodeError::Broken)?;

@@ -1,20 +1,21 @@
-//! Fields to header blocks (RFC 7541 §6).
+//! Encodes fields into header blocks (RFC 7541 §6).
 
 use super::table::{STATIC, Table};
 use super::{huffman, integer};
 
-/// The table that answers are compressed against, bytes, where the client keeps as much: a site's own fields fit, and
-/// looking through it stays cheap.
+/// Size of the encoder's dynamic table in bytes, if the peer allows that much. The recurring fields of a site fit, and
+/// a search of the table remains cheap.
 const TABLE: usize = 2048;
 
-/// Values longer than this are not remembered: one would push out all others.
+/// Maximum length in bytes of a value in the table: a longer value would evict all others.
 const REMEMBERED: usize = 256;
 
-/// Writes header blocks; its table is that of the connection.
+/// Encoder of header blocks with the dynamic table of the connection.
 #[derive(Debug)]
 pub struct Encoder {
     table: Table,
-    /// Sizes to tell before the next block (RFC 7541 §4.2): the smallest since the last, and the one that holds.
+    /// Pending size updates for the next block (RFC 7541 §4.2): the smallest size since the last block, and the current
+    /// size.
     updates: Option<(usize, usize)>,
     name: Vec<u8>,
 }
@@ -26,7 +27,7 @@ impl Default for Encoder {
 }
 
 impl Encoder {
-    /// The client keeps a table of `size` bytes (`SETTINGS_HEADER_TABLE_SIZE`).
+    /// Sets the table size that the peer allows (`SETTINGS_HEADER_TABLE_SIZE`).
     pub fn limit_table(&mut self, size: u32) {
         let size = TABLE.min(size as usize);
         if size != self.table.max() {
@@ -36,7 +37,7 @@ impl Encoder {
         }
     }
 
-    /// Begins a block; each must, before its first field.
+    /// Starts a block; must be called before its first field.
     pub fn begin(&mut self, out: &mut Vec<u8>) {
         if let Some((least, last)) = self.updates.take() {
             if least < last {
@@ -57,7 +58,7 @@ impl Encoder {
         }
     }
 
-    /// Appends a field; its name may be in any case.
+    /// Appends a field; upper-case letters in its name are converted.
     pub fn field(&mut self, name: &[u8], value: &[u8], out: &mut Vec<u8>) {
         self.name.clear();
         self.name.extend(name.iter().map(u8::to_ascii_lowercase));
@@ -72,7 +73,7 @@ impl Encoder {
                 integer::write(out, 0x40, 6, index);
                 self.table.insert(name, value);
             }
-            // RFC 7541 §7.1.3: nobody on the way may keep it either.
+            // RFC 7541 §7.1.3: intermediaries must not index it either.
             (false, b"authorization" | b"proxy-authorization") => {
                 integer::write(out, 0x10, 4, index);
             }
@@ -85,7 +86,7 @@ impl Encoder {
     }
 }
 
-/// Whether a field is likely to come again with this very value, and nobody's secret.
+/// Returns whether a field is likely to recur with the same value and contains no secret.
 fn worth_keeping(name: &[u8], value: &[u8]) -> bool {
     !matches!(
         name,
@@ -106,7 +107,7 @@ fn worth_keeping(name: &[u8], value: &[u8]) -> bool {
     ) && value.len() <= REMEMBERED
 }
 
-/// Appends a string, by the Huffman code where that is shorter.
+/// Appends a string, with Huffman coding if that is shorter.
 fn string(text: &[u8], out: &mut Vec<u8>) {
     let coded = huffman::encoded_len(text);
     if coded < text.len() {

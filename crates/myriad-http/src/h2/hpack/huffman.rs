@@ -1,8 +1,9 @@
-//! The Huffman code (RFC 7541 §5.2, appendix B).
+//! Huffman code (RFC 7541 §5.2, appendix B).
 //!
-//! The code is canonical: codes of one length follow each other in the order of their symbols, so that the lengths say it all.
+//! The code is canonical: codes of equal length are consecutive in the order of their symbols, so the lengths determine
+//! the code.
 
-/// Bits of the code of each byte, and of the end of the string.
+/// Length in bits of the code of each byte and of the end-of-string symbol.
 #[rustfmt::skip]
 const LENGTHS: [u8; 257] = [
     13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28,
@@ -27,15 +28,15 @@ const LONGEST: usize = 30;
 const END: u16 = 256;
 
 struct Code {
-    /// The code of each symbol, in its low bits.
+    /// Code of each symbol, in the low bits.
     of: [u32; 257],
-    /// The symbols in the order of their codes.
+    /// Symbols in the order of their codes.
     ordered: [u16; 257],
-    /// Per length: the first code beyond those of at most this length, in the high bits.
+    /// For each length: the first code beyond those of at most this length, in the high bits.
     beyond: [u64; LONGEST + 1],
-    /// Per length: what is added to a code to find its symbol in `ordered`.
+    /// For each length: the offset from a code to its symbol in `ordered`.
     shift: [i32; LONGEST + 1],
-    /// By the next eight bits: symbol and length of a code that they hold; length 0 where it is longer.
+    /// For the next eight bits: symbol and length of the code at their start; length 0 if the code is longer.
     short: [(u8, u8); 256],
 }
 
@@ -79,7 +80,7 @@ const fn code() -> Code {
     all
 }
 
-/// Appends what `input` stands for, unless it is longer than `most` bytes or no such string (RFC 7541 §5.2).
+/// Appends the decoded `input`; returns `None` if it is invalid or longer than `most` bytes (RFC 7541 §5.2).
 pub(crate) fn decode(input: &[u8], most: usize, out: &mut Vec<u8>) -> Option<()> {
     let end = out.len() + most;
     let mut window: u64 = 0;
@@ -105,7 +106,7 @@ pub(crate) fn decode(input: &[u8], most: usize, out: &mut Vec<u8>) -> Option<()>
         window <<= length;
         bits -= length;
     }
-    // What is left is padding: less than a byte, and the beginning of the end of string.
+    // The rest is padding: less than a byte, and a prefix of the end-of-string code.
     let padding = !(u64::MAX >> bits);
     (bits < 8 && window & padding == padding).then_some(())
 }
@@ -117,13 +118,13 @@ fn longer(window: u64) -> Option<(u16, u32)> {
     Some((*CODE.ordered.get(place as usize)?, length as u32))
 }
 
-/// Bytes that `text` takes.
+/// Returns the length of the encoded `text` in bytes.
 pub(crate) fn encoded_len(text: &[u8]) -> usize {
     let bits: usize = text.iter().map(|byte| usize::from(LENGTHS[usize::from(*byte)])).sum();
     bits.div_ceil(8)
 }
 
-/// Appends the code of `text`.
+/// Appends the encoded `text`.
 pub(crate) fn encode(text: &[u8], out: &mut Vec<u8>) {
     let mut window: u64 = 0;
     let mut bits = 0;

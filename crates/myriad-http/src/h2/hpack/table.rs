@@ -1,11 +1,11 @@
-//! The static and the dynamic table (RFC 7541 §2.3, appendix A).
+//! Static and dynamic table (RFC 7541 §2.3, appendix A).
 
 use std::collections::VecDeque;
 
-/// What an entry counts for beside its bytes (RFC 7541 §4.1).
+/// Size of an entry in bytes in addition to its name and value (RFC 7541 §4.1).
 const OVERHEAD: usize = 32;
 
-/// The static table; its first entry has index 1.
+/// Static table; its first entry has index 1.
 #[rustfmt::skip]
 pub(super) static STATIC: [(&[u8], &[u8]); 61] = [
     (b":authority", b""), (b":method", b"GET"), (b":method", b"POST"), (b":path", b"/"), (b":path", b"/index.html"),
@@ -24,7 +24,7 @@ pub(super) static STATIC: [(&[u8], &[u8]); 61] = [
     (b"via", b""), (b"www-authenticate", b""),
 ];
 
-/// The dynamic table: newest entry first, the oldest go where there is no room.
+/// Dynamic table: the newest entry is first, the oldest entries are evicted.
 #[derive(Debug)]
 pub(super) struct Table {
     entries: VecDeque<Entry>,
@@ -34,7 +34,7 @@ pub(super) struct Table {
 
 #[derive(Debug)]
 struct Entry {
-    /// Name and value, one after the other.
+    /// Name, followed by the value.
     bytes: Box<[u8]>,
     name_len: usize,
 }
@@ -54,19 +54,19 @@ impl Table {
         self.max
     }
 
-    /// Bytes that the entries count for.
+    /// Returns the size of all entries in bytes.
     #[cfg(test)]
     pub(super) fn size(&self) -> usize {
         self.size
     }
 
-    /// Sets how large it may be, and drops what is too much.
+    /// Sets the maximum size and evicts excess entries.
     pub(super) fn resize(&mut self, max: usize) {
         self.max = max;
         self.make_room(0);
     }
 
-    /// Name and value of an index in both tables (RFC 7541 §2.3.3).
+    /// Returns name and value of an index in both tables (RFC 7541 §2.3.3).
     pub(super) fn get(&self, index: usize) -> Option<(&[u8], &[u8])> {
         match STATIC.get(index.checked_sub(1)?) {
             Some(entry) => Some(*entry),
@@ -74,7 +74,7 @@ impl Table {
         }
     }
 
-    /// Adds an entry; one that is larger than the table empties it (RFC 7541 §4.4).
+    /// Adds an entry; an entry that is larger than the table clears it (RFC 7541 §4.4).
     pub(super) fn insert(&mut self, name: &[u8], value: &[u8]) {
         let size = name.len() + value.len() + OVERHEAD;
         self.make_room(size);
@@ -85,7 +85,7 @@ impl Table {
         }
     }
 
-    /// The index of this very field among the dynamic entries.
+    /// Returns the index of the dynamic entry with this name and value.
     pub(super) fn find(&self, name: &[u8], value: &[u8]) -> Option<usize> {
         let found = self.entries.iter().position(|entry| {
             entry.bytes.len() == name.len() + value.len() && entry.parts() == (name, value)

@@ -14,7 +14,7 @@ fn decode(decoder: &mut Decoder, block: &[u8]) -> Result<Vec<String>, DecodeErro
     Ok(fields)
 }
 
-/// Decodes blocks one after the other: their fields and the size of the table behind each.
+/// Decodes consecutive blocks and checks the fields and the table size after each.
 fn check(most: usize, blocks: &[(&str, &[&str], usize)]) {
     let mut decoder = Decoder::new(most);
     for (block, fields, size) in blocks {

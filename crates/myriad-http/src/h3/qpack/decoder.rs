@@ -1,4 +1,5 @@
-//! What all field sections of a connection share: the table that its client fills, and what the client is told about it.
+//! State shared by all field sections of a connection: the dynamic table of the client and the pending decoder
+//! instructions.
 
 use super::dynamic::{OVERHEAD, Table, Text};
 use super::instruction::{self, Instruction, Name};
@@ -9,52 +10,57 @@ use super::{DecodeError, MAX_BLOCKED_STREAMS, MAX_TABLE_CAPACITY};
 use crate::h2::hpack::integer;
 use crate::h3::error::{Code, Error};
 
-/// Bytes of a name and a value that may be put into the table.
+/// Maximum length in bytes of the name and value of an entry together.
 const LONGEST: usize = MAX_TABLE_CAPACITY - OVERHEAD;
-/// Bytes of a cut instruction that are looked at together.
+/// Number of bytes appended to a partial instruction at a time.
 const PIECE: usize = 512;
-/// Bytes that wait for the client to take them before it is an attack: it has sent thousands of requests and read nothing.
+/// Maximum number of pending bytes of decoder instructions. A larger backlog is an attack: the client has sent
+/// thousands of requests without reading.
 const PATIENCE: usize = 8192;
 
-/// Reads field sections.
+/// Decoder of field sections.
 #[derive(Debug, Default)]
 pub struct Decoder {
     table: Table,
-    /// Streams whose sections wait for entries.
+    /// Number of streams with sections that wait for entries.
     blocked: usize,
-    /// Entries that the client knows to have come.
+    /// Number of entries whose arrival has been acknowledged to the client.
     told: u64,
-    /// What the client is to be told.
+    /// Pending decoder instructions to the client.
     out: Vec<u8>,
 }
 
 impl Decoder {
-    /// Entries that have come: a section that needs as many can be read.
+    /// Returns the number of inserted entries; a section with this required insert count or a lower one can be decoded.
     pub fn inserted(&self) -> u64 {
         self.table.inserted()
     }
 
-    /// Whether the last of so many entries is there. What a section refers to may not go before the section was read (RFC 9204
-    /// §2.1.1): as long as that holds, the count that it tells is read anew as the same.
+    /// Returns whether the last of `required` entries is still in the table.
+    ///
+    /// A client must not evict entries of a section before the section is acknowledged (RFC 9204 §2.1.1). While this is
+    /// true, a repeated decoding of the insert count in the section has the same result.
     pub(in super::super) fn has(&self, required: u64) -> bool {
         required.checked_sub(1).is_none_or(|last| self.table.get(last).is_some())
     }
 
-    /// Whether a stream waits for entries.
+    /// Returns whether any stream waits for entries.
     pub fn has_blocked(&self) -> bool {
         self.blocked > 0
     }
 
-    /// What is to be sent on the server's stream of its decoder; whoever sends it takes it out.
+    /// Returns the bytes to send on the server's decoder stream; the sender must remove them.
     pub fn output(&mut self) -> &mut Vec<u8> {
         &mut self.out
     }
 
-    /// Reads a whole section of a stream and gives `take` each field. Names and values may be at most `total` bytes together,
-    /// and one field `each` bytes: they are counted before they are copied.
+    /// Decodes a complete field section of a stream and passes each field to `take`.
+    ///
+    /// All names and values together may have at most `total` bytes, and each of them at most `each` bytes. The limits
+    /// are checked before a field is copied.
     ///
     /// # Errors
-    /// With [`DecodeError::Blocked`] the stream counts as blocked until [`Self::unblock`].
+    /// With [`DecodeError::Blocked`], the stream counts as blocked until [`Self::unblock`].
     pub(in super::super) fn section(
         &mut self,
         stream: u64,
@@ -73,33 +79,33 @@ impl Decoder {
         }
         let outcome = section::read(input, prefix, &self.table, (each, total), take);
         if prefix.required > 0 && outcome != Err(DecodeError::Broken) {
-            // RFC 9204 §4.4.1: it says that the entries have come, too.
+            // RFC 9204 §4.4.1: the section acknowledgement also acknowledges the entries.
             integer::write(&mut self.out, 0x80, 7, usize::try_from(stream).unwrap_or(usize::MAX));
             self.told = self.told.max(prefix.required);
         }
         outcome
     }
 
-    /// What the entries of the table count for, bytes (RFC 9204 §3.2.1).
+    /// Returns the size of all entries of the table in bytes (RFC 9204 §3.2.1).
     #[cfg(test)]
     pub(super) fn table_size(&self) -> usize {
         self.table.counted()
     }
 
-    /// A stream waits no more.
+    /// Records that a stream is no longer blocked.
     pub(in super::super) fn unblock(&mut self) {
         self.blocked = self.blocked.saturating_sub(1);
     }
 
-    /// The rest of a stream is not read (RFC 9204 §4.4.2).
+    /// Queues a stream cancellation: the rest of the stream is not read (RFC 9204 §4.4.2).
     pub fn cancel(&mut self, stream: u64) {
         integer::write(&mut self.out, 0x40, 6, usize::try_from(stream).unwrap_or(usize::MAX));
     }
 
-    /// Whether the client takes what it is told.
+    /// Checks that the client reads the decoder stream.
     ///
     /// # Errors
-    /// It does not, and the connection ends.
+    /// Too many bytes are pending; the connection must close.
     pub fn check_patience(&self) -> Result<(), Error> {
         if self.out.len() > PATIENCE {
             return Err(Error::connection(Code::ExcessiveLoad, "the decoder's stream is not read"));
@@ -107,10 +113,10 @@ impl Decoder {
         Ok(())
     }
 
-    /// Takes all of `input`, the next bytes of the client's stream of its encoder. `kept` holds an instruction that is cut.
+    /// Processes all of `input`, the next bytes of the client's encoder stream. `kept` stores a partial instruction.
     ///
     /// # Errors
-    /// The client broke a rule: the connection ends.
+    /// The client violated a rule; the connection must close.
     pub(in super::super) fn instructions(
         &mut self,
         kept: &mut Vec<u8>,
@@ -119,7 +125,7 @@ impl Decoder {
         while !input.is_empty() {
             if kept.is_empty() {
                 self.run(input)?;
-                // What is left is the beginning of one.
+                // The rest is a partial instruction.
                 kept.extend_from_slice(input);
                 *input = &[];
             } else {
@@ -144,7 +150,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Does what is said as far as it has come whole.
+    /// Executes all complete instructions.
     fn run(&mut self, input: &mut &[u8]) -> Result<(), Error> {
         loop {
             let done = match instruction::read(input, LONGEST) {

@@ -1,15 +1,15 @@
-//! The dynamic table that a client's encoder fills (RFC 9204 §3.2).
+//! Dynamic table, filled by the encoder of a client (RFC 9204 §3.2).
 //!
-//! Nothing is copied to put an entry in that refers to another: a byte on the wire must not cost kilobytes of work.
+//! An instruction that refers to an existing entry copies no data: a byte on the wire must not cause kilobytes of work.
 
 use std::collections::VecDeque;
 use std::ops::Deref;
 use std::rc::Rc;
 
-/// What an entry counts for beside its bytes (RFC 9204 §3.2.1).
+/// Size of an entry in bytes in addition to its name and value (RFC 9204 §3.2.1).
 pub(super) const OVERHEAD: usize = 32;
 
-/// A name or value: of the static table, or shared by the entries that were made of it.
+/// Name or value: from the static table, or shared by the entries created from it.
 #[derive(Clone, Debug)]
 pub(super) enum Text {
     Static(&'static [u8]),
@@ -27,7 +27,7 @@ impl Deref for Text {
     }
 }
 
-/// The table: oldest entry first, which goes where there is no room. Without entries it holds no memory.
+/// Table with the oldest entry first, which is evicted first. A table without entries allocates no memory.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     entries: VecDeque<(Text, Text)>,
@@ -37,29 +37,29 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Entries that were ever put in.
+    /// Returns the total number of inserted entries, including evicted entries.
     pub(super) fn inserted(&self) -> u64 {
         self.inserted
     }
 
-    /// Sets how large it may be, bytes, and drops what is too much (RFC 9204 §3.2.3).
+    /// Sets the capacity in bytes and evicts excess entries (RFC 9204 §3.2.3).
     pub(super) fn resize(&mut self, capacity: usize) {
         self.capacity = capacity;
         self.make_room(0);
     }
 
-    /// The entry that was put in as the `absolute`-th, from 0; none where it is not there any more, or not yet.
+    /// Returns the entry with the absolute index `absolute`; `None` if it is evicted or not inserted yet.
     pub(super) fn get(&self, absolute: u64) -> Option<&(Text, Text)> {
         let first = self.inserted - self.entries.len() as u64;
         self.entries.get(usize::try_from(absolute.checked_sub(first)?).ok()?)
     }
 
-    /// The entry that so many others have followed.
+    /// Returns the entry that is followed by `before` newer entries.
     pub(super) fn newest(&self, before: usize) -> Option<&(Text, Text)> {
         self.get(self.inserted.checked_sub(before as u64 + 1)?)
     }
 
-    /// Adds an entry; none where it is larger than the table (RFC 9204 §3.2.2).
+    /// Inserts an entry; returns `None` if it is larger than the table (RFC 9204 §3.2.2).
     pub(super) fn insert(&mut self, name: Text, value: Text) -> Option<()> {
         let size = name.len() + value.len() + OVERHEAD;
         if size > self.capacity {
@@ -72,7 +72,7 @@ impl Table {
         Some(())
     }
 
-    /// What the entries that there are count for, bytes.
+    /// Returns the size of the current entries in bytes.
     #[cfg(test)]
     pub(super) fn counted(&self) -> usize {
         self.entries.iter().map(|(name, value)| name.len() + value.len() + OVERHEAD).sum()

@@ -1,16 +1,16 @@
-//! Fields to field sections (RFC 9204 §4.5).
+//! Encodes fields into field sections (RFC 9204 §4.5).
 
 use super::table::{STATIC, place};
 use crate::h2::hpack::integer;
 
-/// Writes field sections. It keeps nothing of one for the next but the memory it works in.
+/// Encoder of field sections. It retains no state between sections, except for its buffer.
 #[derive(Debug, Default)]
 pub struct Encoder {
     name: Vec<u8>,
 }
 
 impl Encoder {
-    /// Begins a section: none of it refers to a dynamic table.
+    /// Starts a section without references to a dynamic table.
     pub fn begin(out: &mut Vec<u8>) {
         out.extend_from_slice(&[0, 0]);
     }
@@ -41,12 +41,12 @@ impl Encoder {
         integer::write(out, 0xc0, 6, known);
     }
 
-    /// Appends a field; its name may be in any case.
+    /// Appends a field; upper-case letters in its name are converted.
     pub fn field(&mut self, name: &[u8], value: &[u8], out: &mut Vec<u8>) {
         self.name.clear();
         self.name.extend(name.iter().map(u8::to_ascii_lowercase));
         let name = &self.name[..];
-        // RFC 9204 §7.1: nobody on the way may keep it either.
+        // RFC 9204 §7.1: intermediaries must not index it either.
         let secret = if matches!(name, b"set-cookie" | b"authorization") { 0x20 } else { 0 };
         if let Some((first, count)) = place(name) {
             let first = usize::from(first);
@@ -59,7 +59,7 @@ impl Encoder {
             integer::write(out, 0x20 | secret >> 1, 3, name.len());
             out.extend_from_slice(name);
         }
-        // As it is: the Huffman code would save a fifth of a head and cost more than the rest of its writing.
+        // No Huffman coding: it would save a fifth of a head and cost more than the rest of the encoding.
         integer::write(out, 0, 7, value.len());
         out.extend_from_slice(value);
     }

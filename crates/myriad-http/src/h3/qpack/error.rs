@@ -1,12 +1,12 @@
-//! Why what an encoder sent cannot be read.
+//! Decoding errors of field sections.
 
-/// Why a field section cannot be read.
+/// Reason why a field section cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum DecodeError {
-    /// It is no field section, or refers to what is not in the tables: the connection ends.
+    /// The section is malformed or refers to missing entries; the connection must close.
     Broken,
-    /// A field, or all of them, are larger than allowed.
+    /// A field, or all fields together, exceed the limit.
     TooLarge,
-    /// It needs entries that have not come: so many must have, in all.
+    /// The section needs entries that have not arrived. The value is its required insert count.
     Blocked(u64),
 }

@@ -1,30 +1,31 @@
-//! What a client's encoder says (RFC 9204 §4.3).
+//! Instructions of the client's encoder (RFC 9204 §4.3).
 
 use super::literal::{Fault, Literal, read_integer};
 
-/// An instruction, as it stands on the wire.
+/// Parsed encoder instruction.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Instruction<'a> {
-    /// The table may be so large.
+    /// Sets the capacity of the table in bytes.
     Capacity(usize),
-    /// An entry is put in.
+    /// Inserts an entry.
     Insert { name: Name<'a>, value: Literal<'a> },
-    /// The entry that so many others have followed is put in again.
+    /// Inserts a copy of the entry that is followed by this number of newer entries.
     Duplicate(usize),
 }
 
-/// The name of a new entry.
+/// Name of a new entry.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Name<'a> {
-    /// That of an entry of the static table.
+    /// Name of an entry of the static table.
     Static(usize),
-    /// That of the dynamic entry that so many others have followed.
+    /// Name of the dynamic entry that is followed by this number of newer entries.
     Dynamic(usize),
     Literal(Literal<'a>),
 }
 
-/// Takes an instruction off `input`, whose strings stand for up to `longest` bytes together: what is cut is refused once it can only
-/// be more. Where it is cut, nothing is taken.
+/// Parses an instruction and removes it from `input`. Its strings may have at most `longest` decoded bytes together.
+///
+/// If the instruction is incomplete, nothing is removed. It is rejected as soon as it must exceed the limit.
 pub(super) fn read<'a>(input: &mut &'a [u8], longest: usize) -> Result<Instruction<'a>, Fault> {
     let mut rest = *input;
     let first = *rest.first().ok_or(Fault::Partial)?;

@@ -1,31 +1,31 @@
-//! Strings and integers as they stand on the wire (RFC 9204 §4.1).
+//! Encoded strings and integers (RFC 9204 §4.1).
 
 use super::error::DecodeError;
 use crate::h2::hpack::{huffman, integer};
 
-/// Bytes of an integer at most: what is longer is larger than anything that it may mean.
+/// Maximum length of an integer in bytes; any longer integer exceeds all valid values.
 const LONGEST_INTEGER: usize = 6;
 
-/// Bits of the longest code of Huffman's, and most bits behind the last.
+/// Length in bits of the longest Huffman code. [`PADDING`] is the maximum number of bits after the last code.
 const LONGEST_CODE: usize = 30;
 const PADDING: usize = 7;
 
-/// Why something cannot be read off what has come.
+/// Reason why a value cannot be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Fault {
-    /// More bytes must come.
+    /// More bytes are needed.
     Partial,
-    /// More bytes do not help.
+    /// The value is invalid.
     Broken,
 }
 
-/// Reads an integer with a prefix of so many bits.
+/// Parses an integer with a prefix of `prefix` bits.
 pub(in super::super) fn read_integer(input: &mut &[u8], prefix: u32) -> Result<usize, Fault> {
     let fault = if input.len() < LONGEST_INTEGER { Fault::Partial } else { Fault::Broken };
     integer::read(input, prefix).ok_or(fault)
 }
 
-/// A string, in the Huffman code or not.
+/// String with or without Huffman coding.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Literal<'a> {
     bytes: &'a [u8],
@@ -33,8 +33,9 @@ pub(super) struct Literal<'a> {
 }
 
 impl<'a> Literal<'a> {
-    /// Reads a string whose length has `prefix` bits in its first byte, below the one that says whether it is in the Huffman code.
-    /// It is refused, ahead of its bytes, where it must stand for more than `longest`.
+    /// Parses a string whose length has a prefix of `prefix` bits; the bit above them is the Huffman flag.
+    ///
+    /// The string is rejected before its bytes arrive if it must decode to more than `longest` bytes.
     pub(super) fn read(input: &mut &'a [u8], prefix: u32, longest: usize) -> Result<Self, Fault> {
         let coded = input.first().is_some_and(|first| first >> prefix & 1 == 1);
         let length = read_integer(input, prefix)?;
@@ -46,12 +47,12 @@ impl<'a> Literal<'a> {
         Ok(Self { bytes, coded })
     }
 
-    /// Bytes that it stands for at least.
+    /// Returns the minimum length of the decoded string in bytes.
     pub(super) fn least(self) -> usize {
         least(self.bytes.len(), self.coded)
     }
 
-    /// Appends what it stands for, unless that is longer than `most` bytes.
+    /// Appends the decoded string, unless it is longer than `most` bytes.
     pub(super) fn append(self, most: usize, out: &mut Vec<u8>) -> Result<(), DecodeError> {
         if !self.coded {
             if self.bytes.len() > most {
@@ -67,7 +68,7 @@ impl<'a> Literal<'a> {
     }
 }
 
-/// Bytes that a string of so many on the wire stands for at least, however badly it is coded.
+/// Returns the minimum decoded length of a string with `length` encoded bytes, assuming the longest codes.
 fn least(length: usize, coded: bool) -> usize {
     if coded { length.saturating_mul(8).saturating_sub(PADDING).div_ceil(LONGEST_CODE) } else { length }
 }

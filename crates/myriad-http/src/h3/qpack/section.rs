@@ -1,4 +1,4 @@
-//! Field sections to fields (RFC 9204 §4.5).
+//! Decodes field sections into fields (RFC 9204 §4.5).
 
 use super::MAX_TABLE_CAPACITY;
 use super::dynamic::{OVERHEAD, Table};
@@ -6,17 +6,17 @@ use super::error::DecodeError;
 use super::literal::{Literal, read_integer};
 use super::table::STATIC;
 
-/// What a section begins with (RFC 9204 §4.5.1).
+/// Prefix of a section (RFC 9204 §4.5.1).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Prefix {
-    /// Entries that must have come before it can be read, of all that ever do.
+    /// Required insert count: the number of insertions needed before the section can be decoded.
     pub(super) required: u64,
-    /// Where its references are counted from.
+    /// Base of the relative indexes.
     base: u64,
 }
 
 impl Prefix {
-    /// Reads it where `inserted` entries have come.
+    /// Parses a prefix after `inserted` insertions.
     pub(super) fn read(input: &mut &[u8], inserted: u64) -> Option<Self> {
         let required = required(read_integer(input, 8).ok()? as u64, inserted)?;
         let is_behind = *input.first()? & 0x80 != 0;
@@ -26,7 +26,8 @@ impl Prefix {
     }
 }
 
-/// RFC 9204 §4.5.1.1: the count is told modulo twice the entries that fit in the table.
+/// Decodes the required insert count, which is transmitted modulo twice the maximum number of entries (RFC 9204
+/// §4.5.1.1).
 fn required(told: u64, inserted: u64) -> Option<u64> {
     const ENTRIES: u64 = (MAX_TABLE_CAPACITY / OVERHEAD) as u64;
     const RANGE: u64 = 2 * ENTRIES;
@@ -44,7 +45,7 @@ fn required(told: u64, inserted: u64) -> Option<u64> {
 
 type Field<'a> = (&'a [u8], &'a [u8]);
 
-/// The tables as a section sees them.
+/// Tables used by a section.
 #[derive(Clone, Copy)]
 struct Tables<'a> {
     dynamic: &'a Table,
@@ -52,7 +53,7 @@ struct Tables<'a> {
 }
 
 impl<'a> Tables<'a> {
-    /// An entry by its index: of the static table, or of the dynamic one, counted back from the base.
+    /// Returns an entry by its index: in the static table, or in the dynamic table relative to the base.
     fn entry(self, index: usize, is_static: bool) -> Result<Field<'a>, DecodeError> {
         if is_static {
             return STATIC.get(index).copied().ok_or(DecodeError::Broken);
@@ -60,13 +61,13 @@ impl<'a> Tables<'a> {
         self.absolute(self.prefix.base.checked_sub(index as u64 + 1))
     }
 
-    /// An entry by its index behind the base.
+    /// Returns an entry by its post-base index.
     fn post_base(self, index: usize) -> Result<Field<'a>, DecodeError> {
         self.absolute(self.prefix.base.checked_add(index as u64))
     }
 
     fn absolute(self, index: Option<u64>) -> Result<Field<'a>, DecodeError> {
-        // RFC 9204 §2.2.3: nothing behind what the section said it needs.
+        // RFC 9204 §2.2.3: entries beyond the required insert count are invalid.
         let index = index.filter(|index| *index < self.prefix.required);
         let entry = index.and_then(|index| self.dynamic.get(index)).ok_or(DecodeError::Broken)?;
         Ok((&entry.0, &entry.1))
@@ -77,8 +78,10 @@ fn number(input: &mut &[u8], prefix: u32) -> Result<usize, DecodeError> {
     read_integer(input, prefix).map_err(|_| DecodeError::Broken)
 }
 
-/// Reads the fields behind a prefix whose entries have come, and gives `take` each. Names and values may be at most `total`
-/// bytes together, and one of them `each` bytes: they are counted before they are copied.
+/// Decodes the fields after a prefix whose entries are available, and passes each to `take`.
+///
+/// All names and values together may have at most `total` bytes, and each of them at most `each` bytes. The limits are
+/// checked before a field is copied.
 pub(super) fn read(
     mut input: &[u8],
     prefix: Prefix,
@@ -109,7 +112,7 @@ pub(super) fn read(
     Ok(())
 }
 
-/// Reads a field that stands whole in a table (RFC 9204 §4.5.2, §4.5.3); none where it is of another kind.
+/// Decodes a field line that refers to a complete table entry (RFC 9204 §4.5.2, §4.5.3); `None` for other types.
 fn read_entry<'a>(
     input: &mut &[u8],
     first: u8,
@@ -122,7 +125,7 @@ fn read_entry<'a>(
     }
 }
 
-/// Reads the name of a literal (RFC 9204 §4.5.4 to §4.5.6); how long it is.
+/// Decodes the name of a literal (RFC 9204 §4.5.4 to §4.5.6) and returns its length.
 fn read_name(
     input: &mut &[u8],
     first: u8,
@@ -145,7 +148,7 @@ fn read_name(
     Ok(name.len())
 }
 
-/// Reads a string of at most `most` bytes.
+/// Decodes a string of at most `most` bytes.
 fn read_string(input: &mut &[u8], prefix: u32, most: usize, text: &mut Vec<u8>) -> Result<(), DecodeError> {
     Literal::read(input, prefix, usize::MAX).map_err(|_| DecodeError::Broken)?.append(most, text)
 }
@@ -204,7 +207,7 @@ mod tests {
     fn fields_are_counted_before_they_are_copied() {
         let long = [&b"\0\0\x51\x7f\x00"[..], &[b'x'; 127]].concat();
         assert_eq!(fields(&long), Err(DecodeError::TooLarge));
-        // Small references that stand for much.
+        // Short references that expand to a large amount of data.
         let many = [&b"\0\0"[..], &[0xd1; 20]].concat();
         assert_eq!(fields(&many), Err(DecodeError::TooLarge));
     }

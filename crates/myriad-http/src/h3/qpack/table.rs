@@ -1,4 +1,4 @@
-//! The static table (RFC 9204 appendix A).
+//! Static table (RFC 9204 appendix A).
 
 /// Name and value of each entry; the first has index 0.
 #[rustfmt::skip]
@@ -38,8 +38,8 @@ pub(in super::super) static STATIC: [(&[u8], &[u8]); 99] = [
     (b"x-forwarded-for", b""), (b"x-frame-options", b"deny"), (b"x-frame-options", b"sameorigin"),
 ];
 
-/// Where a name of answers stands in the table, and how many entries from there have it; none for a name that answers
-/// hardly ever have.
+/// Returns the index of the first entry with this name and the number of consecutive entries with it. Returns `None`
+/// for names that rarely occur in responses.
 pub(super) fn place(name: &[u8]) -> Option<(u8, u8)> {
     Some(match name {
         b"age" => (2, 1),

@@ -1,4 +1,4 @@
-//! The decoder against an encoder as simple as the RFC's words.
+//! Tests the decoder against a simple encoder that follows the RFC literally.
 
 mod model;
 mod reference;
@@ -8,7 +8,7 @@ use crate::h3::error::Code;
 
 type Fields = Vec<(String, String)>;
 
-/// A section's fields.
+/// Returns the fields of a section.
 pub(super) fn read(decoder: &mut Decoder, stream: u64, section: &[u8]) -> Result<Fields, DecodeError> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let mut fields = Vec::new();
@@ -27,7 +27,7 @@ fn fields(fields: &[(&str, &str)]) -> Fields {
 #[test]
 fn examples_of_the_rfc_are_read_and_acknowledged() {
     let mut decoder = Decoder::default();
-    // RFC 9204 §B.2: the section comes behind what it needs, or ahead of it.
+    // RFC 9204 §B.2: the section arrives before or after the entries it needs.
     let section = b"\x03\x81\x10\x11";
     assert_eq!(read(&mut decoder, 4, section), Err(DecodeError::Blocked(2)));
     tell(&mut decoder, b"\x3f\xbd\x01\xc0\x0fwww.example.com\xc1\x0c/sample/path").unwrap();
@@ -51,16 +51,16 @@ fn examples_of_the_rfc_are_read_and_acknowledged() {
 #[test]
 fn references_to_what_is_gone_or_was_not_asked_for_end_the_connection() {
     let mut decoder = Decoder::default();
-    // A table of one entry, filled three times.
+    // A table with capacity for a single entry, filled three times.
     tell(&mut decoder, b"\x3f\x03\xc0\x01a\xc0\x01b\xc0\x01c").unwrap_err();
     let mut decoder = Decoder::default();
     tell(&mut decoder, b"\x3f\x0f\xc0\x01a\xc0\x01b\xc0\x01c").unwrap();
     assert_eq!(read(&mut decoder, 0, b"\x04\x00\x80"), Ok(fields(&[(":authority", "c")])));
     for section in [
         &b"\x04\x00\x81"[..], // evicted
-        b"\x04\x00\x10",      // behind the newest
-        b"\x03\x00\x10",      // there, but more than the section said it needs
-        b"\x04\x83\x80",      // counted back from below nothing
+        b"\x04\x00\x10",      // after the newest
+        b"\x03\x00\x10",      // present, but above the required insert count
+        b"\x04\x83\x80",      // negative base
         b"\x00\x00\x80",
         b"\x00\x01\x10",
     ] {

@@ -1,23 +1,24 @@
-//! Room that the prefix codes of a lossless WebP stream take (RFC 9649 section 3.7).
+//! Memory used by the prefix codes of a lossless WebP stream (RFC 9649 section 3.7).
 //!
-//! A stream may have 65,536 groups of five codes, and a decoder makes tables of some kilobytes from a code of a dozen
-//! bytes: a file of a megabyte takes hundreds. The stream is read up to its pixels here, and what the decoder would
-//! allocate is added up. Where RFC and decoder differ, this follows the decoder.
+//! A stream may have 65,536 groups of five codes, and a decoder builds tables of some kilobytes from a code of about
+//! twelve bytes: a file of a megabyte takes hundreds. The stream is parsed up to its pixels here, and the allocations
+//! of the decoder are added up. If RFC and decoder differ, this follows the decoder.
 
 use crate::fault::Fault;
 use crate::size::Size;
 
-/// Bytes of a group of codes in the decoder, without their tables, while its vector grows.
+/// Size of a group of codes in the decoder, without its tables, while its vector grows, in bytes.
 const GROUP: u64 = 1024;
-/// Codes up to this length are looked up in a table of four bytes each, longer ones in nodes of sixteen bytes.
+/// Codes up to this length are looked up in a table of four bytes each, longer codes in nodes of sixteen bytes.
 const TABLE_BITS: usize = 10;
 /// Maximum length of a code.
 const LONGEST: usize = 15;
-/// Symbols of the codes for green, red, blue, alpha and distances; green also has those of the color cache.
+/// Number of symbols of the codes for green, red, blue, alpha and distances; green additionally has those of the color
+/// cache.
 const SYMBOLS: [usize; 5] = [256 + 24, 256, 256, 256, 40];
-/// The order in which lengths of the codes for lengths are written.
+/// Order in which the lengths of the code-length codes are written.
 const ORDER: [usize; 19] = [17, 18, 0, 1, 2, 3, 4, 5, 16, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
-/// The distances that the first 120 codes mean: columns to the left, and lines above.
+/// Distances of the first 120 codes: columns to the left, and lines above.
 #[rustfmt::skip]
 const NEAR: [(i8, i8); 120] = [
     (0, 1), (1, 0), (1, 1), (-1, 1), (0, 2), (2, 0), (1, 2), (-1, 2), (2, 1), (-2, 1), (2, 2), (-2, 2), (0, 3), (3, 0), (1, 3),
@@ -30,13 +31,13 @@ const NEAR: [(i8, i8); 120] = [
     (8, 3), (5, 7), (-5, 7), (7, 5), (-7, 5), (8, 4), (6, 7), (-6, 7), (7, 6), (-7, 6), (8, 5), (7, 7), (-7, 7), (8, 6), (8, 7),
 ];
 
-/// Refuses the data of a `VP8L` chunk whose codes take more than `room` bytes.
+/// Rejects the data of a `VP8L` chunk whose codes take more than `room` bytes.
 pub(super) fn check(data: &[u8], size: Size, room: u64) -> Result<(), Fault> {
-    // Its header of five bytes states the size, which is known.
+    // The header of five bytes contains the size, which is known.
     check_stream(data.get(5..).unwrap_or_default(), size, room)
 }
 
-/// Refuses the data of an `ALPH` chunk whose codes take more than `room` bytes.
+/// Rejects the data of an `ALPH` chunk whose codes take more than `room` bytes.
 pub(super) fn check_alpha(data: &[u8], size: Size, room: u64) -> Result<(), Fault> {
     match data.split_first() {
         Some((head, stream)) if head & 3 == 1 => check_stream(stream, size, room),
@@ -55,10 +56,10 @@ fn check_stream(stream: &[u8], size: Size, room: u64) -> Result<(), Fault> {
 
 type Pixel = [u8; 4];
 
-/// A stream of bits, the lowest of a byte first, and the room that codes took so far.
+/// Bit reader, least significant bit first, with the memory that the codes have taken so far.
 struct Reader<'a> {
     bytes: &'a [u8],
-    /// In bits.
+    /// Position in bits.
     at: usize,
     taken: u64,
     room: u64,
@@ -76,13 +77,13 @@ impl Reader<'_> {
         (0..count).try_fold(0, |value, at| Some(value | usize::from(self.bit()?) << at))
     }
 
-    /// Counts bytes that the decoder allocates; none where it has allocated more than there is room for.
+    /// Counts bytes that the decoder allocates; `None` if they exceed the limit.
     fn take(&mut self, bytes: u64) -> Option<()> {
         self.taken += bytes;
         (self.taken <= self.room).then_some(())
     }
 
-    /// Reads a stream up to its pixels: transformations, each with a picture of its own, and codes.
+    /// Parses a stream up to its pixels: transformations, each with an image, and codes.
     fn stream(&mut self, size: Size) -> Option<()> {
         let (mut width, height) = (size.width, size.height);
         let mut seen = [false; 4];
@@ -92,12 +93,12 @@ impl Reader<'_> {
                 return None;
             }
             match kind {
-                // What predicts colors, and how they follow from green: a pixel for each block.
+                // Prediction and color transformations: a pixel for each block.
                 0 | 1 => {
                     let bits = self.bits(3)? + 2;
                     self.picture(blocks(width, bits), blocks(height, bits))?;
                 }
-                // A palette, and several pixels in one where it is small.
+                // A palette; if it is small, several pixels are packed into one.
                 3 => {
                     let colors = self.bits(8)? + 1;
                     self.picture(colors, 1)?;
@@ -122,7 +123,7 @@ impl Reader<'_> {
         Some(())
     }
 
-    /// Reads how many bits an index of the color cache has; 0 is no cache.
+    /// Reads the number of index bits of the color cache; 0 means no cache.
     fn color_cache(&mut self) -> Option<usize> {
         if !self.bit()? {
             return Some(0);
@@ -140,7 +141,7 @@ impl Reader<'_> {
         Some(group)
     }
 
-    /// Reads a code of so many symbols.
+    /// Reads a code with this number of symbols.
     fn code(&mut self, symbols: usize) -> Option<Code> {
         if self.bit()? {
             let has_two = self.bit()?;
@@ -164,7 +165,7 @@ impl Reader<'_> {
         Some(code)
     }
 
-    /// Reads the lengths of a code's words, which are written in another code.
+    /// Reads the code lengths of a code, which are encoded by another code.
     fn lengths(&mut self, code: &Code, symbols: usize) -> Option<Vec<u8>> {
         let mut left = symbols;
         if self.bit()? {
@@ -188,7 +189,7 @@ impl Reader<'_> {
         (lengths.len() <= symbols).then_some(lengths)
     }
 
-    /// Reads a picture that is part of the head of a stream.
+    /// Reads an image that is part of the head of a stream.
     fn picture(&mut self, width: usize, height: usize) -> Option<Vec<Pixel>> {
         let cache = self.color_cache()?;
         let codes = self.group(cache)?;
@@ -225,7 +226,7 @@ impl Reader<'_> {
         Some(pixels)
     }
 
-    /// Reads what a symbol for a length or a distance means.
+    /// Reads the value of a symbol for a length or a distance.
     fn distance(&mut self, symbol: usize) -> Option<usize> {
         if symbol < 4 {
             return Some(symbol + 1);
@@ -235,12 +236,12 @@ impl Reader<'_> {
     }
 }
 
-/// Blocks of `2^bits` pixels that cover a side.
+/// Returns the number of blocks of `2^bits` pixels that cover a side.
 fn blocks(side: u32, bits: usize) -> usize {
     (side as usize).div_ceil(1 << bits)
 }
 
-/// Pixels between two pixels of a distance.
+/// Returns the number of pixels between two pixels of a distance.
 fn near(width: usize, distance: usize) -> usize {
     match NEAR.get(distance - 1) {
         Some((left, above)) => {
@@ -251,18 +252,19 @@ fn near(width: usize, distance: usize) -> usize {
     }
 }
 
-/// A prefix code.
+/// Prefix code.
 enum Code {
-    /// One symbol, of no bits.
+    /// Single symbol without bits.
     Single(usize),
-    /// Two symbols, of one bit.
+    /// Two symbols of one bit.
     Two([usize; 2]),
-    /// The number of words of each length, and the symbols in the order of their words.
+    /// Number of code words of each length, and the symbols in the order of their words.
     Words([usize; LONGEST + 1], Vec<usize>),
 }
 
 impl Code {
-    /// The code of words of these lengths, and the bytes that the decoder makes of it; none if it is not complete.
+    /// Returns the code with these lengths, and the size of its tables in the decoder, in bytes; `None` if it is not
+    /// complete.
     fn of(lengths: &[u8]) -> Option<(Self, u64)> {
         let mut counts = [0; LONGEST + 1];
         let mut symbols: Vec<usize> = (0..lengths.len()).filter(|symbol| lengths[*symbol] > 0).collect();

@@ -1,21 +1,21 @@
-//! The chunks of a WebP file (RFC 9649 section 2): the streams of its first picture, and where it stands on the canvas.
+//! Chunks of a WebP file (RFC 9649 section 2): the streams of its first frame, and the position on the canvas.
 
 use crate::facts::numbers::le24;
 use crate::facts::webp::{lossless_size, lossy_size};
 use crate::size::Size;
 
-/// Flag of `VP8X`: the picture has an alpha channel.
+/// Flag of `VP8X`: the image has an alpha channel.
 const HAS_ALPHA: u8 = 0x10;
-/// Flag of `VP8X`: the pictures are in `ANMF` chunks.
+/// Flag of `VP8X`: the frames are in `ANMF` chunks.
 const IS_ANIMATED: u8 = 0x02;
 
-/// The first picture of a file. Its streams state its size.
+/// First frame of a file. Its size is that of its streams.
 pub(super) struct Frame<'a> {
-    /// Size of the whole picture.
+    /// Size of the complete image.
     pub canvas: Size,
     /// Distance from the left edge and from the top edge of the canvas.
     pub at: (u32, u32),
-    /// Size of this picture.
+    /// Size of this frame.
     pub size: Size,
     pub image: Stream<'a>,
     /// Data of `ICCP`.
@@ -32,8 +32,8 @@ pub(super) enum Stream<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// Finds the first picture. Returns none if a chunk is cut off or missing, or if a stream has another size than the
-    /// container states: the decoder makes room for the former before it compares them.
+    /// Finds the first frame. Returns `None` if a chunk is truncated or missing, or if the size of a stream differs
+    /// from that of the container: the decoder allocates memory for the former before it compares them.
     pub(super) fn find(bytes: &'a [u8]) -> Option<Self> {
         let mut chunks = Chunks(bytes.get(12..)?);
         let (kind, data) = chunks.next()?;
@@ -83,14 +83,14 @@ impl<'a> Frame<'a> {
         None
     }
 
-    /// Whether the picture lies on the canvas and its stream has its size.
+    /// Returns whether the frame is inside the canvas and its stream has its size.
     fn is_consistent(&self) -> bool {
         let is_inside = self.at.0 + self.size.width <= self.canvas.width
             && self.at.1 + self.size.height <= self.canvas.height;
         is_inside && self.image.size() == Some(self.size)
     }
 
-    /// Writes the picture as a file of its own, of no other chunks than its streams.
+    /// Writes the frame as a separate file that only contains its streams.
     pub(super) fn file(&self) -> Vec<u8> {
         let mut chunks = Vec::new();
         let mut chunk = |kind: &[u8; 4], data: &[u8]| {
@@ -133,7 +133,7 @@ impl<'a> Stream<'a> {
     }
 }
 
-/// Chunks: their names and data. The iterator ends at one that is cut off.
+/// Chunks as names and data. The iterator stops at a truncated chunk.
 struct Chunks<'a>(&'a [u8]);
 
 impl<'a> Iterator for Chunks<'a> {

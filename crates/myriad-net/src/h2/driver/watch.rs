@@ -1,4 +1,4 @@
-//! What a connection waits for while nothing moves, and for how long: requests, heads, clients that take what is written.
+//! Waiting of a connection without progress: for requests, heads, and clients that read the written bytes.
 
 use std::task::{Context, Poll};
 
@@ -9,13 +9,13 @@ use crate::h2::exchange::{Exchange, Stage};
 use crate::patience::{AS_MOVED, Lapse, Terms};
 use crate::service::Service;
 
-/// How long the end of a body that nobody needs is waited for at least before its stream is reset, milliseconds: a client
-/// that is about to end it is spared the reset.
+/// Minimum time in milliseconds to wait for the rest of an unused body before its stream is reset: a client that is
+/// about to finish it gets no reset.
 const TAILS_MS: u64 = 1000;
 
 impl<S: Service> Driver<S> {
-    /// Gives up the streams whose clients have kept their windows shut for too long, or open them too little; whether there
-    /// were any.
+    /// Resets the streams whose clients keep their windows closed for too long or open them too slowly. Returns whether
+    /// there were any.
     pub(super) fn reset_stalled(&mut self, cx: &mut Context<'_>) -> bool {
         let mut stalled = Vec::new();
         for exchange in &mut self.exchanges {
@@ -37,7 +37,7 @@ impl<S: Service> Driver<S> {
         !stalled.is_empty()
     }
 
-    /// Tells of a client that is waited for no more.
+    /// Reports a client that exceeded a time limit.
     pub(super) fn late(&self, lapse: Lapse) {
         match lapse {
             Lapse::Silent => self.service.http2_failed(&self.connection, "client timed out"),
@@ -45,7 +45,7 @@ impl<S: Service> Driver<S> {
         }
     }
 
-    /// Nothing moves: sets the deadline, and looks whether it has passed.
+    /// Sets the deadline and polls it, when there is no progress.
     pub(super) fn watch(&mut self, cx: &mut Context<'_>) -> Poll<End> {
         let clock = if !self.codec.output().is_empty() {
             Clock::Sending
@@ -74,7 +74,7 @@ impl<S: Service> Driver<S> {
             return self.await_taking(cx);
         }
         if matches!(clock, Clock::Head(_)) && self.head_is_slow(cx) {
-            // As one that takes too long.
+            // Same as an expired deadline.
         } else if self.connection.deadline.poll_expired(cx).is_pending() {
             return Poll::Pending;
         }
@@ -100,13 +100,13 @@ impl<S: Service> Driver<S> {
         self.poll(cx)
     }
 
-    /// Whether a client that was waited for, and takes so much now, took too little.
+    /// Returns whether a client that was waited for, and now reads `written` bytes, is too slow.
     pub(super) fn has_taken_too_little(&mut self, written: usize) -> bool {
         let rate = self.timeouts().min_rate;
         self.sending.moved(written as u64, &self.connection.deadline, rate, &|| self.connection.taken())
     }
 
-    /// Waits for the client to take what is written.
+    /// Waits for the client to read the written bytes.
     fn await_taking(&mut self, cx: &Context<'_>) -> Poll<End> {
         let timeouts = self.timeouts();
         let terms = Terms { silence_ms: timeouts.send_ms, rate: timeouts.min_rate };
@@ -117,14 +117,14 @@ impl<S: Service> Driver<S> {
         })
     }
 
-    /// Whether a header block comes too slowly; what comes of anything else meanwhile counts for it.
+    /// Returns whether a header block arrives too slowly; other frames received meanwhile count too.
     fn head_is_slow(&mut self, cx: &Context<'_>) -> bool {
         let terms = Terms { silence_ms: 0, rate: self.timeouts().min_rate };
         let head = self.head.get_or_insert_default();
         head.1.poll(&head.0, terms, AS_MOVED, cx).is_ready()
     }
 
-    /// Tells others whether the connection waits for its client.
+    /// Updates the activity of the connection.
     fn stand(&self, clock: Clock) {
         let connection = &self.connection;
         match clock {
@@ -138,12 +138,12 @@ impl<S: Service> Driver<S> {
     fn wind(&mut self, clock: Clock) {
         let limits = self.service.limits(&self.connection);
         self.connection.deadline.set(match clock {
-            // The time for taking what is written is set as the client is waited for.
+            // The time limit of writes is set while the client is waited for.
             Clock::Off | Clock::Sending => 0,
             Clock::Tails => TAILS_MS,
             Clock::Parting => PARTING_MS,
             Clock::First | Clock::Head(_) => limits.header_timeout_ms,
-            // 0 closes at once, by the GOAWAY that was said with the first request.
+            // 0 closes immediately, because a GOAWAY was sent with the first request.
             Clock::Idle => limits.timeouts.keepalive_ms,
         });
         self.head = None;
@@ -154,7 +154,7 @@ impl<S: Service> Driver<S> {
         }
     }
 
-    /// The connection is idle: what only a busy one needs is freed.
+    /// Frees the memory that only a busy connection needs.
     fn rest(&mut self) {
         self.codec.rest();
         self.exchanges.shrink_to_fit();

@@ -1,4 +1,4 @@
-//! Requests to the service, and its answers into streams.
+//! Requests to the service, and its responses into streams.
 
 use std::task::{Context, Poll, Waker};
 
@@ -19,8 +19,8 @@ use crate::test_panic::test_panic;
 use crate::tls::TlsFacts;
 
 impl<S: Service> Client<S> {
-    /// The connection as the service sees it now: with what TLS came to. Its client is where the handshake was, whatever
-    /// address a later datagram bears.
+    /// Updates the connection as seen by the service with the TLS parameters. Its client address is that of the
+    /// handshake, regardless of the address of later datagrams.
     pub(super) fn present(&mut self) {
         let facts = |client: &Self| {
             let facts = client.quic.crypto_session().handshake_data();
@@ -34,7 +34,7 @@ impl<S: Service> Client<S> {
         }
     }
 
-    /// A request's head is in the head that was lent: asks the service.
+    /// Passes a request to the service; its head is in the shared head.
     pub(super) fn request(
         &mut self,
         id: StreamId,
@@ -79,7 +79,7 @@ impl<S: Service> Client<S> {
         }
     }
 
-    /// Makes the body of a request that is not whole yet.
+    /// Creates the feed of an incomplete body.
     fn feed(&mut self, id: StreamId, around: &Around<'_, S>) -> Feed {
         let expects = around.head.known(Known::Expect);
         let expects = expects.is_some_and(|value| value.eq_ignore_ascii_case(b"100-continue"));
@@ -94,7 +94,7 @@ impl<S: Service> Client<S> {
         reader
     }
 
-    /// What rings for a stream.
+    /// Returns the waker of a stream.
     fn waker(&mut self, id: StreamId, around: &Around<'_, S>) -> Waker {
         let wake = self.wake(Some(id));
         match self.streams.get_mut(&id) {
@@ -103,7 +103,7 @@ impl<S: Service> Client<S> {
         }
     }
 
-    /// The answer is known.
+    /// Starts to send the response.
     fn respond(&mut self, id: StreamId, response: Response<S::Ticket>, around: &mut Around<'_, S>) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
         if response.drop_connection || matches!(response.body, ResponseBody::Tunnel(_)) {
@@ -121,7 +121,7 @@ impl<S: Service> Client<S> {
         self.advance(id, around);
     }
 
-    /// Takes a request as far as it goes without waiting.
+    /// Advances a request as far as possible without waiting.
     pub(super) fn advance(&mut self, id: StreamId, around: &mut Around<'_, S>) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
         match &mut stream.work {
@@ -136,7 +136,7 @@ impl<S: Service> Client<S> {
                 }
             }
             Work::Sending(sending) => {
-                // Most answers leave at once, and nobody need be woken for them.
+                // Most responses are sent immediately and need no waker.
                 let known = stream.waker.as_ref().unwrap_or(Waker::noop());
                 let mut polled = sending.poll(&mut self.quic, id, &mut Context::from_waker(known));
                 if polled.is_pending() && stream.waker.is_none() {
@@ -156,7 +156,7 @@ impl<S: Service> Client<S> {
         }
     }
 
-    /// An answer is over.
+    /// Finishes a response.
     fn answered(&mut self, id: StreamId, ended: Ended, around: &mut Around<'_, S>) {
         self.active = around.now;
         let Some(stream) = self.streams.get_mut(&id) else { return };
@@ -182,7 +182,7 @@ impl<S: Service> Client<S> {
         }
     }
 
-    /// Drops what the client may still send (RFC 9114 section 4.1).
+    /// Discards further data of the client (RFC 9114 section 4.1).
     fn stop_receiving(&mut self, id: StreamId) {
         if self.abandon(id) {
             let _ = self.quic.recv_stream(id).stop(number(Code::NoError));
@@ -190,8 +190,8 @@ impl<S: Service> Client<S> {
         self.forget_if_over(id);
     }
 
-    /// A request that came after the client was told to make no more, or from an unproved address: it may ask elsewhere. Some
-    /// were on their way; who goes on has no end of them.
+    /// Rejects a request received after the GOAWAY or from an unvalidated address; the client may retry it elsewhere.
+    /// Some requests were in transit; a client that continues to send them is closed.
     pub(super) fn reject(&mut self, id: StreamId, around: &Around<'_, S>) {
         self.peer.fields().cancel(quinn_proto::VarInt::from(id).into_inner());
         let _ = self.quic.recv_stream(id).stop(number(Code::RequestRejected));
@@ -201,14 +201,14 @@ impl<S: Service> Client<S> {
         }
     }
 
-    /// The client does not want the answer.
+    /// Handles a response cancelled by the client.
     pub(super) fn unwanted(&mut self, id: StreamId, around: &mut Around<'_, S>) {
         self.forsake(id, around);
         let _ = self.quic.send_stream(id).reset(number(Code::RequestCancelled));
         self.stop_receiving(id);
     }
 
-    /// Drops what is done for a stream; an answer that was under way is logged as broken off.
+    /// Drops the work for a stream; an unfinished response is logged as aborted.
     pub(super) fn forsake(&mut self, id: StreamId, around: &Around<'_, S>) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
         if let Some(feed) = &stream.feed {
@@ -238,7 +238,7 @@ impl<S: Service> Client<S> {
         }
     }
 
-    /// What was taken out of a body makes room for more; a client that waits for it is told to go on.
+    /// Updates the window by the body bytes read, and sends `100 Continue` if required.
     pub(super) fn take_released(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
         let Some(feed) = &stream.feed else { return };
@@ -248,7 +248,7 @@ impl<S: Service> Client<S> {
         }
     }
 
-    /// Sends what goes ahead of answers that are not known yet.
+    /// Sends the interim responses of pending requests.
     pub(super) fn interims(&mut self) {
         for interim in self.connection.multiplex().take() {
             let of = |stream: &super::RequestStream<S::Ticket>| {

@@ -1,4 +1,4 @@
-//! What QUIC says has happened.
+//! Events of QUIC.
 
 use quinn_proto::{ConnectionError, Dir, Event, StreamEvent, StreamId, VarInt};
 
@@ -8,7 +8,7 @@ use crate::deadline;
 use crate::service::{HandshakeFailure, Service};
 
 impl<S: Service> Client<S> {
-    /// Looks at everything that has happened.
+    /// Processes all pending events.
     pub(in super::super) fn events(&mut self, around: &mut Around<'_, S>) {
         self.watch_address(around.now);
         while let Some(event) = self.quic.poll() {
@@ -37,7 +37,7 @@ impl<S: Service> Client<S> {
         self.connection.early.set(false);
         self.active = around.now;
         if self.epoch != deadline::epoch() {
-            // A reload came during the handshake, when nothing could be said.
+            // A reload happened during the handshake, when no GOAWAY could be sent.
             self.go_away(around.now);
         }
         let held = self.streams.iter().filter(|(_, stream)| matches!(stream.work, Work::Held(_)));
@@ -92,7 +92,7 @@ impl<S: Service> Client<S> {
         self.read(id, around);
     }
 
-    /// A stream rang: its exchange goes on, or the connection has something to say.
+    /// Handles a wake: advances the exchange of `stream`, or handles an event of the connection.
     pub(in super::super) fn woken(&mut self, stream: Option<StreamId>, around: &mut Around<'_, S>) {
         match stream {
             None if self.connection.has_given_way() => self.give_way(around.now),

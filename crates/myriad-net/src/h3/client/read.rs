@@ -1,4 +1,4 @@
-//! What clients send on streams.
+//! Reading of streams.
 
 use std::ops::ControlFlow;
 
@@ -12,18 +12,18 @@ use super::super::request::{Held, RequestStream, Side, Until, Work};
 use super::{Around, Client, Code};
 use crate::service::Service;
 
-/// What a stream gave.
+/// Result of a read from a stream.
 enum Taken {
     Bytes(Bytes),
     End,
-    /// The client broke it off.
+    /// The client reset the stream.
     Reset,
-    /// Nothing now.
+    /// No data is available now.
     Nothing,
 }
 
 impl<S: Service> Client<S> {
-    /// Takes the next bytes of a stream, in order, so many at most.
+    /// Takes the next bytes of a stream, in order, up to `most`.
     fn take_up_to(&mut self, id: StreamId, most: usize) -> Taken {
         let mut stream = self.quic.recv_stream(id);
         let Ok(mut chunks) = stream.read(true) else { return Taken::Nothing };
@@ -33,12 +33,12 @@ impl<S: Service> Client<S> {
             Err(ReadError::Blocked) => Taken::Nothing,
             Err(ReadError::Reset(_)) => Taken::Reset,
         };
-        // Whoever reads looks at what is to be sent anyway.
+        // The caller sends pending frames anyway.
         let _ = chunks.finalize();
         taken
     }
 
-    /// Takes the next bytes of a request stream, and remembers how it ended.
+    /// Takes the next bytes of a request stream and stores the state of the client's side.
     fn take(&mut self, id: StreamId) -> Taken {
         self.take_some(id, usize::MAX)
     }
@@ -61,13 +61,13 @@ impl<S: Service> Client<S> {
         taken
     }
 
-    /// Whether the client has broken off a stream of which nothing is wanted now: its bytes stay where they are, and its
-    /// window with them.
+    /// Returns whether the client has reset a stream that is not being read; bytes remain in the stream and use its
+    /// window.
     fn is_broken_off(&mut self, id: StreamId) -> bool {
         matches!(self.take_some(id, 0), Taken::Reset)
     }
 
-    /// Reads a one-way stream.
+    /// Reads a unidirectional stream.
     pub(super) fn read_one_way(&mut self, id: StreamId, around: &mut Around<'_, S>) {
         loop {
             let taken = self.take_up_to(id, usize::MAX);
@@ -111,7 +111,7 @@ impl<S: Service> Client<S> {
         }
     }
 
-    /// Goes on with requests whose entries of the table of fields have come.
+    /// Continues requests whose QPACK table entries have arrived.
     fn unblock(&mut self, around: &mut Around<'_, S>) {
         if !self.peer.fields().has_blocked() {
             return;
@@ -126,7 +126,7 @@ impl<S: Service> Client<S> {
         }
     }
 
-    /// Reads a request stream as far as there is anything, and as its body is wanted.
+    /// Reads a request stream as far as data is available and its body is needed.
     pub(super) fn read(&mut self, id: StreamId, around: &mut Around<'_, S>) {
         while let Some(stream) = self.streams.get_mut(&id) {
             if matches!(&stream.work, Work::Held(held) if held.until == Until::Handshake) {
@@ -167,7 +167,7 @@ impl<S: Service> Client<S> {
         }
     }
 
-    /// The handshake is over: asks for what waited for it, unless there is something else to wait for.
+    /// Handles the end of the handshake: passes on the request that waited for it, unless another reason remains.
     fn resume(&mut self, id: StreamId, around: &mut Around<'_, S>) {
         let Some(stream) = self.streams.get(&id) else { return };
         let Work::Held(held) = &stream.work else { return };
@@ -183,7 +183,7 @@ impl<S: Service> Client<S> {
         }
     }
 
-    /// Asks for what was held back.
+    /// Passes a delayed request to the service.
     pub(super) fn release(&mut self, id: StreamId, around: &mut Around<'_, S>) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
         match std::mem::replace(&mut stream.work, Work::Reading) {
@@ -201,7 +201,7 @@ impl<S: Service> Client<S> {
         }
     }
 
-    /// Reads what was taken off a stream. Breaks where no more is to be read for now.
+    /// Parses the bytes taken from a stream. Breaks if no more may be read for now.
     fn interpret(&mut self, id: StreamId, around: &mut Around<'_, S>) -> Result<ControlFlow<()>, Error> {
         let limits = around.service.limits(&self.connection).block;
         loop {
@@ -255,14 +255,14 @@ impl<S: Service> Client<S> {
         }
     }
 
-    /// Why a request is not asked yet.
+    /// Returns the reason to delay a request; `None` if it can be passed to the service.
     fn reason_to_hold(
         &mut self,
         id: StreamId,
         is_safe: bool,
         malformed: Option<ParseError>,
     ) -> Option<Until> {
-        // A request of 0-RTT may be another's, sent again (RFC 8470 section 3); and come from where its client is not.
+        // A 0-RTT request may be a replay (RFC 8470 section 3), and its source address may be forged.
         if self.quic.is_handshaking() && !(self.shown && is_safe) {
             return Some(Until::Handshake);
         }
@@ -273,7 +273,7 @@ impl<S: Service> Client<S> {
         (announced.is_none() && !self.is_whole(id)).then_some(Until::End)
     }
 
-    /// Whether the client has sent all of a request; what it has sent is kept.
+    /// Returns whether the client has sent the whole request; unread bytes are retained.
     pub(super) fn is_whole(&mut self, id: StreamId) -> bool {
         match self.streams.get(&id) {
             Some(stream) if !stream.receiving => return stream.reader.finish().is_ok(),
@@ -284,7 +284,7 @@ impl<S: Service> Client<S> {
             Taken::Bytes(bytes) => self.put(id, bytes),
             Taken::End => {
                 if let Some(stream) = self.streams.get_mut(&id) {
-                    // What ends in the middle of something is left to who reads on.
+                    // A truncated frame is handled by later reads.
                     stream.receiving = stream.reader.finish().is_err();
                     return !stream.receiving;
                 }
@@ -309,7 +309,7 @@ impl<S: Service> Client<S> {
         }
     }
 
-    /// Nothing more is read of a stream. Whether anything was to come.
+    /// Stops reading a stream. Returns whether more data was expected.
     pub(super) fn abandon(&mut self, id: StreamId) -> bool {
         let Some(stream) = self.streams.get_mut(&id) else { return false };
         let was_receiving = std::mem::replace(&mut stream.receiving, false);
@@ -319,8 +319,8 @@ impl<S: Service> Client<S> {
         was_receiving
     }
 
-    /// The client has reset its side: what it asked for is not whole, and never will be. An answer that is already on its way goes
-    /// on, unless the client stops that too.
+    /// Handles a reset of the client's side: its request is incomplete. A response in progress continues unless the
+    /// client cancels it too.
     pub(super) fn broken_off(&mut self, id: StreamId, around: &mut Around<'_, S>) {
         self.abandon(id);
         let Some(stream) = self.streams.get_mut(&id) else { return };
@@ -334,14 +334,14 @@ impl<S: Service> Client<S> {
         self.forget_if_over(id);
     }
 
-    /// The client does not get on with its request.
+    /// Handles a request that exceeded its time limit.
     pub(super) fn too_late(&mut self, id: StreamId, around: &mut Around<'_, S>) {
         let reason = "client timed out";
         self.fail(id, Error { scope: Scope::Stream, code: Code::RequestIncomplete, reason }, around);
     }
 
-    /// A body that is not as long as announced, or has malformed trailers, is refused with a status where nothing of the answer
-    /// has left (RFC 9114 section 4.1.2). Whether it is so.
+    /// Rejects a body whose length differs from the announced length, or with malformed trailers, with a status if no
+    /// part of the response has been sent (RFC 9114 section 4.1.2). Returns whether it did.
     fn refuse_body(&mut self, id: StreamId, error: Error, around: &mut Around<'_, S>) -> bool {
         if error.code != Code::Message {
             return false;
@@ -356,7 +356,7 @@ impl<S: Service> Client<S> {
         true
     }
 
-    /// The client broke a rule.
+    /// Handles a protocol violation of the client.
     fn fail(&mut self, id: StreamId, error: Error, around: &mut Around<'_, S>) {
         if error.scope == Scope::Connection {
             return self.offended(error.code, error.reason, around);
@@ -373,7 +373,7 @@ impl<S: Service> Client<S> {
     }
 }
 
-/// RFC 8470 section 4, RFC 9110 section 9.2.1.
+/// Returns whether the method is safe (RFC 8470 section 4, RFC 9110 section 9.2.1).
 fn is_safe(head: &RequestHead) -> bool {
     matches!(head.method(), Method::Get | Method::Head | Method::Options)
 }
@@ -382,10 +382,10 @@ pub(super) fn number(code: Code) -> VarInt {
     VarInt::from_u64(code.number()).unwrap_or(VarInt::MAX)
 }
 
-/// RFC 9218 section 10: answers leave by urgency.
+/// Sets the priority of a response by its urgency (RFC 9218 section 10).
 fn prioritise(quic: &mut quinn_proto::Connection, stream: u64, urgency: u8) {
     if let Ok(id) = VarInt::from_u64(stream) {
-        // The stream may be over, or not open yet: then its own field has the last word.
+        // The stream may be finished or not open yet; in the second case its own field takes precedence.
         let _ = quic.send_stream(StreamId::from(id)).set_priority(3 - i32::from(urgency));
     }
 }

@@ -1,4 +1,4 @@
-//! When a connection is to be looked at though nothing has happened, and what has become too late by then.
+//! Timers of a connection and the actions when they expire.
 
 use std::time::{Duration, Instant};
 
@@ -9,11 +9,12 @@ use super::{Around, Client};
 use crate::h3::request::{RequestStream, Work};
 use crate::service::{HandshakeFailure, Service};
 
-/// How long a request of a kind that has no body as a rule waits for its end: it is taken for one with a body then.
+/// Time that a request whose method usually has no body waits for its end; after that it counts as a request with a
+/// body.
 const END_PATIENCE: Duration = Duration::from_millis(200);
 
 impl<S: Service> Client<S> {
-    /// When it wants to be looked at without anything having happened.
+    /// Returns the time of the next timer.
     pub(in crate::h3) fn wake_at(&mut self) -> Option<Instant> {
         let own = self.own_time();
         match (self.quic.poll_timeout(), own) {
@@ -41,7 +42,7 @@ impl<S: Service> Client<S> {
         Some(self.looked + apart)
     }
 
-    /// Its time has come, perhaps.
+    /// Runs the expired timers, if any.
     pub(in crate::h3) fn tick(&mut self, around: &mut Around<'_, S>) {
         let now = around.now;
         if self.quic.poll_timeout().is_some_and(|at| at <= now) {
@@ -62,13 +63,13 @@ impl<S: Service> Client<S> {
             self.end_late_heads(around);
             if self.streams.values().any(|stream| matches!(stream.work, Work::Waiting(_) | Work::Sending(_)))
             {
-                // An answer that takes long must not look like a connection that is gone.
+                // A slow response must not look like a lost connection.
                 self.quic.ping();
             }
         }
     }
 
-    /// Asks for what has waited for its end long enough.
+    /// Passes on the requests whose waiting time is over.
     fn release_held(&mut self, around: &mut Around<'_, S>) {
         let is_due = |stream: &RequestStream<S::Ticket>| {
             stream.is_held_for_its_end() && stream.opened + END_PATIENCE <= around.now
@@ -82,13 +83,14 @@ impl<S: Service> Client<S> {
         self.held_until = held.map(|stream| stream.opened + END_PATIENCE).min();
     }
 
-    /// A request waits for its end that came with this stream.
+    /// Schedules the release of a request that waits for its end and whose stream was opened at `opened`.
     pub(super) fn hold(&mut self, opened: Instant) {
         let until = opened + END_PATIENCE;
         self.held_until = Some(self.held_until.map_or(until, |known| known.min(until)));
     }
 
-    /// Ends requests whose heads have not come within `client_header_timeout`, or come slower than `client_min_rate`.
+    /// Aborts requests whose heads have not arrived within `client_header_timeout` or arrive slower than
+    /// `client_min_rate`.
     fn end_late_heads(&mut self, around: &mut Around<'_, S>) {
         let rate = self.min_rate;
         let is_late = |stream: &RequestStream<S::Ticket>| {

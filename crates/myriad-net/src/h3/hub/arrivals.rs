@@ -1,4 +1,4 @@
-//! What comes in at a hub's sockets: datagrams of its connections, of other workers' and processes', and of clients that ask for a
+//! Received datagrams of a hub: those of its connections, of other workers and processes, and of clients that open a
 //! connection.
 
 use std::net::SocketAddr;
@@ -20,7 +20,7 @@ use crate::h3::settings::QuicSettings;
 use crate::seats::Guard;
 use crate::service::{ConnectionEvent, Service};
 
-/// Who is to have a datagram.
+/// Recipient of a datagram.
 enum Addressee {
     Own,
     /// Another worker of this process.
@@ -30,13 +30,13 @@ enum Addressee {
 }
 
 impl<S: Service> Hub<S> {
-    /// Reads datagrams. Whether there may be more.
+    /// Reads datagrams. Returns whether more may be available.
     pub(super) fn receive(&mut self, now: Instant, cx: &mut Context<'_>) -> bool {
         let mut more = false;
         let mut datagrams = Vec::new();
         let sockets = if self.place.relay.reads() { &self.sockets[..] } else { &[] };
         for socket in sockets {
-            // An error is one of an earlier datagram that could not be delivered.
+            // An error belongs to an earlier datagram that could not be delivered.
             if let Poll::Ready(outcome) =
                 socket.poll_receive(cx, &mut self.buffers, |datagram| datagrams.push(datagram))
             {
@@ -48,7 +48,7 @@ impl<S: Service> Hub<S> {
                 Addressee::Own => self.handle(now, datagram, cx),
                 Addressee::Worker(worker) => self.place.crossing.pass(worker, datagram),
                 Addressee::Process(owner) => {
-                    // What is of a process that is no more gets a reset, which any worker can make.
+                    // A datagram of a process that has exited gets a reset, which any worker can send.
                     if !self.place.relay.pass(owner, &datagram) {
                         self.handle(now, datagram, cx);
                     }
@@ -66,7 +66,7 @@ impl<S: Service> Hub<S> {
         let worker = match self.names.owner(id) {
             Some(owner) if owner.process != self.place.process => return Addressee::Process(owner),
             Some(owner) => owner.worker,
-            // An ID that the client has invented for its first datagrams: all of them to one worker.
+            // The ID was chosen by the client for its first datagrams: all of them go to one worker.
             None if is_long && !self.place.alone => first_worker(id, self.place.crossing.workers()),
             None => return Addressee::Own,
         };
@@ -98,12 +98,12 @@ impl<S: Service> Hub<S> {
         self.out = out;
     }
 
-    /// Sends what is no connection's: where there is no room, it is lost.
+    /// Sends a datagram without a connection; it is lost if the socket is full.
     fn send_once(&self, transmit: &Transmit, bytes: &[u8], cx: &mut Context<'_>) {
         let _ = self.sockets[0].poll_send(cx, transmit, bytes);
     }
 
-    /// A client asks for a connection. Gives what it is told instead of one.
+    /// Handles a client that opens a connection. Returns the datagram to send if no connection is created.
     fn incoming(
         &mut self,
         now: Instant,
@@ -113,8 +113,8 @@ impl<S: Service> Hub<S> {
     ) -> Option<Transmit> {
         let shown = incoming.remote_address_validated();
         if self.leaving && !shown && self.place.relay.has_successor() {
-            // It asks again when nobody answers, and comes to the process that reads the sockets now. One that comes after a Retry would
-            // come here again.
+            // The client retries without a response, and reaches the process that reads the sockets now. A client that
+            // returns after a Retry would reach this process again.
             self.endpoint.ignore(incoming);
             return None;
         }
@@ -131,7 +131,7 @@ impl<S: Service> Hub<S> {
             self.seats.note_refused();
             return Some(self.endpoint.refuse(incoming, out));
         }
-        // Nobody gives way to an address that may be made up.
+        // No connection is evicted for a forged address.
         let must_show = settings.retry || self.seats.is_short();
         match self.handshakes.receive(from.ip(), shown) {
             Reception::Accept if must_show && !shown => return self.retry(incoming, out),
@@ -181,7 +181,7 @@ impl<S: Service> Hub<S> {
     }
 }
 
-/// Which worker takes the first datagrams of a client.
+/// Selects the worker for the first datagrams of a client.
 fn first_worker(id: &[u8], workers: usize) -> u8 {
     (xxhash_rust::xxh3::xxh3_64(&id[..id.len().min(2 * LENGTH)]) % workers as u64) as u8
 }

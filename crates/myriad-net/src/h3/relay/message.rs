@@ -1,11 +1,12 @@
-//! Messages between processes: one is what one read of an inbox gives.
+//! Messages between processes: each read of an inbox returns one message.
 //!
 //! ```text
 //!   version | kind | listener (8)                                                                    the receiver reads it from now on
 //!                               | worker | ECN | family, address (16) sent to | family, address (16), port (2), scope (4) sent from | bytes
 //! ```
 //!
-//! Figures are big-endian. A family is 4 or 6, or 0 for no address; an address of IPv4 has its bytes in front and zeros behind.
+//! Numbers are big-endian. The family is 4 or 6, or 0 for no address; an IPv4 address is padded with zeros after its
+//! bytes.
 
 use std::net::{IpAddr, SocketAddr, SocketAddrV6};
 
@@ -17,21 +18,21 @@ use crate::h3::crossing::Datagram;
 const VERSION: u8 = 1;
 const DATAGRAM: u8 = 1;
 const READ: u8 = 2;
-/// Bytes before what a datagram holds.
+/// Number of bytes before the content of a datagram.
 const HEAD: usize = 52;
-/// Bytes of a message at most: a datagram of UDP with its head.
+/// Maximum size of a message in bytes: a UDP datagram with its header.
 pub(super) const LONGEST: usize = HEAD + 65_535;
 
-/// A message.
+/// Message between processes.
 #[derive(Debug)]
 pub(super) enum Message {
-    /// A datagram of a connection that the receiver has.
+    /// Datagram of a connection of the receiver.
     Datagram { listener: u64, worker: u8, datagram: Datagram },
-    /// The sender reads the listener's sockets no more: the receiver does.
+    /// The sender has stopped reading the listener's sockets; the receiver reads them.
     Read { listener: u64 },
 }
 
-/// What stands before the bytes of a datagram.
+/// Returns the header of a datagram message.
 pub(super) fn head_of_datagram(listener: u64, worker: u8, datagram: &Datagram) -> Vec<u8> {
     let mut head = Vec::with_capacity(HEAD);
     head.extend_from_slice(&[VERSION, DATAGRAM]);
@@ -48,7 +49,7 @@ pub(super) fn head_of_datagram(listener: u64, worker: u8, datagram: &Datagram) -
     head
 }
 
-/// The message by which a listener's sockets are left to its receiver.
+/// Returns the message that passes a listener's sockets to its receiver.
 pub(super) fn read(listener: u64) -> Vec<u8> {
     let mut message = vec![VERSION, READ];
     message.extend_from_slice(&listener.to_be_bytes());
@@ -56,7 +57,7 @@ pub(super) fn read(listener: u64) -> Vec<u8> {
 }
 
 impl Message {
-    /// None for bytes that are no message.
+    /// Parses a message; `None` if it is malformed.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let mut reader = Reader { rest: bytes };
         let ([VERSION], [kind]) = (reader.take()?, reader.take()?) else { return None };
@@ -85,7 +86,7 @@ impl Message {
         }
     }
 
-    /// The message as bytes.
+    /// Serializes the message.
     fn write(&self) -> Vec<u8> {
         match self {
             Self::Read { listener } => read(*listener),
@@ -98,7 +99,7 @@ impl Message {
     }
 }
 
-/// Whether bytes that are a message are written again as they were; for fuzzing.
+/// Returns whether a parsed message serializes to the same bytes; for fuzzing.
 pub fn examine(bytes: &[u8]) -> bool {
     Message::parse(bytes).is_none_or(|message| message.write() == bytes)
 }
@@ -138,7 +139,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether what stands for no address comes next.
+    /// Returns whether an absent address follows, and skips it.
     fn has_no_address(&mut self) -> bool {
         let rest = self.rest.strip_prefix(&[0; 17]);
         self.rest = rest.unwrap_or(self.rest);

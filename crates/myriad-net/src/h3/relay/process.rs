@@ -1,45 +1,46 @@
-//! Processes that serve QUIC at the same sockets.
+//! Processes that serve QUIC on the same sockets.
 
 use xxhash_rust::xxh3::xxh3_64;
 
-/// How a process stands to new connections. Of those that may read a listener's sockets the last in this order does, and of equals
-/// the one of the highest rank.
+/// State of a process regarding new connections. Of the processes that may read a listener's sockets, the last in this
+/// order reads them; of equal processes, the process with the highest rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Standing {
     /// It does not serve yet.
     Starting,
-    /// It takes no more of them.
+    /// It accepts no more connections.
     Leaving,
-    /// It takes them.
+    /// It accepts connections.
     Serving,
 }
 
-/// A worker process, as the others know it.
+/// Worker process as seen by the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuicProcess {
-    /// The number that its connection IDs name; no other process that lives has it.
+    /// Number in its connection IDs; unique among live processes.
     pub number: u8,
-    /// Its place among all: that of a new binary is above those of the one before, whose later processes it stays above.
+    /// Rank among all processes: a new binary ranks above the previous, including later processes of the previous
+    /// binary.
     pub rank: u64,
-    /// How it stands to new connections.
+    /// State regarding new connections.
     pub standing: Standing,
-    /// Its listeners, by [`listener_id`].
+    /// Listeners of the process, by [`listener_id`].
     pub listeners: Vec<u64>,
 }
 
 impl QuicProcess {
-    /// How it stands to new connections of a listener; none where it has not that listener.
+    /// Returns the state regarding new connections of a listener; `None` if the process does not have that listener.
     pub(super) fn standing_for(&self, listener: u64) -> Option<Standing> {
         self.listeners.contains(&listener).then_some(self.standing)
     }
 
-    /// Whether it may be the one that reads a listener's sockets.
+    /// Returns whether the process may read a listener's sockets.
     pub(super) fn may_read(&self, listener: u64) -> bool {
         self.standing_for(listener).is_some_and(|standing| standing != Standing::Starting)
     }
 }
 
-/// The ID of a listener, by the name that it has in all processes.
+/// Returns the ID of a listener, derived from its name, which is the same in all processes.
 pub fn listener_id(name: &str) -> u64 {
     xxh3_64(name.as_bytes())
 }

@@ -17,7 +17,7 @@ fn process(number: u8, standing: Standing) -> QuicProcess {
     QuicProcess { number, rank: number.into(), standing, listeners: vec![listener_id(NAME)] }
 }
 
-/// A process with its inbox, and the way into that.
+/// Process with its inbox, and the socket that writes to it.
 struct Member {
     relay: Arc<Relay>,
     crossing: Arc<Crossing>,
@@ -26,7 +26,7 @@ struct Member {
 }
 
 impl Member {
-    /// Never reads without being told to.
+    /// Creates a member that never reads without permission.
     fn new() -> Self {
         Self::with_patience(Duration::MAX)
     }
@@ -44,7 +44,7 @@ impl Member {
         self.way_in.try_clone().expect("a descriptor")
     }
 
-    /// Reads what is in the inbox now.
+    /// Processes the messages that are in the inbox now.
     fn hear(&self) {
         let mut buffer = vec![0; LONGEST];
         while let Ok((_, count)) = recv(&self.inbox, &mut buffer[..], RecvFlags::DONTWAIT) {
@@ -76,7 +76,7 @@ fn one_alone_reads_and_its_successor_begins_when_it_is_told() {
     assert!(!old_share.reads() && !new_share.reads(), "what comes now waits in the sockets");
     new.hear();
     assert!(new_share.reads());
-    // Back again: the new one leaves.
+    // And back: the new process leaves.
     new.relay.leave();
     assert!(!new_share.reads());
     old.hear();
@@ -103,7 +103,7 @@ fn who_has_left_to_a_successor_has_one_though_that_is_gone() {
     old.relay.know(process(1, Standing::Serving), Vec::new());
     let share = old.share();
     let others = |standing| vec![(process(2, standing), new.way_in())];
-    // One that came and went while this process served is none.
+    // A process that came and went while this process served is not a successor.
     old.relay.know(process(1, Standing::Serving), others(Standing::Serving));
     old.relay.know(process(1, Standing::Serving), Vec::new());
     old.relay.leave();
@@ -143,7 +143,7 @@ fn a_datagram_goes_to_the_worker_of_its_process_and_to_nobody_where_that_is_gone
     old.crossing.attend(1, Waker::noop());
     assert!(old.crossing.take(0).is_empty());
     assert_eq!(&old.crossing.take(1)[0].bytes[..], b"bytes");
-    // Beyond what the inbox takes datagrams are lost, and nobody waits.
+    // Datagrams that exceed the inbox are dropped without waiting.
     for _ in 0..20_000 {
         assert!(share.pass(Owner { worker: 0, process: 1 }, &datagram()));
     }

@@ -1,4 +1,4 @@
-//! A page with what stands before and behind it.
+//! Page with text added before and after it.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -8,15 +8,15 @@ use bytes::Bytes;
 use myriad_exchange::subrequest::Asked;
 use myriad_http::body::{Body, BodyError, BoxBody};
 
-/// A part of the page.
+/// Part of the page.
 pub(super) enum Part {
-    /// An answer that is asked for when its turn has come.
+    /// Response to a subrequest, which is awaited when its turn comes.
     Asked(Asked),
-    /// Bytes.
+    /// Body.
     Body(BoxBody),
 }
 
-/// The parts, one behind the other.
+/// Parts in their order.
 pub(super) struct AdditionBody(VecDeque<Part>);
 
 impl AdditionBody {
@@ -41,7 +41,7 @@ impl Body for AdditionBody {
                 Some(Part::Body(body)) => match ready!(body.as_mut().poll_data(cx)) {
                     None => drop(self.0.pop_front()),
                     Some(Ok(piece)) => return Poll::Ready(Some(Ok(piece))),
-                    // What is behind it would stand in the wrong place.
+                    // The following parts would be misplaced.
                     Some(Err(error)) => {
                         self.0.clear();
                         return Poll::Ready(Some(Err(error)));

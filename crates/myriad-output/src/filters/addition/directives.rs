@@ -1,4 +1,4 @@
-//! The rows, and the words of a directive read.
+//! Directive table and argument parsing.
 
 use myriad_conf::Diagnostic;
 use myriad_conf::registry::{Arguments, Contexts, Directive, ONE, Set, add_types, at_least};
@@ -7,7 +7,7 @@ use super::settings::AdditionSettings;
 
 const HSL: Contexts = Contexts::HSL;
 
-/// The directives of `addition`.
+/// Directives of `addition`.
 pub static ROWS: &[Directive] = &[
     Directive::new(
         "add_before_body",
@@ -42,7 +42,7 @@ pub static ROWS: &[Directive] = &[
     .repeats(),
 ];
 
-/// A path, which is taken as it stands: neither arguments nor escapes are looked for in it, as in nginx.
+/// Parses a path, verbatim: arguments and escapes are not parsed, as in nginx.
 fn path(args: &Arguments<'_>) -> Result<Vec<u8>, Diagnostic> {
     match args.bytes(0) {
         path @ ([] | [b'/', ..]) => Ok(path.to_vec()),

@@ -1,4 +1,4 @@
-//! The pages that get something added.
+//! Selection of the pages that text is added to.
 
 use myriad_conf::settings::Settings;
 use myriad_http::Method;
@@ -12,14 +12,14 @@ use myriad_exchange::exchange::{Answer, Exchange, Filter, pulled};
 use myriad_exchange::runtime::SettingsCompiler;
 use myriad_exchange::subrequest;
 
-/// The directives of a place.
+/// Settings of a place.
 struct Addition {
     before: Box<[u8]>,
     after: Box<[u8]>,
     types: TypeSet,
 }
 
-/// Compiles the directives of a level.
+/// Compiles the settings of a level.
 pub(crate) fn compiled(
     _: &mut dyn SettingsCompiler,
     settings: &Settings,
@@ -41,12 +41,12 @@ impl Filter<Exchange> for Addition {
         !media_type.is_empty() && self.types.cover(media_type)
     }
 
-    /// What is added is asked for by the rules of the page, as they were run.
+    /// The subrequests depend on the rules as evaluated for the page.
     fn may_shorten(&self) -> bool {
         false
     }
 
-    /// A part of a page gets nothing, so that pages which name each other come to an end.
+    /// Applies to main requests only, so that pages that add each other do not recurse.
     fn apply(&self, exchange: &mut Exchange, answer: &mut Answer) {
         let is_page = answer.status == 200 && !exchange.request.is_subrequest();
         if !is_page || is_packed(answer) || !self.changes(answer.bare_media_type()) {
@@ -68,7 +68,7 @@ impl Filter<Exchange> for Addition {
     }
 }
 
-/// What is asked for; the error log hears where it cannot be.
+/// Starts a subrequest; errors are written to the error log.
 fn part(exchange: &mut Exchange, path: &[u8]) -> Option<Part> {
     if path.is_empty() {
         return None;

@@ -1,10 +1,10 @@
-//! `add_before_body`, `add_after_body`: what other addresses of this server answer stands before and behind a page.
+//! `add_before_body`, `add_after_body`: responses of other URIs of this server are added before and after a page.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `directives`, `settings` | the rows; what they say |
-//! | `filter` | the pages that get something added |
-//! | `body` | the parts in their order |
+//! | `directives`, `settings` | directive table; settings |
+//! | `filter` | selection of pages |
+//! | `body` | parts in their order |
 
 mod body;
 mod directives;

@@ -1,13 +1,13 @@
-//! What the directives say.
+//! Settings of the directives.
 
-/// The directives of a level.
+/// Settings of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct AdditionSettings {
     /// `add_before_body`: a path; empty for none.
     pub before: Vec<u8>,
     /// `add_after_body`: a path; empty for none.
     pub after: Vec<u8>,
-    /// `addition_types`, lower case, always with `text/html`; `*` alone means every type.
+    /// `addition_types`, lower case, always including `text/html`; `*` alone means every type.
     pub types: Vec<String>,
 }
 

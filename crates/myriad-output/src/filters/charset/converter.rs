@@ -1,4 +1,4 @@
-//! The transformation: bodies converted from one charset to another.
+//! Conversion of bodies between charsets.
 
 use std::io::Write;
 
@@ -8,10 +8,10 @@ use myriad_http::body::BodyError;
 use super::tables::Recode;
 use crate::transform::{Transform, WINDOW};
 
-/// Converts a body; of a character whose bytes are not all there it keeps those that are.
+/// Body converter; it buffers the bytes of an incomplete character.
 pub(crate) struct Converter {
     table: Recode,
-    /// The beginning of a character: at most three bytes.
+    /// Start of a character, at most three bytes.
     begun: Vec<u8>,
 }
 
@@ -20,16 +20,16 @@ impl Converter {
         Self { table, begun: Vec::new() }
     }
 
-    /// Converts a text that is all there.
+    /// Converts a complete text.
     pub(crate) fn whole(mut self, text: &[u8]) -> Bytes {
         let (mut rest, mut out) = (text, Vec::with_capacity(text.len()));
-        // It never fails, and is over when all of the text has been taken in.
+        // `push` does not fail; it returns true after all input is consumed.
         while let Ok(false) = self.push(&mut rest, &mut out) {}
         let _ = self.finish(&mut out);
         Bytes::from(out)
     }
 
-    /// Takes one byte of UTF-8 in that is not ASCII, or ends a character that was begun.
+    /// Consumes a non-ASCII byte of UTF-8, or completes a character.
     fn decode(&mut self, byte: u8, out: &mut Vec<u8>) {
         self.begun.push(byte);
         match std::str::from_utf8(&self.begun) {
@@ -38,7 +38,7 @@ impl Converter {
                 self.character(character, out);
                 self.begun.clear();
             }
-            // More bytes may make a character of it.
+            // Further bytes may complete the character.
             Err(error) if error.error_len().is_none() => {}
             Err(_) => {
                 out.push(b'?');
@@ -59,7 +59,7 @@ impl Converter {
         }
     }
 
-    /// What the charset does not have is written as an entity of HTML, by its number.
+    /// Writes a character; one that the charset lacks becomes a numeric HTML entity.
     fn character(&self, character: u32, out: &mut Vec<u8>) {
         let Recode::FromUtf8(table) = &self.table else { return };
         match table.get(&character) {

@@ -1,4 +1,4 @@
-//! The directives.
+//! Directive table.
 
 use myriad_conf::registry::{
     Arguments, Contexts, Directive, Done, FLAG, ONE, Set, add_types, at_least, block,
@@ -10,10 +10,10 @@ use super::settings::{CharsetMapConf, CharsetMaps, CharsetSettings};
 
 const HSL: Contexts = Contexts::HSL;
 const HSL_IF: Contexts = Contexts::HSL_IF;
-/// A character of two bytes' number, which is the most that a table knows, takes three bytes.
+/// Maximum length of a character in UTF-8, in bytes: tables contain characters up to 0xFFFF, which take three bytes.
 const LONGEST_CHARACTER: usize = 3;
 
-/// The directives of `charset`.
+/// Directives of `charset`.
 pub static ROWS: &[Directive] = &[
     Directive::new("charset", HSL_IF, ONE, Set::Settings(charset), "The charset that media types name.")
         .default("off"),
@@ -102,7 +102,7 @@ fn pair(line: &Node, is_to_utf8: bool) -> Result<(u8, Vec<u8>), Diagnostic> {
     Ok((from, bytes))
 }
 
-/// One to `most` bytes in hexadecimal.
+/// Parses one to `most` bytes in hexadecimal.
 fn hexadecimal(word: &Word, most: usize) -> Result<Vec<u8>, Diagnostic> {
     let digit = |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8);
     // A single digit is a byte too.

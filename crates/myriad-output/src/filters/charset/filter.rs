@@ -21,7 +21,7 @@ use myriad_exchange::runtime::SettingsCompiler;
 
 /// `charset*`.
 struct Charset {
-    /// The name.
+    /// Charset name.
     name: Template,
     /// `source_charset`.
     source: Option<Template>,
@@ -29,13 +29,13 @@ struct Charset {
     override_named: bool,
     /// `charset_types`.
     types: TypeSet,
-    /// Whether bodies may have to be converted.
+    /// Set if bodies may have to be converted.
     converts: bool,
-    /// What lies between charsets.
+    /// Conversion tables.
     charsets: Arc<Charsets>,
 }
 
-/// Compiles `charset*`; none where no charset is to be named.
+/// Compiles `charset*`; `None` if no charset is added.
 pub(crate) fn compiled(
     compiler: &mut dyn SettingsCompiler,
     settings: &Settings,
@@ -85,7 +85,7 @@ impl Filter<Exchange> for Charset {
         self.converts
     }
 
-    /// `charset $map` may ask for the type that it names one for.
+    /// `charset $map` may read the media type of the response.
     fn asks_of_head(&self) -> bool {
         true
     }
@@ -94,7 +94,7 @@ impl Filter<Exchange> for Charset {
         true
     }
 
-    /// Names the charset of the place, and converts the body where it is known to be in another one.
+    /// Adds the charset of the place, and converts the body if its known charset differs.
     fn apply(&self, exchange: &mut Exchange, answer: &mut Answer) {
         let Some(media_type) = answer.media_type() else { return };
         let (bare, named) = split(media_type);
@@ -127,7 +127,7 @@ impl Filter<Exchange> for Charset {
 }
 
 impl Charset {
-    /// Returns whether the body is now in the charset that is to be named.
+    /// Returns whether the body is now in the target charset.
     fn convert(&self, request: &Request, answer: &mut Answer, from: &[u8], to: &[u8]) -> bool {
         let known = self.charsets.knows(from) && self.charsets.knows(to);
         if known && is_packed(answer) {
@@ -144,12 +144,12 @@ impl Charset {
     }
 }
 
-/// Lays the conversion by a table over an answer.
+/// Applies the conversion by a table to a response.
 fn lay_over(answer: &mut Answer, table: &Recode, etags: bool) {
     let converter = Converter::new(table.clone());
     let length = answer.known_length();
     if table.keeps_length() && length.is_some() {
-        // A byte for a byte: nobody but the reader of the text can tell, and parts may still be cut out.
+        // A byte becomes a byte: the length is unchanged, and ranges remain possible.
         answer.body = match std::mem::replace(&mut answer.body, ResponseBody::None) {
             ResponseBody::Full(bytes) => ResponseBody::Full(converter.whole(&bytes)),
             body => ResponseBody::Stream(transformed(pulled(body), converter), length),
@@ -161,7 +161,7 @@ fn lay_over(answer: &mut Answer, table: &Recode, etags: bool) {
     wrap(answer, converter);
 }
 
-/// Whether an answer of that media type, which names no charset, is going to be in UTF-8.
+/// Returns whether a response of that media type, without a charset, will be in UTF-8.
 pub fn names_utf8(exchange: &mut Exchange, media_type: &[u8]) -> bool {
     let Exchange { request, frame } = exchange;
     let site = Rc::clone(&request.site);
@@ -172,16 +172,16 @@ pub fn names_utf8(exchange: &mut Exchange, media_type: &[u8]) -> bool {
         && evaluated(request, frame, &charset.name).is_some_and(|name| name.eq_ignore_ascii_case(b"utf-8"))
 }
 
-/// The value of a directive; none for `off` and nothing.
+/// Returns the value of a directive; `None` for `off` and an empty value.
 fn evaluated(request: &Request, frame: &mut Frame, template: &Template) -> Option<Vec<u8>> {
     let mut name = Vec::new();
-    // One that cannot be told is none: the answer itself is sound.
+    // A value that cannot be evaluated counts as none; the response itself is valid.
     template.eval(request, frame, &mut name).ok()?;
     name.retain(|byte| !byte.is_ascii_control());
     (!name.is_empty() && name != b"off").then_some(name)
 }
 
-/// The media type without its parameters, and the charset among these.
+/// Splits a media type into the type without parameters, and its charset.
 fn split(media_type: &[u8]) -> (&[u8], Option<&[u8]>) {
     let mut parts = media_type.split(|byte| *byte == b';');
     let bare = parts.next().unwrap_or_default().trim_ascii();

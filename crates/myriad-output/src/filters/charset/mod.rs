@@ -1,4 +1,4 @@
-//! `charset`: named behind the media types of text, and answers of another charset converted to it by `charset_map`.
+//! `charset`: added to the media types of text; responses in another charset are converted by `charset_map`.
 
 mod converter;
 mod directives;

@@ -1,4 +1,4 @@
-//! What the directives say.
+//! Settings of the directives.
 
 use myriad_conf::model::HttpConf;
 use myriad_conf::{Span, Text};
@@ -6,42 +6,42 @@ use myriad_conf::{Span, Text};
 /// `charset*` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CharsetSettings {
-    /// `charset`: what is added to media types; `None` for off. May hold variables.
+    /// `charset`: charset added to media types; `None` for off. May contain variables.
     pub name: Option<Text>,
-    /// `source_charset`: what answers are in that name none; `None` where not written. May hold variables.
+    /// `source_charset`: charset of responses that specify none; `None` if not configured. May contain variables.
     pub source: Option<Text>,
-    /// `charset_types`, lower case: the media types it is added to; `*` alone means every type.
+    /// `charset_types`, lower case: media types that the charset is added to; `*` alone means every type.
     pub types: Vec<String>,
-    /// `override_charset`: whether a charset that the origin names is replaced.
+    /// `override_charset`: set if a charset of the origin is replaced.
     pub override_named: bool,
 }
 
-/// A `charset_map FROM TO { … }`: how characters beyond ASCII of one charset are written in another, and back.
+/// `charset_map FROM TO { … }`: conversion of non-ASCII characters between two charsets, in both directions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CharsetMapConf {
-    /// The charset of one byte a character.
+    /// First charset, with one byte per character.
     pub from: String,
-    /// The other one; UTF-8, or of one byte a character too.
+    /// Second charset: UTF-8, or also with one byte per character.
     pub to: String,
-    /// A byte of the first and the one to three bytes of the second, in source order.
+    /// Byte of the first charset and the one to three bytes of the second, in source order.
     pub pairs: Vec<(u8, Vec<u8>)>,
-    /// The directive.
+    /// Position of the directive.
     pub span: Span,
 }
 
 impl CharsetMapConf {
-    /// Whether the second charset is UTF-8.
+    /// Returns whether the second charset is UTF-8.
     pub(super) fn is_to_utf8(&self) -> bool {
         self.to.eq_ignore_ascii_case("utf-8")
     }
 }
 
-/// `charset_map`, in source order: settings of `http`.
+/// All `charset_map`, in source order: settings of `http`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CharsetMaps(pub Vec<CharsetMapConf>);
 
 impl CharsetMaps {
-    /// Those of a configuration.
+    /// Returns the maps of a configuration.
     pub(super) fn of(http: &HttpConf) -> &[CharsetMapConf] {
         &http.settings.feature::<Self>().0
     }

@@ -1,4 +1,4 @@
-//! Charsets that the configuration names, and the tables between them.
+//! Charsets of the configuration, and the tables between them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,20 +8,20 @@ use myriad_conf::model::HttpConf;
 
 use super::settings::{CharsetMaps, CharsetSettings};
 
-/// From which charset to which, lower case.
+/// Source and target charset, lower case.
 type Way = (Box<[u8]>, Box<[u8]>);
 
-/// The charsets of a configuration; all places share them.
+/// Charsets of a configuration, shared by all places.
 #[derive(Default)]
 pub(super) struct Charsets {
-    /// Charsets that the configuration names, lower case.
+    /// Charsets named in the configuration, lower case.
     known: Vec<Box<[u8]>>,
-    /// What `charset_map` knows, by the charsets that a table leads from and to.
+    /// Tables of `charset_map` by source and target charset.
     tables: HashMap<Way, Recode>,
 }
 
 impl Charsets {
-    /// Those that the maps and the levels of a configuration name, and the tables in both directions.
+    /// Collects the charsets in the maps and levels of a configuration, and builds the tables in both directions.
     pub(super) fn of(http: &HttpConf) -> Self {
         let mut charsets = Self::default();
         for map in CharsetMaps::of(http) {
@@ -48,12 +48,12 @@ impl Charsets {
         charsets
     }
 
-    /// Whether the configuration names it; only then is it known what lies between it and another.
+    /// Returns whether the configuration names a charset.
     pub(super) fn knows(&self, name: &[u8]) -> bool {
         self.known.iter().any(|known| known.eq_ignore_ascii_case(name))
     }
 
-    /// The table from one to the other.
+    /// Returns the table from one charset to another.
     pub(super) fn table(&self, from: &[u8], to: &[u8]) -> Option<&Recode> {
         self.tables.get(&(lower(from), lower(to)))
     }
@@ -63,24 +63,24 @@ fn lower(name: &[u8]) -> Box<[u8]> {
     name.to_ascii_lowercase().into()
 }
 
-/// How bytes of one charset become those of another.
+/// Conversion table between two charsets.
 #[derive(Clone)]
 pub(super) enum Recode {
-    /// A byte is a byte.
+    /// Byte to byte.
     Bytes(Arc<[u8; 256]>),
-    /// A byte becomes a character.
+    /// Byte to character.
     ToUtf8(Arc<[Box<[u8]>; 256]>),
-    /// A character becomes a byte; one that is not here becomes its number.
+    /// Character to byte; a character that is missing becomes its number.
     FromUtf8(Arc<HashMap<u32, u8, RandomState>>),
 }
 
 impl Recode {
-    /// Whether the length stays what it was.
+    /// Returns whether the conversion preserves the length.
     pub(super) fn keeps_length(&self) -> bool {
         matches!(self, Self::Bytes(_))
     }
 
-    /// The tables there and back. What is not in `pairs` becomes `?`, ASCII stays.
+    /// Builds the tables of both directions. Bytes missing in `pairs` become `?`; ASCII is unchanged.
     pub(super) fn between_bytes(pairs: &[(u8, Vec<u8>)]) -> [Self; 2] {
         let mut there = [b'?'; 256];
         for byte in 0..128u8 {
@@ -95,7 +95,7 @@ impl Recode {
         [Self::Bytes(Arc::new(there)), Self::Bytes(Arc::new(back))]
     }
 
-    /// As [`between_bytes`](Self::between_bytes), where the other charset is UTF-8.
+    /// Like [`between_bytes`](Self::between_bytes), with UTF-8 as the second charset.
     pub(super) fn with_utf8(pairs: &[(u8, Vec<u8>)]) -> [Self; 2] {
         let mut there: [Box<[u8]>; 256] = std::array::from_fn(|byte| {
             let byte = u8::try_from(byte).ok().filter(u8::is_ascii).unwrap_or(b'?');

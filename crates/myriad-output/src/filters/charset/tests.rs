@@ -3,7 +3,7 @@ use crate::testing::{Trial, text};
 const KOI8: &str =
     "charset_map koi8-r utf-8 { c1 d0b0; c2 d0b1; } charset_map windows-1251 koi8-r { e0 c1; }";
 
-/// `Content-Type`, and the body.
+/// Returns `Content-Type` and the body.
 fn got(trial: &Trial, path: &str, media_type: &'static str, body: &'static str) -> (String, Vec<u8>) {
     let answer = trial.answered(path, &[], text(media_type, body));
     let line = answer.head.lines().find_map(|line| line.strip_prefix("Content-Type: "));

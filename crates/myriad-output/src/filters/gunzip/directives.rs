@@ -1,9 +1,9 @@
-//! The directive.
+//! Directive table.
 
 use myriad_conf::registry::{Contexts, Directive, FLAG};
 use myriad_conf::set;
 
-/// Whether answers in gzip are unpacked.
+/// Decompression settings of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct GunzipSettings {
     /// `gunzip`.
@@ -12,7 +12,7 @@ pub(super) struct GunzipSettings {
 
 myriad_conf::feature_settings!(GunzipSettings);
 
-/// The directives of `gunzip`.
+/// Directives of `gunzip`.
 pub static ROWS: &[Directive] = &[Directive::new(
     "gunzip",
     Contexts::HSL,

@@ -45,10 +45,10 @@ impl Filter<Exchange> for Unpacking {
     }
 }
 
-/// Unpacks an answer that comes in gzip, where its client does not take that.
+/// Decompresses a gzip response if its client does not accept gzip.
 pub(crate) fn unpack(request: &Request, answer: &mut Answer) {
     let by_origin = answer.line(b"content-encoding").is_some_and(|token| token.eq_ignore_ascii_case(b"gzip"));
-    // A part of what is packed cannot be unpacked.
+    // A range of compressed data cannot be decompressed.
     if answer.coding != Coding::Gzip && !by_origin || answer.status == 206 {
         return;
     }

@@ -1,4 +1,4 @@
-//! `gunzip`: what is stored or sent by the origin in gzip, unpacked for clients that do not take it.
+//! `gunzip`: decompression of stored or received gzip data for clients that do not accept gzip.
 
 mod directives;
 mod filter;

@@ -4,7 +4,7 @@ use myriad_net::ResponseBody;
 use crate::testing::{Trial, text};
 use myriad_exchange::exchange::Answer;
 
-/// A page that came packed.
+/// Returns a compressed page.
 fn packed() -> Answer {
     let mut answer = text("text/html", "");
     answer.body = ResponseBody::Full(compress(Coding::Gzip, Level::Fast, b"a page").unwrap().into());

@@ -1,16 +1,16 @@
-//! The transformation: gzip in, bytes out.
+//! Streaming gzip decompression.
 
 use myriad_encode::{Coding, StreamDecoder};
 use myriad_http::body::BodyError;
 
 use crate::transform::{Transform, WINDOW};
 
-/// Unpacks gzip, a window at a time, however much a few bytes come to.
+/// Gzip decompressor that outputs one window at a time, independent of the compression ratio.
 pub(crate) struct Gunzip(Option<StreamDecoder>);
 
 impl Gunzip {
     pub(crate) fn new() -> Self {
-        // What comes out is held nowhere, so that nothing bounds its length but the client's patience.
+        // The output is not buffered, so that its length is only bounded by the client.
         Self(StreamDecoder::new(Coding::Gzip, u64::MAX).ok())
     }
 }

@@ -1,4 +1,4 @@
-//! The body of a page: text and included answers in their order.
+//! Body of a page: text and included responses in their order.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -17,25 +17,25 @@ use super::surroundings::Around;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::subrequest;
 
-/// Most parts that wait for their turn; the page is read no further meanwhile.
+/// Maximum number of parts waiting for their turn; at this limit the page is not read further.
 const PARTS: usize = 32;
-/// Most bytes of text among them.
+/// Maximum number of text bytes in these parts.
 const TEXT: usize = 256 << 10;
 
-/// A part of the page that waits for its turn.
+/// Part of the page that waits for its turn.
 enum Part {
     Text(Bytes),
     Include(Box<Include>),
 }
 
-/// A page whose commands are obeyed as it is pulled.
+/// Page whose commands are executed while it is read.
 pub(super) struct SsiBody {
-    /// The page as it comes.
+    /// Source body of the page.
     body: BoxBody,
-    /// What was read of it and not yet looked at.
+    /// Data read and not yet parsed.
     input: Bytes,
     ended: bool,
-    /// The page broke off.
+    /// Error that aborted the page.
     failed: Option<BodyError>,
     page: Page,
     shared: Rc<RefCell<Shared>>,
@@ -45,7 +45,7 @@ pub(super) struct SsiBody {
 }
 
 impl SsiBody {
-    /// `exchange` is the page's own: a copy that lives as long as the body.
+    /// Creates the body. `exchange` is a copy for this page with the lifetime of the body.
     pub(super) fn new(exchange: Box<Exchange>, rules: Rules, body: BoxBody) -> Self {
         let shared = exchange.request.shared_by_pages();
         Self {
@@ -61,13 +61,13 @@ impl SsiBody {
         }
     }
 
-    /// Whether more of the page may be looked at.
+    /// Returns whether more of the page may be parsed.
     fn may_read(&self) -> bool {
         let waits = matches!(self.parts.back(), Some(Part::Include(include)) if include.wait);
         !self.ended && !waits && self.parts.len() < PARTS && self.text_bytes < TEXT
     }
 
-    /// Looks at as much of the page as there is and may be looked at.
+    /// Parses the available part of the page within the limits.
     fn read(&mut self, cx: &mut Context<'_>) {
         while self.may_read() {
             let mut text = Vec::new();
@@ -98,7 +98,7 @@ impl SsiBody {
         }
     }
 
-    /// Asks for what is to be included; one that cannot be asked for leaves the error message.
+    /// Starts the subrequest of an include; if it cannot be started, the error message is written instead.
     fn start(&mut self, include: myriad_ssi::Include, text: &mut Vec<u8>) -> Option<Box<Include>> {
         let Some((path, args)) = subrequest::target(&include.uri) else {
             let uri = String::from_utf8_lossy(&include.uri).into_owned();
@@ -116,7 +116,7 @@ impl SsiBody {
         Some(Box::new(Include::new(subrequest::ask(child), include.wait, include.then)))
     }
 
-    /// An include is over: what it leaves is done.
+    /// Completes an include and applies its result.
     fn finish(&mut self, include: Include) {
         let wait = include.wait;
         match include.leave() {
@@ -140,7 +140,7 @@ impl SsiBody {
     }
 }
 
-/// The text of a block in the place of an answer: a page of its own where the place that was asked has SSI.
+/// Returns the text of a stub block; it is processed as a page if the included place has SSI.
 fn stub(asked: Box<Exchange>, text: Bytes) -> BoxBody {
     let text = Box::pin(Full::new(text));
     let rules = asked.request.place().filters.get::<Ssi>().map(|ssi| ssi.page);

@@ -1,4 +1,4 @@
-//! The directives.
+//! Directive table.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, add_types, at_least};
 use myriad_conf::set;
@@ -7,10 +7,10 @@ use myriad_conf::settings::Settings;
 use super::settings::SsiSettings;
 
 const HSL: Contexts = Contexts::HSL;
-/// Longest value that a parameter of a command may have, bytes: each page under way may hold sixteen.
+/// Maximum length of a command parameter, in bytes: each page in progress may buffer sixteen.
 const LONGEST_VALUE: u64 = 64 << 10;
 
-/// The directives of `ssi`.
+/// Directives of `ssi`.
 pub static ROWS: &[Directive] = &[
     Directive::new(
         "ssi",
@@ -90,7 +90,7 @@ fn ssi_value_length(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-/// Checked for its form alone.
+/// Validates the syntax only.
 fn min_file_chunk(_: &mut Settings, args: &mut Arguments<'_>) -> Done {
     args.size(0).map(drop)
 }

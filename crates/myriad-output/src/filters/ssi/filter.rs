@@ -1,4 +1,4 @@
-//! Includes, laid over the pages of a place.
+//! Application of SSI to the pages of a place.
 
 use myriad_conf::settings::Settings;
 use myriad_http::Method;
@@ -43,7 +43,7 @@ impl Filter<Exchange> for Ssi {
         true
     }
 
-    /// A page names what it reads only when it is sent.
+    /// The variables that a page reads are only known when it is sent.
     fn may_shorten(&self) -> bool {
         false
     }

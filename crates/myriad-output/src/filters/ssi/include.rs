@@ -1,4 +1,4 @@
-//! An included answer on its way into a page.
+//! Included response of a page.
 
 use std::collections::VecDeque;
 use std::task::{Context, Poll, ready};
@@ -12,11 +12,11 @@ use myriad_exchange::exchange::{Exchange, Request};
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 use myriad_exchange::subrequest::Asked;
 
-/// Most bytes of an answer that are read before its turn.
+/// Maximum number of bytes of a response that are read before its turn.
 const AHEAD: usize = 64 << 10;
 
 /// ```text
-/// Asking --answer--> Body --end--> Over
+/// Asking --response--> Body --complete--> Over
 /// ```
 enum State {
     Asking(Asked),
@@ -24,36 +24,36 @@ enum State {
     Over,
 }
 
-/// An include that was asked for.
+/// Include in progress.
 pub(super) struct Include {
-    /// Nothing more of the page is read before this is over.
+    /// Set if the page is not read further before this is complete.
     pub(super) wait: bool,
     state: State,
     then: Then,
-    /// What was asked, for its stub.
+    /// Exchange of the subrequest, for its stub.
     asked: Option<Box<Exchange>>,
-    /// What came before its turn.
+    /// Data read before its turn.
     ahead: VecDeque<Bytes>,
     ahead_bytes: usize,
     failed: Option<BodyError>,
-    /// Something of it was shown.
+    /// Set if some output was written.
     shown: bool,
-    /// What `set` gathers, and how much it may be (`subrequest_output_buffer_size`).
+    /// Value collected for `set`, and its maximum length (`subrequest_output_buffer_size`).
     value: Vec<u8>,
     most: u64,
-    /// The answer is no error, so that `set` takes it.
+    /// Set if the response is not an error, so that `set` uses it.
     good: bool,
 }
 
-/// What an include leaves when it is over.
+/// Result of a completed include.
 pub(super) enum Left {
-    /// Nothing.
+    /// No result.
     Nothing,
-    /// The text of the block that stands for it, to be read as a page of what was asked.
+    /// Text of the stub block, which is processed as a page of the subrequest.
     Stub(Box<Exchange>, Bytes),
-    /// A variable to be set.
+    /// Variable to set.
     Set(Vec<u8>, Vec<u8>),
-    /// A variable that keeps its value, for the answer was an error.
+    /// Variable that retains its value because the response was an error.
     Declare(Vec<u8>),
 }
 
@@ -74,14 +74,14 @@ impl Include {
         }
     }
 
-    /// An include whose body is at hand.
+    /// Creates an include with an available body.
     pub(super) fn of_body(body: BoxBody, wait: bool) -> Self {
         let mut include = Self::new(Box::pin(std::future::pending()), wait, Then::Show);
         include.state = State::Body(body);
         include
     }
 
-    /// Goes on before its turn, as far as memory allows.
+    /// Reads ahead before its turn, up to the limit.
     pub(super) fn prepare(&mut self, cx: &mut Context<'_>) {
         while self.failed.is_none() && self.ahead_bytes < AHEAD {
             match self.poll_more(cx) {
@@ -95,7 +95,7 @@ impl Include {
         }
     }
 
-    /// The next piece to be shown; none when it is over.
+    /// Returns the next piece of output; `None` when complete.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         if let Some(piece) = self.ahead.pop_front() {
             self.ahead_bytes -= piece.len();
@@ -147,7 +147,7 @@ impl Include {
         }
     }
 
-    /// What is left to be done after the last piece.
+    /// Returns the result after the last piece.
     pub(super) fn leave(self) -> Left {
         match (self.then, self.asked) {
             (Then::Stub(text), Some(asked)) if !self.shown => Left::Stub(asked, text),
@@ -158,10 +158,10 @@ impl Include {
     }
 }
 
-/// `subrequest_output_buffer_size` of a place, bytes.
+/// `subrequest_output_buffer_size` of a place, in bytes.
 struct Most(u64);
 
-/// Keeps how many bytes of an answer become a variable, for the places that are included.
+/// Stores the maximum number of response bytes that become a variable, for included places.
 pub fn keep_most(_: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
     features.keep(Most(settings.content.subrequest_output_buffer_size));
 }

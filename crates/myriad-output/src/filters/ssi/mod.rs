@@ -1,8 +1,8 @@
-//! `ssi`: pages whose commands put other answers into them.
+//! `ssi`: pages with commands that include other responses.
 //!
-//! The page goes out as it comes. What it includes is asked for as soon as its command is read, several at once, and
-//! put out in the order of the page. Commands are read and obeyed in `myriad-ssi`; here is what they need of the
-//! server: variables, subrequests, bodies.
+//! A page is sent as it is read. An include is requested as soon as its command is parsed, several concurrently, and
+//! output in the order of the page. `myriad-ssi` parses and executes commands; this module supplies the required server
+//! functions: variables, subrequests, bodies.
 
 mod body;
 mod directives;

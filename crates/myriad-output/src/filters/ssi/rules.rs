@@ -4,7 +4,7 @@ use myriad_http::media_types::TypeSet;
 
 /// `ssi*`.
 pub(super) struct Ssi {
-    /// How pages are read.
+    /// Parsing rules of pages.
     pub page: myriad_ssi::Rules,
     /// `ssi_last_modified`.
     pub last_modified: bool,

@@ -1,17 +1,17 @@
-//! What the directives say.
+//! Settings of the directives.
 
 /// `ssi*` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SsiSettings {
     /// `ssi`.
     pub on: bool,
-    /// `ssi_types`, lower case, always with `text/html`; `*` alone means every type.
+    /// `ssi_types`, lower case, always including `text/html`; `*` alone means every type.
     pub types: Vec<String>,
     /// `ssi_silent_errors`.
     pub silent_errors: bool,
     /// `ssi_last_modified`.
     pub last_modified: bool,
-    /// `ssi_value_length`, bytes.
+    /// `ssi_value_length`, in bytes.
     pub value_length: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What pages read of their request.
+//! Request data that pages read.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use myriad_ssi::{Groups, Surroundings};
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::Value;
 
-/// A request as a page sees it.
+/// Adapter of an exchange for a page.
 pub(super) struct Around<'a>(pub(super) &'a mut Exchange);
 
 impl Surroundings for Around<'_> {

@@ -6,13 +6,13 @@ use myriad_exchange::runtime::Reads::Moment;
 use myriad_exchange::runtime::Value::Dated;
 use myriad_log::local_time;
 
-/// The time as pages write it, in the format of their `config timefmt`.
+/// Current time in the format of `config timefmt`.
 pub const VARIABLES: &[Row] = &[
     Row::new("ssi", "date_local", &[Moment], Dated(write_local)),
     Row::new("ssi", "date_gmt", &[Moment], Dated(write_gmt)),
 ];
 
-/// The time now of the server's zone.
+/// Writes the current time in the server's time zone.
 fn write_local(format: &[u8], out: &mut Vec<u8>) {
     let now_s = myriad_net::clock::wall_ms() / 1000;
     let offset_minutes = local_time::offset_minutes(now_s);
@@ -20,7 +20,7 @@ fn write_local(format: &[u8], out: &mut Vec<u8>) {
     write_time(format, now_s, Offset { minutes: offset_minutes, name: &name }, out);
 }
 
-/// The time now of Greenwich.
+/// Writes the current time in GMT.
 fn write_gmt(format: &[u8], out: &mut Vec<u8>) {
     write_time(format, myriad_net::clock::wall_ms() / 1000, Offset { minutes: 0, name: "GMT" }, out);
 }

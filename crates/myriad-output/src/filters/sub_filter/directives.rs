@@ -1,4 +1,4 @@
-//! The directives.
+//! Directive table.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, Set, TWO, add_types, at_least};
 use myriad_conf::set;
@@ -7,10 +7,10 @@ use myriad_conf::settings::Settings;
 use super::settings::{Replacement, SubFilterSettings};
 
 const HSL: Contexts = Contexts::HSL;
-/// nginx keeps the number of a pattern in one byte.
+/// nginx stores the index of a pattern in one byte.
 const MOST_PATTERNS: usize = 255;
 
-/// The directives of `sub_filter`.
+/// Directives of `sub_filter`.
 pub static ROWS: &[Directive] = &[
     Directive::new(
         "sub_filter",

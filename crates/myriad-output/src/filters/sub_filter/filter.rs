@@ -13,7 +13,7 @@ use myriad_exchange::runtime::SettingsCompiler;
 
 /// `sub_filter*`.
 struct SubFilter {
-    /// What is looked for, and what stands in its place.
+    /// Patterns and their replacements.
     pairs: Vec<(Template, Template)>,
     /// `sub_filter_once`.
     once: bool,
@@ -60,7 +60,7 @@ impl Filter<Exchange> for SubFilter {
 
     fn apply(&self, exchange: &mut Exchange, answer: &mut Answer) {
         let empty = answer.known_length() == Some(0);
-        // What is packed holds no text to be found.
+        // Text cannot be found in compressed data.
         if is_bodiless(answer) || empty || is_packed(answer) || !self.types.cover(answer.bare_media_type()) {
             return;
         }
@@ -72,7 +72,7 @@ impl Filter<Exchange> for SubFilter {
 }
 
 impl SubFilter {
-    /// The pairs for one request; one that cannot be evaluated is left out, for the page itself is sound.
+    /// Evaluates the pairs for a request. A pair that cannot be evaluated is omitted, because the page itself is valid.
     fn evaluated(&self, request: &Request, frame: &mut Frame) -> Vec<Pair> {
         let mut pairs = Vec::with_capacity(self.pairs.len());
         for (pattern, replacement) in &self.pairs {

@@ -1,4 +1,4 @@
-//! `sub_filter`: texts replaced by others.
+//! `sub_filter`: replacement of text.
 
 mod directives;
 mod filter;

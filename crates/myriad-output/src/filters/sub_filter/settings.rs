@@ -1,13 +1,13 @@
-//! What the directives say.
+//! Settings of the directives.
 
 use myriad_conf::Text;
 
-/// One `sub_filter`.
+/// Single `sub_filter`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Replacement {
-    /// The text looked for, in lower case as far as it is no variable.
+    /// Pattern, in lower case except for variables.
     pub pattern: Text,
-    /// What stands in its place.
+    /// Replacement.
     pub replacement: Text,
 }
 
@@ -18,7 +18,7 @@ pub(super) struct SubFilterSettings {
     pub replacements: Vec<Replacement>,
     /// `sub_filter_once`.
     pub once: bool,
-    /// `sub_filter_types`, lower case, always with `text/html`; `*` alone means every type.
+    /// `sub_filter_types`, lower case, always including `text/html`; `*` alone means every type.
     pub types: Vec<String>,
     /// `sub_filter_last_modified`.
     pub last_modified: bool,

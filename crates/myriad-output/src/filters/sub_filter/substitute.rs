@@ -1,4 +1,4 @@
-//! The transformation: texts replaced by others, whatever pieces the body comes in.
+//! Streaming replacement of text, independent of the pieces of the body.
 
 use std::ops::Range;
 
@@ -6,39 +6,39 @@ use myriad_http::body::BodyError;
 
 use crate::transform::{Transform, WINDOW};
 
-/// What is replaced by what.
+/// Pattern and its replacement.
 #[derive(Debug)]
 pub(crate) struct Pair {
-    /// The text looked for, in lower case: letters match in either case.
+    /// Pattern in lower case; letters match case-insensitively.
     pub pattern: Vec<u8>,
-    /// What stands in its place.
+    /// Replacement.
     pub replacement: Vec<u8>,
 }
 
-/// Replaces texts. Of the patterns that match at one place the first counts; it holds back less than the longest
-/// pattern of the body.
+/// Text substitution. If several patterns match at a position, the first is used. Fewer bytes than the longest pattern
+/// are held back.
 pub(crate) struct Substitute {
     pairs: Vec<Pair>,
-    /// Which pairs are still looked for (`sub_filter_once`).
+    /// Set for pairs that are still searched (`sub_filter_once`).
     open: Vec<bool>,
     once: bool,
-    /// The first bytes of open pairs, in either case.
+    /// First bytes of active pairs, in both cases.
     begins: Box<[bool; 256]>,
-    /// What may still become a match with the next piece, less than the longest pattern.
+    /// Possible start of a match that the next piece decides, shorter than the longest pattern.
     held: Vec<u8>,
 }
 
 enum Found {
-    /// No pattern begins here.
+    /// No pattern starts here.
     No,
-    /// The pair with that index.
+    /// Match of the pair with that index.
     Match(usize),
-    /// As far as the bytes go; more must come.
+    /// Partial match; more bytes are required.
     Perhaps,
 }
 
 impl Substitute {
-    /// None where nothing is looked for.
+    /// Creates a substitution; `None` without patterns.
     pub(crate) fn new(mut pairs: Vec<Pair>, once: bool) -> Option<Self> {
         pairs.retain(|pair| !pair.pattern.is_empty());
         if pairs.is_empty() {
@@ -62,7 +62,7 @@ impl Substitute {
         }
     }
 
-    /// What begins at the start of `text`; at the end of the body nothing more comes.
+    /// Searches for a pattern at the start of `text`. `is_end` is set if no further bytes follow.
     fn look(&self, text: &[u8], is_end: bool) -> Found {
         for (index, pair) in self.pairs.iter().enumerate() {
             if !self.open[index] {
@@ -91,7 +91,7 @@ impl Substitute {
         self.pairs[index].pattern.len()
     }
 
-    /// Goes through `text` until its end, a place that more must be known of, or a full `out`. Returns where.
+    /// Scans `text` until its last byte, a partial match, or a full `out`. Returns the position.
     fn scan(&mut self, text: &[u8], is_end: bool, out: &mut Vec<u8>) -> usize {
         let mut at = 0;
         while out.len() < WINDOW {
@@ -113,8 +113,8 @@ impl Substitute {
         at
     }
 
-    /// Judges what was held back together with as much of the input as it may need. Returns false where even all of
-    /// the input does not tell.
+    /// Evaluates the bytes held back together with the necessary part of the input. Returns false if the input does not
+    /// suffice for a decision.
     fn judge_held(&mut self, input: &mut &[u8], out: &mut Vec<u8>) -> bool {
         let mut text = std::mem::take(&mut self.held);
         let known = text.len();
@@ -192,7 +192,7 @@ mod tests {
             .collect()
     }
 
-    /// The same result in pieces of any size.
+    /// Returns the result, which is the same for pieces of any size.
     fn substituted(list: &[(&str, &str)], once: bool, text: &str) -> String {
         let whole = run(Substitute::new(pairs(list), once).unwrap(), text.as_bytes(), text.len());
         for size in 1..text.len().max(2) {
@@ -220,7 +220,7 @@ mod tests {
         assert_eq!(substituted(&[("a", "1"), ("b", "2")], true, "aabbab"), "1a2bab");
     }
 
-    /// What the filter must come to, of a body that is all there.
+    /// Returns the expected result, computed from a complete body.
     fn plainly(list: &[(&str, &str)], once: bool, text: &str) -> String {
         let mut open = vec![true; list.len()];
         let (mut rest, mut out) = (text, String::new());

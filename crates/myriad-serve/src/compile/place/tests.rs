@@ -1,4 +1,4 @@
-//! What places share.
+//! Tests of the sharing of parts between places.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ fn place<'r>(runtime: &'r Runtime, server: usize, name: &str) -> &'r Place {
     &runtime.places[at]
 }
 
-/// Which parts of two places are one piece of memory, by their names.
+/// Returns the names of the parts that two places share in memory.
 fn shared(one: &Place, other: &Place) -> Vec<&'static str> {
     let parts = [
         ("upload", Arc::ptr_eq(&one.upload, &other.upload)),
@@ -43,7 +43,7 @@ fn locations_that_say_nothing_share_everything_with_their_server_and_servers_wha
         .map(|(server, name)| place(&runtime, server, name));
     assert_eq!(shared(a, b), ALL);
     assert_eq!(shared(a, &runtime.places[runtime.servers[0].place as usize]), ALL);
-    // The second server has a root of its own.
+    // The second server has a different root.
     assert_eq!(shared(a, other), ["upload", "connection", "errors", "headers", "offer", "logs"]);
 }
 

@@ -14,7 +14,7 @@ fn runtime(config: &str) -> Runtime {
     compiled(config).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
-/// The site, or its errors.
+/// Returns the site, or its errors.
 fn compiled(config: &str) -> Result<Runtime, String> {
     let loader = MemoryLoader::with("/conf/nginx.conf", config);
     let survey =
@@ -40,7 +40,7 @@ fn compiled(config: &str) -> Result<Runtime, String> {
     site.map_err(|errors| format!("{errors:?}"))
 }
 
-/// A server with a cache, whose key is `key`.
+/// Returns a server with a cache whose key is `key`.
 fn site(http: &str, server: &str, key: &str) -> Runtime {
     runtime(&format!(
         "events {{}} http {{ {http} fastcgi_cache_path /nowhere/pages keys_zone=pages:1m;
@@ -147,7 +147,7 @@ fn the_wordpress_preset_takes_the_short_way() {
     assert!(pages >= 3, "{pages} places: pages, PHP, files");
 }
 
-/// Directives with variables that are read for requests alone for which all rules were run.
+/// Directives with variables that are evaluated only for requests that have run all rules.
 const APART: &[&str] = &[
     "cache_maintenance",
     "auth_basic",
@@ -163,7 +163,7 @@ const APART: &[&str] = &[
     "secure_link_md5",
 ];
 
-/// Those of origins that are: what an origin is asked, and what is made of its answer.
+/// The same for directives of origins: requests to an origin, and processing of its response.
 const APART_ORIGIN: &[&str] = &[
     "bind",
     "cache_valid",
@@ -182,7 +182,7 @@ const APART_ORIGIN: &[&str] = &[
     "ssl_name",
 ];
 
-/// How directives take texts with variables, `@` being the text.
+/// Argument forms of directives with variables; `@` is the text.
 const SHAPES: &[&str] = &[
     "@",
     "on @",
@@ -216,7 +216,7 @@ fn is_apart(name: &str) -> bool {
     APART.contains(&name) || of_origin.is_some_and(|rest| APART_ORIGIN.contains(&rest))
 }
 
-/// A site with a page cache, whose location has further directives.
+/// Returns a site with a page cache whose location has further directives.
 fn location(directives: &str) -> String {
     let handler = if directives.contains("_pass ") {
         "fastcgi_cache pages; proxy_cache pages;"
@@ -237,14 +237,14 @@ fn location(directives: &str) -> String {
     )
 }
 
-/// The place of that location, and whether the site has a short way at all; none where the configuration is refused.
+/// Returns whether the site and the location permit the shortcut; `None` if the configuration is invalid.
 fn open(directives: &str) -> Option<(bool, bool)> {
     let runtime = compiled(&location(directives)).ok()?;
     let place = runtime.atlas.places.iter().position(|label| &*label.name == "location /at")?;
     Some((runtime.shortcut.is_some(), runtime.places[place].shortcut))
 }
 
-/// Directives of a location that take texts with variables, each as it takes them.
+/// Returns the directives of a location that accept texts with variables, with their argument forms.
 fn with_variables() -> Vec<(String, &'static str)> {
     let rows = crate::registry().directives().iter();
     let here = rows.filter(|row| !row.arity.block && row.contexts.contains(Contexts::LOCATION));
@@ -267,7 +267,8 @@ fn no_directive_that_reads_what_rules_set_lets_requests_take_the_short_way() {
     let mut wrong = Vec::new();
     for (name, shape) in &found {
         let state = |text: &str| open(&format!("{name} {};", shape.replace('@', text)));
-        // A part of the rules may read what they set; then what they read of the connection closes the short way for all.
+        // A part of the rules may read values that the rules set; reading the connection then disables the shortcut for
+        // the site.
         let is_rule = state("$remote_port").is_none_or(|(site, _)| !site);
         let is_closed = state("$odd").is_none_or(|(_, place)| !place);
         if is_apart(name) == (is_rule || is_closed) {
@@ -275,7 +276,7 @@ fn no_directive_that_reads_what_rules_set_lets_requests_take_the_short_way() {
         }
     }
     assert_eq!(wrong, [""; 0]);
-    // The texts of these are known to be read by the rules, by an answer, and apart.
+    // The texts of these directives are known to be evaluated by the rules, by a response, or separately.
     for name in
         ["root", "add_header", "limit_rate", "error_page", "fastcgi_param", "proxy_set_header", "access_log"]
     {

@@ -1,4 +1,4 @@
-//! The directives.
+//! Directives of the feature.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, at_least, network};
 use myriad_conf::settings::{Network, Settings};
@@ -35,13 +35,13 @@ fn host_from(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     add(&mut settings.feature_mut::<ForwardedSettings>().host_from, args)
 }
 
-/// Adds the networks of a line.
+/// Adds the networks of a directive.
 fn add(trusted: &mut Vec<Network>, args: &mut Arguments<'_>) -> Done {
     args.start(trusted);
     for index in 0..args.len() {
         let word = args.bytes(index);
         if word == b"all" {
-            // Every client could choose the scheme and the host.
+            // Otherwise every client could choose the scheme and the host.
             return Err(args.invalid(index, "an address, a network such as 10.0.0.0/8, or \"unix:\""));
         }
         trusted.push(network(args, index, word)?);

@@ -1,10 +1,11 @@
-//! `forwarded_scheme_from`, `forwarded_host_from`: the scheme and the host of a request as a trusted proxy reports them.
+//! `forwarded_scheme_from`, `forwarded_host_from`: scheme and host of a request as reported by a trusted proxy.
 //!
 //! ```text
 //! browser --https--> proxy --http, X-Forwarded-Proto: https--> this server: $scheme, $https, $server_port of the browser's request
 //! ```
 //!
-//! The client's address is [`super::real_ip`]'s. The use of the lists is in `myriad-exchange` (`exchange/forwarded.rs`).
+//! The client's address is handled by [`super::real_ip`]. The lists are used in `myriad-exchange`
+//! (`exchange/forwarded.rs`).
 
 mod directives;
 mod settings;
@@ -13,7 +14,7 @@ use myriad_conf::settings::Settings;
 use myriad_exchange::feature::Feature;
 use myriad_exchange::runtime::Forwarded;
 
-/// The feature, for the list of them.
+/// Entry for the list of features.
 pub(super) const FEATURE: Feature = Feature::new("forwarded", directives::ROWS);
 
 /// Compiles the lists of trusted proxies of the `http` block.

@@ -1,16 +1,16 @@
-//! The rules made into what requests need.
+//! Compilation of the settings.
 
 use myriad_conf::settings::Settings;
 
 use super::settings::HttpsOnlySettings;
 
-/// The port that visitors of a server are led to, with its colon, empty for the usual one; none where they are led nowhere.
+/// Returns the https port of a server with its colon, empty for the default port; `None` if clients are not redirected.
 pub(crate) fn port(settings: &Settings) -> Option<Box<str>> {
     let rules = settings.feature::<HttpsOnlySettings>().rules?;
     Some(rules.port.filter(|port| *port != 443).map_or("".into(), |port| format!(":{port}").into()))
 }
 
-/// The whole line by which browsers remember it (RFC 6797 section 6.1); none where they are not to.
+/// Returns the complete `Strict-Transport-Security` line (RFC 6797 section 6.1); `None` if it is not sent.
 pub(crate) fn hsts_line(settings: &Settings) -> Option<Box<[u8]>> {
     let rules = settings.feature::<HttpsOnlySettings>().rules?;
     let age = rules.hsts_s?;

@@ -1,11 +1,11 @@
-//! The directive.
+//! Directive of the feature.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, between};
 use myriad_conf::settings::Settings;
 
 use super::settings::{HttpsOnlySettings, Rules};
 
-/// What lists of sites that browsers are delivered with ask for, seconds: a year.
+/// Minimum lifetime required by the preload lists of browsers, in seconds: one year.
 const PRELOAD_S: u64 = 365 * 86_400;
 
 pub(super) static ROWS: &[Directive] = &[Directive::new(

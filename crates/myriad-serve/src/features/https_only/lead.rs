@@ -1,4 +1,4 @@
-//! Requests by http are redirected to https.
+//! Redirection of http requests to https.
 
 use myriad_http::Method;
 use myriad_http::uri::split_target;
@@ -7,18 +7,19 @@ use myriad_exchange::answers::redirect::redirect;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::exchange::Step;
 
-/// The folder of ACME challenges, which are not redirected: authorities ask for them by http, and another program may answer them.
+/// Folder of ACME challenges, which are not redirected: authorities request them by http, and another program may
+/// answer them.
 const CHALLENGES: &[u8] = b"/.well-known/acme-challenge/";
 
-/// The redirect to the same URI by https, if the server asks for it. GET and HEAD get 301, which every client and cache
-/// knows, others 308, which keeps the method (RFC 9110 section 15.4.9).
+/// Returns the redirect to the same URI by https, if the server requires it. GET and HEAD get 301, which every client
+/// and cache supports; other methods get 308, which preserves the method (RFC 9110 section 15.4.9).
 pub(crate) fn lead(exchange: &mut Exchange) -> Option<Step> {
     let request = &exchange.request;
     let rules = request.server().https_only.as_ref()?;
     if request.received.connection.tls().is_some() {
         return None;
     }
-    // What is said here follows from more than rules read: who is believed, what has come.
+    // The result depends on more than the inputs of the rules: trusted proxies and the certificate.
     request.shortcut.strayed.set(true);
     if request.came_by_https()
         || request.route.uri.starts_with(CHALLENGES)

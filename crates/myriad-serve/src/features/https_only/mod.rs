@@ -1,4 +1,4 @@
-//! `https_only`: the redirect from http and the promise to browsers, in one directive.
+//! `https_only`: redirect from http and `Strict-Transport-Security` in one directive.
 
 mod compile;
 mod directives;
@@ -10,5 +10,5 @@ pub(crate) use compile::{hsts_line, port};
 pub(crate) use lead::lead;
 use myriad_exchange::feature::Feature;
 
-/// The feature, for the list of them.
+/// Entry for the list of features.
 pub(super) const FEATURE: Feature = Feature::new("https_only", directives::ROWS).warning_by(warn::warn);

@@ -1,25 +1,25 @@
-//! What the directive says.
+//! Settings of the directive.
 
 use myriad_conf::Span;
 
 /// `https_only on`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rules {
-    /// `hsts=`: how long browsers remember it, seconds; none for `off` (RFC 6797).
+    /// `hsts=`: lifetime in browsers, in seconds; `None` for `off` (RFC 6797).
     pub hsts_s: Option<u64>,
-    /// `subdomains`: it holds for all names below, too.
+    /// `subdomains`: includes all subdomains.
     pub subdomains: bool,
-    /// `preload`: browsers may be delivered with it.
+    /// `preload`: permits inclusion in the preload lists of browsers.
     pub preload: bool,
-    /// `port=`: where https is; none for 443, of which nothing is written.
+    /// `port=`: https port; `None` for 443, which is omitted in URLs.
     pub port: Option<u16>,
-    /// Where it is written.
+    /// Position of the directive.
     pub span: Span,
 }
 
 impl Default for Rules {
     fn default() -> Self {
-        // Half a year: what checks of sites ask for, and not so long that a mistake lasts.
+        // Half a year: long enough for security scanners, but short enough to limit the effect of a mistake.
         Self {
             hsts_s: Some(180 * 86_400),
             subdomains: false,
@@ -33,7 +33,7 @@ impl Default for Rules {
 /// `https_only` of a level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct HttpsOnlySettings {
-    /// None for `off`.
+    /// Rules; `None` for `off`.
     pub rules: Option<Rules>,
 }
 

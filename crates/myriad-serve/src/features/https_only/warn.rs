@@ -1,4 +1,4 @@
-//! A redirect to where nobody answers.
+//! Warning about redirects to a port without a listener.
 
 use myriad_conf::Diagnostic;
 use myriad_conf::model::{HttpConf, ServerConf};
@@ -6,7 +6,8 @@ use myriad_conf::model::{HttpConf, ServerConf};
 use super::settings::HttpsOnlySettings;
 use crate::features::real_ip::RealIpSettings;
 
-/// Warns of servers that lead visitors to https where none is spoken, each directive once, even where many servers inherit it.
+/// Warns of servers that redirect to https without supporting it. Each directive is reported once, even if many servers
+/// inherit it.
 pub(super) fn warn(http: &HttpConf, warnings: &mut Vec<Diagnostic>) {
     for warning in http.servers.iter().filter_map(|server| leads_nowhere(http, server)) {
         if !warnings.contains(&warning) {
@@ -15,7 +16,8 @@ pub(super) fn warn(http: &HttpConf, warnings: &mut Vec<Diagnostic>) {
     }
 }
 
-/// `https_only on` without https: no listener speaks it, no `port=` names another, no proxy is trusted that could.
+/// Returns the warning for `https_only on` without https: no listener uses TLS, no `port=` names another port, and no
+/// trusted proxy could provide it.
 fn leads_nowhere(http: &HttpConf, server: &ServerConf) -> Option<Diagnostic> {
     let rules = server.settings.feature::<HttpsOnlySettings>().rules?;
     let speaks =

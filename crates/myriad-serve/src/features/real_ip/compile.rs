@@ -1,4 +1,4 @@
-//! The settings made into who is believed.
+//! Compilation of the settings.
 
 use std::net::ToSocketAddrs;
 
@@ -8,7 +8,7 @@ use myriad_conf::{Diagnostic, Text};
 use super::settings::{RealIpFrom, RealIpSettings};
 use myriad_exchange::runtime::{Network, PlaceFeatures, RealIp, SettingsCompiler};
 
-/// Keeps who is believed, where somebody is.
+/// Stores the trusted proxies, if there are any.
 pub(crate) fn compile(
     compiler: &mut dyn SettingsCompiler,
     settings: &Settings,

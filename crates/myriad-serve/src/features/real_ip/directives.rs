@@ -1,4 +1,4 @@
-//! The directives.
+//! Directives of the feature.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, is_host_name, network};
 use myriad_conf::set;
@@ -38,7 +38,7 @@ fn from(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     let from = if host {
         RealIpFrom::Host(args.text(0)?)
     } else if word == b"all" {
-        // Were everybody believed, every client could choose its address.
+        // Otherwise every client could choose its address.
         return Err(args.invalid(0, "an address, a network such as 10.0.0.0/8, a host or \"unix:\""));
     } else {
         RealIpFrom::Network(network(args, 0, word)?)

@@ -1,4 +1,4 @@
-//! The client's address as trusted proxies tell it (nginx's realip module).
+//! Client address as reported by trusted proxies (nginx's realip module).
 
 use std::net::SocketAddr;
 
@@ -7,8 +7,8 @@ use myriad_http::forwarded::forwarded;
 use myriad_exchange::exchange::Request;
 use myriad_exchange::runtime::{RealIp, RealIpSource};
 
-/// Takes the address that the place's rules give, unless one was taken before. nginx asks the server's rules when the
-/// request has been read, and the location's before access.
+/// Sets the client address according to the rules of the place, unless it is already set. nginx applies the server's
+/// rules after reading the request, and the location's before access.
 pub(crate) fn find(request: &mut Request) {
     if let Some(rules) = request.place().features.get::<RealIp>()
         && request.received.real.is_none()
@@ -17,7 +17,7 @@ pub(crate) fn find(request: &mut Request) {
     }
 }
 
-/// As [`find`], for a request that was brought to its place by the short way: both levels are asked at once.
+/// Sets the address like [`find`] for a request that used the shortcut: applies the rules of both levels.
 pub(crate) fn find_at_both(request: &mut Request) {
     let site = std::rc::Rc::clone(&request.site);
     for place in [request.server().place, request.route.place] {
@@ -29,7 +29,7 @@ pub(crate) fn find_at_both(request: &mut Request) {
     }
 }
 
-/// The address that the rules find in the request; none where they do not trust its sender, or it says nothing.
+/// Returns the address in the request; `None` if its sender is not trusted or it contains no address.
 fn told(request: &Request, rules: &RealIp) -> Option<SocketAddr> {
     let client = request.received.connection.peer.ip();
     let trusted = |ip| rules.from.iter().any(|network| network.contains(ip));

@@ -1,4 +1,4 @@
-//! `set_real_ip_from` and what goes with it: the client's address as trusted proxies tell it (nginx's realip module).
+//! `set_real_ip_from` and related directives: client address as reported by trusted proxies (nginx's realip module).
 
 mod compile;
 mod directives;
@@ -10,7 +10,7 @@ pub(crate) use find::{find, find_at_both};
 use myriad_exchange::feature::Feature;
 pub(super) use settings::RealIpSettings;
 
-/// The feature, for the list of them.
+/// Entry for the list of features.
 pub(super) const FEATURE: Feature = Feature::new("realip", directives::ROWS)
     .compiled_by(compile::compile)
     .with_variables(variables::VARIABLES);

@@ -1,22 +1,22 @@
-//! What the directives say.
+//! Settings of the directives.
 
 use myriad_conf::Text;
 use myriad_conf::settings::Network;
 use myriad_exchange::runtime::RealIpSource;
 
-/// A proxy that is believed.
+/// Trusted proxy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RealIpFrom {
-    /// An address, a network, or unix sockets.
+    /// Address, network, or Unix sockets.
     Network(Network),
-    /// A host, by whatever addresses it has when the configuration is loaded.
+    /// Host, with the addresses that it has when the configuration is loaded.
     Host(Text),
 }
 
 /// `set_real_ip_from`, `real_ip_header` and `real_ip_recursive` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RealIpSettings {
-    /// `set_real_ip_from`; without one nobody is believed.
+    /// `set_real_ip_from`; if empty, no proxy is trusted.
     pub from: Vec<RealIpFrom>,
     /// `real_ip_header`.
     pub source: RealIpSource,

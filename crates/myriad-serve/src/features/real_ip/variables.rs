@@ -1,4 +1,4 @@
-//! `$realip_*`: who has connected, whatever address a proxy tells.
+//! `$realip_*`: peer of the connection, independently of addresses reported by a proxy.
 
 use myriad_exchange::exchange::variables::Row;
 use myriad_exchange::exchange::variables::write::{address, show};
@@ -6,7 +6,7 @@ use myriad_exchange::runtime::Reads::Connection;
 use myriad_exchange::runtime::Value::Made;
 use myriad_net::Peer;
 
-/// The address and port of the connection's other end.
+/// Address and port of the connection's peer.
 pub(crate) const VARIABLES: &[Row] = &[
     Row::new(
         "realip",

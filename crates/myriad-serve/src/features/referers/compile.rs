@@ -1,4 +1,4 @@
-//! The words made into what a `Referer` is compared with.
+//! Compilation of the parameters into matchers of `Referer`.
 
 use myriad_conf::model::ServerName;
 use myriad_conf::settings::Settings;
@@ -8,7 +8,7 @@ use super::settings::RefererSettings;
 use super::valid::Referers;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
-/// Keeps from where visitors may come, where that matters.
+/// Stores the valid referers if any are configured. Reports `none` or `blocked` without a valid referer.
 pub(crate) fn compile(
     compiler: &mut dyn SettingsCompiler,
     settings: &Settings,

@@ -1,4 +1,4 @@
-//! The directives.
+//! Directives of the feature.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, ONE, Set, at_least};
 use myriad_conf::settings::Settings;

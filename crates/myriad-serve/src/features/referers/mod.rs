@@ -1,4 +1,4 @@
-//! `valid_referers`: from which sites visitors may come (nginx's referer module).
+//! `valid_referers`: valid referring sites (nginx's referer module).
 
 mod compile;
 mod directives;

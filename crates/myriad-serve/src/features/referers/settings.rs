@@ -1,4 +1,4 @@
-//! What the directives say.
+//! Settings of the directives.
 
 use myriad_conf::{Span, Text};
 
@@ -7,13 +7,13 @@ use myriad_conf::{Span, Text};
 pub(super) struct RefererSettings {
     /// `none`: a request without `Referer` is valid.
     pub none: bool,
-    /// `blocked`: so is one whose `Referer` is no URL, as firewalls leave it.
+    /// `blocked`: a request whose `Referer` is not a URL, because a firewall changed it, is valid.
     pub blocked: bool,
-    /// `server_names`: the names of the server.
+    /// `server_names`: names of the server.
     pub server_names: bool,
-    /// Hosts, with a path or without, wildcards, and `~regex`.
+    /// Hosts with or without a path, wildcards, and `~regex`.
     pub words: Vec<Text>,
-    /// The directive.
+    /// Position of the directive.
     pub at: Span,
 }
 

@@ -1,4 +1,4 @@
-//! From where visitors may come (`valid_referers`), compiled.
+//! Valid referring sites (`valid_referers`), compiled.
 
 use std::collections::HashMap;
 
@@ -7,17 +7,17 @@ use myriad_http::uri::behind_scheme;
 use myriad_script::{EvalError, Frame, Regex};
 use smallvec::SmallVec;
 
-/// The longest host, bytes, as in nginx.
+/// Maximum length of a host, in bytes, as in nginx.
 const LONGEST_HOST: usize = 256;
-/// The shortest text that may be an URL, as nginx has it: `http://i.ru`.
+/// Minimum length of a URL, as in nginx: `http://i.ru`.
 const SHORTEST_URL: usize = 11;
 
-/// The path that an URL must begin with; none for any.
+/// Required path prefix of a URL; `None` for any path.
 type PathPrefix = Option<Box<[u8]>>;
-/// Hosts in lower case, each with the paths that are valid there.
+/// Hosts in lower case, each with its valid path prefixes.
 type Hosts = HashMap<Box<[u8]>, Vec<PathPrefix>, RandomState>;
 
-/// `valid_referers` of a place that has any.
+/// `valid_referers` of a place.
 #[derive(Default)]
 pub(super) struct Referers {
     /// `none`.
@@ -31,12 +31,12 @@ pub(super) struct Referers {
     prefixes: Hosts,
     /// Regexes of server names, matched against the host.
     hosts: Vec<Regex>,
-    /// Regexes matched against everything behind the scheme.
+    /// Regexes matched against the URL after the scheme.
     urls: Vec<Regex>,
 }
 
 impl Referers {
-    /// Adds a host, perhaps with a wildcard or a leading dot, and the path that goes with it.
+    /// Adds a host, optionally with a wildcard or a leading dot, and its path.
     pub(super) fn add(&mut self, host: &[u8], path: &[u8]) {
         let host = host.to_ascii_lowercase();
         let path = || (!path.is_empty()).then(|| path.into());
@@ -53,17 +53,17 @@ impl Referers {
         }
     }
 
-    /// Adds a regex that the host must match.
+    /// Adds a regex for the host.
     pub(super) fn add_host_regex(&mut self, regex: Regex) {
         self.hosts.push(regex);
     }
 
-    /// Adds a regex that the URL without its scheme must match.
+    /// Adds a regex for the URL without its scheme.
     pub(super) fn add_url_regex(&mut self, regex: Regex) {
         self.urls.push(regex);
     }
 
-    /// Whether nothing but `none` and `blocked` is valid, which nginx refuses.
+    /// Returns whether only `none` and `blocked` are valid, which nginx rejects.
     pub(super) fn names_nobody(&self) -> bool {
         self.exact.is_empty()
             && self.suffixes.is_empty()
@@ -72,7 +72,7 @@ impl Referers {
             && self.urls.is_empty()
     }
 
-    /// Whether a visitor who sends this `Referer` may come. Captures go to `frame`.
+    /// Returns whether this `Referer` is valid. Captures are stored in `frame`.
     pub(super) fn is_valid(&self, referer: Option<&[u8]>, frame: &mut Frame) -> Result<bool, EvalError> {
         let Some(referer) = referer else { return Ok(self.none) };
         let url = behind_scheme(referer).filter(|_| referer.len() >= SHORTEST_URL);
@@ -100,7 +100,8 @@ impl Referers {
         Ok(false)
     }
 
-    /// The exact host, else the longest wildcard before it, else the longest behind it, as with server names.
+    /// Returns the exact host, otherwise the longest leading wildcard, otherwise the longest trailing wildcard, as for
+    /// server names.
     fn find(&self, host: &[u8]) -> Option<&Vec<PathPrefix>> {
         let dots: SmallVec<[usize; 8]> =
             host.iter().enumerate().filter(|(_, byte)| **byte == b'.').map(|(at, _)| at).collect();

@@ -11,7 +11,7 @@ use myriad_script::{EvalError, Frame};
 
 use super::valid::Referers;
 
-/// `1` for a visitor who comes from elsewhere than `valid_referers` says, else empty.
+/// `1` for a request whose `Referer` is not valid according to `valid_referers`, otherwise empty.
 pub(crate) const VARIABLES: &[Row] = &[Row::new(
     "referer",
     "invalid_referer",
@@ -25,7 +25,7 @@ pub(crate) const VARIABLES: &[Row] = &[Row::new(
 )];
 
 thread_local! {
-    /// A frame for what is matched beside the rules: nginx's regexes of referers set no captures.
+    /// Separate frame for the matching: as in nginx, regexes of referers set no captures for the rules.
     static BESIDE: RefCell<Frame> = RefCell::new(Frame::new());
 }
 

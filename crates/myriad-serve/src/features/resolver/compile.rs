@@ -1,4 +1,4 @@
-//! The settings made into whom to ask.
+//! Compilation of the settings.
 
 use std::net::SocketAddr;
 
@@ -8,10 +8,10 @@ use myriad_upstream::{Address, ResolverConfig, ResolverZone};
 
 use super::settings::ResolverSettings;
 
-/// The port of name servers where none is written.
+/// Default port of name servers.
 const DNS: u16 = 53;
 
-/// The resolver of a level; none where no name server is written. One that has no address is reported.
+/// Returns the resolver of a level; `None` without name servers. A name server without an address is reported.
 pub(crate) fn config(settings: &Settings, errors: &mut Vec<Diagnostic>) -> Option<ResolverConfig> {
     let resolver = settings.feature::<ResolverSettings>().name_servers.as_ref()?;
     let mut servers: Vec<SocketAddr> = Vec::new();
@@ -34,7 +34,7 @@ pub(crate) fn config(settings: &Settings, errors: &mut Vec<Diagnostic>) -> Optio
     Some(ResolverConfig { servers, valid_ms: resolver.valid, ipv4: resolver.ipv4, ipv6: resolver.ipv6, zone })
 }
 
-/// How long a name is waited for, milliseconds.
+/// Returns the timeout of a lookup, in milliseconds.
 pub(crate) fn timeout_ms(settings: &Settings) -> u64 {
     settings.feature::<ResolverSettings>().timeout
 }

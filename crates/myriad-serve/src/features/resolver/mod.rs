@@ -1,4 +1,4 @@
-//! `resolver`: name servers for names that are known only when a request comes.
+//! `resolver`: name servers for names that are known only at run time.
 
 mod compile;
 mod directives;
@@ -7,5 +7,5 @@ mod settings;
 pub(crate) use compile::{config, timeout_ms};
 use myriad_exchange::feature::Feature;
 
-/// The feature, for the list of them.
+/// Entry for the list of features.
 pub(super) const FEATURE: Feature = Feature::new("resolver", directives::ROWS);

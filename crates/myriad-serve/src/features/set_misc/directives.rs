@@ -1,4 +1,4 @@
-//! The directives.
+//! Directives of the feature.
 
 use myriad_conf::model::{MakeFunction, RewriteStep};
 use myriad_conf::registry::{
@@ -15,7 +15,7 @@ const EVERYWHERE: Contexts = Contexts::HSL_IF.or(Contexts::SERVER_IF);
 
 type Step = Result<RewriteStep, Diagnostic>;
 
-/// A step; there may be any number of it on a level.
+/// Returns a step, which may be repeated on a level.
 const fn step(
     name: &'static str,
     arity: Arity,
@@ -25,7 +25,7 @@ const fn step(
     Directive::new(name, Contexts::HTTP.or(Contexts::REWRITE), arity, Set::Rewrite(set), doc).repeats()
 }
 
-/// A step that takes a text, or changes its variable in place.
+/// Returns a step that has a text argument, or changes its variable in place.
 fn of_one(args: &mut Arguments<'_>, function: MakeFunction) -> Step {
     call(args, usize::from(args.len() > 1), function)
 }
@@ -260,7 +260,7 @@ fn upstream_list(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-/// `set_hashed_upstream`: a list whose name holds no variable must be there.
+/// `set_hashed_upstream`: a list whose name contains no variable must exist.
 fn from_list(settings: &Settings, arguments: &[Text]) -> Result<Function, Diagnostic> {
     let lists = &settings.feature::<ListSettings>().0;
     if let Some(name) = arguments.first().filter(|name| !name.has_variables())

@@ -1,7 +1,8 @@
-//! Directives of the modules set-misc and devel kit: variables by functions, among the steps of the rewrite module.
+//! Directives of the modules set-misc and devel kit: assignment of variables by functions, among the steps of the
+//! rewrite module.
 //!
-//! What the functions do is in `myriad-functions`; here is how they are written. With one argument most of them change a variable in
-//! its place.
+//! The functions are in `myriad-functions`; this module contains their directives. With one argument, most of them
+//! change a variable in place.
 
 mod directives;
 mod settings;
@@ -12,10 +13,10 @@ use myriad_conf::Diagnostic;
 use myriad_conf::model::{HttpConf, RewriteStep};
 use myriad_exchange::feature::Feature;
 
-/// The feature, for the list of them.
+/// Entry for the list of features.
 pub(super) const FEATURE: Feature = Feature::new("set_misc", directives::ROWS).warning_by(warn);
 
-/// Warns of those in `http`: they declare their variable, and no request ever runs them, as in nginx.
+/// Warns of these directives in `http`: as in nginx, they declare their variable, but are never executed.
 fn warn(http: &HttpConf, warnings: &mut Vec<Diagnostic>) {
     for step in &http.idle_steps {
         if let RewriteStep::Call { name, span, .. } = step {

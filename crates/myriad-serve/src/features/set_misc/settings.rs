@@ -1,4 +1,4 @@
-//! What the directives say that are no steps.
+//! Settings of the directives that are not steps.
 
 use myriad_functions::base32::Base32;
 use myriad_functions::upstream_list::UpstreamList;
@@ -7,7 +7,7 @@ use myriad_functions::upstream_list::UpstreamList;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Base32Settings(pub Base32);
 
-/// `upstream_list` of a level, and of those around it.
+/// `upstream_list` of a level and of the enclosing levels.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ListSettings(pub Vec<UpstreamList>);
 

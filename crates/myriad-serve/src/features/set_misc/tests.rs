@@ -1,6 +1,6 @@
 use crate::testing::{TestSite, ask};
 
-/// What a location with these steps answers to `GET /at?ARGS`: `$a`.
+/// Returns the response of a location with these steps to `GET /at?ARGS`: the status and `$a`.
 fn shown(steps: &str, arguments: &str) -> (u16, String) {
     let rules = format!(
         "upstream_list universe moon sun earth;

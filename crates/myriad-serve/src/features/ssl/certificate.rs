@@ -1,4 +1,4 @@
-//! Variables of the certificate that the client has shown.
+//! Variables of the client certificate.
 
 use std::fmt::Write;
 
@@ -11,10 +11,10 @@ use myriad_exchange::exchange::variables::write::text;
 use myriad_exchange::runtime::Reads::Connection;
 use myriad_exchange::runtime::Value::Made;
 
-/// Seconds of a day.
+/// Seconds per day.
 const DAY_S: i64 = 86_400;
 
-/// A variable of that name that shows what a function reads in the certificate.
+/// Defines a variable whose value is read from the certificate.
 macro_rules! row {
     ($name:literal, |$certificate:ident| $read:expr) => {
         Row::new(
@@ -27,7 +27,7 @@ macro_rules! row {
 }
 
 pub(crate) const ROWS: &[Row] = &[
-    // PEM, its lines but the first after a tab.
+    // PEM, with a tab before each line except the first.
     row!("ssl_client_cert", |certificate| certificate.pem().trim_end().replace('\n', "\n\t")),
     row!("ssl_client_raw_cert", |certificate| certificate.pem()),
     row!("ssl_client_escaped_cert", |certificate| escaped(&certificate.pem())),
@@ -42,8 +42,8 @@ pub(crate) const ROWS: &[Row] = &[
     Row::new("ssl", "ssl_client_v_remain", &[Connection], Made(|request, out| text(out, remain(request)))),
 ];
 
-/// What a function reads in the certificate; empty where it cannot be read, none where none was shown. A connection reads it
-/// once, by the variable's name.
+/// Reads a value from the certificate; empty if it cannot be parsed, `None` without a certificate. Values are cached
+/// per connection by the variable's name.
 fn read(request: &Request, name: &'static str, read: fn(&Certificate<'_>) -> String) -> Option<String> {
     let facts = request.received.connection.tls()?;
     let der = facts.certificates.first()?;
@@ -51,7 +51,7 @@ fn read(request: &Request, name: &'static str, read: fn(&Certificate<'_>) -> Str
     Some(facts.readings.with(name, made, str::to_owned))
 }
 
-/// Days until the certificate ends, 0 once it has.
+/// Returns the number of days until the certificate expires; 0 if it has expired.
 fn remain(request: &Request) -> Option<String> {
     let not_after = read(request, "ssl_client_v_remain", |certificate| certificate.not_after.to_string())?;
     let Ok(not_after) = not_after.parse::<i64>() else { return Some(not_after) };
@@ -59,7 +59,7 @@ fn remain(request: &Request) -> Option<String> {
     Some(((not_after - now_s).max(0) / DAY_S).to_string())
 }
 
-/// Percent-encoded but for what RFC 3986 section 2.3 leaves alone.
+/// Percent-encodes the text, except the unreserved characters of RFC 3986 section 2.3.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len() * 2);
     for byte in text.bytes() {

@@ -13,7 +13,7 @@ use myriad_exchange::exchange::variables::write::text;
 use myriad_exchange::runtime::Reads::{Connection, Offer};
 use myriad_exchange::runtime::Value::{Made, Ready};
 
-/// As in nginx without a library for encrypted hellos.
+/// Compatibility with nginx built with a library without encrypted hellos.
 const NO_ENCRYPTED_HELLOS: Status =
     Status::Differs("empty, as in nginx with a library that has no encrypted hellos");
 const SESSION: Status = Status::Differs(
@@ -73,7 +73,7 @@ pub(crate) const ROWS: &[Row] = &[
         "ssl_sigalg",
         &[Offer],
         Made(|request, out| {
-            // Who resumes a session has not signed anything.
+            // A client that resumes a session has not signed.
             offered(request, out, |facts, offer| {
                 Some(names::scheme(offer.signed.filter(|_| !facts.resumed)?).into())
             })
@@ -113,12 +113,12 @@ pub(crate) const ROWS: &[Row] = &[
     Row::new("ssl", "ssl_ech_outer_server_name", &[Connection], Ready(|_| None)).fares(NO_ENCRYPTED_HELLOS),
 ];
 
-/// What a handshake came to; none where there was none or it came to nothing.
+/// Returns a property of the handshake; `None` without TLS or if it is empty.
 fn fact<'a>(request: &'a Request, of: impl FnOnce(&'a TlsFacts) -> &'a [u8]) -> Option<&'a [u8]> {
     request.received.connection.tls().map(of).filter(|value| !value.is_empty())
 }
 
-/// What a hello offered, which is kept only where variables read it.
+/// Appends a property of the client hello, which is stored only if variables read it.
 fn offered(request: &Request, out: &mut Vec<u8>, value: fn(&TlsFacts, &Offered) -> Option<String>) -> bool {
     let facts = request.received.connection.tls();
     let value = facts.and_then(|facts| value(facts, facts.offer.as_deref()?));

@@ -1,4 +1,4 @@
-//! Variables of nginx's ssl module: what a handshake came to, the certificate that the client has shown.
+//! Variables of nginx's ssl module: properties of the handshake and the client certificate.
 
 mod certificate;
 mod handshake;

@@ -1,4 +1,4 @@
-//! Requests on their way through the phases, on sites without sockets.
+//! Tests of the phases with sites without sockets.
 
 mod answers;
 mod clients;

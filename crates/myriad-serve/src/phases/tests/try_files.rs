@@ -1,7 +1,8 @@
 use crate::testing::ask;
 use crate::testing::{TestFolder, TestSite};
 
-/// A folder with the page `a.html`, a folder `dir` with an index, and the page `b.html` only as its compressed copy.
+/// Creates a folder with the page `a.html`, a folder `dir` with an index, and the page `b.html` only as its compressed
+/// copy.
 fn folder(name: &str) -> TestFolder {
     let folder = TestFolder::new(name);
     std::fs::create_dir_all(folder.0.join("dir")).expect("a folder");

@@ -1,10 +1,10 @@
-//! The memory of the process under its limit (`memory_limit`): watched by a thread of its own, off the way of any request.
+//! Memory limit of the process (`memory_limit`), enforced by a separate thread, outside of request processing.
 //!
 //! ```text
-//! /proc/self/status -> Ladder -> stage --> zones: what they may hold, pages evicted some at a time
+//! /proc/self/status -> Ladder -> stage --> zones: limits, eviction of pages in small batches
 //!    each second, up to                |-> small files, background compression
 //!    ten times as often                |-> workers (Order::Relieve): buffers, idle connections
-//!    near the limit                    '-> Pressure, which is asked before an origin is
+//!    near the limit                    '-> Pressure, which is checked before a request to an origin
 //! ```
 
 mod relieve;

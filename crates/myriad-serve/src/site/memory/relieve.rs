@@ -1,13 +1,13 @@
-//! What a worker does for want of memory.
+//! Measures of a worker against a memory shortage.
 
 use myriad_exchange::worker::WorkerState;
 use myriad_memory::Stage;
 use myriad_net::memory;
 
-/// Connections that one order closes at least; a sixteenth of all where that is more.
+/// Minimum number of connections that one order closes; a sixteenth of all connections if that is more.
 const CLOSED_AT_ONCE: usize = 32;
 
-/// Gives back what is idle, and closes connections where the stage says so. To be called on the thread of the worker.
+/// Frees idle resources, and closes connections if the stage requires it. It must be called on the worker's thread.
 pub(in crate::site) fn relieve(
     worker: &WorkerState,
     pressure: &myriad_exchange::pressure::Pressure,
@@ -22,7 +22,7 @@ pub(in crate::site) fn relieve(
     measure(worker);
 }
 
-/// Notes what the connections and answers of the worker hold. To be called on its thread.
+/// Records the memory used by the connections and responses of the worker. It must be called on its thread.
 pub(in crate::site) fn measure(worker: &WorkerState) {
     let held = memory::held(worker.seats.clients());
     let counts = &worker.counters.held;

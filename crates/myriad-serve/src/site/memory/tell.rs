@@ -1,22 +1,23 @@
-//! What the log is told of memory: a line where a stage begins that was not told lately, and one where all is over.
+//! Log messages about memory: a line when a stage is entered that was not logged recently, and a line when the shortage
+//! is over.
 
 use myriad_exchange::pressure::PressureSums;
 use myriad_memory::Stage;
 
-/// How long a stage that was told is not told again, milliseconds.
+/// Time during which a logged stage is not logged again, in milliseconds.
 const SILENCE_MS: u64 = 10_000;
 
-/// What was told.
+/// State of the messages.
 #[derive(Debug, Default)]
 pub(super) struct Teller {
-    /// When each stage was told last, by the monotonic clock.
+    /// Time of the last message for each stage, by the monotonic clock.
     told: [Option<u64>; 4],
-    /// The counts when the pressure began.
+    /// Counts at the start of the shortage.
     began: Option<PressureSums>,
 }
 
 impl Teller {
-    /// The line for a change of the stage, and whether it is a warning; none where it is not worth one now.
+    /// Returns the line for a change of the stage, and whether it is a warning; `None` if it is not logged now.
     pub(super) fn line(&mut self, before: Stage, sums: &PressureSums, now_ms: u64) -> Option<(bool, String)> {
         let stage = sums.stage;
         if before == Stage::Normal && stage > Stage::Normal {
@@ -39,12 +40,12 @@ impl Teller {
     }
 }
 
-/// Looks in a row at which more than the limit is in use beside zones, after which it is told: what zones have given up a moment ago is
-/// in use, too.
+/// Number of successive checks after which excessive memory outside of zones is logged: memory freed by zones a moment
+/// ago is still in use.
 const LASTING: u8 = 10;
 
-/// What is in use beside zones, for one configuration: told once where it is more than the limit by itself, as zones can do nothing
-/// about that.
+/// Memory in use outside of zones, for one configuration. It is logged once if it exceeds the limit on its own, since
+/// zones then cannot reduce the usage sufficiently.
 #[derive(Debug, Default)]
 pub(super) struct Beside {
     looks: u8,
@@ -52,8 +53,8 @@ pub(super) struct Beside {
 }
 
 impl Beside {
-    /// The line, where it is to be told now. `beside` are the bytes in use that zones do not hold, `is_calm` says that zones
-    /// gave up nothing at this look.
+    /// Returns the line if it is due. `beside` is the memory in use outside of zones, in bytes; `is_calm` is true if
+    /// zones evicted nothing in this check.
     pub(super) fn line(&mut self, beside: u64, limit: Option<u64>, is_calm: bool) -> Option<String> {
         let limit = limit.filter(|limit| beside > *limit && is_calm && !self.is_told);
         self.looks = if limit.is_some() { self.looks + 1 } else { 0 };
@@ -64,13 +65,13 @@ impl Beside {
              raise \"memory_limit\" above {} MB, or bound what takes them (`myriad memory`)",
             mib(beside),
             mib(limit),
-            // What zones need, too, and the part of it at which this ends.
+            // Includes the need of zones, and the fraction of the limit at which the stage is left.
             mib(beside / 4 * 5) + 1,
         ))
     }
 }
 
-/// Whole megabytes, for a line.
+/// Returns whole megabytes for a message.
 pub(super) const fn mib(bytes: u64) -> u64 {
     bytes >> 20
 }
@@ -83,7 +84,7 @@ fn used(sums: &PressureSums) -> String {
     )
 }
 
-/// What is done in a stage.
+/// Returns the measures of a stage.
 fn done(stage: Stage) -> &'static str {
     match stage {
         Stage::Normal => "nothing is to be done",
@@ -95,7 +96,7 @@ fn done(stage: Stage) -> &'static str {
     }
 }
 
-/// What was done since the pressure began.
+/// Returns the measures taken since the start of the shortage.
 fn came(began: &PressureSums, now: &PressureSums) -> String {
     format!(
         "zones have given up {} pages, {} idle and {} stalled connections were closed, {} requests refused",
@@ -173,7 +174,7 @@ mod tests {
                 (100, true, done(Stage::Closing)),
                 (400, false, first.as_str()),
                 (20_000, true, done(Stage::Shrinking)),
-                // From where the pressure began that was not told.
+                // Counted from the start of the shortage that was not logged.
                 (20_200, false, second.as_str()),
             ]
         );

@@ -1,4 +1,4 @@
-//! The thread that watches the memory of the process.
+//! Thread that watches the memory of the process.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -21,39 +21,41 @@ use super::tell::{Beside, Teller, mib};
 use crate::machine::{self, Resident};
 use crate::site::orders::Order;
 
-/// Between two looks where less than [`FAR`] of the limit is in use.
+/// Interval of checks while less than [`FAR`] percent of the limit is in use.
 const CALM: Duration = Duration::from_secs(1);
-/// The same beyond that, and where zones shrink: what they give up is the system's some tenths of a second later.
+/// Interval above that, and while zones shrink: the system gets their freed memory after some tenths of a second.
 const NEAR: Duration = Duration::from_millis(250);
-/// The same where more than zones has to give way, or the limit is passed.
+/// Interval while shrinking zones is not sufficient, or above the limit.
 const SHORT: Duration = Duration::from_millis(100);
-/// The part of the limit from which on memory is looked at more often, percent.
+/// Percentage of the limit above which memory is checked more often.
 const FAR: u64 = 60;
-/// Pages that may wait to be written: so many parts of the limit, or [`LEAST_WRITES`] bytes where that is more.
+/// Divisor of the limit for pages that wait to be written; at least [`LEAST_WRITES`] bytes may wait.
 const WRITES_PART: u64 = 16;
 const LEAST_WRITES: u64 = 8 << 20;
-/// The part of the memory in use that zones must be able to give up, for it to be worth waiting for.
+/// Divisor of the memory in use for the minimum size that zones must be able to free, to make waiting for it
+/// worthwhile.
 const SPARE_PART: u64 = 32;
-/// Keys that a zone evicts before the thread lets others run: some hundred microseconds.
+/// Number of keys that a zone evicts before the thread yields: some hundred microseconds.
 const EVICTED_AT_ONCE: usize = 256;
-/// Looks in a row without a figure after which nothing is held any more: the stage of before would stay for good.
+/// Number of successive failed measurements after which the limit is no longer enforced; otherwise the last stage would
+/// persist.
 const BLIND_LOOKS: u32 = 10;
 
-/// What is watched: it outlives reloads.
+/// Watched resources. They survive reloads.
 pub(in crate::site) struct Subject {
-    /// Where the stage is said.
+    /// Published stage.
     pub pressure: Arc<Pressure>,
     /// Small files.
     pub files: Arc<FileCache>,
     /// Background compression.
     pub encoder: Arc<Pool>,
-    /// The threads of the disk.
+    /// Disk threads.
     pub disks: DiskPool,
-    /// The workers' orders.
+    /// Senders of orders to the workers.
     pub workers: Vec<channel::UnboundedSender<Order>>,
 }
 
-/// The thread, as the site holds it.
+/// Handle of the thread.
 pub(in crate::site) struct Watching {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -64,17 +66,18 @@ struct Shared {
     changed: Condvar,
 }
 
-/// What the configuration that runs says.
+/// Current configuration.
 struct Now {
     runtime: Arc<Runtime>,
     limit: Option<u64>,
     ends: bool,
-    /// The thread has yet to take it in.
+    /// Set until the thread has applied the configuration.
     is_news: bool,
 }
 
 impl Watching {
-    /// Begins to watch. Where the kernel tells no figure, nothing is bounded, and the log says so.
+    /// Starts the thread. If the kernel does not report the memory in use, the limit is not enforced and a message is
+    /// logged.
     pub(in crate::site) fn begin(
         subject: Subject,
         runtime: &Arc<Runtime>,
@@ -117,7 +120,7 @@ impl Watching {
         Ok(Self { shared, thread: Some(thread) })
     }
 
-    /// Holds what another configuration says from now on.
+    /// Applies the limit of another configuration.
     pub(in crate::site) fn follow(&self, runtime: &Arc<Runtime>, limit: MemoryLimit) {
         let limit = in_bytes(limit, runtime);
         if self.thread.is_none() && limit.is_some() {
@@ -138,13 +141,13 @@ impl Drop for Watching {
         self.shared.now.lock().ends = true;
         self.shared.changed.notify_one();
         if let Some(thread) = self.thread.take() {
-            // A panic was told already.
+            // A panic has already been reported.
             let _ = thread.join();
         }
     }
 }
 
-/// The limit in bytes; says in the log where it is another than was written.
+/// Returns the limit in bytes. Logs a message if it differs from the configured value.
 fn in_bytes(limit: MemoryLimit, runtime: &Runtime) -> Option<u64> {
     let memory = machine::memory();
     let bytes = limit.of(memory)?;
@@ -161,7 +164,7 @@ fn in_bytes(limit: MemoryLimit, runtime: &Runtime) -> Option<u64> {
     Some(bytes)
 }
 
-/// Says that nothing is bounded, for want of a figure.
+/// Logs that the limit is not enforced because the memory in use is unknown.
 fn log_blind(runtime: &Runtime, error: &dyn std::fmt::Display) {
     let text = format_args!(
         "\"memory_limit\" cannot be held, the memory in use is not known: {error}; have the process read /proc"
@@ -172,14 +175,15 @@ fn log_blind(runtime: &Runtime, error: &dyn std::fmt::Display) {
 struct Watch {
     subject: Subject,
     resident: Resident,
-    /// What was in use when it was looked at last, bytes.
+    /// Memory in use at the last check, in bytes.
     used: u64,
     ladder: Ladder,
     teller: Teller,
     beside: Beside,
-    /// Whether the last round evicted nothing although zones hold more than they may: bodies on their way, which no zone can give up.
+    /// Set if the last round evicted nothing although zones exceed their limits: bodies in transit, which zones cannot
+    /// evict.
     is_stuck: bool,
-    /// Looks in a row that found no figure.
+    /// Number of successive failed measurements.
     blind: u32,
 }
 
@@ -226,7 +230,7 @@ impl Watch {
         }
     }
 
-    /// Looks once, and has done what the stage asks for.
+    /// Checks once, and takes the measures of the stage.
     fn look(&mut self, runtime: &Runtime, limit: Option<u64>) {
         let resident = match self.resident.bytes() {
             Ok(resident) => resident,
@@ -260,7 +264,7 @@ impl Watch {
         }
         if stage != before || stage > Stage::Normal {
             for worker in &self.subject.workers {
-                // A worker that has ended holds nothing.
+                // A worker that has exited uses no memory.
                 let _ = worker.send(Order::Relieve(stage));
             }
         }
@@ -274,7 +278,7 @@ impl Watch {
         }
     }
 
-    /// A look that finds no figure: all stays as it is for some looks.
+    /// Handles a failed measurement: for [`BLIND_LOOKS`] checks nothing changes.
     fn look_blindly(&mut self, runtime: &Runtime, limit: Option<u64>, error: &std::io::Error) {
         self.blind = self.blind.saturating_add(1);
         if self.blind == BLIND_LOOKS && limit.is_some() {
@@ -284,14 +288,14 @@ impl Watch {
         }
     }
 
-    /// The stage that memory in use leads to.
+    /// Returns the stage for the memory in use.
     fn stage(&mut self, zones: &[(&PageStore, Cap)], resident: u64, limit: Option<u64>) -> Stage {
         let spare: u64 = zones.iter().map(|(_, cap)| cap.spare()).sum();
         let can_shrink = spare > resident / SPARE_PART && !self.is_stuck;
         self.ladder.observe(resident, limit.unwrap_or(0), can_shrink)
     }
 
-    /// Says anew what zones may hold, and has them give up what is too much. Returns how many keys went.
+    /// Updates the limits of zones and evicts the excess. Returns the number of evicted keys.
     fn bound_zones(
         &mut self,
         zones: &[(&PageStore, Cap)],
@@ -319,7 +323,7 @@ impl Watch {
         all_gone
     }
 
-    /// Bounds nothing any more.
+    /// Removes all limits.
     fn let_go(&self, runtime: &Runtime) {
         self.subject.pressure.note(None, Stage::Normal);
         self.subject.encoder.rest(false);
@@ -331,10 +335,10 @@ impl Watch {
     }
 }
 
-/// The store of a zone.
+/// Store of a zone.
 type PageStore = Zone<PageMeta>;
 
-/// What each zone holds, and may hold.
+/// Returns the memory used by each zone, and its limits.
 fn caps(runtime: &Runtime) -> Vec<(&PageStore, Cap)> {
     let cap = |zone: &PageStore| Cap {
         used: zone.used() as u64,

@@ -1,4 +1,4 @@
-//! A disk that fails in the middle of things: full, unreadable, read-only, now and then.
+//! Disk failures during operation: a full, unreadable, read-only or intermittently failing disk.
 
 use std::sync::atomic::AtomicBool;
 
@@ -46,7 +46,7 @@ fn a_start_whose_folder_cannot_be_opened_is_tried_again() {
 }
 
 impl Fixture {
-    /// Has operations fail while the switch that is returned is on.
+    /// Makes operations fail while the returned switch is on.
     fn failing(&self, operations: &'static [Operation], error: Errno) -> Arc<AtomicBool> {
         let on = Arc::new(AtomicBool::new(true));
         let asked = Arc::clone(&on);
@@ -164,7 +164,7 @@ fn pages_that_cannot_be_read_come_from_the_origin_and_their_files_go() {
             assert_eq!(fixture.id(b"in memory"), Some(77));
         }
         assert_eq!(fixture.told("Failed"), 1, "{:?}", fixture.events.lock());
-        // What cannot be read is asked for no more.
+        // An unreadable file is not read again.
         let reads = fixture.stats().unreadable;
         assert_eq!(reads, 30);
         (0..30_u64).for_each(|n| assert_eq!(fixture.id(&n.to_le_bytes()), None));
@@ -238,7 +238,7 @@ fn files_that_cannot_be_removed_hold_their_room_and_are_read_no_more() {
     assert_eq!(Fixture::open(folder.path()).id(b"purged"), None);
 }
 
-/// The same pages as another build would keep them.
+/// Metadata of the same pages in another build's version.
 struct Newer;
 
 impl Metadata for Newer {
@@ -326,7 +326,7 @@ fn the_last_of_what_is_quarantined_is_kept_within_bounds() {
     assert_eq!((fixture.stats().quarantined, fixture.stats().files, kept()), (130, 0, 100));
     assert!(folder.files().is_empty() && names.iter().all(|name| fixture.id(name).is_none()));
     drop(fixture);
-    // What a former run kept counts, and nothing of it is looked at again.
+    // Files quarantined by a former run count towards the limit, and are not examined again.
     spoil(&names[..1]);
     let fixture = Fixture::open(folder.path());
     fixture.recover();

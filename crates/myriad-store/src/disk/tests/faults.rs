@@ -1,4 +1,4 @@
-//! A disk that fails, and a process that is killed.
+//! Disk failures and killed processes.
 
 use super::*;
 
@@ -27,7 +27,7 @@ fn a_folder_that_cannot_be_made_leaves_the_zone_in_memory_until_it_can() {
 fn writing_that_fails_is_told_once_and_tried_again() {
     let folder = Folder::new();
     let fixture = Fixture::open(folder.path());
-    // A file where the folders should be: neither root nor anybody else can write below it.
+    // A file in the place of the folder: neither root nor another user can write below it.
     fs::write(folder.path().join(".tmp"), b"").unwrap();
     for n in 0..20_u64 {
         fixture.put(&n.to_le_bytes(), n, 10);
@@ -60,7 +60,7 @@ fn damage_is_never_served_whatever_byte_it_strikes() {
     let folder = Folder::new();
     let fixture = Fixture::open(folder.path());
     fixture.put(b"/", 1, 300);
-    // Another process that writes would be left to quarantine what is damaged.
+    // A process without the lease would leave the quarantine to the writer.
     drop(fixture);
     let path = folder.files().remove(0);
     let bytes = fs::read(&path).unwrap();
@@ -115,7 +115,7 @@ fn unsynced_writes_that_a_power_loss_drops_serve_nothing_wrong() {
             fixture.put(&n.to_le_bytes(), n, rng.usize(8..9000));
         }
         drop(fixture);
-        // A rename that came to disk before the blocks did: a file of the right length with holes, or a short one.
+        // A rename that reached the disk before the blocks: a file of the right length with holes, or a truncated file.
         for path in folder.files() {
             let mut bytes = fs::read(&path).unwrap();
             match rng.u8(..4) {

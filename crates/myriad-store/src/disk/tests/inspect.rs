@@ -1,8 +1,8 @@
-//! What people see of both tiers.
+//! Inspection of both tiers.
 
 use super::*;
 
-/// Everything that is shown, by key and body length: of memory, of disk alone.
+/// Returns all inspected pages by key and body length: in memory, and only on disk.
 fn shown(zone: &Zone<Page>) -> (Vec<String>, Vec<String>) {
     let name = |key: &[u8], len: u64| format!("{} {len}", key.escape_ascii());
     let (mut memory, mut disk) = (Vec::new(), Vec::new());
@@ -79,7 +79,7 @@ fn pages_on_disk_alone_are_found_by_their_labels() {
     fixture.close();
     let fixture = Fixture::open(folder.path());
     fixture.recover();
-    // A page of the tests bears its number modulo five.
+    // The label of a test page is its number modulo five.
     let label = 3;
     let found = fixture.zone.labelled_on_disk(label).len() + fixture.zone.labelled(label).len();
     assert_eq!(found, 40);

@@ -32,7 +32,7 @@ fn a_slow_reader_of_a_long_body_keeps_no_purges_once_they_are_many() {
     assert_eq!((fixture.id(b"/long"), folder.files().len()), (None, 0));
 }
 
-/// Receives a body of `len` bytes in stretches, as from an origin, and stores it.
+/// Receives a body of `len` bytes in pieces, as from an origin, and stores it.
 fn receive(fixture: &Fixture, key: &[u8], id: u64, len: usize, read: bool) -> bool {
     let writer = fixture.zone.fetch_alone(KeyRef::new(key), fixture.now());
     let mut reader = read.then(|| writer.reader());

@@ -1,10 +1,10 @@
-//! Pages whose files are of the past: later ones wait to be written.
+//! Pages with outdated files, whose later versions wait to be written.
 
 use super::*;
 use myriad_disk::testing::UNASKED;
 use myriad_index::Name;
 
-/// A zone in which a page is in its file, and a later one of its key in memory alone.
+/// Returns a zone with a page in its file, and a later version of it only in memory.
 fn refreshed(folder: &Folder) -> Fixture {
     let limits = ZoneLimits { memory_bytes: 60_000, ..LIMITS };
     let fixture = Fixture::open_with(folder.path(), limits, DiskLimits::default());
@@ -94,7 +94,7 @@ fn a_write_that_came_to_nothing_leaves_a_later_page_of_its_key() {
 fn a_stop_that_does_not_wait_for_the_disk_leaves_no_former_page() {
     let folder = Folder::new();
     let fixture = refreshed(&folder);
-    // Time is over.
+    // The time for writing is over.
     fixture.pool.end();
     fixture.close();
     assert_eq!(Fixture::open(folder.path()).id(b"/"), None);
@@ -143,7 +143,7 @@ fn an_older_page_that_memory_read_before_a_later_one_was_written_is_not_served_a
     fixture.recover();
     fixture.put(b"/", 1, 500);
     let key = KeyRef::new(b"/");
-    // Memory has lost the later one before its write began.
+    // The later page leaves memory before its write begins.
     let later = put(&fixture.zone, b"/", 2, 500, fixture.now());
     let disk = &fixture.zone.tier().unwrap().disk;
     disk.cancel_write(disk.seed().hash(key.bytes()));

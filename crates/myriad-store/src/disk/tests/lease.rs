@@ -1,4 +1,4 @@
-//! Two processes on one folder, of which one writes.
+//! Two processes on one folder, of which only one writes.
 
 use super::*;
 
@@ -17,7 +17,7 @@ fn the_newer_of_two_knows_every_file_so_that_no_purge_of_one_is_forgotten_too_ea
     assert_eq!(newer.id(b"/early"), Some(1), "files are read from the start");
     newer.put(b"/own", 2, 100);
     assert_eq!(folder.files().len(), 1, "the older one writes as yet");
-    // It has not noticed, and writes one more.
+    // The older process has not noticed the newer process, and writes another page.
     older.put(b"/late", 3, 100);
     assert_eq!((folder.files().len(), newer.stats().recovered), (2, false));
     older.pool.tend();
@@ -42,7 +42,7 @@ fn a_body_that_arrives_while_the_lease_goes_stays_off_the_disk() {
     let folder = Folder::new();
     let older = Fixture::open(folder.path());
     older.recover();
-    // Queued, and without the lease when it comes to be written.
+    // Queued before the lease is lost, written after it.
     put(&older.zone, b"/", 1, 100, older.now());
     let newer = Fixture::open(folder.path());
     older.pool.tend();
@@ -83,7 +83,7 @@ fn where_the_newer_one_ends_first_the_older_one_goes_on_without_what_that_has_wr
     older.put(b"/refetched", 12, 100);
     let count = folder.files().len();
     assert_eq!(count, 7);
-    // Killed.
+    // The newer process is killed.
     drop(newer);
     older.tend();
     assert_eq!(
@@ -137,12 +137,13 @@ fn a_third_takes_over_from_the_second_while_the_first_is_still_there() {
     assert_eq!(wrote, [false, false, true]);
 }
 
-/// The files of a folder with what is in them.
+/// Returns the files of a folder with their contents.
 fn contents(folder: &Folder) -> Vec<(PathBuf, Vec<u8>)> {
     folder.files().into_iter().map(|path| (path.clone(), fs::read(&path).unwrap())).collect()
 }
 
-/// Two processes on one folder, of which the newer one writes; these pages are in files that both know, not in memory.
+/// Returns two processes on one folder, of which the newer one writes. Both know the files of these pages and have none
+/// in memory.
 fn older_and_newer(folder: &Folder, keys: &[&[u8]]) -> (Fixture, Fixture) {
     let first = Fixture::open(folder.path());
     first.recover();
@@ -225,7 +226,7 @@ fn what_the_older_one_cannot_read_stays_where_it_is() {
 fn a_file_that_a_purge_took_while_another_wrote_goes_once_the_lease_is_back() {
     let folder = Folder::new();
     let (older, newer) = older_and_newer(&folder, &[b"/", b"/other"]);
-    // Purged by the older one, which has not the lease; the newer one ends before it has heard of that.
+    // Purged by the older process, which lacks the lease. The newer process shuts down before it reads the purge.
     older.purge(keyed(&[KeyRef::new(b"/")]), Purge::Hard);
     assert_eq!((older.id(b"/"), folder.files().len()), (None, 2));
     drop(newer);
@@ -261,14 +262,15 @@ fn a_purge_that_makes_a_removed_folder_anew_does_not_wait_for_the_recovery() {
     let fixture = Fixture::open(folder.path());
     fixture.recover();
     let disk = &fixture.zone.tier().unwrap().disk;
-    // Another process has had the new folder and is gone; the log cannot be written there.
+    // Another process has used the new folder and is gone; the log cannot be written there.
     fs::remove_dir_all(folder.path()).unwrap();
     fs::create_dir_all(folder.path().join(".purges.new")).unwrap();
     let newest = disk.epoch().unwrap() + EPOCH;
     write_start(folder.path(), newest);
     fs::write(folder.path().join(".writer"), newest.to_le_bytes()).unwrap();
     disk.during_recovery(|| {
-        // The recovery may want the log at any moment: whoever held that and waited for the recovery would wait for ever.
+        // The recovery may need the log at any time: a thread that holds the log and waits for the recovery would
+        // deadlock.
         let _purging = fixture.zone.purge(keyed(&[KeyRef::new(b"/")]), Purge::Hard);
         assert!(fixture.pool.settle(std::time::Duration::from_secs(30)));
         assert!(disk.is_log_free() && disk.holds_lease());
@@ -281,7 +283,7 @@ fn a_process_that_does_not_write_counts_its_purges_and_forgets_them() {
     let keys: [&[u8]; 5] = [b"/1", b"/2", b"/3", b"/4", b"/5"];
     let (older, newer) = older_and_newer(&folder, &keys);
     let [by_key, by_rule, soft, heard, kept] = keys;
-    // Of rules that are heard of, nobody here is told.
+    // Rules of another process are not reported here.
     let rule = crate::tests::group(4);
     newer.purge(Covered::Rule { name: "heard", rule: &rule }, Purge::Hard);
     older.purge(keyed(&[KeyRef::new(by_key)]), Purge::Hard);

@@ -1,4 +1,4 @@
-//! Behaviour of zones with a disk tier, their work ordered by the tests.
+//! Behaviour of zones with a disk tier. The tests determine the order of its work.
 
 mod failing;
 mod faults;
@@ -28,7 +28,7 @@ use parking_lot::Mutex;
 use crate::tests::{Page, admission, completion, content, plain, put, tagged};
 use crate::*;
 
-/// A zone with a disk tier whose work is done when the test says so.
+/// Zone with a disk tier whose work the test runs explicitly.
 struct Fixture {
     zone: Zone<Page>,
     pool: DiskPool,
@@ -79,7 +79,7 @@ impl Fixture {
         self.pool.settle(std::time::Duration::ZERO);
     }
 
-    /// Looks after the folder until every file is known.
+    /// Tends the folder until all files are known.
     fn recover(&self) {
         for _ in 0..1000 {
             self.pool.tend();
@@ -101,7 +101,7 @@ impl Fixture {
         object
     }
 
-    /// Stores a variant, as the answer to a request with `value`.
+    /// Stores a variant, as the response to a request with `value`.
     fn put_variant(&self, key: &[u8], selector: &[u8], value: u8, id: u64) {
         let selection = crate::tests::selection(selector, value);
         let mut body =
@@ -111,7 +111,7 @@ impl Fixture {
         self.settle();
     }
 
-    /// Looks a page up in memory, then on disk, as a request does.
+    /// Looks a page up in memory, then on disk, like a request.
     fn get(&self, key: &[u8], variant: impl Fn(&[u8], &mut Vec<u8>)) -> Option<Object<Page>> {
         let key = KeyRef::new(key);
         let mut asked = None;
@@ -141,7 +141,7 @@ impl Fixture {
         self.zone.get(KeyRef::new(key), plain, self.now()).is_some()
     }
 
-    /// A purge that is waited for; what it counted.
+    /// Purges, waits for the result, and returns the count.
     #[track_caller]
     fn purge(&self, covered: Covered<'_>, purge: Purge) -> Count {
         let purging = self.zone.purge(covered, purge);
@@ -149,7 +149,7 @@ impl Fixture {
         crate::tests::ended(purging).count
     }
 
-    /// Has all pages asked; what was told.
+    /// Checks all pages against the rules, and returns the retired purges.
     fn tend(&self) -> Vec<Retired> {
         let mut told = self.zone.tend_purges(usize::MAX);
         for _ in 0..20 {
@@ -169,7 +169,7 @@ impl Fixture {
         assert_eq!(self.zone.live_purges(), 0, "a purge outlives what it was for");
     }
 
-    /// The process is gone: others may write.
+    /// Simulates the end of the process: others may write.
     fn die(&self) {
         self.zone.tier().unwrap().disk.leave_lease();
     }
@@ -179,19 +179,19 @@ impl Fixture {
     }
 }
 
-/// The key of a page of the models.
+/// Returns the key of a model page.
 fn page_key(key: u8) -> Vec<u8> {
     format!("/page/{key}").into_bytes()
 }
 
-/// A zone of the models, with little room, which finds its files a few at a time.
+/// Returns a small zone for the models, which finds its files a few at a time.
 fn cramped(folder: &Folder, memory_bytes: usize, max_bytes: u64) -> Fixture {
     let limits = ZoneLimits { memory_bytes, max_object_bytes: 1 << 20, ..LIMITS };
     let loader = Pace { files: 3, sleep_ms: 0, threshold_ms: 200 };
     Fixture::open_with(folder.path(), limits, DiskLimits { max_bytes, loader, ..DiskLimits::default() })
 }
 
-/// Seeds of a model; `MYRIAD_MODEL_SEEDS` asks for more.
+/// Returns the number of seeds for a model; `MYRIAD_MODEL_SEEDS` overrides it.
 fn seeds(usual: u64) -> u64 {
     std::env::var("MYRIAD_MODEL_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(usual)
 }

@@ -1,8 +1,8 @@
-//! Seeded schedules over both tiers, with restarts and removed files in between.
+//! Seeded schedules over both tiers, with restarts and removed files.
 //!
-//! After every step: a page that is found has the bytes of exactly one writer, of the right key and variant; nothing
-//! that a purge or a removed file covers is found; memory, the accounts of the disk and the disk itself stay within
-//! their caps.
+//! After every step: a page that is found has the bytes of exactly one writer, of the right key and variant; no page
+//! covered by a purge or a removed file is found; memory, the disk accounting and the disk itself stay within their
+//! caps.
 
 use std::collections::HashMap;
 
@@ -80,7 +80,7 @@ impl Model {
         }
     }
 
-    /// Odd keys have variants.
+    /// Stores a page. Odd keys have variants.
     fn store(&mut self) {
         let (key, value, id) = (self.rng.u8(..KEYS), self.rng.u8(..VALUES), self.step);
         let len = self.rng.usize(8..9000);
@@ -114,7 +114,7 @@ impl Model {
     fn purge(&mut self) {
         self.seen.purges += 1;
         if self.rng.u8(..5) == 0 {
-            // What no recovery has found yet is void in this process alone.
+            // Files that no recovery has found yet are void only in this process.
             self.fixture.recover();
             self.fixture.zone.clear();
             (0..KEYS).for_each(|key| _ = self.covered.insert(key, self.step));
@@ -125,7 +125,7 @@ impl Model {
         self.covered.insert(key, self.step);
     }
 
-    /// Somebody removes the file of a key; what waits to be written would bring it back, and rightly so.
+    /// Removes the file of a key from outside. Pending writes would restore it, correctly.
     fn remove_file(&mut self) {
         self.fixture.settle();
         let key = self.rng.u8(..KEYS);
@@ -137,8 +137,8 @@ impl Model {
         }
     }
 
-    /// A restart in peace, or a process killed with pages still to be written. A purge whose files are still there would
-    /// need a record of its own to outlive that.
+    /// Restarts after a regular shutdown, or after the process was killed with pending writes. A purge whose files
+    /// still exist would need a record to survive that.
     fn restart(&mut self) {
         self.seen.evictions += self.fixture.stats().evictions;
         if self.rng.bool() || self.fixture.zone.tier().unwrap().disk.doomed() > 0 {

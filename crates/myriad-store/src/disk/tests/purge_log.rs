@@ -1,4 +1,4 @@
-//! Purges that are written down: a log that cannot be written, is torn or damaged, is shared by two processes, is emptied.
+//! Logged purges: a log that cannot be written, is torn or damaged, is shared by two processes, is emptied.
 
 use super::purges::{key, keyed, of_group, ruled, small, stored};
 use super::*;
@@ -110,7 +110,7 @@ fn file_that_is_older_than_what_is_known_of_it_is_not_served() {
     let old = fs::read(&path).unwrap();
     fixture.put(b"/", 2, 10);
     fixture.close();
-    // A power loss after the end of the run: the later rename never came to the disk.
+    // A power loss after the shutdown: the later rename never reached the disk.
     fs::write(&path, &old).unwrap();
     let fixture = Fixture::open(folder.path());
     fixture.recover();
@@ -147,13 +147,13 @@ fn purges_of_two_that_share_a_folder_hold_in_both_and_after_a_restart() {
         older.pool.tend();
         newer.recover();
         for id in 0..40_u64 {
-            // Half of the pages are made anew by the newer one, before they are purged.
+            // The newer process stores half of the pages again before they are purged.
             if id % 2 == 0 {
                 newer.put(&id.to_le_bytes(), id, 100);
             }
             assert_eq!(newer.id(&id.to_le_bytes()), Some(id));
         }
-        // In turn, through one and the other, without either looking at the folder in between.
+        // Alternates between the two processes, without a check of the folder in between.
         for id in 0..30_u64 {
             let by = if id % 3 == 0 { &older } else { &newer };
             by.purge(keyed(&[KeyRef::new(&id.to_le_bytes())]), Purge::Hard);
@@ -168,10 +168,10 @@ fn purges_of_two_that_share_a_folder_hold_in_both_and_after_a_restart() {
             }
             assert!((30..40_u64).all(|id| newer.id(&id.to_le_bytes()) == Some(id)));
         }
-        // Killed, both.
+        // Both processes are killed.
         drop((older, newer));
         if !ordinary_end {
-            // Whatever became of the files.
+            // Independent of the files.
             assert_eq!(myriad_disk::testing::logged_purges(folder.path()).keys.len(), 30);
         }
         let fixture = Fixture::open(folder.path());
@@ -237,7 +237,7 @@ fn purge_right_after_a_start_counts_all_there_is_in_a_small_folder() {
     stored(&folder);
     let pool = DiskPool::start(1).unwrap();
     let (release, released) = std::sync::mpsc::channel::<()>();
-    // The keeper looks after another folder, and comes to the next when it is told to.
+    // The keeper is busy with another folder, and continues with the next after a signal.
     let _slow = pool.keep_busy(move || _ = released.recv());
     let zone = Zone::<Page>::new("pages", LIMITS);
     let options = DiskOptions {

@@ -1,11 +1,12 @@
-//! Seeded schedules of purges of every kind over both tiers, with fetches under way, restarts, kills and power losses.
+//! Seeded schedules of purges of every kind over both tiers, with fetches in progress, restarts, kills and power
+//! losses.
 //!
-//! After every step: a page that is found has the bytes of exactly one writer; no purge that holds covers it; none that is
-//! soft and holds covers it where it is fresh. A purge holds from the moment it was asked for; after a crash those that
-//! were answered still do. Counts of pages named exactly are exact.
+//! After every step: a page that is found has the bytes of exactly one writer; no purge in force covers it; if a soft
+//! purge in force covers it, it is not fresh. A purge is in force from its request on; after a crash, completed purges
+//! are still in force. Counts of pages named exactly are exact.
 //!
-//! A power loss takes back whatever was not synced, file by file and sector by sector: pages that were written, replaced,
-//! removed or said to be stale since all was last synced are there in their former state, in their new one, or torn.
+//! A power loss reverts unsynced changes, by file and by sector: pages that were written, replaced, removed or marked
+//! as stale since the last sync have their former state, their new state, or are torn.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -21,7 +22,7 @@ const SECTOR: usize = 512;
 struct Told {
     key: u8,
     value: u8,
-    /// The step at which its fetch began.
+    /// Step at which its fetch began.
     begun: u64,
     len: usize,
 }
@@ -46,12 +47,12 @@ impl Target {
     }
 }
 
-/// A purge that holds.
+/// Purge in force.
 struct Made {
     target: Target,
     purge: Purge,
     step: u64,
-    /// Until it is answered.
+    /// Present until the purge is complete.
     purging: Option<Purging>,
 }
 
@@ -82,7 +83,7 @@ struct Model {
     told: HashMap<u64, Told>,
     made: Vec<Made>,
     flying: Vec<(u64, BodyWriter<Page>)>,
-    /// Pages and catalogue when all was last synced, and how often that was.
+    /// Pages and catalogue at the last sync, and the number of syncs.
     durable: Files,
     syncs: u64,
     seen: Seen,
@@ -140,7 +141,7 @@ impl Model {
         }
     }
 
-    /// Odd keys have variants.
+    /// Begins a fetch. Odd keys have variants.
     fn begin(&mut self) -> u64 {
         let (key, value, id) = (self.rng.u8(..KEYS), self.rng.u8(..VALUES), self.step);
         let len = self.rng.usize(8..9000);
@@ -163,7 +164,7 @@ impl Model {
         }
     }
 
-    /// Whether a page of this moment may be shown.
+    /// Asserts that a page may be served at this moment.
     fn may_be_found(&self, object: &Object<Page>) {
         let id = object.meta().id;
         let told = &self.told[&id];
@@ -207,22 +208,22 @@ impl Model {
             _ => Target::All,
         };
         let purge = if self.rng.bool() { Purge::Hard } else { Purge::Soft };
-        // A page that a purge is yet to find hides the older one in its file.
+        // A page that a purge has not found yet hides the older page in its file.
         let all_found = self.made.iter().all(|made| made.purging.is_none())
             && self.fixture.zone.purges_by_rule().is_empty();
         let is_known = self.fixture.stats().recovered && all_found;
         let there = self.shown().into_iter().filter(|(id, key)| target.covers(*id, *key)).count();
         let mut purging = self.ask(target, purge);
         if self.rng.bool() {
-            // Before all else that waits.
+            // Runs before all other pending jobs.
             assert!(self.fixture.pool.run_one(true));
             let end =
                 crate::tests::ended(std::mem::replace(&mut purging, Purging::done(Err(PurgeError::Rule))));
-            // Nobody is shown a file that no recovery has found yet, but the purge of its key knows of it.
+            // A file that no recovery has found yet is not inspected, but the purge of its key finds it.
             if let Count::Exact(count) = end.count
                 && is_known
             {
-                // A file that the power loss has torn passes for a page until somebody asks for it.
+                // A file torn by the power loss counts as a page until it is read.
                 let is_exact = if self.seen.losses == 0 { count == there } else { count >= there };
                 assert!(is_exact, "{count} of {there}: {target:?} {purge:?}");
                 self.seen.counted += count as u64;
@@ -251,7 +252,7 @@ impl Model {
         }
     }
 
-    /// All pages that people would be shown: who wrote them, and their keys.
+    /// Returns the writers and keys of all pages that an inspection shows.
     fn shown(&self) -> Vec<(u64, u8)> {
         let mut ids = Vec::new();
         let mut at = Some(Cursor::default());
@@ -289,7 +290,7 @@ impl Model {
         self.open_again();
     }
 
-    /// The process is gone; what it had written is there.
+    /// Kills the process; its written files remain.
     fn kill(&mut self) {
         self.seen.kills += 1;
         self.forget_unanswered();
@@ -317,14 +318,14 @@ impl Model {
         paths.filter_map(|path| Some((path.clone(), fs::read(path).ok()?))).collect()
     }
 
-    /// Nothing is sure to be there but what was synced.
+    /// Simulates a power loss: only synced data is certain to remain.
     fn lose_power(&mut self) {
         self.seen.losses += 1;
         self.forget_unanswered();
         let log = self.folder.path().join(".purges");
         let before = fs::read(&log).ok();
         if self.rng.bool() {
-            // The power goes while this is being written; nobody hears an answer.
+            // The power fails during this write; the purge is never completed.
             self.fixture.pool.run_one(true);
         }
         let after = fs::read(&log).ok();
@@ -367,13 +368,13 @@ impl Model {
         self.open_again();
     }
 
-    /// Some of the sectors of what was written.
+    /// Mixes sectors of the former and the new bytes.
     fn torn(&mut self, former: &[u8], new: &[u8]) -> Vec<u8> {
         let sectors = former.chunks(SECTOR).zip(new.chunks(SECTOR));
         sectors.flat_map(|(former, new)| if self.rng.bool() { former } else { new }).copied().collect()
     }
 
-    /// In the end no purge is kept any more, and all of them still hold.
+    /// Finishes the schedule: no purge is retained any more, and all of them are still in force.
     fn finish(&mut self) {
         self.flying.clear();
         self.fixture.recover();

@@ -1,4 +1,4 @@
-//! Purges that reach pages on disk, and outlive the process that was asked for them.
+//! Purges that reach pages on disk and outlive the process.
 
 use super::*;
 use crate::tests::{GROUPS, asking, labelled};
@@ -15,7 +15,7 @@ pub(super) fn key(id: u64) -> Vec<u8> {
     format!("/{id}").into_bytes()
 }
 
-/// Pages 0 to 19 on disk, of which memory has none.
+/// Stores pages 0 to 19 on disk, with none of them in memory.
 pub(super) fn stored(folder: &Folder) {
     let fixture = Fixture::open(folder.path());
     fixture.recover();
@@ -25,7 +25,7 @@ pub(super) fn stored(folder: &Folder) {
     fixture.close();
 }
 
-/// Memory that holds next to nothing.
+/// Opens a zone with almost no memory.
 pub(super) fn small(folder: &Folder) -> Fixture {
     let limits = ZoneLimits { memory_bytes: 6000, ..LIMITS };
     let fixture = Fixture::open_with(folder.path(), limits, DiskLimits::default());
@@ -33,7 +33,7 @@ pub(super) fn small(folder: &Folder) -> Fixture {
     fixture
 }
 
-/// Whether a page is there, and no soft purge has covered it.
+/// Returns whether a stored page is not covered by a soft purge; `None` if it is not stored.
 pub(super) fn is_fresh(fixture: &Fixture, id: u64) -> Option<bool> {
     fixture.get(&key(id), plain).map(|page| page.is_fresh(0))
 }
@@ -42,7 +42,8 @@ pub(super) fn of_group(id: u64, group: u64) -> bool {
     id % GROUPS == group
 }
 
-/// Every kind of purge of the pages of group 1 (all of them by `All`), whether they count at once, and what they cover.
+/// Calls `each` with every kind of purge of the pages of group 1 (all pages for `All`), with whether it counts at once,
+/// and with the predicate of the covered pages.
 pub(super) fn kinds(each: impl Fn(Covered<'_>, bool, &dyn Fn(u64) -> bool)) {
     let keys: Vec<Vec<u8>> = (0..20).filter(|id| of_group(*id, 1)).map(key).collect();
     let keys: Vec<KeyRef<'_>> = keys.iter().map(|key| KeyRef::new(key)).collect();
@@ -57,7 +58,7 @@ pub(super) fn kinds(each: impl Fn(Covered<'_>, bool, &dyn Fn(u64) -> bool)) {
 #[test]
 fn purges_wait_for_nothing_while_the_folder_cannot_be_used() {
     let folder = Folder::new();
-    // A file where the folder should be.
+    // A file in the place of the folder.
     let path = folder.path().join("taken");
     fs::write(&path, b"").unwrap();
     let zone: Zone<Page> = Zone::new("pages", LIMITS);
@@ -124,7 +125,7 @@ fn answered_purge_of_any_kind_holds_after_a_crash_and_once_it_is_forgotten() {
                 stored(&folder);
                 let fixture = small(&folder);
                 let purging = fixture.zone.purge(covered, purge);
-                // Nothing but the log is written: the process is killed before any file is touched.
+                // Only the log is written: the process is killed before any file is changed.
                 assert!(fixture.pool.run_one(true));
                 crate::tests::ended(purging);
                 fixture.die();
@@ -147,7 +148,7 @@ fn answered_purge_of_any_kind_holds_after_a_crash_and_once_it_is_forgotten() {
                         );
                     }
                 }
-                // What is fetched after it is not what it was for.
+                // A page fetched after the purge is not covered.
                 fixture.put(&key(1), 1, 10);
                 drop(fixture);
                 let fixture = small(&folder);
@@ -229,7 +230,7 @@ fn marker_goes_with_the_last_of_its_variants() {
                 (0, 0, 0),
                 "{covered:?} {restarted}"
             );
-            // The next one makes another.
+            // The next variant creates another marker.
             fixture.put_variant(b"/v", b"Cookie", 1, 9);
             assert_eq!((fixture.stats().files, fixture.get(b"/v", asking(1)).unwrap().meta().id), (2, 9));
         }

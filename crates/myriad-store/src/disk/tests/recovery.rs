@@ -1,4 +1,4 @@
-//! What a start finds.
+//! Recovery at start.
 
 use super::*;
 
@@ -112,7 +112,7 @@ fn a_file_too_long_to_be_kept_aside_is_told_to_be_removed() {
     stored(&folder, 1);
     fs::write(&folder.files()[0], [b'x'; 600]).unwrap();
     fs::remove_file(folder.path().join(".catalogue")).unwrap();
-    // A sixteenth of that is less than the file.
+    // A sixteenth of this limit is less than the file.
     let disk = DiskLimits { max_bytes: 8192, ..DiskLimits::default() };
     let fixture = Fixture::open_with(folder.path(), LIMITS, disk);
     fixture.recover();
@@ -171,7 +171,7 @@ fn a_folder_that_comes_after_the_start_with_another_seed_is_left_alone_until_a_r
     fs::rename(&away, folder.path()).unwrap();
     fixture.events.lock().clear();
     for id in 2..5 {
-        // Whatever was in the way before is told of first.
+        // Earlier trouble is reported first.
         fixture.zone.tier().unwrap().disk.end_trouble();
         fixture.now.fetch_add(5000, Relaxed);
         fixture.pool.tend();
@@ -204,7 +204,7 @@ fn a_seed_that_a_newer_process_has_made_is_not_replaced_and_nothing_is_written_u
     let made = fs::read(&seed).unwrap();
     assert_ne!(made, own);
     newer.close();
-    // The number of its start went with it, so that nothing tells of it but the seed.
+    // The number of its start was removed too, so only the seed identifies the run.
     fs::remove_file(folder.path().join(".sequence")).unwrap();
     while older.zone.tier().unwrap().disk.holds_lease() {
         older.pool.tend();
@@ -212,7 +212,7 @@ fn a_seed_that_a_newer_process_has_made_is_not_replaced_and_nothing_is_written_u
     older.put(b"/unwritten", 2, 10);
     assert_eq!((older.id(b"/unwritten"), folder.files().len()), (Some(2), 1));
     assert_eq!(fs::read(&seed).unwrap(), made);
-    // Somebody puts back what the files need.
+    // The seed that the files need is restored from outside.
     fs::write(&seed, own).unwrap();
     while folder.files().len() < 2 {
         older.now.fetch_add(2000, Relaxed);

@@ -1,4 +1,4 @@
-//! Purges, and files that somebody else removes.
+//! Purges, and files that are removed from outside.
 
 use super::*;
 use crate::tests::asking;
@@ -33,7 +33,7 @@ fn a_purge_reaches_what_no_recovery_has_found_yet() {
     fixture.recover();
     assert_eq!(fixture.id(b"/a"), None);
     assert!(fixture.get(b"/v", asking(1)).is_none());
-    // A new family: the variants of the old one are not found again.
+    // A new family: the variants of the old family are not found again.
     fixture.put_variant(b"/v", b"Cookie", 2, 3);
     assert!(fixture.get(b"/v", asking(1)).is_none());
     assert_eq!(fixture.get(b"/v", asking(2)).unwrap().meta().id, 3);
@@ -121,7 +121,7 @@ fn a_file_that_somebody_removes_takes_what_is_being_fetched_of_its_key() {
     let folder = Folder::new();
     let fixture = Fixture::open(folder.path());
     fixture.put(b"abc", 1, 10);
-    // Else all files would be gone, and what is under way of any key.
+    // Without this file the folder would be empty, which removes all pages and all fetches in progress.
     fixture.put(b"other", 4, 10);
     let mut before = fixture.zone.fetch_alone(KeyRef::new(b"abc"), 1).admit(admission(2, None));
     fs::remove_file(folder.path().join(ABC)).unwrap();
@@ -191,7 +191,7 @@ fn a_folder_that_somebody_removes_or_moves_away_takes_its_pages() {
         fixture.pool.tend();
         assert!((0..50_u64).all(|n| fixture.id(&n.to_le_bytes()).is_none()), "moved: {moved}");
         assert_eq!((fixture.stats().files, fixture.stats().bytes), (0, 0));
-        // And goes on as if nothing had been.
+        // The zone continues normally.
         fixture.put(b"abc", 1, 10);
         fs::remove_file(folder.path().join("2/f7/900150983cd24fb0d6963f7d28e17f72")).unwrap();
         fixture.pool.tend();
@@ -270,7 +270,7 @@ fn folder_that_was_moved_away_may_come_back_and_is_not_taken_for_removed() {
     fs::rename(&away, folder.path()).unwrap();
 }
 
-/// Two keys of one MD5.
+/// Returns two keys with the same MD5.
 fn twins() -> [[u8; 128]; 2] {
     let hex = concat!(
         "d131dd02c5e6eec4693d9a0698aff95c2fcab58712467eab4004583eb8fb7f8955ad340609f4b30283e488832571415a",

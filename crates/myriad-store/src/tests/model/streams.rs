@@ -95,7 +95,7 @@ impl Model {
         }
     }
 
-    /// One poll; the reader stays unless it has come to an end.
+    /// Polls a reader once, and retains it unless it has finished.
     pub(super) fn read_on(&mut self, mut reading: Reading) {
         let waker = Waker::from(Arc::clone(&reading.bell));
         let cx = &mut Context::from_waker(&waker);
@@ -144,7 +144,7 @@ impl Model {
     }
 
     pub(super) fn head_is_right(&self, reading: &Reading, id: u64) {
-        // A purge after the reader joined does not take back what it was promised.
+        // A purge after the reader joined does not affect the reader.
         let purged_since = self.purged.get(&reading.key).is_some_and(|&p| p > reading.joined);
         let group_since = last(&self.purged_groups, id) > reading.joined;
         if !purged_since && !group_since {

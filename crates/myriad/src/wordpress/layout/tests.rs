@@ -20,7 +20,7 @@ fn found(
         symlink(target, top.join(link)).expect("a link");
     }
     let layout = Layout::find(&top.join(from)).expect("a folder");
-    // What depends on the files is read before they are removed.
+    // Values that depend on the files are read before they are removed.
     let layout = layout.map(|layout| (top.clone(), layout));
     fs::remove_dir_all(&top).expect("clean");
     layout

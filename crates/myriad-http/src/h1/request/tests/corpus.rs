@@ -1,4 +1,4 @@
-//! Requests that two readers could read differently: each is refused, by the parser or by the framing.
+//! Requests that two implementations could interpret differently: the parser or the framing rejects each.
 
 use super::*;
 use crate::h1::request_framing;
@@ -95,8 +95,8 @@ fn what_all_readers_read_alike_is_taken() {
     }
 }
 
-/// Every byte value, put at every place of a small request, either leaves one reading or is refused: a request that
-/// is taken has the same fields as the lines of its text.
+/// Inserts every byte value at every position of a small request: the request must be rejected, or have the same fields
+/// as the lines of its text.
 #[test]
 fn a_byte_anywhere_never_hides_a_field() {
     let base = b"POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nX: b\r\n\r\n";

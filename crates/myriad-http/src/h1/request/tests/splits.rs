@@ -1,4 +1,4 @@
-//! The same bytes in any pieces give the same result.
+//! The result does not depend on how the input is split.
 
 use super::*;
 
@@ -9,7 +9,7 @@ const SAMPLES: &[&[u8]] = &[
     b"GET  /  HTTP/1.12\r\nHost: a\r\nX_Y: dropped\r\nX:\r\n\r\nGET / HTTP/1.1\r\n",
 ];
 
-/// Feeds `text` in pieces that end at `ends`; the result of the last call that gave one.
+/// Parses `text` in pieces up to the positions `ends`. Returns the result of the last call that gave one.
 fn feed(
     text: &[u8],
     ends: impl Iterator<Item = usize>,
@@ -47,7 +47,7 @@ fn assert_same(text: &[u8], ends: impl Iterator<Item = usize>, limits: &HeadLimi
             }
         }
         Ok(Parsed::Partial) => assert_eq!(pieces, whole, "{shown}"),
-        // Errors in a line that is not complete show themselves once it is.
+        // Errors in an incomplete line are reported once the line is complete.
         Err(_) if !text.ends_with(b"\n") => assert!(!matches!(pieces, Ok(Parsed::Complete(_))), "{shown}"),
         Err(_) => assert!(pieces.is_err(), "{shown}: {pieces:?}"),
     }
@@ -129,7 +129,7 @@ fn a_head_that_comes_byte_by_byte_is_not_read_over_and_over() {
     let mut progress = Progress::default();
     for end in 1..text.len() {
         assert_eq!(resume_request(&text[..end], &mut progress, &limits, &mut head), Ok(Parsed::Partial));
-        // What is read stays read: the next line begins behind the last line end.
+        // Parsed lines are not parsed again: the next line begins after the last line terminator.
         let line_start = memchr::memrchr(b'\n', &text[..end]).map_or(0, |at| at + 1);
         assert_eq!(progress.line_start, line_start);
     }

@@ -1,4 +1,4 @@
-//! A silent origin is asked whether it lives.
+//! Liveness check of a silent origin.
 
 use super::*;
 

@@ -1,8 +1,9 @@
-//! Origins that cost more than they are of use.
+//! Floods of frames by origins.
 
 use super::*;
 
-/// After how many of `input`, given again and again to a client that sends all it has, the connection ends; at most `most`.
+/// Repeats `input` for a client that sends all its output. Returns the number of repetitions until the connection
+/// fails, at most `most`.
 fn patience_with(
     client: &mut Client,
     most: u32,
@@ -154,7 +155,7 @@ fn a_small_block_that_stands_for_much_loses_its_request_or_the_connection() {
     assert_eq!(feed(&mut client, &bomb(10_000)), Err(ErrorCode::EnhanceYourCalm));
 }
 
-/// A head whose one long field comes so many times more, a byte each.
+/// Encodes a head with a long field that is repeated `times` times at one byte each.
 fn bomb(times: usize) -> Vec<u8> {
     let mut bomb = block(&[(":status", "200")]);
     bomb.extend_from_slice(&[0x40, 1, b'x', 120]);

@@ -1,4 +1,4 @@
-//! The client before this crate's own server.
+//! Client and server of this crate together.
 
 use bytes::Bytes;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::RequestHead;
 use crate::h2::{Config, Connection, Received};
 
-/// Carries bytes both ways until neither side has any; tells what the server was asked, and what the client was told.
+/// Transfers bytes in both directions until neither side has any. Returns the events of the server and of the client.
 fn carry(client: &mut Client, server: &mut Connection) -> (Vec<String>, Vec<String>) {
     let (mut asked, mut told) = (Vec::new(), Vec::new());
     loop {
@@ -58,7 +58,7 @@ fn a_request_and_its_answer_pass() {
 fn bodies_pass_both_ways_as_windows_allow() {
     let (mut client, mut server) =
         (Client::new(1000), Connection::new(Config { window: 500, ..Config::default() }));
-    // The settings, whose window is smaller than the usual one.
+    // The first exchange transfers the settings, which include a smaller window than the default.
     carry(&mut client, &mut server);
     let id = post(&mut client);
     client.send(id, Bytes::from(vec![b'x'; 2000]), true);

@@ -1,8 +1,8 @@
-//! Origins that break rules.
+//! Origins that violate rules.
 
 use super::*;
 
-/// What becomes of a request whose origin sends this.
+/// Returns the failure of a request if the origin sends `input`.
 fn lost_by(input: &[u8]) -> Lost {
     let mut client = greeted();
     ask(&mut client);

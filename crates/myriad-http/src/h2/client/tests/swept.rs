@@ -1,10 +1,11 @@
-//! What no origin would send, from fixed seeds: any pieces mean the same, and what goes out are whole frames.
+//! Random invalid input from fixed seeds: the result does not depend on how it is split, and the output consists of
+//! whole frames.
 
 use super::*;
 
 const SEEDS: u64 = 300;
 
-/// Frames of an origin, some of which were damaged.
+/// Returns frames of an origin, some of them damaged.
 fn input(random: &mut fastrand::Rng) -> Vec<u8> {
     let mut all = frame(kind::SETTINGS, 0, 0, &[]);
     for _ in 0..random.usize(1..20) {
@@ -30,7 +31,7 @@ fn input(random: &mut fastrand::Rng) -> Vec<u8> {
     all
 }
 
-/// What was answered and lost, and what was sent.
+/// Returns the events and failures, and the sent bytes.
 fn run(input: &[u8], step: usize) -> (Vec<String>, Vec<u8>) {
     let mut client = Client::new(1000);
     let mut seen = Vec::new();

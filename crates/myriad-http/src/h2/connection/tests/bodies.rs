@@ -1,11 +1,11 @@
-//! Windows, turns and the ends of answers.
+//! Windows, scheduling and completion of responses.
 
 use bytes::Bytes;
 
 use super::*;
 use crate::Fields;
 
-/// A connection with streams that were asked for by GET and are answered with bodies of so many bytes.
+/// Opens streams with GET requests and starts responses with bodies of the given lengths.
 fn answering(connection: &mut Connection, bodies: &[(u32, usize)]) {
     for (stream, length) in bodies {
         feed(connection, &get(*stream)).expect("a request");
@@ -14,7 +14,7 @@ fn answering(connection: &mut Connection, bodies: &[(u32, usize)]) {
     }
 }
 
-/// Stream, length and end of each piece of a body in the output.
+/// Returns stream, length and end flag of each body frame in the output.
 fn pieces(connection: &mut Connection) -> Vec<(u32, usize, bool)> {
     let frames = take(connection);
     only(&frames, kind::DATA)
@@ -29,7 +29,7 @@ fn bodies_leave_within_both_windows() {
     feed(&mut connection, &settings(settings::INITIAL_WINDOW_SIZE, 3)).expect("settings");
     answering(&mut connection, &[(1, 5)]);
     assert_eq!(pieces(&mut connection), [(1, 3, false)]);
-    // A window may shrink below nothing.
+    // A window may become negative.
     feed(&mut connection, &[settings(settings::INITIAL_WINDOW_SIZE, 1), window(1, 2)].concat())
         .expect("windows");
     assert_eq!(pieces(&mut connection), []);
@@ -163,7 +163,7 @@ fn frames_are_no_longer_than_asked_and_a_closed_window_is_seen() {
     let mut connection = greeted();
     feed(&mut connection, &get(1)).expect("a request");
     connection.respond(1, 200, [], false);
-    connection.limit_frames(1, 30_000); // The client takes less.
+    connection.limit_frames(1, 30_000); // The client accepts less.
     assert!(!connection.is_stalled(1));
     connection.send(1, bytes::Bytes::from(vec![b'x'; 100_000]), true);
     let frames = take(&mut connection);
@@ -230,16 +230,16 @@ fn what_follows_an_answer_is_read_as_long_as_it_may_be_the_end() {
         assert_eq!(resets(&take(&mut connection)), []);
         connection
     };
-    // It ends.
+    // The body finishes.
     let mut connection = answered();
     assert_eq!(feed(&mut connection, &data(1, true, b"")), Ok(vec![]));
     assert_eq!(resets(&take(&mut connection)), []);
-    // It breaks a rule.
+    // The body violates a rule.
     let mut connection = answered();
     let head = post(1, &[]);
     feed(&mut connection, &head).expect("no more than a broken stream");
     assert_eq!(resets(&take(&mut connection)), [(1, ErrorCode::Protocol as u8)]);
-    // It is long.
+    // The body is long.
     let mut connection = answered();
     for _ in 0..4 {
         feed(&mut connection, &data(1, false, &[0; 16_000])).expect("pieces");

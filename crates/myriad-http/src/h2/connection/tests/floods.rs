@@ -1,8 +1,9 @@
-//! Clients that cost more than they are served.
+//! Floods of frames by clients.
 
 use super::*;
 
-/// After how many of `input`, given again and again to a client who reads all, the connection ends; at most `most`.
+/// Repeats `input` for a client that reads all output. Returns the number of repetitions until the connection fails, at
+/// most `most`.
 fn patience_with(
     connection: &mut Connection,
     most: u32,

@@ -1,8 +1,8 @@
-//! Errors, as RFC 9113 has them.
+//! Errors defined in RFC 9113.
 
 use super::*;
 
-/// The code that ends a connection on which `input` comes behind the hello.
+/// Returns the error code after which a connection closes if `input` follows the preface.
 fn ends(input: &[u8]) -> Option<u8> {
     let mut connection = greeted();
     let result = feed(&mut connection, input);
@@ -108,13 +108,13 @@ fn frames_on_closed_streams_are_told_apart() {
         feed(&mut connection, &frame(kind::RST_STREAM, 0, 3, &[0, 0, 0, 8])),
         Ok(vec![Received::Reset { stream: 3 }])
     );
-    // Windows of streams that have ended may be under way.
+    // Window updates of closed streams may be in flight.
     assert_eq!(feed(&mut connection, &[window(1, 1), window(3, 1)].concat()), Ok(vec![]));
     assert_eq!(feed(&mut connection, &data(1, true, b"")), Ok(vec![]));
     assert_eq!(feed(&mut connection, &data(3, true, b"")), Ok(vec![]));
     assert_eq!(feed(&mut connection, &data(5, true, b"")), Ok(vec![Received::Reset { stream: 5 }]));
     assert_eq!(resets(&take(&mut connection)), [(1, closed), (3, closed), (5, closed)]);
-    // What the server has reset is listened to no more.
+    // Frames on a stream that the server has reset are ignored.
     assert_eq!(feed(&mut connection, &[data(5, false, b""), get(5)].concat()), Ok(vec![]));
     assert_eq!(resets(&take(&mut connection)), []);
 

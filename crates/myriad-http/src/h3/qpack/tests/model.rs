@@ -1,4 +1,4 @@
-//! A conversation of the decoder with the reference encoder, on streams that overtake each other.
+//! Simulates the decoder with the reference encoder on streams with random reordering.
 
 use fastrand::Rng;
 
@@ -13,9 +13,9 @@ struct Conversation {
     encoder: Reference,
     decoder: Decoder,
     kept: Vec<u8>,
-    /// Bytes of the encoder's stream that have come.
+    /// Number of bytes of the encoder stream that have arrived.
     arrived: usize,
-    /// Sections that wait: stream, bytes, what they say, entries that they need.
+    /// Waiting sections: stream, bytes, expected fields and required insert count.
     waiting: Vec<(u64, Vec<u8>, Fields, u64)>,
     streams: u64,
 }
@@ -94,7 +94,7 @@ fn seeds() -> u64 {
     std::env::var("MYRIAD_MODEL_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(300)
 }
 
-/// Whatever order things come in, every section says what was meant, and the encoder learns what it must.
+/// Every section decodes to the original fields in any order of arrival, and the encoder gets all acknowledgements.
 #[test]
 fn sections_mean_what_the_encoder_meant_in_whatever_order_things_come() {
     for seed in 0..seeds() {
@@ -102,7 +102,7 @@ fn sections_mean_what_the_encoder_meant_in_whatever_order_things_come() {
     }
 }
 
-/// What was never meant so: bytes of a sound conversation that were changed on the way.
+/// Random changes of valid data cause no panic and no unbounded memory.
 #[test]
 fn no_bytes_make_the_decoder_panic_or_hold_more_than_its_table() {
     for seed in 0..seeds() {
@@ -130,7 +130,7 @@ fn no_bytes_make_the_decoder_panic_or_hold_more_than_its_table() {
             if outcome.is_err() {
                 break;
             }
-            // An instruction that is cut: two strings in the Huffman code, and their lengths.
+            // A partial instruction: two Huffman-coded strings and their lengths.
             assert!(kept.len() <= 2 * 4 * MAX_TABLE_CAPACITY + 12);
             match read(&mut decoder, stream, &section) {
                 Err(DecodeError::Blocked(until)) => {

@@ -1,4 +1,4 @@
-//! An encoder that keeps every entry it ever made and thinks nothing through.
+//! Naive encoder that retains every entry.
 
 use std::collections::HashMap;
 
@@ -8,18 +8,18 @@ use crate::h2::hpack::{huffman, integer};
 use crate::h3::qpack::MAX_TABLE_CAPACITY;
 use crate::h3::qpack::table::STATIC;
 
-/// See the module.
+/// Reference encoder.
 #[derive(Default)]
 pub(super) struct Reference {
     entries: Vec<(String, String)>,
-    /// The first that is still in the table.
+    /// First entry that is still in the table.
     first: usize,
     capacity: usize,
-    /// Entries that sections refer to which were not acknowledged, by stream: the lowest, and what the section needs.
+    /// Unacknowledged sections with references, by stream: the lowest entry and the required insert count.
     outstanding: HashMap<u64, Vec<(usize, usize)>>,
-    /// Entries that the decoder is known to have.
+    /// Number of entries acknowledged by the decoder.
     pub(super) known: usize,
-    /// What was said on the encoder's stream.
+    /// Bytes of the encoder stream.
     pub(super) stream: Vec<u8>,
 }
 
@@ -38,7 +38,7 @@ impl Reference {
         self.entries[self.first..].iter().map(|(name, value)| name.len() + value.len() + 32).sum()
     }
 
-    /// The lowest entry that may not go.
+    /// Returns the lowest entry that must not be evicted.
     fn pinned(&self) -> usize {
         let referred = self.outstanding.values().flatten().map(|(lowest, _)| *lowest).min();
         referred.unwrap_or(usize::MAX).min(self.known)
@@ -63,7 +63,7 @@ impl Reference {
         }
     }
 
-    /// Puts an entry in, if there is room.
+    /// Inserts an entry if capacity is available.
     pub(super) fn insert(&mut self, value: &str, chance: &mut Rng) {
         let live = self.entries.len() - self.first;
         let from = (live > 0).then(|| self.first + chance.usize(..live));
@@ -99,7 +99,7 @@ impl Reference {
         string(value, 7, 0, chance, out);
     }
 
-    /// Writes a section of some fields; gives it and what it says.
+    /// Encodes a section of random fields. Returns its bytes and the fields.
     pub(super) fn section(&mut self, stream: u64, chance: &mut Rng) -> (Vec<u8>, Vec<(String, String)>) {
         let newest = self.entries.len();
         let base = chance.usize(..newest + 3);
@@ -154,7 +154,7 @@ impl Reference {
         (out, fields)
     }
 
-    /// Hears what the decoder says (RFC 9204 §4.4), and asserts that it makes sense.
+    /// Processes the decoder stream (RFC 9204 §4.4) and asserts that it is valid.
     pub(super) fn hear(&mut self, mut input: &[u8]) {
         while let Some(first) = input.first().copied() {
             match first {
@@ -180,7 +180,7 @@ impl Reference {
         }
     }
 
-    /// Whether the decoder has said all it must.
+    /// Returns whether the decoder has acknowledged everything.
     pub(super) fn is_settled(&self) -> bool {
         self.outstanding.is_empty() && self.known == self.entries.len()
     }
