@@ -132,8 +132,8 @@ fn resets_of_what_the_origin_was_sent_leave_it_half_of_the_connections() {
             for stream in streams {
                 hand.send(RST_STREAM, 0, stream, &8u32.to_be_bytes());
             }
-            let open = connections_to(&origin.address);
-            assert!(open <= 64, "{open} connections to the origin");
+            // The kernel's table is not read at one moment: connections that are being replaced may be counted twice.
+            wait_for("at most 64 connections to the origin", || connections_to(&origin.address) <= 64);
         }
         gate.open();
         assert_eq!(server.get("/page/next").text(), "/page/next");
