@@ -3,9 +3,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use myriad_acme::protocol::read_problem;
-use myriad_acme::{Facts, SigningKey, schedule};
-use myriad_x509::pem;
+use myriad_tls::acme_client::protocol::read_problem;
+use myriad_tls::acme_client::{Facts, SigningKey, schedule};
+use myriad_tls::x509::pem;
 
 fuzz_target!(|input: (u16, &[u8])| {
     let (status, bytes) = input;
@@ -24,7 +24,7 @@ fuzz_target!(|input: (u16, &[u8])| {
         let _ = (block.bytes(), block.header("DEK-Info"));
     }
     if let Ok(text) = std::str::from_utf8(bytes) {
-        let _ = myriad_calendar::parse_rfc3339(text);
+        let _ = myriad_base::calendar::parse_rfc3339(text);
     }
     let told = read_problem(bytes, status).to_string();
     assert!(!told.contains(char::is_control) && told.chars().count() < 1500);

@@ -4,9 +4,9 @@
 
 use gullible::Gullible;
 use libfuzzer_sys::fuzz_target;
-use myriad_calendar::show_x509_time;
-use myriad_x509::der::Reader;
-use myriad_x509::{Certificate, Purpose, RevocationList, Trust};
+use myriad_base::calendar::show_x509_time;
+use myriad_tls::x509::der::Reader;
+use myriad_tls::x509::{Certificate, Purpose, RevocationList, Trust};
 
 mod gullible;
 

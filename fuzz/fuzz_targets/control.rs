@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use myriad_admin::{MOST_PURGES, Pattern, Reply, Request, from_shown, parse_purge, parse_upstream_change, shown};
+use myriad_admin::protocol::{MOST_PURGES, Pattern, Reply, Request, from_shown, parse_purge, parse_upstream_change, shown};
 
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(request) = Request::parse(bytes) {

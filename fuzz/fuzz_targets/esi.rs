@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use myriad_esi::{Collected, Cut, Cutter, Fragments, Limits, Refused, Said};
+use myriad_script::esi::{Collected, Cut, Cutter, Fragments, Limits, Refused, Said};
 
 fn cut(page: &[u8], token: Option<&[u8]>, step: usize) -> (Vec<u8>, Cut, Refused) {
     let said = Said { token: token.map(Into::into), ..Said::default() };
@@ -35,7 +35,7 @@ fuzz_target!(|input: (u8, bool, &[u8])| {
     assert_eq!(Cut::decode(&whole.1.encode(), whole.0.len() as u64).as_ref(), Some(&whole.1));
     assert_eq!(parts(page, step), parts(page, page.len().max(1)));
     let _ = (Cut::decode(page, page.len() as u64), Cut::is_filled(page), Cut::why_of(page));
-    if let Some(why) = myriad_esi::why([page].into_iter()) {
+    if let Some(why) = myriad_script::esi::why([page].into_iter()) {
         assert!(why.iter().all(|byte| (b' '..=b'~').contains(byte) && !b"\"\\".contains(byte)));
     }
     let _ = Said::of([page].into_iter(), [page].into_iter(), [page].into_iter());

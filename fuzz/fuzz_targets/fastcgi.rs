@@ -3,7 +3,7 @@
 
 use bytes::BytesMut;
 use libfuzzer_sys::fuzz_target;
-use myriad_fastcgi::{Decoder, Event, cgi};
+use myriad_upstream::fastcgi_protocol::{Decoder, Event, cgi};
 
 /// Returns output, error text and final status of a request; `None` if the stream is malformed.
 fn decode(input: &[u8], step: usize) -> Option<(Vec<u8>, Vec<u8>, Option<String>)> {

@@ -5,7 +5,7 @@ use libfuzzer_sys::fuzz_target;
 use myriad_http::accept::{AcceptEncoding, Coding};
 use myriad_http::cache_control::CacheControl;
 use myriad_http::conditional::{entity_tags, if_match, if_none_match, if_range};
-use myriad_calendar::{format_http_date, parse_http_date};
+use myriad_base::calendar::{format_http_date, parse_http_date};
 use myriad_http::h1::connection_options;
 use myriad_http::ranges::{Ranges, parse_ranges};
 use myriad_http::structured::dictionary;

@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use myriad_functions::base32::Base32;
-use myriad_functions::{Function, Still, coding, dates, digest, escape, quote, random, rotate, upstream_list};
+use myriad_script::functions::base32::Base32;
+use myriad_script::functions::{Function, Still, coding, dates, digest, escape, quote, random, rotate, upstream_list};
 
 fn call(function: &Function, texts: &[&[u8]]) -> Option<Vec<u8>> {
     let mut out = Vec::new();

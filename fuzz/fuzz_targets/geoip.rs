@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use libfuzzer_sys::fuzz_target;
-use myriad_geoip::geoip::database::Database;
+use myriad_access::geo_database::geoip::database::Database;
 
 fuzz_target!(|input: (u128, Vec<u8>)| {
     let (bits, bytes) = input;

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use myriad_sight::history::{HEAD_BYTES, History, LENGTHS, RECORD_BYTES, file_bytes, head, read};
+use myriad_exchange::ranking::history::{HEAD_BYTES, History, LENGTHS, RECORD_BYTES, file_bytes, head, read};
 use xxhash_rust::xxh3::xxh3_64;
 
 fuzz_target!(|input: (bool, bool, Vec<(u16, Vec<u8>)>)| {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
 use myriad_conf::{MemoryLoader, Node};
-use myriad_import::{Options, translate};
+use myriad_cli::apache::{Options, translate};
 
 /// All directives that a translation can contain, except those in [`TABLES`].
 const WRITTEN: &[&str] = &[

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use myriad_tally::{Layout, Question, Report, Style, Tally, read_fault, read_object, render};
+use myriad_tools::tally::{Layout, Question, Report, Style, Tally, read_fault, read_object, render};
 
 fuzz_target!(|bytes: &[u8]| {
     let mut lines = bytes.split(|byte| *byte == b'\n');

@@ -3,15 +3,15 @@
 
 use gullible::Gullible;
 use libfuzzer_sys::fuzz_target;
-use myriad_x509::{Certificate, OcspError, OcspId, OcspStatus, check_form};
+use myriad_tls::x509::{Certificate, OcspError, OcspId, OcspStatus, check_form};
 
 mod gullible;
 
-const LEAF: &[u8] = include_bytes!("../../crates/myriad-x509/src/ocsp/fixtures/leaf.pem");
-const ROOT: &[u8] = include_bytes!("../../crates/myriad-x509/src/ocsp/fixtures/root.pem");
+const LEAF: &[u8] = include_bytes!("../../crates/myriad-tls/src/x509/ocsp/fixtures/leaf.pem");
+const ROOT: &[u8] = include_bytes!("../../crates/myriad-tls/src/x509/ocsp/fixtures/root.pem");
 
 fn der(pem: &[u8]) -> Vec<u8> {
-    myriad_x509::pem::certificates(pem).next().unwrap().unwrap()
+    myriad_tls::x509::pem::certificates(pem).next().unwrap().unwrap()
 }
 
 fuzz_target!(|answer: &[u8]| {

@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use myriad_doctor::{is_minified, linked};
-use myriad_tune::{Format, Present, Source};
+use myriad_tools::doctor::{is_minified, linked};
+use myriad_tools::tune::{Format, Present, Source};
 
 const FORMATS: [Format; 8] = [
     Format::PhpIni,

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use myriad_image::{Facts, Format, Interrupt, Kind, Made, Shape, Turn, Wish, make};
+use myriad_output::image::{Facts, Format, Interrupt, Kind, Made, Shape, Turn, Wish, make};
 use peak_alloc::PeakAlloc;
 
 #[global_allocator]

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use myriad_index::examine_purges;
+use myriad_disk::index::examine_purges;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Size of a record before its payload, in bytes.

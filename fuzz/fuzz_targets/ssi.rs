@@ -5,7 +5,7 @@ use std::fmt::Arguments;
 use std::rc::Rc;
 
 use libfuzzer_sys::fuzz_target;
-use myriad_ssi::{Groups, Page, Rules, Surroundings};
+use myriad_script::ssi::{Groups, Page, Rules, Surroundings};
 
 /// Request in which each variable has its name as the value, and patterns are plain text.
 struct Request;

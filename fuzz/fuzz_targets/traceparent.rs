@@ -2,7 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use myriad_trace::{MOST_STATE, TraceParent, rejected, trace_state};
+use myriad_exchange::trace_context::{MOST_STATE, TraceParent, trace_state};
+use myriad_telemetry::trace::{rejected};
 
 fuzz_target!(|input: (&[u8], Vec<&[u8]>)| {
     let (parent, state) = input;

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use myriad_warm::{Heat, Sitemap, sitemaps_of_robots};
+use myriad_tools::warm::{Heat, Sitemap, sitemaps_of_robots};
 
 fuzz_target!(|bytes: &[u8]| {
     let sitemap = Sitemap::read(bytes);

@@ -22,7 +22,11 @@ fn preset_by_https_leaves_nothing_to_complain_of() {
     let origin = Origin::start(|call| call.answer("Content-Type: text/html", "<p>a site</p>"));
     place.write("site/wp-includes/version.php", "<?php");
     let mut command = Command::new(binary());
-    command.arg("wordpress").arg("--root").arg(place.path("site")).args(["--php", &origin.address, "--php-later"]);
+    command.arg("wordpress").arg("--root").arg(place.path("site")).args([
+        "--php",
+        &origin.address,
+        "--php-later",
+    ]);
     command.arg("--prefix").arg(place.folder()).args(["--domain", "one.test"]);
     command.args(["--listen", &format!("127.0.0.1:{}", place.port)]);
     command.args(["--https-listen", &format!("127.0.0.1:{}", tls.port)]);

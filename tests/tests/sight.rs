@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use myriad_admin::sight::{HistoryReport, InspectReport, PurgeEvent, TagsReport, Tick, TopPage, TopsReport};
+use myriad_admin::protocol::sight::{
+    HistoryReport, InspectReport, PurgeEvent, TagsReport, Tick, TopPage, TopsReport,
+};
 use myriad_tests::{
     Answer, Client, HttpOrigin, Place, Request, Server, Signal, wait_for, wait_patiently_for,
 };

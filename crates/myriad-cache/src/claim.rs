@@ -11,7 +11,7 @@ use crate::next::{Cached, Follow, Next, PassReason};
 use crate::other_codings;
 use crate::page;
 use myriad_exchange::exchange::Exchange;
-use myriad_page::{Page, write_variant};
+use myriad_store::page::{Page, write_variant};
 
 /// Leads the fetch, or waits for the request that leads it. Without a lock every request fetches the page.
 pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, stale: Option<Page>) -> Next {
@@ -63,7 +63,7 @@ mod tests {
     }
 
     /// Starts the fetch of another request.
-    fn lead(site: &TestSite) -> myriad_store::FlightWriter<myriad_page::PageMeta> {
+    fn lead(site: &TestSite) -> myriad_store::FlightWriter<myriad_store::page::PageMeta> {
         let exchange = keyed(site, &[]);
         let options = ClaimOptions { now: exchange.request.received.at_ms, lock_age_ms: 5000, address: None };
         let key = KeyRef::new(&exchange.request.cache.key);

@@ -10,8 +10,8 @@ use crate::complete::complete;
 use crate::page;
 use myriad_exchange::exchange::{Exchange, Request};
 use myriad_exchange::runtime::CachePlace;
-use myriad_page::PageMeta;
-use myriad_page::key::{CODINGS, of_other_codings};
+use myriad_store::page::PageMeta;
+use myriad_store::page::key::{CODINGS, of_other_codings};
 
 /// Fetch under the other of the two keys, for a response that belongs under both: the shared key if the response does
 /// not vary by coding, the key for other codings if it does.

@@ -5,7 +5,7 @@ use myriad_store::{BodyWriter, Completed, Completion};
 
 use crate::page;
 use myriad_exchange::exchange::Exchange;
-use myriad_page::{PageMeta, PageZone};
+use myriad_store::page::{PageMeta, PageZone};
 
 /// Completes the page written to the zone, and counts it there. A page whose body is not in memory gets no encodings.
 pub(crate) fn complete(

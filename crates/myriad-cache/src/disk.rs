@@ -14,8 +14,8 @@ use myriad_store::{BodyReader, BodyWriter, Capacity, FlightReader, KeyRef, PageF
 
 use crate::next::{Cached, Next};
 use myriad_exchange::exchange::{Exchange, Request};
-use myriad_page::write_variant;
-use myriad_page::{Page, PageMeta};
+use myriad_store::page::write_variant;
+use myriad_store::page::{Page, PageMeta};
 
 /// Maximum time that a slow disk may delay the readers of a page. After it, the page is no longer written to disk.
 const DISK_PATIENCE: Duration = Duration::from_secs(1);

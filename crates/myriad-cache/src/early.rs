@@ -8,7 +8,7 @@ use myriad_policy::refreshes_early;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::CachePlace;
 use myriad_exchange::worker::Generation;
-use myriad_page::Page;
+use myriad_store::page::Page;
 
 /// Minimum time between two early refreshes on a worker, in milliseconds. It limits the requests to a failing origin.
 const PAUSE_MS: u64 = 250;

@@ -12,9 +12,9 @@ use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 use myriad_http::head::reason_phrase;
 use myriad_http::lines::lines_named;
 use myriad_http::{Method, Version};
-use myriad_page::{Page, write_variant};
 use myriad_policy::{early_links, loads_early};
 use myriad_store::KeyRef;
+use myriad_store::page::{Page, write_variant};
 
 use crate::next::Cached;
 

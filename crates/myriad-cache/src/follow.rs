@@ -4,10 +4,10 @@ use std::future::poll_fn;
 use std::task::Poll;
 use std::time::Duration;
 
+use myriad_access::shield::origin_queue::retry_later;
 use myriad_http::Method;
 use myriad_net::ResponseBody;
 use myriad_policy::{CacheStatus, Failure};
-use myriad_shield::origin_queue::retry_later;
 use myriad_store::{FlightEnd, FlightHead, FlightReader};
 use tokio::sync::oneshot;
 
@@ -23,7 +23,7 @@ use crate::stale_instead::stale_instead;
 use myriad_exchange::exchange::{Answer, Exchange, Step};
 use myriad_origin::respond;
 use myriad_origin::rewrite;
-use myriad_page::{Page, PageMeta, PageView, write_variant};
+use myriad_store::page::{Page, PageMeta, PageView, write_variant};
 
 /// Maximum time that a reader with the head waits for the complete page, so that the page can be sent compressed and
 /// with its tag.

@@ -7,11 +7,11 @@ use myriad_log::Level;
 use myriad_policy::{Invalidated, What, invalidates};
 use myriad_store::KeyRef;
 
-use myriad_control::purge;
+use myriad_admin::purge;
 use myriad_exchange::exchange::{Exchange, Request};
 use myriad_exchange::keys::page_key;
 use myriad_exchange::runtime::CachePlace;
-use myriad_page::key::of_other_codings;
+use myriad_store::page::key::of_other_codings;
 
 /// Invalidates pages after the response to a request with an unsafe method.
 ///

@@ -14,7 +14,7 @@ use crate::{
 };
 use myriad_exchange::exchange::{Exchange, Step};
 use myriad_exchange::runtime::{Caches, OriginPlace};
-use myriad_page::write_variant;
+use myriad_store::page::write_variant;
 
 /// Begins with the request's cache, which a variable may select. Without a cache the request goes to the origin.
 pub(crate) fn begin(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Step {

@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 use crate::fetch;
 use crate::next::{Cached, Follow, Next};
 use myriad_exchange::exchange::Exchange;
-use myriad_page::Page;
+use myriad_store::page::Page;
 
 /// Starts the fetch. It replaces `stale` if that page has the request's key.
 pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, stale: Option<&Page>) -> Next {

@@ -1,11 +1,11 @@
 //! Look-up of the page in memory: writes the key and applies the policy that decides whether this request may read the
 //! cache.
 
+use myriad_access::shield::origin_query_limit::Sought;
 use myriad_http::Method;
 use myriad_log::Level;
 use myriad_policy::{BypassReason, CacheStatus, RequestFacts, bypass};
 use myriad_script::EvalError;
-use myriad_shield::origin_query_limit::Sought;
 use myriad_store::KeyRef;
 
 use crate::early;
@@ -16,10 +16,10 @@ use crate::next::{Cached, Next, Occasion, PassReason};
 use crate::other_codings;
 use crate::shield;
 use crate::told;
-use myriad_control::purge::request as purge;
+use myriad_admin::purge::request as purge;
 use myriad_exchange::exchange::{Exchange, Step, shortcut};
 use myriad_exchange::keys::page_key;
-use myriad_page::write_variant;
+use myriad_store::page::write_variant;
 
 /// Looks the page up. Responds with 500 if a text of the configuration cannot be evaluated.
 pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>) -> Next {

@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use myriad_bounded::Lru;
+use myriad_base::bounded::Lru;
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, at_least};
 use myriad_conf::settings::Settings;
 use myriad_conf::{Text, feature_settings};
@@ -20,11 +20,11 @@ use myriad_policy::{ApplicationState, What};
 use myriad_script::Template;
 use parking_lot::Mutex;
 
-use myriad_control::purge;
+use myriad_admin::purge;
 use myriad_exchange::exchange::{Exchange, Request};
 use myriad_exchange::feature::Feature;
 use myriad_exchange::runtime::{CachePlace, PlaceFeatures, SettingsCompiler};
-use myriad_page::PurgedBy;
+use myriad_store::page::PurgedBy;
 
 /// Minimum time between two invalidations of a host for one cause, in milliseconds. A client may be able to cause the
 /// response.

@@ -30,7 +30,7 @@ use tokio::sync::oneshot;
 use crate::fetch::Report;
 use myriad_exchange::exchange::Step;
 use myriad_exchange::runtime::{CachePlace, OriginPlace};
-use myriad_page::{Page, PageMeta};
+use myriad_store::page::{Page, PageMeta};
 
 /// Borrowed origin and cache, as a step receives them.
 #[derive(Clone, Copy)]

@@ -4,7 +4,7 @@ use myriad_http::Fields;
 use myriad_http::lines::{line_named, lines_named};
 
 use myriad_exchange::exchange::{Request, StoredFields, of_page};
-use myriad_page::{Page, PageMeta, PageView};
+use myriad_store::page::{Page, PageMeta, PageView};
 
 /// Stores with a page the origin's header fields that the configuration reads and that are not sent to clients.
 ///

@@ -15,9 +15,9 @@ use myriad_store::KeyRef;
 
 use myriad_exchange::exchange::{OtherCodings, Request};
 use myriad_exchange::runtime::{CachePlace, OriginPlace};
-use myriad_page::Page;
-use myriad_page::key::{CODINGS, of_other_codings};
-use myriad_page::write_variant;
+use myriad_store::page::Page;
+use myriad_store::page::key::{CODINGS, of_other_codings};
+use myriad_store::page::write_variant;
 
 /// Returns the keys of all stored entries of a request's page that its origin takes back, including the key for other
 /// codings.

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use myriad_access::shield::origin_query_limit::{Limited, Sought};
 use myriad_log::Level;
 use myriad_policy::{CacheStatus, Failure};
-use myriad_shield::origin_query_limit::{Limited, Sought};
 use myriad_upstream::{OriginError, OriginResponse, Phase, RequestPayload};
 
 use crate::esi;
@@ -14,7 +14,7 @@ use crate::maintenance;
 use crate::next::{Cached, Next};
 use crate::shield;
 use crate::stale_instead::stale_instead;
-use myriad_control::purge::request as purge;
+use myriad_admin::purge::request as purge;
 use myriad_exchange::exchange::{Exchange, Purpose, Request, Step};
 use myriad_exchange::runtime::OriginPlace;
 use myriad_origin::fetch::{fail, fetch, fetch_to_the_end};

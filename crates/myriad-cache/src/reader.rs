@@ -12,7 +12,7 @@ use myriad_store::{FlightEnd, FlightReader};
 use tokio::task::JoinHandle;
 
 use myriad_origin::read_ahead::{Ahead, ahead_of};
-use myriad_page::PageMeta;
+use myriad_store::page::PageMeta;
 
 /// Reader of a flight.
 ///

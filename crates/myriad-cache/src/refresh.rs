@@ -10,7 +10,7 @@ use crate::next::{Cached, Next, Occasion};
 use crate::page;
 use crate::shield;
 use myriad_exchange::exchange::Exchange;
-use myriad_page::Page;
+use myriad_store::page::Page;
 
 /// Starts the refresh, unless too many fetches fill the zone. In that case a later request refreshes the page.
 pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, page: Page, occasion: Occasion) -> Next {

@@ -12,7 +12,7 @@ use crate::origin_fields;
 use crate::page;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::OriginPlace;
-use myriad_page::{Marks, Page, PageMeta, PageView};
+use myriad_store::page::{Marks, Page, PageMeta, PageView};
 
 /// Result of a 304.
 pub(crate) enum Confirmed {

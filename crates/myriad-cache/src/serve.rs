@@ -13,7 +13,7 @@ use crate::page;
 use myriad_exchange::answers::error_pages;
 use myriad_exchange::exchange::{Exchange, Step};
 use myriad_origin::rewrite;
-use myriad_page::Page;
+use myriad_store::page::Page;
 
 /// Builds the response from a page.
 pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, page: Page, status: CacheStatus) -> Next {

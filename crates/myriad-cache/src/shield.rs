@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
+use myriad_access::shield::origin_query_limit::{Limited, Sought};
+use myriad_access::shield::{origin_backoff, origin_challenge, origin_query_limit};
 use myriad_http::ResponseHead;
 use myriad_policy::Failure;
-use myriad_shield::origin_query_limit::{Limited, Sought};
-use myriad_shield::{origin_backoff, origin_challenge, origin_query_limit};
 use myriad_store::Failure as StoreFailure;
 
 use crate::fetch::NoAnswer;
 use crate::next::{Cached, Next};
 use crate::stale_instead::stale_instead;
 use myriad_exchange::exchange::{Exchange, Request, Step};
-use myriad_page::Page;
+use myriad_store::page::Page;
 
 /// Applies the limits to a request that no stored page satisfies. `None` admits it to the origin.
 pub(crate) fn judge(exchange: &mut Exchange, sought: Sought) -> Option<Limited> {

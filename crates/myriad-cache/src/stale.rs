@@ -13,7 +13,7 @@ use crate::stale_instead::facts_of;
 use crate::told;
 use myriad_exchange::exchange::{Exchange, Request, Step};
 use myriad_exchange::runtime::CachePlace;
-use myriad_page::Page;
+use myriad_store::page::Page;
 
 /// Applies the policy to the expired page, if any.
 pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, stale: Option<Page>) -> Next {

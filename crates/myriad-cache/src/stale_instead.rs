@@ -4,7 +4,7 @@ use myriad_policy::{Failure, Reuse, StoredFacts, reuse};
 
 use crate::next::{Cached, Next};
 use myriad_exchange::exchange::Request;
-use myriad_page::Page;
+use myriad_store::page::Page;
 
 /// Returns the facts about a stored page that the policy needs.
 pub(crate) fn facts_of(page: &Page) -> StoredFacts {

@@ -12,8 +12,8 @@ use crate::next::{Held, Next};
 use crate::page;
 use myriad_exchange::exchange::{Exchange, Step};
 use myriad_exchange::keys::page_key;
-use myriad_page::{Page, write_variant};
 use myriad_serve::testing::TestSite;
+use myriad_store::page::{Page, write_variant};
 
 /// Returns a site whose only location has an origin, a cache and these directives.
 pub(super) fn site(directives: &str) -> TestSite {

@@ -19,8 +19,8 @@ use myriad_store::{KeyRef, Selection};
 
 use myriad_exchange::exchange::{Exchange, Request};
 use myriad_exchange::runtime::CachePlace;
-use myriad_page::Page;
-use myriad_page::{NO_VARIANT, write_variant};
+use myriad_store::page::Page;
+use myriad_store::page::{NO_VARIANT, write_variant};
 
 /// Returns the header fields that the fetch of a request's page sends; `None` if it sends the request as received.
 /// `previous` is the page that the fetch replaces.

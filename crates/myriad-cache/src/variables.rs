@@ -1,7 +1,7 @@
 //! Variables of the cache.
 
 use myriad_conf::registry::Status;
-use myriad_page::{Condition, conditions};
+use myriad_store::page::{Condition, conditions};
 
 use myriad_exchange::exchange::Request;
 use myriad_exchange::exchange::variables::Row;

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-use myriad_index::Name;
+use crate::index::Name;
 
 use crate::faults::Operation;
 use crate::files::Files;

@@ -10,8 +10,8 @@ mod writes;
 
 use std::collections::HashMap;
 
+use crate::index::{Name, S3Fifo};
 use hashbrown::HashTable;
-use myriad_index::{Name, S3Fifo};
 
 use crate::file_labels::{FileLabels, mark_of};
 use crate::format::variant_hash;

@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use myriad_index::{ExactPurge, PurgeRecord, Purging, Seed};
+use crate::index::{ExactPurge, PurgeRecord, Purging, Seed};
 use parking_lot::Mutex;
 
 use crate::backlog::Backlog;

@@ -6,7 +6,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use myriad_index::{Name, Seed};
+use crate::index::{Name, Seed};
 
 use crate::faults::Faults;
 use crate::watch::Watch;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use myriad_index::Standing;
+use crate::index::Standing;
 use parking_lot::Mutex;
 
 use crate::files::make_folder;

@@ -38,6 +38,7 @@ mod first_stretch;
 mod folder;
 mod format;
 mod health;
+pub mod index;
 mod keeper;
 mod lease;
 mod load;

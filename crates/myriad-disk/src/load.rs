@@ -4,8 +4,8 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
+use crate::index::{Name, Selection};
 use bytes::Bytes;
-use myriad_index::{Name, Selection};
 
 use crate::format::{FormatError, Header, Kind, PIECE, Tail, Whole, read_pieces};
 use crate::health::Health;

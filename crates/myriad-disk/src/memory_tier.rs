@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use myriad_index::{Book, ExactPurge, Name, Purge, PurgeRecord, Softened, Verdict};
+use crate::index::{Book, ExactPurge, Name, Purge, PurgeRecord, Softened, Verdict};
 
 use crate::catalogue::Filed;
 

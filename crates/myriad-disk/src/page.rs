@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::index::Selection;
 use bytes::Bytes;
-use myriad_index::Selection;
 
 use crate::StoredBody;
 

@@ -144,7 +144,7 @@ impl DiskPool {
         self.shared.queues.lock().write_less = WRITE_BYTES.saturating_sub(bytes);
     }
 
-    /// Makes the threads collect the memory freed by other threads ([`myriad_memory::take_in`]).
+    /// Makes the threads collect the memory freed by other threads ([`myriad_base::memory::take_in`]).
     pub fn take_in(&self) {
         self.shared.queues.lock().take_ins += 1;
         self.shared.work.notify_all();
@@ -266,7 +266,7 @@ impl Shared {
                 loop {
                     if queues.take_ins != take_ins {
                         take_ins = queues.take_ins;
-                        MutexGuard::unlocked(&mut queues, myriad_memory::take_in);
+                        MutexGuard::unlocked(&mut queues, myriad_base::memory::take_in);
                         continue;
                     }
                     if let Some(job) = queues.next(writes_first) {

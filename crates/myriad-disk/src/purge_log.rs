@@ -15,7 +15,7 @@ use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use myriad_index::{Book, PurgeRecord};
+use crate::index::{Book, PurgeRecord};
 use rustix::fs::FlockOperation;
 
 use crate::sequence;

@@ -24,7 +24,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
-use myriad_index::{Count, ExactPurge, Giver, Purge, PurgeError, PurgeRecord, Purged, Purging, ticket};
+use crate::index::{Count, ExactPurge, Giver, Purge, PurgeError, PurgeRecord, Purged, Purging, ticket};
 use parking_lot::Mutex;
 
 use crate::first_stretch::FirstStretch;

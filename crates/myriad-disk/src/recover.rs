@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
-use myriad_index::Name;
+use crate::index::Name;
 use parking_lot::Mutex;
 
 use crate::catalogue::{Filed, Role, blocks_of, halves};

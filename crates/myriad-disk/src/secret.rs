@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use myriad_index::Seed;
+use crate::index::Seed;
 
 use crate::checked_number;
 use crate::files::make_folder;

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Weak};
 
-use myriad_index::{Name, Seed, Verdict};
+use crate::index::{Name, Seed, Verdict};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use rustix::io::Errno;
 

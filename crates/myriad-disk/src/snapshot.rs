@@ -10,7 +10,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use myriad_index::{Lane, Name, Standing};
+use crate::index::{Lane, Name, Standing};
 use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::catalogue::{Filed, Role};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use myriad_index::Name;
+use crate::index::Name;
 
 use crate::catalogue::{Filed, Role, blocks_of, halves};
 use crate::faults::Operation;

@@ -8,8 +8,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use crate::index::{Name, Ticket, ticket};
 use bytes::Bytes;
-use myriad_index::{Name, Ticket, ticket};
 
 use crate::body_file::{BodyFile, Damage};
 use crate::format::{FormatError, Header, PIECE};

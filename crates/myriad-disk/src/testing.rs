@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use myriad_index::{Book, Name, Softened};
+use crate::index::{Book, Name, Softened};
 use parking_lot::Mutex;
 
 pub use crate::faults::Operation;

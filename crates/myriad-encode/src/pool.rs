@@ -117,7 +117,7 @@ impl Pool {
         PoolCounters { waiting: state.waiting.len(), running: state.running.len(), ..state.counters }
     }
 
-    /// Requests each thread to reclaim its memory freed by other threads ([`myriad_memory::take_in`]).
+    /// Requests each thread to reclaim its memory freed by other threads ([`myriad_base::memory::take_in`]).
     pub fn take_in(&self) {
         self.shared.state.lock().take_ins += 1;
         self.shared.wake.notify_all();

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use myriad_page::Counter;
+use myriad_store::page::Counter;
 
 use crate::traffic::{Board, ServedCounts};
 

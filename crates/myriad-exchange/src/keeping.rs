@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use myriad_page::KeepFolders;
+use myriad_store::page::KeepFolders;
 use myriad_tls::KeepTicketKeys;
 
 /// Saves state that must survive the worker process, including TLS ticket keys. No result is returned: the

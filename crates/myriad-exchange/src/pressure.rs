@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 
-use myriad_memory::Stage;
+use myriad_base::memory::Stage;
 use parking_lot::Mutex;
 
 /// Function that returns the number of bytes used by a part of the process.

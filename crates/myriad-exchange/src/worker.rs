@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use myriad_bounded::Lru;
+use myriad_base::bounded::Lru;
 use myriad_encode::{Pool, PoolOptions};
 use myriad_files::FileCache;
 use myriad_log::LogWriter;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use myriad_calendar::write_http_date;
+use myriad_base::calendar::write_http_date;
 use myriad_encode::Coding;
 use myriad_policy::EntityTag;
 use myriad_script::FileTest;

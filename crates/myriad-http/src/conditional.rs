@@ -1,6 +1,6 @@
 //! Entity tags and conditional requests (RFC 9110 §8.8.3, §13.1).
 
-use myriad_calendar::parse_http_date;
+use myriad_base::calendar::parse_http_date;
 
 /// Entity tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use myriad_calendar::format_error_log_time;
+use myriad_base::calendar::format_error_log_time;
 use myriad_conf::settings::Level;
 
 use crate::escaped::escaped;

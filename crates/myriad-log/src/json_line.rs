@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use myriad_calendar::format_time_iso8601;
+use myriad_base::calendar::format_time_iso8601;
 use myriad_conf::settings::Level;
 
 use crate::escaped::is_unsafe;

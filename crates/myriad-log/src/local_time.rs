@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use myriad_calendar::TimeZone;
+use myriad_base::calendar::TimeZone;
 
 /// A quarter of an hour in seconds. Offsets only change at multiples of it, so a cached offset is valid until the next.
 const QUARTER_S: u64 = 900;

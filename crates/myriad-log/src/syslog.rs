@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket}
 use std::os::unix::net::UnixDatagram;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use myriad_calendar::format_time_local;
+use myriad_base::calendar::format_time_local;
 use myriad_conf::settings::{Level, SyslogConf, SyslogServer};
 use parking_lot::Mutex;
 

@@ -1,6 +1,6 @@
 //! Memory of a worker's connections, and its reduction when the process is short of memory (`memory_limit`).
 
-use myriad_memory::Stage;
+use myriad_base::memory::Stage;
 
 use crate::memory_figures::{self, ANSWERS, BODIES, BUFFERS, Counted, SESSIONS};
 use crate::request_buffers;

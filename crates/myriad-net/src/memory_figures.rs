@@ -5,7 +5,7 @@
 
 use std::cell::Cell;
 
-use myriad_memory::Stage;
+use myriad_base::memory::Stage;
 
 thread_local! {
     /// Memory stage of the process.

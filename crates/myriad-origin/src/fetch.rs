@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use myriad_access::shield::origin_queue::retry_later;
+use myriad_access::shield::{Permit, admit};
 use myriad_log::Level;
-use myriad_shield::origin_queue::retry_later;
-use myriad_shield::{Permit, admit};
 use myriad_upstream::{Attempts, ErrorKind, OriginError, OriginRequest, OriginResponse};
 
 use crate::add_header;

@@ -4,7 +4,7 @@
 //! with it and no stored page is delivered with it.
 
 use bytes::Bytes;
-use myriad_calendar::format_cookie_date;
+use myriad_base::calendar::format_cookie_date;
 use myriad_conf::model::StickyExpiry;
 use myriad_http::{Known, uri};
 use myriad_upstream::{Attempts, OriginResponse};

@@ -97,7 +97,7 @@ impl Trial {
         let Protocol::FastCgi { params, .. } = request.protocol else {
             panic!("the origin does not speak FastCGI")
         };
-        let pairs = myriad_fastcgi::params::pairs(&params);
+        let pairs = myriad_upstream::fastcgi_protocol::params::pairs(&params);
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("text");
         pairs.map(|(name, value)| format!("{}={}", text(name), text(value))).collect()
     }

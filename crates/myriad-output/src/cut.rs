@@ -1,6 +1,6 @@
 //! `Range`: parts of a complete response.
 
-use myriad_calendar::parse_http_date;
+use myriad_base::calendar::parse_http_date;
 use myriad_http::Known;
 use myriad_policy::EntityTag;
 use myriad_script::Frame;

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use myriad_calendar::write_http_date;
+use myriad_base::calendar::write_http_date;
 use myriad_net::clock;
 
 struct Line {

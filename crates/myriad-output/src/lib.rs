@@ -12,6 +12,7 @@ mod explained;
 pub mod filters;
 mod head;
 pub mod headers;
+pub mod image;
 pub mod image_filter;
 mod keepalive;
 pub mod more_headers;

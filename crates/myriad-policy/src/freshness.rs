@@ -1,7 +1,7 @@
 //! Freshness of a response in nginx's order of precedence: `X-Accel-Expires`, then `Cache-Control` and `Expires`, then
 //! `*_cache_valid`.
 
-use myriad_calendar::parse_http_date;
+use myriad_base::calendar::parse_http_date;
 use myriad_http::cache_control::CacheControl;
 use myriad_http::{Fields, Known};
 

@@ -3,7 +3,7 @@
 //! `X-Accel-Expires` of the origin and `*_cache_valid` of the configuration retain their priority: the former is only
 //! meant for accelerators, the latter applies if the response has no validity.
 
-use myriad_calendar::parse_http_date;
+use myriad_base::calendar::parse_http_date;
 use myriad_http::cache_control::CacheControl;
 use myriad_http::{Fields, Known, Method};
 

@@ -2,7 +2,7 @@
 
 mod entity_tag;
 
-use myriad_calendar::parse_http_date;
+use myriad_base::calendar::parse_http_date;
 use myriad_http::conditional::{EntityTag as SentTag, entity_tags};
 use myriad_http::{Fields, Known};
 

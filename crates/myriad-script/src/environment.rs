@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use myriad_functions::{Still, Surroundings};
+use crate::functions::{Still, Surroundings};
 
 use crate::error::EvalError;
 use crate::frame::Frame;

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use myriad_acme::{Agent, Log, Outside, Stapled, Stapler};
 use myriad_log::ErrorLog;
+use myriad_tls::acme_client::{Agent, Log, Outside, Stapled, Stapler};
 use myriad_tls::{PlannedIssuer, resolve};
 
 use myriad_exchange::keeping::Keeper;

@@ -45,7 +45,7 @@ pub fn give_back_soon() {
     }
     let work = || loop {
         thread::sleep(AFTER);
-        myriad_memory::give_back();
+        myriad_base::memory::give_back();
         if LEFT.fetch_sub(1, Ordering::Relaxed) == 1 {
             break;
         }

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use myriad_memory::{group_limit, group_path, resident_bytes};
+use myriad_base::memory::{group_limit, group_path, resident_bytes};
 
 /// Folder of version 2 control groups.
 const GROUPS: &str = "/sys/fs/cgroup";

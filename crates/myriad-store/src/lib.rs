@@ -28,6 +28,7 @@ mod flight;
 mod gone;
 mod limits;
 mod object;
+pub mod page;
 mod persist;
 mod shard;
 mod stats;
@@ -44,13 +45,13 @@ pub use flight::{
 };
 pub use gone::Gone;
 pub use limits::ZoneLimits;
+pub use myriad_disk::index::{
+    Count, Covered, Covers, KeyRef, MOST_RULE, Metadata, Purge, PurgeError, Purged, Purging, Retired,
+    Selection,
+};
 pub use myriad_disk::{
     BodyReader, Clock, ClockReference, DiskEvent, DiskLimits, DiskOptions, DiskPool, DiskStats, FormatError,
     OpenBody, Opening, Pace, ReadError, Reference, Report, StoredBody,
-};
-pub use myriad_index::{
-    Count, Covered, Covers, KeyRef, MOST_RULE, Metadata, Purge, PurgeError, Purged, Purging, Retired,
-    Selection,
 };
 pub use object::{ALTERNATIVES, Alternative, AttachError, Object};
 pub use persist::Persist;

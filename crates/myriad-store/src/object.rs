@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use bytes::Bytes;
 use myriad_disk::StoredBody;
-use myriad_index::Judged;
+use myriad_disk::index::Judged;
 use once_cell::race::OnceBox;
 use triomphe::ThinArc;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hashbrown::HashTable;
-use myriad_index::{Hashed, Index, Labels, LivePurges, Notes, S3Fifo, Seed, Verdict};
+use myriad_disk::index::{Hashed, Index, Labels, LivePurges, Notes, S3Fifo, Seed, Verdict};
 
 use crate::flight::Flight;
 use crate::variants::Variants;

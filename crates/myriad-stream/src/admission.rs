@@ -1,7 +1,7 @@
 //! Admission of clients: `limit_conn`, then `allow` and `deny`.
 
+use myriad_access::limit_conn::Held;
 use myriad_exchange::runtime::Limited;
-use myriad_gate::limit_conn::Held;
 use myriad_log::Level;
 
 use crate::limits::{LimitStatus, Limits};

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use myriad_access::access::AccessSettings;
 use myriad_conf::model::{HttpConf, ServerConf, ServerName, UpstreamConf};
 use myriad_conf::settings::{self, Settings};
 use myriad_conf::{Diagnostic, Model, Span, Text};
 use myriad_exchange::feature::{TableMaking, TableVariable};
 use myriad_exchange::runtime::{Listener, NamedPair, ServerId, ServerTls};
 use myriad_exchange::traffic::{Traffic, TrafficZone};
-use myriad_gate::access::AccessSettings;
 use myriad_log::{AccessLog, BufferRules, ErrorLog, Format, LogTarget, Logs};
 use myriad_script::{Compiler, Predicates, ScriptError, ServerNames, Template};
 use myriad_tls::{ClientRules, Files, NamedCertificates, OriginConfig, ServerParts};

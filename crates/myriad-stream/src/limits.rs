@@ -4,11 +4,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use myriad_access::limit_conn::{ConnectionLimitSettings, ConnectionTable};
+use myriad_access::{LimitKind, LimitZone, LimitZoneConf, Tables, limit_zones};
 use myriad_conf::model::HttpConf;
 use myriad_conf::settings::Settings;
 use myriad_exchange::runtime::LimitCounts;
-use myriad_gate::limit_conn::{ConnectionLimitSettings, ConnectionTable};
-use myriad_gate::{LimitKind, LimitZone, LimitZoneConf, Tables, limit_zones};
 use myriad_log::Level;
 use myriad_script::Template;
 

@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use myriad_bounded::Lru;
+use myriad_access::access::AccessRule;
+use myriad_base::bounded::Lru;
 use myriad_conf::settings::Network;
 use myriad_exchange::runtime::{LimitCounts, Listener, NamedPair, ServerId, ServerTls};
 use myriad_exchange::traffic::TrafficZone;
 use myriad_exchange::worker::WorkerState;
-use myriad_gate::access::AccessRule;
 use myriad_log::{AccessLog, ErrorLog, Format};
 use myriad_script::{Template, Variable};
 use myriad_tls::ClientRules;

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use myriad_calendar::{format_time_iso8601, format_time_local};
+use myriad_base::calendar::{format_time_iso8601, format_time_local};
 use myriad_exchange::exchange::variables::write::{address, network, show, text, thousandths};
 use myriad_http::proxy_protocol::ProxyHeader;
 use myriad_log::local_time;

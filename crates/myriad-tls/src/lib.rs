@@ -24,6 +24,7 @@
 //! variables: `myriad-serve` connects them.
 
 mod acme;
+pub mod acme_client;
 mod certificates;
 mod named_files;
 mod offer;
@@ -33,6 +34,7 @@ mod resume;
 mod server;
 mod stapling;
 mod warnings;
+pub mod x509;
 
 #[cfg(test)]
 mod testing;

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use myriad_acme::https::Resolve;
+use crate::acme_client::https::Resolve;
 use myriad_upstream::{Resolver, ResolverConfig};
 use tokio::runtime::{Builder, LocalOptions};
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use myriad_acme::https::is_plain_url;
-use myriad_acme::{Question, Staple};
+use crate::acme_client::https::is_plain_url;
+use crate::acme_client::{Question, Staple};
+use crate::x509::Certificate;
 use myriad_conf::Text;
 use myriad_conf::settings::TlsSettings;
-use myriad_x509::Certificate;
 use rustls::crypto::aws_lc_rs::default_provider;
 use rustls::pki_types::CertificateDer;
 
@@ -74,9 +74,9 @@ mod tests {
     use super::*;
     use crate::testing::Site;
 
-    const LEAF: &[u8] = include_bytes!("../../myriad-x509/src/ocsp/fixtures/leaf.pem");
-    const OTHER: &[u8] = include_bytes!("../../myriad-x509/src/ocsp/fixtures/other.pem");
-    const ROOT: &[u8] = include_bytes!("../../myriad-x509/src/ocsp/fixtures/root.pem");
+    const LEAF: &[u8] = include_bytes!("x509/ocsp/fixtures/leaf.pem");
+    const OTHER: &[u8] = include_bytes!("x509/ocsp/fixtures/other.pem");
+    const ROOT: &[u8] = include_bytes!("x509/ocsp/fixtures/root.pem");
 
     fn site(says: &str) -> Site {
         let files: [(&str, &[u8]); 4] =

@@ -4,11 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use myriad_acme::{SigningKey, csr};
+use crate::acme_client::{SigningKey, csr};
+use crate::x509::pem;
 use myriad_conf::model::{AcmeIdentifier, AcmeKeyKind, HttpConf, ServerConf};
 use myriad_conf::settings::TlsSettings;
 use myriad_conf::{Diagnostic, MemoryLoader, Model, survey};
-use myriad_x509::pem;
 use parking_lot::Mutex;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, aws_lc_rs};

@@ -4,10 +4,10 @@
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use myriad_calendar::format_http_date;
+use crate::x509::Certificate;
+use myriad_base::calendar::format_http_date;
 use myriad_conf::settings::TlsSettings;
 use myriad_conf::{Diagnostic, Model, Text};
-use myriad_x509::Certificate;
 
 use crate::certificates::certified::certificates;
 use crate::certificates::files::{Files, TlsFiles, is_tls_file};

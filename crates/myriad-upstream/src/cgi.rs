@@ -5,8 +5,8 @@
 
 use std::future::poll_fn;
 
+use crate::fastcgi_protocol::cgi::{HeadError, Parsed, parse_head};
 use bytes::Buf;
-use myriad_fastcgi::cgi::{HeadError, Parsed, parse_head};
 use myriad_http::h1::{ResponseFraming, response_framing};
 use myriad_http::{Known, Method, ResponseHead};
 

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use myriad_fastcgi::PoolStatus;
+use crate::fastcgi_protocol::PoolStatus;
 
 use crate::address::Address;
 use crate::clock;

@@ -2,9 +2,9 @@
 
 use std::future::poll_fn;
 
+use crate::fastcgi_protocol::cgi;
+use crate::fastcgi_protocol::{DecodeError, Decoder, End, Event, ProtocolStatus, request};
 use bytes::{Bytes, BytesMut};
-use myriad_fastcgi::cgi;
-use myriad_fastcgi::{DecodeError, Decoder, End, Event, ProtocolStatus, request};
 use myriad_http::h1::{ResponseFraming, response_framing};
 use myriad_http::{Known, Method, ResponseHead};
 

@@ -31,6 +31,7 @@ mod dial;
 mod edited;
 mod error;
 mod fastcgi;
+pub mod fastcgi_protocol;
 mod fetch;
 mod follow;
 mod group;

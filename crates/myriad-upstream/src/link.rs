@@ -5,8 +5,8 @@ use std::io;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
+use crate::fastcgi_protocol::FatalErrors;
 use bytes::BytesMut;
-use myriad_fastcgi::FatalErrors;
 use myriad_http::ResponseHead;
 
 use crate::address::Address;

@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use crate::fastcgi_protocol::PoolStatus;
 use myriad_conf::model::Moment;
-use myriad_fastcgi::PoolStatus;
 
 use crate::address::Address;
 use crate::clock;

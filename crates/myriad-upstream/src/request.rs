@@ -63,7 +63,7 @@ impl OriginRequest {
 pub enum Protocol {
     /// FastCGI in the responder role.
     FastCgi {
-        /// Environment, encoded by `myriad_fastcgi::Params`.
+        /// Environment, encoded by `crate::fastcgi_protocol::Params`.
         params: Bytes,
         /// Requests a persistent connection (`fastcgi_keep_conn`); only effective with [`crate::KeepAlive`].
         keep_conn: bool,

@@ -16,7 +16,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use myriad_bounded::Lru;
+use myriad_base::bounded::Lru;
 use tokio::sync::Notify;
 
 use crate::clock;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use md5::{Digest, Md5};
-use myriad_bounded::Lru;
+use myriad_base::bounded::Lru;
 
 use crate::clock;
 

@@ -4,9 +4,9 @@ use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use crate::fastcgi_protocol::record::MAX_ALIGNED_CONTENT;
+use crate::fastcgi_protocol::request;
 use bytes::{Buf, Bytes, BytesMut};
-use myriad_fastcgi::record::MAX_ALIGNED_CONTENT;
-use myriad_fastcgi::request;
 use myriad_http::body::{BodyError, BoxBody};
 use myriad_http::h1::{LAST_CHUNK, encode_chunk_head};
 use smallvec::SmallVec;

@@ -7,16 +7,16 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use myriad_acme::Facts;
-use myriad_acme::schedule::{renewal_window, span};
-use myriad_calendar::format_time_iso8601;
+use myriad_base::calendar::format_time_iso8601;
 use myriad_conf::Model;
 use myriad_tls::TlsFiles;
-use myriad_x509::pem;
+use myriad_tls::acme_client::Facts;
+use myriad_tls::acme_client::schedule::{renewal_window, span};
+use myriad_tls::x509::pem;
 
-use crate::configuration::{Origin, Survey};
-use crate::pidfile::reason;
-use crate::report::Finding;
+use myriad_cli::configuration::{Origin, Survey};
+use myriad_cli::pidfile::reason;
+use myriad_cli::report::Finding;
 
 /// Maximum number of names in a line of the table; a certificate may be valid for a hundred.
 const SHOWN_NAMES: usize = 4;

@@ -20,11 +20,11 @@ use crate::activation;
 use crate::control::{Channel, Kind};
 use crate::handover::{Legacy, Processes};
 use crate::inbox::Reachable;
-use crate::instance::Instance;
 use crate::listeners::Listeners;
 use crate::notify;
 use crate::stdio;
 use crate::ticket_keys::TicketKeys;
+use myriad_cli::instance::Instance;
 
 const DETACHED: &str = "MYRIAD_DETACHED";
 const UPGRADE: &str = "MYRIAD_UPGRADE";

@@ -1,7 +1,7 @@
 //! Folders that the supervisor creates for the account of the workers.
 //!
 //! Below a folder that another user can change, root changes the owner only of folders that it has created itself
-//! ([`crate::path_walk`]).
+//! ([`myriad_cli::path_walk`]).
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata, Permissions};
@@ -14,8 +14,8 @@ use std::path::{self, Path, PathBuf};
 use rustix::fs::{AtFlags, Dir, Mode, OFlags, mkdirat, openat, renameat, unlinkat};
 use rustix::io::Errno;
 
-use crate::accounts::Account;
-use crate::path_walk::{FOLDER, Missing, PathWalk, is_ours};
+use myriad_cli::accounts::Account;
+use myriad_cli::path_walk::{FOLDER, Missing, PathWalk, is_ours};
 
 /// Prefix of the names of folders to remove.
 const OLD: &[u8] = b".old-";

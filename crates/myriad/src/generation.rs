@@ -9,18 +9,18 @@ use myriad_conf::settings::BodyInFile;
 use myriad_conf::{Model, Span};
 use myriad_log::{ErrorLog, Level};
 
-use crate::accounts::Account;
-use crate::admin::socket;
-use crate::configuration::{Configuration, Host, Origin};
 use crate::folders;
 use crate::handover::{Confinement, HandedFiles, Handover};
 use crate::listeners::{Listeners, QUIC};
 use crate::logs::Logs;
-use crate::pidfile::reason;
-use crate::report::Finding;
 use crate::state;
 use crate::ticket_keys::TicketKeys;
-use crate::wordpress;
+use myriad_cli::accounts::Account;
+use myriad_cli::admin::socket;
+use myriad_cli::configuration::{Configuration, Host, Origin};
+use myriad_cli::pidfile::reason;
+use myriad_cli::report::Finding;
+use myriad_cli::wordpress;
 
 /// User of the workers if the directive `user` is missing, as in nginx.
 const DEFAULT_USER: &str = "nobody";

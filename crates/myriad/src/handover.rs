@@ -14,12 +14,12 @@ use std::sync::Arc;
 use myriad_serve::{QuicProcess, Standing};
 use zeroize::Zeroizing;
 
-use crate::accounts::Account;
-use crate::configuration::Host;
 use crate::control::{Channel, Kind};
 use crate::inbox::Reachable;
-use crate::paths::Paths;
 use crate::ticket_keys::TicketKeys;
+use myriad_cli::accounts::Account;
+use myriad_cli::configuration::Host;
+use myriad_cli::paths::Paths;
 
 /// Payload of [`crate::control::Kind::Configure`]. The descriptors of the listeners precede those of the logs.
 #[derive(Clone, Debug, PartialEq, Eq)]

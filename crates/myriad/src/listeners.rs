@@ -1,8 +1,6 @@
 //! Listening sockets: created once, retained through reloads and upgrades, passed to workers as descriptors.
 
-mod holder;
 mod patience;
-mod takeover;
 mod trial;
 mod udp;
 
@@ -15,6 +13,7 @@ use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use myriad_cli::port_holder;
 use myriad_conf::Model;
 use myriad_conf::model::{KeepAliveProbe, ListenAddress, ListenConf};
 use rustix::io::Errno;
@@ -24,13 +23,12 @@ use rustix::net::{
 use socket2::SockRef;
 use zeroize::Zeroizing;
 
-pub(crate) use holder::web_servers;
 use patience::patiently;
 pub(crate) use trial::try_all;
 
-use crate::admin::socket;
-use crate::pidfile::reason;
-use crate::report::Finding;
+use myriad_cli::admin::socket;
+use myriad_cli::pidfile::reason;
+use myriad_cli::report::Finding;
 
 /// Backlog of a listener. A burst of connections overflows the 511 of nginx. The kernel limits it to
 /// `net.core.somaxconn`.
@@ -188,7 +186,7 @@ impl Listener {
 
 /// Returns the error of an address that cannot be bound, in the wording of nginx, followed by advice.
 fn not_bound(wanted: &Wanted, error: &io::Error) -> Finding {
-    let advice = holder::advice(&wanted.conf, error);
+    let advice = port_holder::advice(&wanted.conf, error);
     format!("bind() to {} failed ({}){advice}", wanted.name, reason(error)).into()
 }
 

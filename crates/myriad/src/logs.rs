@@ -10,9 +10,9 @@ use myriad_conf::settings::ErrorLog as ErrorLogConf;
 use myriad_conf::{Model, Settings, Span};
 use myriad_log::{ErrorLog, LogFile, Sink, Syslog, Target};
 
-use crate::path_walk;
-use crate::paths::Paths;
-use crate::pidfile::reason;
+use myriad_cli::path_walk;
+use myriad_cli::paths::Paths;
+use myriad_cli::pidfile::reason;
 
 /// Open log files by their absolute paths.
 #[derive(Debug, Default)]
@@ -77,7 +77,7 @@ impl Logs {
 
 /// Opens a file for appending; creates it if it does not exist.
 ///
-/// Root opens it by [`crate::path_walk`]: otherwise an attacker with the rights of the worker could make root write to
+/// Root opens it by [`myriad_cli::path_walk`]: otherwise an attacker with the rights of the worker could make root write to
 /// any file.
 pub(crate) fn open(path: &Path) -> io::Result<OwnedFd> {
     path_walk::open_for_appending(path)

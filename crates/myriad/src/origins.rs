@@ -20,8 +20,8 @@ use myriad_conf::{Diagnostic, Model, Span, Text};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 
-use crate::accounts::{self, Account};
-use crate::pidfile::reason;
+use myriad_cli::accounts::{self, Account};
+use myriad_cli::pidfile::reason;
 
 /// Maximum time for an origin to accept; on the same machine it takes microseconds.
 const PATIENCE: Duration = Duration::from_millis(500);

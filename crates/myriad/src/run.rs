@@ -10,21 +10,27 @@ use myriad_conf::Model;
 use myriad_log::{ErrorLog, Level, LogFile, Sink, Target};
 use myriad_serve::{apart, give_back_soon};
 
-use crate::cli::{self, Options, Request};
-use crate::configuration::{Configuration, Origin};
+use crate::certificates;
 use crate::daemon::{self, Birth};
-use crate::explain;
+use crate::folders;
 use crate::generation;
-use crate::instance::{Holder, Instance, held};
+use crate::listeners;
 use crate::logs::{self, Logs};
-use crate::paths::Paths;
-use crate::pidfile::{self, reason};
-use crate::report::{Finding, report, say};
-use crate::servers;
-use crate::servers::Named;
+use crate::origins;
 use crate::supervisor::Supervisor;
-use crate::wordpress::{Preset, Purpose, SelfSigned};
-use crate::{accounts, certificates, folders, listeners, origins, version, wordpress};
+use myriad_cli::accounts;
+use myriad_cli::cli::{self, Options, Request};
+use myriad_cli::configuration::{Configuration, Origin};
+use myriad_cli::explain;
+use myriad_cli::instance::{Holder, Instance, held};
+use myriad_cli::paths::Paths;
+use myriad_cli::pidfile::{self, reason};
+use myriad_cli::report::{Finding, report, say};
+use myriad_cli::servers;
+use myriad_cli::servers::Named;
+use myriad_cli::version;
+use myriad_cli::wordpress;
+use myriad_cli::wordpress::{Preset, Purpose, SelfSigned};
 
 /// Executes the arguments (without the program name). The exit status is that of nginx: 0 or 1.
 pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {

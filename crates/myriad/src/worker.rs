@@ -18,8 +18,6 @@ use myriad_conf::Source;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 
-use crate::admin::server::ControlServer;
-use crate::configuration;
 use crate::confine::confine;
 use crate::control::{Channel, Kind, Message};
 use crate::cores;
@@ -27,8 +25,10 @@ use crate::handover::{
     Confinement, Handover, Processes, decode_paths, encode_file, encode_paths, encode_ticket_key,
 };
 use crate::listeners::CONTROL;
-use crate::signals::Signals;
 use crate::stdio;
+use myriad_cli::admin::server::ControlServer;
+use myriad_cli::configuration;
+use myriad_cli::signals::Signals;
 use myriad_serve::{Inherited, Keep, KeepFolders, Keeper, Relay, Site, apart, give_back_soon};
 use myriad_tls::KeepTicketKeys;
 

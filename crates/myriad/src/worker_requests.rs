@@ -3,8 +3,8 @@
 
 use crate::generation::Generation;
 use crate::handover::{decode_file, decode_paths};
-use crate::pidfile::reason;
 use crate::state;
+use myriad_cli::pidfile::reason;
 
 /// Maximum length of a stored file, in bytes; a chain of certificates with its key has some kilobytes.
 const LARGEST: usize = 256 << 10;

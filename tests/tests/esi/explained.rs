@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use myriad_admin::sight::InspectReport;
+use myriad_admin::protocol::sight::InspectReport;
 use myriad_tests::{Cached, Origin, Request, Server, binary};
 
 use super::{RULES, application, session};

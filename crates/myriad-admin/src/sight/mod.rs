@@ -1,17 +1,26 @@
-//! Monitoring of a running server: ticks of a second, ranked pages, history, purges, tags.
+//! Monitoring of the running server: live events, ranked pages, history, purges, tags.
 //!
-//! Times are milliseconds since the Unix epoch, durations are milliseconds with a fraction. Unknown values are `null`.
+//! | file | content |
+//! |---|---|
+//! | `look` | snapshots of all counts, and their differences |
+//! | `observer` | work of the observer's thread: ticks for readers, steps of the history |
+//! | `recorder` | current steps of the history |
+//! | `encodings` | codings of a zone's pages, counted incrementally |
+//! | `stream` | events as `text/event-stream` |
+//! | `watch` | events over the control socket |
+//! | `tops`, `history`, `purges`, `tags`, `senders` | responses to single requests |
 
-mod request;
-mod shown;
-mod tick;
+mod encodings;
+mod history;
+mod look;
+mod observer;
+mod purges;
+mod recorder;
+mod senders;
+mod stream;
+mod tags;
+mod tops;
+mod watch;
 
-pub use request::{HistoryRequest, LiveRequest, PurgesRequest, SendersRequest, TagsRequest, TopsRequest};
-pub use shown::{
-    HistoryReport, HistorySeries, InspectReport, InspectedLine, PurgeEvent, ReasonCount, SenderReport,
-    SendersReport, TagReport, TagsReport, TopPage, TopsReport,
-};
-pub use tick::{
-    Connections, Counts, EncodingTotal, FirstByte, Percentiles, QueueReport, Tick, TierSize, WorkerTick,
-    ZoneTick,
-};
+pub use observer::Observer;
+pub(crate) use stream::stream;

@@ -8,8 +8,8 @@ use myriad_encode::Coding;
 use myriad_exchange::exchange::{Exchange, MadeFrom};
 use myriad_exchange::subrequest::{self, Subanswer};
 use myriad_http::{Known, RequestHead, ResponseHead, Version};
-use myriad_page::{Marks, PageView};
 use myriad_policy::{Lifetime, Source, Tags, page_assets};
+use myriad_store::page::{Marks, PageView};
 use myriad_store::{Admission, Body, KeyRef};
 
 use super::{KeepFor, is_asset, key_of, of};

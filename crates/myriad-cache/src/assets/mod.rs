@@ -16,7 +16,7 @@ use myriad_conf::settings::Settings;
 use myriad_exchange::exchange::Request;
 use myriad_exchange::feature::Feature;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
-use myriad_page::key::{ASSET, HOST, append};
+use myriad_store::page::key::{ASSET, HOST, append};
 
 use directives::AssetSettings;
 pub(crate) use keep::keep;

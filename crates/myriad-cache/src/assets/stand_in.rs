@@ -4,9 +4,9 @@ use std::future::poll_fn;
 
 use myriad_exchange::exchange::{Answer, Exchange, Request, Step};
 use myriad_http::Method;
-use myriad_page::Page;
 use myriad_policy::CacheStatus;
 use myriad_store::KeyRef;
+use myriad_store::page::Page;
 
 use super::{is_asset, key_of, of};
 use crate::next::{Cached, Next};

@@ -6,13 +6,13 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use myriad_esi::{Cut, Fragments, joint_name};
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::subrequest::{self, Subanswer};
 use myriad_http::body::BoxBody;
 use myriad_http::cache_control::CacheControl;
 use myriad_http::{Known, RequestHead, Version};
 use myriad_log::Level;
+use myriad_script::esi::{Cut, Fragments, joint_name};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 

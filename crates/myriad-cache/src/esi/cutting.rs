@@ -2,11 +2,11 @@
 
 use bytes::Bytes;
 use myriad_encode::coding_from_token;
-use myriad_esi::{Collected, Cut, Cutter, Limits, Said};
 use myriad_exchange::exchange::Request;
 use myriad_http::{Known, ResponseHead};
 use myriad_log::Level;
-use myriad_page::Page;
+use myriad_script::esi::{Collected, Cut, Cutter, Limits, Said};
+use myriad_store::page::Page;
 
 use super::{hosts, rules};
 
@@ -43,7 +43,7 @@ pub(crate) fn is_filled(cut: &[u8]) -> bool {
 /// Returns the data stored with a page without markup: the reason why it has none, if its origin gives a reason.
 /// Usually empty.
 pub(crate) fn uncut(request: &Request, head: &ResponseHead) -> Vec<u8> {
-    let why = rules::of(request).and_then(|_| myriad_esi::why(head.fields.get_all(OWN)));
+    let why = rules::of(request).and_then(|_| myriad_script::esi::why(head.fields.get_all(OWN)));
     Cut { why, ..Cut::default() }.encode()
 }
 
@@ -60,7 +60,7 @@ impl Cutting {
     /// Starts with the page of that head; `None` if it has no markup.
     pub(crate) fn begin(request: &Request, head: &ResponseHead) -> Option<Self> {
         let said = said(request, head)?;
-        Some(Self { why: myriad_esi::why(head.fields.get_all(OWN)), ..Self::of(request, said) })
+        Some(Self { why: myriad_script::esi::why(head.fields.get_all(OWN)), ..Self::of(request, said) })
     }
 
     /// Starts with a page for which the origin declared `said`.

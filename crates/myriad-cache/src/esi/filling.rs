@@ -6,11 +6,11 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use myriad_esi::{Cut, Hole};
 use myriad_exchange::exchange::{Answer, Exchange, MadeFrom, pulled};
 use myriad_http::Method;
 use myriad_http::body::{Body, BodyError, BoxBody, Empty};
 use myriad_net::ResponseBody;
+use myriad_script::esi::{Cut, Hole};
 
 use super::asking::{self, For, Tasks};
 use super::cutting::{cut_of, is_filled};

@@ -6,7 +6,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
 
-use myriad_bounded::Lru;
+use myriad_base::bounded::Lru;
 use parking_lot::Mutex;
 
 /// Time that a host counts as cutting pages after such a page, in milliseconds.

@@ -8,15 +8,15 @@ use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
 use std::sync::LazyLock;
 
-use myriad_bounded::Lru;
-use myriad_esi::Cut;
+use myriad_base::bounded::Lru;
 use myriad_exchange::exchange::{Answer, Exchange, MadeFrom, Request, Sink, Step};
 use myriad_exchange::runtime::CachePlace;
 use myriad_exchange::subrequest;
 use myriad_http::Method;
 use myriad_net::ResponseBody;
-use myriad_page::Page;
 use myriad_policy::{CacheStatus, PersonalCookies, SharedFetch};
+use myriad_script::esi::Cut;
+use myriad_store::page::Page;
 use parking_lot::Mutex;
 
 use super::asking::For;

@@ -8,13 +8,13 @@ use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use myriad_encode::StreamDecoder;
-use myriad_esi::{Cut, Said};
 use myriad_exchange::exchange::{Answer, Exchange, Step, pulled};
 use myriad_exchange::runtime::OriginPlace;
 use myriad_http::body::{Body, BodyError, BoxBody, Empty, Full};
 use myriad_http::{Known, Method};
 use myriad_log::Level;
 use myriad_net::ResponseBody;
+use myriad_script::esi::{Cut, Said};
 use myriad_upstream::OriginResponse;
 
 use super::asking::For;

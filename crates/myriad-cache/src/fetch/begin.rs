@@ -21,7 +21,7 @@ use myriad_exchange::exchange::{Exchange, Purpose};
 use myriad_exchange::runtime::{CachePlace, MakeError};
 use myriad_origin::group;
 use myriad_origin::make;
-use myriad_page::{Entry, Fetching, Page, PageMeta, conditions};
+use myriad_store::page::{Entry, Fetching, Page, PageMeta, conditions};
 
 /// Starts the fetch of a page from a copy of the request. If the fetch cannot start, the waiters are released at once.
 pub(crate) fn start(

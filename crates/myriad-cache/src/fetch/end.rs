@@ -7,7 +7,7 @@ use super::no_answer::NoAnswer;
 use super::report::{Report, Reporter, report};
 use myriad_exchange::exchange::Request;
 use myriad_exchange::runtime::CachePlace;
-use myriad_page::PageMeta;
+use myriad_store::page::PageMeta;
 
 /// Aborts a fetch because its zone has too many fetches. All waiters get the stale page, or 503.
 pub(super) fn deny(

@@ -11,7 +11,7 @@ use crate::early::Spent;
 use crate::next::Held;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::Who;
-use myriad_page::{Entry, Fetching, PageMeta};
+use myriad_store::page::{Entry, Fetching, PageMeta};
 
 /// State of a fetch's task.
 pub(super) struct Job {

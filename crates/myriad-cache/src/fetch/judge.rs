@@ -18,13 +18,13 @@ use crate::revalidate;
 use crate::revalidate::Confirmed;
 use crate::told;
 use crate::validity;
-use myriad_control::purge::request as purge;
+use myriad_admin::purge::request as purge;
 use myriad_exchange::exchange::{Exchange, Request};
 use myriad_exchange::keys::no_vary_search::learn;
 use myriad_exchange::runtime::{CachePlace, OriginPlace, Reads};
 use myriad_origin::pace::Pace;
 use myriad_origin::respond;
-use myriad_page::PageMeta;
+use myriad_store::page::PageMeta;
 
 const NO_VARY_SEARCH: &[u8] = b"No-Vary-Search";
 

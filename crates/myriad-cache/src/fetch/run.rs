@@ -22,7 +22,7 @@ use myriad_exchange::runtime::OriginPlace;
 use myriad_exchange::runtime::Who;
 use myriad_origin::fetch::fetch as origin_fetch;
 use myriad_origin::group;
-use myriad_page::{Entry, PageMeta};
+use myriad_store::page::{Entry, PageMeta};
 
 /// Reason why a fetch has no response.
 enum Unanswered {

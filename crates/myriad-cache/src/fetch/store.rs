@@ -27,7 +27,7 @@ use crate::told;
 use myriad_exchange::exchange::Exchange;
 use myriad_origin::pace::Pace;
 use myriad_origin::respond;
-use myriad_page::{Fetching, PageMeta};
+use myriad_store::page::{Fetching, PageMeta};
 
 /// Response to store.
 pub(super) struct Admitted {

@@ -7,7 +7,7 @@ use myriad_http::{Known, ResponseHead};
 use myriad_policy::{Subject, Tags};
 
 use myriad_exchange::exchange::Request;
-use myriad_page::Marks;
+use myriad_store::page::Marks;
 
 /// Returns the marks by which purges find the response to a request.
 pub(crate) fn marks_of(request: &Request, head: &ResponseHead) -> Marks {

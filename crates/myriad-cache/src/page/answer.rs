@@ -13,7 +13,7 @@ use super::encodings::choose;
 use crate::esi;
 use myriad_exchange::exchange::{Answer, MadeFrom, Request};
 use myriad_exchange::runtime::CachePlace;
-use myriad_page::{Page, PageView, alternative};
+use myriad_store::page::{Page, PageView, alternative};
 
 /// Serves a stored page in the best available encoding, and queues a better encoding if one is missing.
 pub(crate) fn answer(request: &Request, cache: &CachePlace, page: Page) -> Answer {

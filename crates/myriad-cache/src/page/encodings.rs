@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use myriad_exchange::exchange::{Exchange, Request};
 use myriad_exchange::runtime::CachePlace;
-use myriad_page::{Page, PageView, STRONG_GZIP, alternative, slot};
+use myriad_store::page::{Page, PageView, STRONG_GZIP, alternative, slot};
 
 /// Maximum length of a page that is compressed on the worker while it is stored, in bytes.
 const INLINE: u64 = 256 << 10;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use myriad_calendar::parse_http_date;
+use myriad_base::calendar::parse_http_date;
 use myriad_encode::{Coding, coding_from_token};
 use myriad_http::cache_control::CacheControl;
 use myriad_http::{Fields, Known, ResponseHead};
@@ -13,7 +13,7 @@ use crate::esi;
 use myriad_exchange::exchange::Request;
 use myriad_exchange::runtime::OriginPlace;
 use myriad_origin::nominated::Nominated;
-use myriad_page::{KeptTime, Marks, PageFacts, PageMeta, Parts, ProxiedFacts, TextEnds};
+use myriad_store::page::{KeptTime, Marks, PageFacts, PageMeta, Parts, ProxiedFacts, TextEnds};
 
 /// Makes the record of a page from its head, which arrived at `now`, in milliseconds of the process clock. `removed` is
 /// the coding that is removed from the body before it is stored ([`recoded`]).

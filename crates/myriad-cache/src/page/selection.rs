@@ -5,7 +5,7 @@ use myriad_policy::{Rules, Told, VaryRule};
 use myriad_store::Selection;
 
 use myriad_exchange::exchange::Request;
-use myriad_page::{NO_VARIANT, write_variant};
+use myriad_store::page::{NO_VARIANT, write_variant};
 
 /// Returns the variant of a response, from its `Vary` and the header fields sent to its origin. `apart` is set for the
 /// key for other codings.

@@ -1,6 +1,6 @@
 //! `location` blocks, and the rewrite steps of servers, locations and `if` blocks.
 
-use myriad_functions::Function;
+use myriad_script::functions::Function;
 
 use crate::{diagnostic::Diagnostic, settings::Settings, span::Span, text::Text};
 

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use myriad_calendar::format_time_local;
+use myriad_base::calendar::format_time_local;
 use myriad_http::uri::{Escape, escape};
 use myriad_log::local_time;
 

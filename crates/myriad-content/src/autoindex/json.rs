@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use myriad_calendar::write_http_date;
+use myriad_base::calendar::write_http_date;
 use myriad_conf::model::LogEscape;
 use myriad_log::write_escaped;
 

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use myriad_calendar::format_time_iso8601;
+use myriad_base::calendar::format_time_iso8601;
 use myriad_http::uri::{Escape, escape};
 
 use crate::folder::{Item, ItemKind};

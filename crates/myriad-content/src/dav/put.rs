@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::io::Write;
 
 use bytes::Bytes;
-use myriad_calendar::parse_http_date;
+use myriad_base::calendar::parse_http_date;
 use myriad_exchange::exchange::{Exchange, Step};
 use myriad_files::Draft;
 use myriad_http::Known;

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use myriad_calendar::{Offset, offset_name, write_time};
+use myriad_base::calendar::{Offset, offset_name, write_time};
 use myriad_http::uri::{Escape, escape};
 use myriad_log::local_time;
 

@@ -8,7 +8,7 @@ use myriad_script::Frame;
 
 use myriad_exchange::exchange::Request;
 use myriad_exchange::exchange::paths::look;
-use myriad_page::ProxiedFacts;
+use myriad_store::page::ProxiedFacts;
 
 /// Result of the lookup.
 #[derive(Default)]

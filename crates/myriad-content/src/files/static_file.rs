@@ -20,7 +20,7 @@ use myriad_exchange::exchange::shortcut;
 use myriad_exchange::exchange::{Answer, MadeFrom, media_type_of};
 use myriad_exchange::exchange::{Exchange, Handler, Pending, Request, Waiting, scratch};
 use myriad_exchange::exchange::{FolderHandler, GET_HEAD, MethodHandler, Step};
-use myriad_page::ProxiedFacts;
+use myriad_store::page::ProxiedFacts;
 
 /// Handler of files under the root, the default of a place without another handler.
 pub struct FileHandler {

@@ -1,6 +1,6 @@
 //! Addition and removal of files.
 
-use myriad_index::{Name, Standing};
+use crate::index::{Name, Standing};
 
 use super::{Catalogue, Filed, Marker, Role, halves};
 use crate::file_labels::mark_of;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use myriad_index::Name;
+use crate::index::Name;
 
 /// Unit of accounting for files, in bytes.
 pub(crate) const BLOCK: u64 = 4096;

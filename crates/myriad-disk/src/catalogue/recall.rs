@@ -1,6 +1,6 @@
 //! Files of a snapshot, until they are seen.
 
-use myriad_index::{Name, Standing};
+use crate::index::{Name, Standing};
 
 use super::{Catalogue, Filed, Role};
 use crate::file_labels::mark_of;

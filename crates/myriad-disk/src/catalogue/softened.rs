@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use myriad_index::Name;
+use crate::index::Name;
 
 /// Pages covered by soft purges, by their files, until no purge counts them any more.
 #[derive(Debug, Default)]

@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::atomic::Ordering::Relaxed;
 
-use myriad_index::{Hashed, Name, Verdict};
+use crate::index::{Hashed, Name, Verdict};
 
 use super::Disk;
 use crate::catalogue::{Filed, Role, blocks_of, halves};

@@ -4,7 +4,7 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 
-use myriad_index::{Hashed, Name, Selection};
+use crate::index::{Hashed, Name, Selection};
 
 use super::Disk;
 use crate::catalogue::Role;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use myriad_index::{Hashed, Name, Verdict};
+use crate::index::{Hashed, Name, Verdict};
 
 use super::Disk;
 use crate::catalogue::{Filed, Role};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::atomic::Ordering::Relaxed;
 
-use myriad_index::Name;
+use crate::index::Name;
 
 use super::Disk;
 use crate::catalogue::Role;

@@ -25,7 +25,7 @@ fn file(body: &[u8]) -> Vec<u8> {
         clock: CLOCK,
         labels: &[3, u64::MAX],
         key: b"key",
-        key_hash: myriad_index::Seed(7).hash(b"key"),
+        key_hash: crate::index::Seed(7).hash(b"key"),
         selector: b"selector",
         variant: b"variant",
         meta: b"metadata",

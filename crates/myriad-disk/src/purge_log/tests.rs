@@ -1,8 +1,8 @@
 //! Purge log: written, read by another process, lost and damaged.
 
 use super::*;
+use crate::index::{Purge, RulePurge};
 use crate::testing::TempFolder as Folder;
-use myriad_index::{Purge, RulePurge};
 
 fn entry(number: u64) -> PurgeRecord {
     PurgeRecord::Exact {

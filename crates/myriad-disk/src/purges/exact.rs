@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use myriad_index::{Book, Count, ExactPurge, Name, Purge};
+use crate::index::{Book, Count, ExactPurge, Name, Purge};
 
 use super::Purges;
 use crate::catalogue::{Filed, Role};

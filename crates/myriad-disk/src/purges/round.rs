@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use myriad_index::Name;
+use crate::index::Name;
 
 /// State of the periodic work for purges.
 #[derive(Default)]

@@ -5,7 +5,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::{Duration, Instant};
 
-use myriad_index::Verdict;
+use crate::index::Verdict;
 
 use super::Purges;
 use super::round::Round;

@@ -38,7 +38,7 @@ fn next(shared: &Shared, take_ins: &mut u64) -> Option<(u64, Job)> {
         }
         if state.take_ins != *take_ins {
             *take_ins = state.take_ins;
-            MutexGuard::unlocked(&mut state, myriad_memory::take_in);
+            MutexGuard::unlocked(&mut state, myriad_base::memory::take_in);
             continue;
         }
         if state.waiting.is_empty() {

@@ -4,13 +4,13 @@ use myriad_http::lines::{copy_lines, line_named};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use myriad_calendar::parse_http_date;
+use myriad_base::calendar::parse_http_date;
 use myriad_encode::Coding;
 use myriad_files::Entry;
 use myriad_net::ResponseBody;
 use myriad_policy::{Encoding, EntityTag};
 
-use myriad_page::{Page, alternative};
+use myriad_store::page::{Page, alternative};
 
 /// Source of the validators and fields of a response.
 pub enum MadeFrom {

@@ -6,7 +6,7 @@ use std::cell::Cell;
 use myriad_policy::CacheStatus;
 
 use super::Slice;
-use myriad_page::Page;
+use myriad_store::page::Page;
 
 use super::StoredFields;
 

@@ -46,7 +46,7 @@ impl Request {
     }
 
     /// Returns the state shared by SSI pages of this request and all requests that contain it.
-    pub fn shared_by_pages(&self) -> Rc<RefCell<myriad_ssi::Shared>> {
+    pub fn shared_by_pages(&self) -> Rc<RefCell<myriad_script::ssi::Shared>> {
         self.received.lineage.as_ref().map(|lineage| Rc::clone(&lineage.pages)).unwrap_or_default()
     }
 

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use myriad_functions::{Surroundings, Wrong};
 use myriad_log::{Level, local_time};
+use myriad_script::functions::{Surroundings, Wrong};
 use myriad_script::{Builtin, Environment, EvalError, FileTest, Frame, Trace};
 
 use super::{Request, paths};

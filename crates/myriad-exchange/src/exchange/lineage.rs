@@ -24,7 +24,7 @@ pub struct Lineage {
     /// client's request.
     pub own_head: bool,
     /// State shared by SSI pages.
-    pub(super) pages: Rc<RefCell<myriad_ssi::Shared>>,
+    pub(super) pages: Rc<RefCell<myriad_script::ssi::Shared>>,
     /// Number of subrequests started so far for the client's request.
     begun: Rc<Cell<u32>>,
 }

@@ -1,7 +1,7 @@
 //! Purpose of a request to an origin, which determines the forwarded parts of the client's request.
 
 use myriad_http::{Fields, Known};
-use myriad_page::{Conditions, Page, conditions};
+use myriad_store::page::{Conditions, Page, conditions};
 
 use super::Request;
 

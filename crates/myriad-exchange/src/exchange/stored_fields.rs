@@ -2,7 +2,7 @@
 
 use myriad_http::Fields;
 use myriad_http::lines::{line_named, lines_named};
-use myriad_page::{Page, PageView};
+use myriad_store::page::{Page, PageView};
 
 /// Fields that `$upstream_http_*` returns for a stored page. For a complete page this is the page itself, which is
 /// searched when a field is read.

@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use myriad_trace::{SpanId, TraceId, TraceParent};
+use crate::trace_context::{SpanId, TraceId, TraceParent};
 
 /// Trace context of a request, shared with its subrequests and the fetch of its page.
 #[derive(Debug)]

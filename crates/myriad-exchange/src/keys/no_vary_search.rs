@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 
-use myriad_bounded::Lru;
+use myriad_base::bounded::Lru;
 use myriad_policy::NoVarySearch;
 use parking_lot::Mutex;
 

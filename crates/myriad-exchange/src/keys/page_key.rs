@@ -6,8 +6,8 @@
 //! part.
 
 use myriad_http::Known;
-use myriad_page::key::{ARGUMENTS, COOKIE, FIELD, HOST, SUBREQUEST, append, double_nuls};
 use myriad_script::{EvalError, Frame};
+use myriad_store::page::key::{ARGUMENTS, COOKIE, FIELD, HOST, SUBREQUEST, append, double_nuls};
 
 use super::no_vary_search;
 use crate::exchange::{Exchange, Request};

@@ -4,7 +4,7 @@ use std::cell::{Ref, RefCell};
 use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
-use myriad_bounded::DirectMapped;
+use myriad_base::bounded::DirectMapped;
 
 use crate::runtime::{PlaceId, ServerId};
 

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
-use myriad_bounded::DirectMapped;
+use myriad_base::bounded::DirectMapped;
 use myriad_script::locations::Found;
 
 use crate::runtime::{PlaceId, ServerId};

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use myriad_acme::challenges::ALPN;
-use myriad_acme::{Challenges, Staple};
 use myriad_log::ErrorLog;
 use myriad_tls::PlannedIssuer;
+use myriad_tls::acme_client::challenges::ALPN;
+use myriad_tls::acme_client::{Challenges, Staple};
 use myriad_upstream::ResolverConfig;
 use rustls::ServerConfig;
 use rustls::server::ClientHello;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use myriad_policy::Rules;
 use myriad_script::{Predicates, Template};
 
-use myriad_page::PageZone;
+use myriad_store::page::PageZone;
 
 /// Cache settings of a place.
 pub struct CachePlace {

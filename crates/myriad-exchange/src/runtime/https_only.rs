@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use myriad_acme::Slot;
+use myriad_tls::acme_client::Slot;
 
 /// `https_only` of a server.
 pub struct HttpsOnly {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use myriad_conf::model::{HttpConf, ServerName};
 use myriad_conf::{Diagnostic, Text};
-use myriad_page::PageZone;
 use myriad_script::{Assignment, Regex, Template};
+use myriad_store::page::PageZone;
 
 /// Compilation of a configuration.
 pub trait SettingsCompiler {

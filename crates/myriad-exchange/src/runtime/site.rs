@@ -22,7 +22,7 @@ use super::{
 use crate::exchange::Request;
 use crate::pressure::Pressure;
 use crate::traffic::{Traffic, TrafficZone};
-use myriad_page::PageZone;
+use myriad_store::page::PageZone;
 
 /// Compiled configuration, complete for processing requests.
 pub struct Runtime {

@@ -20,9 +20,9 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use crate::ranking::history::History;
+use crate::ranking::{PageTops, Sampling};
 use myriad_conf::Source;
-use myriad_sight::history::History;
-use myriad_sight::{PageTops, Sampling};
 use parking_lot::Mutex;
 
 pub use live::{Live, News, Reader, Tick, Told, TooMany, Wake};

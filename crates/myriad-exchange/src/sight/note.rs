@@ -1,8 +1,8 @@
 //! Addition of a finished request to the rankings of its worker.
 
+use crate::ranking::{Miss, Sampling, Seen};
 use myriad_http::Known;
 use myriad_policy::CacheStatus;
-use myriad_sight::{Miss, Sampling, Seen};
 use myriad_store::{Gone, KeyRef};
 
 use crate::exchange::Request;

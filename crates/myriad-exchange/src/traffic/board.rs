@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use myriad_bounded::Lru;
+use myriad_base::bounded::Lru;
 use parking_lot::Mutex;
 
 use super::counts::TrafficCounts;

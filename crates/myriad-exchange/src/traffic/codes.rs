@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 
-use myriad_page::Counter;
+use myriad_store::page::Counter;
 
 /// Number of statuses in a block.
 const PIECE: usize = 4;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use myriad_page::Counter;
 use myriad_policy::CacheStatus;
+use myriad_store::page::Counter;
 
 use super::key::{TrafficKey, TrafficKind};
 use super::times::LastTimes;

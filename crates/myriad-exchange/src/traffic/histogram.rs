@@ -8,7 +8,7 @@
 //! The upper bound of a bucket is a number of two digits, inclusive, so that usual bounds (0.25 s, 1 s) are exact.
 //! hdrhistogram does not support one writing thread with concurrent readers, and its bounds are powers of two.
 
-use myriad_page::Counter;
+use myriad_store::page::Counter;
 
 /// Number of durations with a separate bucket: up to 100 µs.
 const SINGLE: usize = 100;

@@ -53,7 +53,7 @@ pub use board::{Board, Shelf};
 pub use counts::{MOST_BUCKETS, Sample, TrafficCounts};
 pub use histogram::Times;
 pub use key::{TrafficKey, TrafficKind};
-pub use myriad_page::{CacheZoneCount, ZoneSums as CacheZoneSums};
+pub use myriad_store::page::{CacheZoneCount, ZoneSums as CacheZoneSums};
 pub use queues::{QUEUE_ENDS, QueueCounts, QueueEnd, QueueSums};
 pub use served::{CACHE_NAMES, CacheSums, Served, ServedCounts, VERSION_NAMES};
 pub use slots::TrafficSlots;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use myriad_page::Counter;
+use myriad_store::page::Counter;
 
 /// Maximum number of names. A configuration has far fewer.
 const MOST: usize = 64;

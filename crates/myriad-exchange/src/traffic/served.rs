@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use myriad_http::Version;
-use myriad_page::Counter;
 use myriad_policy::CacheStatus;
+use myriad_store::page::Counter;
 
 use super::codes::CodeCounts;
 use super::histogram::{Stopwatch, Times};

@@ -1,6 +1,6 @@
 //! All counters of a site at one moment.
 
-use myriad_page::ZoneSums as CacheZoneSums;
+use myriad_store::page::ZoneSums as CacheZoneSums;
 use myriad_upstream::PeerSnapshot;
 
 use super::queues::QueueSums;

@@ -42,7 +42,7 @@ pub struct DurationSums {
 
 impl DurationSums {
     fn read(&mut self, durations: &Durations) {
-        let counts = durations.within.iter().map(myriad_page::Counter::get);
+        let counts = durations.within.iter().map(myriad_store::page::Counter::get);
         let mut times = Vec::new();
         durations.times.append(&mut times);
         self.add(&Self {

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use myriad_page::Counter;
+use myriad_store::page::Counter;
 
 /// Number of stored durations: the number over which nginx-module-vts averages.
 pub const LAST_TIMES: usize = 64;

@@ -1,7 +1,7 @@
 //! TLS handshakes, counted like in the API of NGINX Plus (`ssl`).
 
 use myriad_net::HandshakeFailure;
-use myriad_page::Counter;
+use myriad_store::page::Counter;
 
 /// Result of a handshake, or of the verification of a client certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

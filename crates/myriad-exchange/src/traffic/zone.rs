@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use myriad_page::Counter;
+use myriad_store::page::Counter;
 
 use super::codes::CodeCounts;
 use super::tls::{TlsCounts, TlsEnd, TlsSums};

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use myriad_bounded::Lru;
+use myriad_base::bounded::Lru;
 use myriad_conf::settings::OpenLogFileCache;
 
 use crate::MODE;

@@ -135,9 +135,9 @@ fn without_memory_a_newcomer_needs_somebody_who_gives_way() {
     for (it, _) in &all {
         it.activity.set(Activity::idle(long_ago, 0));
     }
-    crate::memory::set_stage(myriad_memory::Stage::Closing);
+    crate::memory::set_stage(myriad_base::memory::Stage::Closing);
     assert!(seats.make_room() && gone(&all).is_empty());
-    crate::memory::set_stage(myriad_memory::Stage::Refusing);
+    crate::memory::set_stage(myriad_base::memory::Stage::Refusing);
     assert!(seats.has_room() && seats.make_room());
     assert_eq!(gone(&all), [0]);
     for (it, _) in &all {
@@ -148,12 +148,12 @@ fn without_memory_a_newcomer_needs_somebody_who_gives_way() {
     assert_eq!((seats.take_shortage(), seats.relieve(0)), (None, Relieved { idle: 1, stalled: 0 }));
     drop(all);
     assert!(seats.has_room(), "where nobody is, somebody may come");
-    crate::memory::set_stage(myriad_memory::Stage::Normal);
+    crate::memory::set_stage(myriad_base::memory::Stage::Normal);
 }
 
 #[test]
 fn without_memory_some_newcomers_are_let_in_though_nobody_gives_way() {
-    crate::memory::set_stage(myriad_memory::Stage::Refusing);
+    crate::memory::set_stage(myriad_base::memory::Stage::Refusing);
     // An eighth of the seats, 64 at least, but no more than the seats of clients.
     for (most, let_in) in [(1000, 125), (100, 64), (32, 28)] {
         let seats = Seats::new(most);
@@ -165,7 +165,7 @@ fn without_memory_some_newcomers_are_let_in_though_nobody_gives_way() {
         }
         assert_eq!((all.len(), gone(&all).len()), (let_in, 0), "of {most} seats");
     }
-    crate::memory::set_stage(myriad_memory::Stage::Normal);
+    crate::memory::set_stage(myriad_base::memory::Stage::Normal);
 }
 
 #[test]

@@ -6,10 +6,10 @@ pub(crate) trait Pairs {
     fn push(&mut self, name: &[u8], value: &[u8]);
 }
 
-impl Pairs for myriad_fastcgi::Params {
+impl Pairs for myriad_upstream::fastcgi_protocol::Params {
     fn push(&mut self, name: &[u8], value: &[u8]) {
         // A pair of more than two gigabytes cannot be encoded and is omitted.
-        myriad_fastcgi::Params::push(self, name, value);
+        myriad_upstream::fastcgi_protocol::Params::push(self, name, value);
     }
 }
 

@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 
 use bytes::Bytes;
-use myriad_fastcgi::Params;
 use myriad_http::Known;
 use myriad_script::{EvalError, Frame, Regex, Template};
+use myriad_upstream::fastcgi_protocol::Params;
 use myriad_upstream::{Protocol, RequestPayload};
 
 use crate::cgi::{CgiPlace, environment};

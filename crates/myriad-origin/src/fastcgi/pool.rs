@@ -9,13 +9,13 @@ use std::rc::{Rc, Weak};
 use std::sync::{Arc, Weak as Shared};
 
 use bytes::Bytes;
+use myriad_access::shield::origin_queue::{StatusPlace, Watch};
 use myriad_conf::settings::NextUpstream;
 use myriad_exchange::runtime::{OriginGroup, PlaceId, Target};
 use myriad_exchange::worker::Generation;
-use myriad_fastcgi::pool_status::MOST_BYTES;
-use myriad_fastcgi::{Params, PoolStatus};
 use myriad_http::Method;
-use myriad_shield::origin_queue::{StatusPlace, Watch};
+use myriad_upstream::fastcgi_protocol::pool_status::MOST_BYTES;
+use myriad_upstream::fastcgi_protocol::{Params, PoolStatus};
 use myriad_upstream::{
     Affinity, Attempts, ErrorKind, HttpPool, OriginRequest, Probed, Protocol, RequestPayload, TellHealth,
     Timeouts,

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use myriad_calendar::parse_http_date;
+use myriad_base::calendar::parse_http_date;
 use myriad_conf::registry::folder_permissions;
 use myriad_exchange::exchange::{Account, Exchange};
 use myriad_exchange::runtime::PlaceId;

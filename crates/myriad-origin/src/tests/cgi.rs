@@ -110,8 +110,9 @@ fn environment_of_a_page_to_be_stored_asks_for_no_part_of_it() {
     let store = Purpose::Store { confirms: None, told: None };
     let request = trial("", "HEAD /", &fields).made_for(store, RequestPayload::Empty).expect("a request");
     let Protocol::FastCgi { params, .. } = request.protocol else { panic!("no FastCGI") };
-    let names: Vec<_> =
-        myriad_fastcgi::params::pairs(&params).map(|(name, _)| name.escape_ascii().to_string()).collect();
+    let names: Vec<_> = myriad_upstream::fastcgi_protocol::params::pairs(&params)
+        .map(|(name, _)| name.escape_ascii().to_string())
+        .collect();
     assert_eq!(names, ["HTTP_X_KEPT", "HTTP_HOST"]);
     assert_eq!(request.method, Method::Get, "the answer to HEAD has no body to be stored");
 }

@@ -7,7 +7,7 @@ use myriad_http::accept::AcceptEncoding;
 use super::offered::covers;
 use myriad_exchange::exchange::Request;
 use myriad_exchange::runtime::OfferRules;
-use myriad_page::ProxiedFacts;
+use myriad_store::page::ProxiedFacts;
 
 /// Order by size, measured on pages: brotli, then zstd, then gzip.
 const PREFERENCE: [Coding; 4] = [Coding::Brotli, Coding::Zstd, Coding::Gzip, Coding::Identity];

@@ -1,7 +1,7 @@
 //! Requests that codings are offered to (`gzip_http_version`, `gzip_disable`, `gzip_proxied`).
 
 use myriad_http::{Known, Version};
-use myriad_page::ProxiedFacts;
+use myriad_store::page::ProxiedFacts;
 
 use crate::agents::is_msie6;
 use myriad_exchange::exchange::Request;

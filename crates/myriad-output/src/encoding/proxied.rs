@@ -5,7 +5,7 @@ use myriad_http::cache_control::CacheControl;
 use myriad_http::lines::line_named;
 
 use myriad_exchange::exchange::{Answer, MadeFrom, Request};
-use myriad_page::ProxiedFacts;
+use myriad_store::page::ProxiedFacts;
 
 /// Returns the data for `gzip_proxied`; empty if the request was not sent by a proxy.
 pub(crate) fn proxied_facts(request: &Request, answer: &Answer) -> ProxiedFacts {

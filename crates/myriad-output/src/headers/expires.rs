@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::io::Write as _;
 
-use myriad_calendar::write_http_date;
+use myriad_base::calendar::write_http_date;
 use myriad_log::local_time;
 use myriad_script::{Frame, Template};
 

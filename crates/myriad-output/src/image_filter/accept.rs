@@ -1,7 +1,7 @@
 //! Formats that a browser accepts (`Accept`, RFC 9110 section 12.5.1).
 
+use crate::image::Format;
 use myriad_exchange::exchange::Request;
-use myriad_image::Format;
 
 /// Returns the formats that the request names, in configured order. `*/*` names none: a client that only sends it may
 /// not support any of them.

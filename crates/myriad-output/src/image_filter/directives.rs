@@ -1,9 +1,9 @@
 //! Directive table and argument parsing.
 
+use crate::image::Format;
 use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, at_least, between};
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Text, set};
-use myriad_image::Format;
 
 use super::settings::{Act, ImageSettings};
 use super::wanted::{angle, number, side};

@@ -2,10 +2,10 @@
 
 use std::cell::Cell;
 
+use crate::image::{Facts, Kind, Made, Wish};
 use bytes::Bytes;
 use myriad_exchange::exchange::{Answer, Exchange, Hold, Step, pulled};
 use myriad_http::Method;
-use myriad_image::{Facts, Kind, Made, Wish};
 use myriad_log::Level;
 use myriad_net::ResponseBody;
 

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
+use crate::image::{Fault, Interrupt, Kind, Made, Wish, make};
 use bytes::Bytes;
 use myriad_encode::{Pool, PoolOptions, Submitted};
-use myriad_image::{Fault, Interrupt, Kind, Made, Wish, make};
 use tokio::sync::oneshot;
 
 /// Maximum number of waiting images; each occupies its bytes in memory, at most `image_filter_buffer`.

@@ -1,9 +1,9 @@
 //! Compiled settings of a place.
 
+use crate::image::Format;
 use myriad_conf::settings::Settings;
 use myriad_exchange::exchange::Hold;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
-use myriad_image::Format;
 use myriad_script::Template;
 
 use super::settings::{Act, ImageSettings};

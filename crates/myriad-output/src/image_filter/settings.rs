@@ -1,7 +1,7 @@
 //! Settings of the directives.
 
+use crate::image::Format;
 use myriad_conf::Text;
-use myriad_image::Format;
 
 /// Single `image_filter`.
 #[derive(Clone, Debug, PartialEq, Eq)]

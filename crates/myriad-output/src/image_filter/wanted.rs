@@ -1,7 +1,7 @@
 //! Parameters of a request: sides, angles and qualities may be variables.
 
+use crate::image::{Shape, Turn, Wish};
 use myriad_exchange::exchange::Exchange;
-use myriad_image::{Shape, Turn, Wish};
 use myriad_script::Template;
 
 use super::accept::accepted;

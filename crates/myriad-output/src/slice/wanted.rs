@@ -1,6 +1,6 @@
 //! Range of a sliced representation that the client receives.
 
-use myriad_calendar::parse_http_date;
+use myriad_base::calendar::parse_http_date;
 use myriad_encode::Coding;
 use myriad_http::Known;
 use myriad_http::lines::line_named;

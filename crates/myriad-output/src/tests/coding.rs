@@ -4,7 +4,7 @@ use myriad_http::Version;
 use super::super::{accepted, encodings};
 use crate::testing::{Trial, sent, text, whole};
 use myriad_exchange::exchange::{Answer, Exchange};
-use myriad_page::ProxiedFacts;
+use myriad_store::page::ProxiedFacts;
 
 const ALL: &str = "gzip on; gzip_min_length 4; brotli on; brotli_min_length 4; zstd on; zstd_min_length 4;
     location / { return 200 x; }";

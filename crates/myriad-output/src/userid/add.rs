@@ -1,6 +1,6 @@
 //! Header fields of the response.
 
-use myriad_calendar::format_cookie_date;
+use myriad_base::calendar::format_cookie_date;
 use myriad_exchange::exchange::Request;
 use myriad_log::Level;
 use myriad_net::Head;

@@ -1,6 +1,6 @@
 //! Directive that sets a variable to the result of a function of texts.
 
-use myriad_functions::Function;
+use crate::functions::Function;
 use smallvec::SmallVec;
 
 use crate::environment::{Catalogue, Environment};

@@ -1,6 +1,6 @@
 //! Source form of the rewrite module's directives.
 
-use myriad_functions::Function;
+use crate::functions::Function;
 
 use super::step::IfId;
 

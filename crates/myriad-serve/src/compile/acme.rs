@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use myriad_acme::Slot;
 use myriad_conf::model::ServerConf;
 use myriad_log::Level;
+use myriad_tls::acme_client::Slot;
 use myriad_tls::{Files, planned_issuers};
 
 use super::Compile;

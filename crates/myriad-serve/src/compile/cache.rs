@@ -14,11 +14,11 @@ use myriad_store::{DiskLimits, Pace, Zone, ZoneLimits};
 use super::Compile;
 use super::fields::{announced, hidden, lower};
 use crate::machine;
+use myriad_admin::purge;
 use myriad_cache::device_class::DeviceClass;
 use myriad_cache::settings::{CacheRules, CacheSettings, CacheZone, cache_key};
-use myriad_control::purge;
 use myriad_exchange::runtime::{CachePlace, Caches, FieldRead, NamedCaches, Reads};
-use myriad_page::{FetchBounds, PageFolder, PageZone};
+use myriad_store::page::{FetchBounds, PageFolder, PageZone};
 
 /// Bytes of `keys_zone` counted per file: nginx documents 8000 keys per megabyte.
 const KEY_BYTES: u64 = 128;

@@ -8,7 +8,7 @@ use myriad_script::{Assignment, Regex, Template};
 
 use super::Compile;
 use myriad_exchange::runtime::{SettingsCompiler, Shared};
-use myriad_page::PageZone;
+use myriad_store::page::PageZone;
 
 impl SettingsCompiler for Compile<'_> {
     fn template(&mut self, text: &Text) -> Template {

@@ -7,9 +7,9 @@ use myriad_conf::settings::Settings;
 use myriad_script::Template;
 
 use super::Compile;
+use myriad_access::auth_request::assigned;
+use myriad_access::{Gates, limit_zones};
 use myriad_exchange::exchange::Gate;
-use myriad_gate::auth_request::assigned;
-use myriad_gate::{Gates, limit_zones};
 use myriad_origin::mirror;
 
 impl Compile<'_> {

@@ -38,14 +38,14 @@ use myriad_script::{Compiler, Scope, ScriptError, Template};
 use myriad_tls::{Files, TlsFiles};
 use myriad_upstream::{PeerStates, ResolverConfig};
 
+use myriad_access::{self as gates, Gates};
 use myriad_exchange::exchange::variables::VariableNames;
 use myriad_exchange::pressure::Pressure;
 use myriad_exchange::runtime::{
     AcmePlan, Atlas, Loaded, MediaTypes, OriginGroup, Place, PlannedStaple, Reads, Runtime, Server, Shared,
 };
 use myriad_exchange::traffic::Traffic;
-use myriad_gate::{self as gates, Gates};
-use myriad_page::PageZone;
+use myriad_store::page::PageZone;
 use myriad_stream::StreamRuntime;
 
 /// State that survives a reload, by name.

@@ -12,9 +12,9 @@ use super::Compile;
 use super::timeouts::timeouts;
 use super::traffic;
 use crate::features;
+use myriad_admin::purge::request::ServerPurges;
 use myriad_cache::handler::OriginHandler;
 use myriad_content::files::{self, FileHandler};
-use myriad_control::purge::request::ServerPurges;
 use myriad_exchange::exchange::Handler;
 use myriad_exchange::feature::made;
 use myriad_exchange::runtime::{

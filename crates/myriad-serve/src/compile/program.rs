@@ -3,7 +3,7 @@
 use myriad_conf::model::{Condition, FileTest, RewriteFlag, RewriteStep, StringTest};
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Span, Text};
-use myriad_functions::Function;
+use myriad_script::functions::Function;
 use myriad_script::{IfId, Program, StepKind, StepSource};
 
 use super::Compile;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use myriad_exchange::runtime::{
     CachePlace, Caches, Place, PlaceId, PurgeRules, PurgeWhen, RealIp, ServerPurge,
 };
-use myriad_page::PageZone;
+use myriad_store::page::PageZone;
 
 /// Returns the purges that requests to a server may make, independently of the place. `places` are those of the site;
 /// the server's start at `own`, which is the server itself. Returns none if one of the places also restricts clients

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use myriad_acme::Staple;
 use myriad_conf::model::ServerConf;
 use myriad_conf::settings::{Http3Settings, OriginTlsSettings, Settings, TlsSettings};
 use myriad_conf::{Diagnostic, Span, Text};
+use myriad_tls::acme_client::Staple;
 use myriad_tls::{ClientRules, Files, NamedCertificates, OriginConfig, ServerParts, is_ordered};
 use rustls::ServerConfig;
 

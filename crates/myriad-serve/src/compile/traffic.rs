@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use myriad_admin::status_zone;
 use myriad_conf::model::ServerConf;
 use myriad_conf::settings::Settings;
-use myriad_control::status_zone;
 use myriad_exchange::runtime::{Place, Server};
 use myriad_exchange::traffic::{Traffic, TrafficZone, ZoneKind};
 

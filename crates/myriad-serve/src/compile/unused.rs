@@ -5,8 +5,8 @@ use myriad_conf::{Diagnostic, Doubt, Span, Text};
 
 use super::Compile;
 use super::place::PlaceContext;
+use myriad_access::{auth_basic, auth_request};
 use myriad_cache::settings::{CacheSettings, CacheZone, cache_key};
-use myriad_gate::{auth_basic, auth_request};
 use myriad_origin::protocols;
 
 /// Address of a placeholder origin for places without one. It is never contacted.

@@ -7,23 +7,25 @@ use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Model};
 
 use super::{forwarded, https_only, real_ip, referers, resolver, set_misc, ssl};
+use myriad_access::geo_database::{geoip, geoip2};
+use myriad_access::shield::{bots, origin_backoff, origin_challenge, origin_query_limit, origin_queue};
+use myriad_access::{
+    access, auth_basic, auth_request, limit_conn, limit_req, more_input_headers, secure_link,
+};
+use myriad_admin::{api, dashboard, metrics, purge, status_zone, traffic_status};
 use myriad_cache::{assets, device_class, early_hints_stored, esi, maintenance, shared_fetch};
 use myriad_content::{autoindex, dav, echo, empty_gif, fancyindex, files, random_index, stub_status};
-use myriad_control::{api, dashboard, metrics, purge, status_zone, traffic_status};
 use myriad_exchange::exchange::Request;
 use myriad_exchange::exchange::variables::{self, DocumentedVariable};
 use myriad_exchange::feature::{Feature, TableMaking, TableVariable};
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler, VariableRegistry};
-use myriad_gate::{access, auth_basic, auth_request, limit_conn, limit_req, more_input_headers, secure_link};
-use myriad_geoip::{geoip, geoip2};
 use myriad_origin::{
     add_header as origin_add_header, early_hints, health_check, mirror, post_action, protocols, store,
     upgrade_protocols,
 };
-use myriad_otel as otel;
 use myriad_output::filters::{addition, charset, gunzip, ssi, sub_filter};
 use myriad_output::{cache_debug, encoding, headers, image_filter, more_headers, slice, userid};
-use myriad_shield::{bots, origin_backoff, origin_challenge, origin_query_limit, origin_queue};
+use myriad_telemetry as otel;
 
 /// Every feature, one per line, in order of compilation.
 static FEATURES: &[Feature] = &[

@@ -1,6 +1,6 @@
 //! Features: optional functions of a configuration.
 //!
-//! A feature is a folder, usually in a crate of similar features (`myriad-gate`, `myriad-output`, `myriad-origin`,
+//! A feature is a folder, usually in a crate of similar features (`myriad-access`, `myriad-output`, `myriad-origin`,
 //! ...). It contains its directives, their settings, their compilation, their use and tests. It is registered by one
 //! line of the list in `list.rs`; no other module refers to it.
 

@@ -10,7 +10,7 @@ use super::run::{Decision, Entry, run};
 use super::watch;
 use super::{challenge, client, locate, rewrite, server_options, shortcut};
 use crate::features::{https_only, real_ip};
-use myriad_control::purge::request as purge;
+use myriad_admin::purge::request as purge;
 use myriad_exchange::counting;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::exchange::Step;

@@ -123,7 +123,7 @@ fn arrived(exchange: &mut Exchange) -> Step {
         place.connection.timeouts.min_rate,
     );
     match place.entry.gate.clone() {
-        Some(gate) => myriad_gate::begin(exchange, &gate),
+        Some(gate) => myriad_access::begin(exchange, &gate),
         None => enter(exchange),
     }
 }

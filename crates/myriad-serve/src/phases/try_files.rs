@@ -12,7 +12,7 @@ use myriad_exchange::exchange::paths::{look, of_uri};
 use myriad_exchange::exchange::{Exchange, Request, scratch};
 use myriad_exchange::memory::Tried;
 use myriad_exchange::runtime::{Candidate, Place, Rooting, TryFiles};
-use myriad_page::ProxiedFacts;
+use myriad_store::page::ProxiedFacts;
 
 /// Tests the names in order. Returns `None` if a file was found or `try_files` is not configured: the content follows.
 pub(crate) fn run(exchange: &mut Exchange) -> Option<Step> {

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use myriad_conf::Model;
 use myriad_conf::model::HistoryFile as Said;
+use myriad_exchange::ranking::history::{self, History, Written};
 use myriad_log::{ErrorLog, Level};
-use myriad_sight::history::{self, History, Written};
 use rustix::fs::{FlockOperation, flock};
 
 /// Returns the storage of the history; `Off` with `history off`, and by default without cache zones.
@@ -148,7 +148,7 @@ mod tests {
 
     use super::*;
     use crate::testing::TestFolder;
-    use myriad_sight::history::Figures;
+    use myriad_exchange::ranking::history::Figures;
 
     fn log() -> ErrorLog {
         ErrorLog::new(Vec::new())

@@ -7,11 +7,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use myriad_control::sight::Observer;
+use myriad_admin::sight::Observer;
+use myriad_exchange::ranking::history::{History, LENGTHS};
 use myriad_exchange::runtime::Runtime;
 use myriad_exchange::sight::{Sight, Wake};
 use myriad_log::{ErrorLog, Level};
-use myriad_sight::history::{History, LENGTHS};
 use parking_lot::Mutex;
 
 use super::history_file::{HistoryFile, Kept};

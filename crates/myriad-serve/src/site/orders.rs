@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use myriad_memory::Stage;
+use myriad_base::memory::Stage;
 use myriad_net::QuicPlace;
 
 use myriad_exchange::runtime::Runtime;

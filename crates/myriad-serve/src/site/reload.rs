@@ -45,7 +45,7 @@ impl Site {
         inner.kept.peers.prune();
         inner.kept.generations += 1;
         inner.kept.stream.settle(model);
-        inner.kept.gate.settle(model.http.as_ref().map_or(&[], myriad_gate::limit_zones));
+        inner.kept.gate.settle(model.http.as_ref().map_or(&[], myriad_access::limit_zones));
         let next = model.main.worker_shutdown_timeout.map(Duration::from_millis);
         if let Some(after) = std::mem::replace(&mut *self.shutdown_timeout.lock(), next) {
             for worker in &inner.workers {

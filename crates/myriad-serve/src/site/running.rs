@@ -31,15 +31,15 @@ use crate::apart::apart;
 use crate::compile::{self, Kept, Surroundings};
 use crate::quic::Quic;
 use crate::shortage::{self, Room};
-use myriad_control::admin::Administrator;
-use myriad_control::purge::{self, Outcome, Refused};
+use myriad_admin::admin::Administrator;
+use myriad_admin::purge::{self, Outcome, Refused};
 use myriad_exchange::counters::Snapshot;
 use myriad_exchange::failure::Failure;
 use myriad_exchange::keeping::Keeper;
 use myriad_exchange::runtime::Runtime;
 use myriad_exchange::sight::Sight;
 use myriad_exchange::traffic::Traffic;
-use myriad_page::PurgedBy;
+use myriad_store::page::PurgedBy;
 
 /// Number of threads that read and write the files of all zones.
 const DISK_THREADS: usize = 3;

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use myriad_conf::{MemoryLoader, Model, survey};
 use myriad_exchange::keeping::Keep;
-use myriad_page::KeepFolders;
 use myriad_policy::{Command, What};
+use myriad_store::page::KeepFolders;
 use myriad_tls::KeepTicketKeys;
 
 use super::sockets::number;
 use super::{Inherited, Site, StartError};
 use crate::testing::block_on;
-use myriad_control::purge::Refused;
+use myriad_admin::purge::Refused;
 use myriad_exchange::counters::Snapshot;
 
 /// `Keep` implementation that discards everything.

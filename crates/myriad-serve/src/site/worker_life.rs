@@ -19,7 +19,7 @@ use super::orders::{Order, QuicSockets, Socket};
 use crate::phases::Phases;
 use crate::service::SiteService;
 use crate::shortage::{self, Room};
-use myriad_control::purge;
+use myriad_admin::purge;
 use myriad_exchange::counters::Counters;
 use myriad_exchange::failure::Failure;
 use myriad_exchange::runtime::Runtime;
@@ -275,7 +275,7 @@ async fn housekeeping(service: Rc<SiteService>, room: Room, logs: Arc<Logs>) {
 mod tests {
     use super::*;
     use crate::testing::{block_on, compiled, generation};
-    use myriad_memory::Stage;
+    use myriad_base::memory::Stage;
 
     #[test]
     fn worker_that_ends_gives_back_memory_and_lines_still() {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use myriad_index::Name;
+use myriad_disk::index::Name;
 
 use super::tier::Tier;
 use crate::{Metadata, Selection};

@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, Weak};
 
+use myriad_disk::index::{Hashed, Name, Seed, Verdict};
 use myriad_disk::{
     Disk, DiskOptions, DiskPool, Filed, MemoryTier, PageBody, PageId, PageParts, ReadPage, Stage, Unwritten,
     write_encoding,
 };
-use myriad_index::{Hashed, Name, Seed, Verdict};
 
 use crate::object::Parts;
 use crate::{ALTERNATIVES, Alternative, Body, Metadata, Object, Persist};

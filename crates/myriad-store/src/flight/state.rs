@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Waker};
 
 use bytes::Bytes;
-use myriad_index::Key;
+use myriad_disk::index::Key;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use bytes::Bytes;
-use myriad_index::Labels;
+use myriad_disk::index::Labels;
 use once_cell::race::OnceBox;
 
 use super::alternative::{ALTERNATIVES, Alternative, Encoding};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use myriad_index::{Hashed, LivePurges};
+use myriad_disk::index::{Hashed, LivePurges};
 use parking_lot::Mutex;
 
 use super::Zone;

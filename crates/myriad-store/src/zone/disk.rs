@@ -3,8 +3,8 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use myriad_disk::index::{Hashed, Name};
 use myriad_disk::{Disk, DiskLimits, DiskOptions, DiskPool, DiskStats, Spill};
-use myriad_index::{Hashed, Name};
 
 use super::claim::NewFlight;
 use super::{Inner, Zone};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use myriad_disk::DiskLimits;
-use myriad_index::Verdict;
+use myriad_disk::index::Verdict;
 
 use super::Zone;
 use crate::disk::DiskPage;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst};
 
+use myriad_disk::index::{Book, ExactPurge, Name, Purge, PurgeRecord, Softened, Verdict};
 use myriad_disk::{Filed, MemoryPurges, MemoryTier, variant_hash};
-use myriad_index::{Book, ExactPurge, Name, Purge, PurgeRecord, Softened, Verdict};
 
 use super::purges::oldest_flight;
 use super::{Inner, Zone};

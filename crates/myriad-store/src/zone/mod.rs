@@ -14,7 +14,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
-use myriad_index::{Hashed, Ledger, LivePurges, Notes, Seed};
+use myriad_disk::index::{Hashed, Ledger, LivePurges, Notes, Seed};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 
 pub use claim::{Claim, ClaimOptions};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
-use myriad_index::{ExactPurge, PurgeRecord, Retired, Verdict, Walk};
+use myriad_disk::index::{ExactPurge, PurgeRecord, Retired, Verdict, Walk};
 
 use super::{Inner, Zone};
 use crate::gone::Gone;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use myriad_index::Hashed;
+use myriad_disk::index::Hashed;
 
 use super::Zone;
 use crate::gone::Gone;

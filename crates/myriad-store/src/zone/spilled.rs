@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use myriad_disk::index::Name;
 use myriad_disk::{Spill, Stage};
-use myriad_index::Name;
 use parking_lot::Mutex;
 
 use crate::disk::Tier;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use myriad_index::Hashed;
+use myriad_disk::index::Hashed;
 use smallvec::{SmallVec, smallvec};
 
 use super::Zone;

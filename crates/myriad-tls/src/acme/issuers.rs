@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use myriad_acme::agent::ACCOUNT_FILE;
-use myriad_acme::https::is_url;
-use myriad_acme::issuer::{AccountKey, decode_key};
-use myriad_acme::{ExternalAccount, Issuer, SigningKey, Slot};
+use crate::acme_client::agent::ACCOUNT_FILE;
+use crate::acme_client::https::is_url;
+use crate::acme_client::issuer::{AccountKey, decode_key};
+use crate::acme_client::{ExternalAccount, Issuer, SigningKey, Slot};
+use crate::x509::pem;
 use myriad_conf::model::{AccountKeyConf, AcmeIssuerConf, ExternalAccountConf};
 use myriad_conf::{Diagnostic, Model, Text};
-use myriad_x509::pem;
 use zeroize::Zeroizing;
 
 use super::orders::{Orders, state_folder};

@@ -6,8 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use myriad_acme::agent::ACCOUNT_FILE;
-use myriad_acme::{CertificateOrder, Challenges, Slot};
+use crate::acme_client::agent::ACCOUNT_FILE;
+use crate::acme_client::{CertificateOrder, Challenges, Slot};
 use myriad_conf::Model;
 use myriad_conf::model::{AcmeCertificateConf, AcmeIssuerConf, HttpConf, ServerConf};
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use myriad_x509::{RevocationList, pem};
+use crate::x509::{RevocationList, pem};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::CertificateDer;
 use rustls::sign::CertifiedKey;
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn certificate_of_version_1_is_shown_though_its_key_cannot_be_compared() {
-        let old = include_bytes!("../../../myriad-x509/src/tests/old.pem");
+        let old = include_bytes!("../x509/tests/old.pem");
         assert!(certified(old, &Made::usual().key, &[], &default_provider()).is_ok());
     }
 
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn lists_are_read_whatever_stands_between_them() {
-        let list = include_bytes!("../../../myriad-x509/src/tests/middle-list.pem");
+        let list = include_bytes!("../x509/tests/middle-list.pem");
         let text = [&list[..], &Made::usual().certificate, list].concat();
         assert_eq!(revocation_lists(&text).unwrap().len(), 2);
         let why = |text: &str| revocation_lists(text.as_bytes()).unwrap_err();

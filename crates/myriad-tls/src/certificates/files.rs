@@ -7,8 +7,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::x509::Trust;
 use myriad_conf::{Diagnostic, Text};
-use myriad_x509::Trust;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::CertificateDer;
 use rustls::sign::CertifiedKey;
@@ -93,7 +93,7 @@ impl<'a> Files<'a> {
     /// Returns a valid OCSP response (`ssl_stapling_file`).
     pub(crate) fn ocsp_answer(&self, name: &Text) -> Result<Vec<u8>, Box<Diagnostic>> {
         let der = self.bytes(name)?;
-        if let Err(why) = myriad_x509::check_form(&der) {
+        if let Err(why) = crate::x509::check_form(&der) {
             let help = "make it by: openssl ocsp -issuer CA.crt -cert SITE.crt -url RESPONDER -respout FILE";
             return Err(Box::new(fail(name, not_usable(name, &why.to_string())).help(help)));
         }
@@ -202,10 +202,8 @@ mod tests {
 
     #[test]
     fn authorities_and_lists_are_told_apart() {
-        let (root, list) = (
-            include_bytes!("../../../myriad-x509/src/tests/root.pem"),
-            include_bytes!("../../../myriad-x509/src/tests/root-list.pem"),
-        );
+        let (root, list) =
+            (include_bytes!("../x509/tests/root.pem"), include_bytes!("../x509/tests/root-list.pem"));
         let read = files(&[("root", root), ("list", list)]);
         let mut trust = Trust::new(1);
         let [root, list] = ["root", "list"].map(Text::builtin);

@@ -3,13 +3,13 @@
 //! Two encryption formats are in use: PKCS #8 (RFC 5958), written by `openssl pkcs8` and OpenSSL 3, and the older
 //! format of RFC 1421, whose first lines specify the encryption.
 
+use crate::x509::der::{Reader, tag};
+use crate::x509::pem::{self, Block};
 use aes::{Aes128, Aes192, Aes256};
 use cbc::cipher::block_padding::Pkcs7;
 use cbc::cipher::{BlockCipherDecrypt, BlockModeDecrypt, KeyInit, KeyIvInit};
 use des::TdesEde3;
 use md5::{Digest, Md5};
-use myriad_x509::der::{Reader, tag};
-use myriad_x509::pem::{self, Block};
 use pkcs8::EncryptedPrivateKeyInfoRef;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs1KeyDer, PrivatePkcs8KeyDer, PrivateSec1KeyDer};
 

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use myriad_bounded::Lru;
+use myriad_base::bounded::Lru;
 use myriad_conf::settings::CertificateCache;
 use parking_lot::Mutex;
 use rustls::crypto::CryptoProvider;
@@ -126,8 +126,8 @@ fn shown(name: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::acme_client::SigningKey;
     use crate::testing::{Made, der, now_s};
-    use myriad_acme::SigningKey;
     use rustls::crypto::aws_lc_rs;
 
     const KEY_BEGINS: [u8; 16] = [48, 46, 2, 1, 0, 48, 5, 6, 3, 43, 101, 112, 4, 34, 4, 32];

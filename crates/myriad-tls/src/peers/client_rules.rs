@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::x509::{Certificate, Purpose, Trust, VerifyError};
 use myriad_conf::settings::{TlsSettings, VerifyClient};
 use myriad_conf::{Diagnostic, Text};
 use myriad_upstream::ResolverConfig;
-use myriad_x509::{Certificate, Purpose, Trust, VerifyError};
 use rustls::DistinguishedName;
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::CertificateDer;
@@ -160,7 +160,7 @@ mod tests {
 
     macro_rules! fixture {
         ($name:literal) => {
-            include_bytes!(concat!("../../../myriad-x509/src/tests/", $name, ".pem"))
+            include_bytes!(concat!("../x509/tests/", $name, ".pem"))
         };
     }
 

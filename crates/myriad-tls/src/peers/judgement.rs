@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::x509::{Certificate, VerifyError};
 use myriad_net::TlsFacts;
 use myriad_net::tls::{Judged, Judgement};
-use myriad_x509::{Certificate, VerifyError};
 use rustls::pki_types::CertificateDer;
 
 use super::client_rules::ClientRules;
@@ -138,7 +138,7 @@ mod tests {
         let now_s = now_s().cast_signed();
         let rules = rules("ssl_verify_client optional_no_ca;", &Made::usual());
         assert_eq!(judge(&facts(&[]), Some(&rules), now_s), None);
-        let lone = include_bytes!("../../../myriad-x509/src/tests/lone.pem");
+        let lone = include_bytes!("../x509/tests/lone.pem");
         let mut facts = facts(&[]);
         facts.certificates = vec![der(lone).into()];
         assert_eq!(judge(&facts, Some(&rules), now_s), Some(Err((18, "self-signed certificate"))));

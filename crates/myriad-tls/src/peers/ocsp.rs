@@ -13,12 +13,12 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, LazyLock, Weak};
 
-use myriad_acme::https::Resolve;
-use myriad_acme::status::{self, Said, StatusQuestion};
-use myriad_bounded::Lru;
+use crate::acme_client::https::Resolve;
+use crate::acme_client::status::{self, Said, StatusQuestion};
+use crate::x509::{Certificate, OcspId, OcspStatus};
+use myriad_base::bounded::Lru;
 use myriad_conf::settings::{AskOcsp, OcspCache, TlsSettings};
 use myriad_net::tls::{Judged, Judgement};
-use myriad_x509::{Certificate, OcspId, OcspStatus};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 

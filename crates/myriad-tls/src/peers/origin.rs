@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::x509::Trust;
 use myriad_conf::settings::OriginTlsSettings;
 use myriad_conf::{Diagnostic, Span, Text};
 use myriad_upstream::CheckPeer;
-use myriad_x509::Trust;
 use rustls::client::Resumption;
 use rustls::crypto::CryptoProvider;
 use rustls::{ClientConfig, version};

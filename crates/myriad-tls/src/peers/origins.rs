@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::x509::{Certificate, Purpose, Trust};
 use myriad_upstream::{CheckPeer, Distrust};
-use myriad_x509::{Certificate, Purpose, Trust};
 use rustls::client::ResolvesClientCert;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::CryptoProvider;

@@ -1,6 +1,6 @@
 //! Handshake signatures: they prove that the peer holds the key of its certificate, trusted or not.
 
-use myriad_x509::Certificate;
+use crate::x509::Certificate;
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms};
 use rustls::pki_types::SignatureVerificationAlgorithm;

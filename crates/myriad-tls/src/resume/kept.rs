@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use myriad_acme::{Question, Staple};
+use crate::acme_client::{Question, Staple};
 use myriad_conf::Diagnostic;
 use myriad_conf::settings::TlsSettings;
 use zeroize::Zeroizing;

@@ -195,8 +195,8 @@ fn now_s() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::acme_client::remains::Sought;
     use crate::resume::keeper::tests::Told;
-    use myriad_acme::remains::Sought;
 
     #[test]
     fn a_ticket_is_opened_while_it_and_its_key_live() {

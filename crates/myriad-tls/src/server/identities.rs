@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use myriad_acme::Slot;
+use crate::acme_client::Slot;
 use myriad_conf::settings::TlsSettings;
 use myriad_conf::{Diagnostic, Text};
 use rustls::server::{ClientHello, ResolvesServerCert};
@@ -104,10 +104,10 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::acme_client::{CertificateOrder, SigningKey};
     use crate::resume::kept::Kept;
     use crate::server::config::server_config;
     use crate::testing::{Client, Made, Site, der, now_s};
-    use myriad_acme::{CertificateOrder, SigningKey};
     use myriad_conf::model::{AcmeIdentifier, AcmeKeyKind};
 
     const ORDERS: &str = "acme_issuer ca { uri https://ca.test/; }
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn a_file_of_an_ocsp_answer_goes_with_the_first_certificate() {
-        let answer = include_bytes!("../../../myriad-x509/src/ocsp/fixtures/good.der");
+        let answer = include_bytes!("../x509/ocsp/fixtures/good.der");
         let site = Site::server("ssl_stapling on; ssl_stapling_file answer;", &[("answer", answer)]);
         let client = Client::new();
         client.shake(&site.config().unwrap()).unwrap();

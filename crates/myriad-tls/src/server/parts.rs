@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use myriad_acme::{Slot, Staple};
+use crate::acme_client::{Slot, Staple};
 use myriad_conf::settings::TlsSettings;
 
 use crate::certificates::files::Files;

@@ -19,9 +19,9 @@ use std::thread;
 use std::time::Duration;
 
 use bytes::Bytes;
-use myriad_fastcgi::Params;
 use myriad_http::Method;
 use myriad_http::body::{Body, BodyError, BoxBody};
+use myriad_upstream::fastcgi_protocol::Params;
 use myriad_upstream::{
     Address, Affinity, Attempts, Group, GroupConfig, HttpPool, KeepAlive, Observer, OriginError,
     OriginRequest, OriginResponse, PeerConfig, PeerStates, Protocol, RequestPayload, Timeouts,

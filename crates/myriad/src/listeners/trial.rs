@@ -10,8 +10,9 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, bind};
 use rustix::process::Pid;
 
-use super::{bound, holder, is_abandoned, not_bound, stream_socket, udp, wanted};
-use crate::report::Finding;
+use super::{bound, is_abandoned, not_bound, stream_socket, udp, wanted};
+use myriad_cli::port_holder;
+use myriad_cli::report::Finding;
 
 /// Binds each address of a configuration and closes it immediately.
 ///
@@ -22,7 +23,7 @@ pub(crate) fn try_all(model: &Model, running: Option<Pid>) -> Vec<Finding> {
     let failed = |conf: &ListenConf| {
         let error = try_one(conf).err()?;
         let is_ours = matches!(error.kind(), io::ErrorKind::AddrInUse | io::ErrorKind::PermissionDenied)
-            && running.is_some_and(|pid| holder::is_held_by(pid, conf));
+            && running.is_some_and(|pid| port_holder::is_held_by(pid, conf));
         (!is_ours).then_some(error)
     };
     wanted(model)

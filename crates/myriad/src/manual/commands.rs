@@ -2,7 +2,17 @@
 
 use std::borrow::Cow;
 
-use crate::{admin, cli, doctor, import, log, takeover, top, tune, upgrade, warm, wordpress};
+use myriad_cli::admin;
+use myriad_cli::cli;
+use myriad_cli::upgrade;
+use myriad_cli::wordpress;
+use myriad_tools::doctor;
+use myriad_tools::import;
+use myriad_tools::takeover;
+use myriad_tools::tally;
+use myriad_tools::top;
+use myriad_tools::tune;
+use myriad_tools::warm;
 
 /// Usage of `myriad man` and `myriad completions`.
 pub(super) const USAGE: &str = "\
@@ -55,11 +65,11 @@ pub(super) fn commands() -> Vec<Described> {
         described("upgrade", "have the installed binary take the place of the running one", upgrade::USAGE),
         described("takeover", "take over from an nginx on this machine, and back", takeover::USAGE),
         described("import", "rules of Apache in the nginx language", import::USAGE),
-        described("tune", "settings of PHP, database and kernel that fit the machine", tune::USAGE),
-        described("doctor", "what is wrong with a WordPress that runs", doctor::USAGE),
+        described("tune", "settings of PHP, database and kernel that fit the machine", tune::command::USAGE),
+        described("doctor", "what is wrong with a WordPress that runs", doctor::command::USAGE),
         described("top", "what a running server does, second by second", top::USAGE),
-        described("log", "what access and error logs come to", log::USAGE),
-        described("warm", "have pages stored before visitors come", warm::USAGE),
+        described("log", "what access and error logs come to", tally::command::USAGE),
+        described("warm", "have pages stored before visitors come", warm::command::USAGE),
         described("man", "man pages and completions of shells", USAGE),
     ]
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::commands::Described;
 use super::outline::{Outline, Switch};
-use crate::cli;
+use myriad_cli::cli;
 
 /// Shell that uses the completions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,10 +17,10 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use crate::admin::{Words, help, too_much};
-use crate::cli;
 use commands::{DIRECTIVES, USAGE, commands};
 use completions::Shell;
+use myriad_cli::admin::{Words, help, too_much};
+use myriad_cli::cli;
 
 /// Command that prints manuals: the first word of its command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,9 +5,9 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 use crate::generation::Generation;
-use crate::instance::{Instance, Reloads};
-use crate::pidfile::PidFile;
-use crate::wordpress;
+use myriad_cli::instance::{Instance, Reloads};
+use myriad_cli::pidfile::PidFile;
+use myriad_cli::wordpress;
 
 /// Means by which other processes find this process.
 #[derive(Debug)]

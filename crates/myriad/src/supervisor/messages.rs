@@ -5,10 +5,12 @@ use myriad_serve::Standing;
 
 use super::Supervisor;
 use crate::control::{Channel, Kind};
+use crate::daemon;
 use crate::generation::Generation;
 use crate::handover::decode_ticket_key;
-use crate::pidfile::reason;
-use crate::{daemon, stdio, worker_requests};
+use crate::stdio;
+use crate::worker_requests;
+use myriad_cli::pidfile::reason;
 
 impl Supervisor {
     /// Receives one message of a worker whose channel is readable.

@@ -1,7 +1,7 @@
 //! Reload in progress: a configuration that was read and does not run yet.
 
 use crate::generation::Generation;
-use crate::instance::Reloads;
+use myriad_cli::instance::Reloads;
 
 /// Log line of a reload that failed.
 pub(super) const NOT_TAKEN: &str = "the new configuration was not taken: the earlier one keeps running";

@@ -16,8 +16,8 @@ use super::pending::{NOT_TAKEN, Pending};
 use crate::control::Kind;
 use crate::generation::Generation;
 use crate::handover::encode_paths;
-use crate::pidfile::reason;
-use crate::report::Finding;
+use myriad_cli::pidfile::reason;
+use myriad_cli::report::Finding;
 
 /// Log line of a reload that succeeded.
 const TAKEN: &str = "the new configuration runs";

@@ -10,9 +10,9 @@ use rustix::process::{Pid, getppid};
 
 use crate::control::Channel;
 use crate::daemon;
-use crate::instance::Instance;
 use crate::listeners::Listeners;
 use crate::ticket_keys::TicketKeys;
+use myriad_cli::instance::Instance;
 
 /// Supervisors that listen on the same sockets during an upgrade.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::os::fd::OwnedFd;
 
 use bytes::Bytes;
-use myriad_calendar::format_http_date;
+use myriad_base::calendar::format_http_date;
 use myriad_exchange::exchange::{Answer, Exchange, Step};
 use myriad_files::as_path;
 use myriad_http::uri::{Escape, escape as escape_uri};

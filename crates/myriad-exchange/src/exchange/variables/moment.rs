@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use myriad_calendar::{format_time_iso8601, format_time_local};
+use myriad_base::calendar::{format_time_iso8601, format_time_local};
 use myriad_log::local_time;
 
 use super::write::{Row, show, thousandths};

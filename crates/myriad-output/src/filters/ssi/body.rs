@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use bytes::{Buf, Bytes};
 use myriad_http::body::{Body, BodyError, BoxBody, Full};
 use myriad_log::Level;
-use myriad_ssi::{Page, Rules, Shared, Then};
+use myriad_script::ssi::{Page, Rules, Shared, Then};
 
 use super::include::{Include, Left};
 use super::rules::Ssi;
@@ -99,7 +99,7 @@ impl SsiBody {
     }
 
     /// Starts the subrequest of an include; if it cannot be started, the error message is written instead.
-    fn start(&mut self, include: myriad_ssi::Include, text: &mut Vec<u8>) -> Option<Box<Include>> {
+    fn start(&mut self, include: myriad_script::ssi::Include, text: &mut Vec<u8>) -> Option<Box<Include>> {
         let Some((path, args)) = subrequest::target(&include.uri) else {
             let uri = String::from_utf8_lossy(&include.uri).into_owned();
             self.exchange.request.log(Level::Error, format_args!("unsafe URI \"{uri}\" was detected"));

@@ -20,7 +20,7 @@ pub(crate) fn compiled(
 ) -> Option<Box<dyn Filter<Exchange>>> {
     let settings = settings.feature::<SsiSettings>();
     let made = settings.on.then(|| Ssi {
-        page: myriad_ssi::Rules {
+        page: myriad_script::ssi::Rules {
             value_length: usize::try_from(settings.value_length).unwrap_or(usize::MAX),
             silent_errors: settings.silent_errors,
         },

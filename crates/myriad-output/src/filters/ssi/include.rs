@@ -6,7 +6,7 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use myriad_conf::settings::Settings;
 use myriad_http::body::{BodyError, BoxBody};
-use myriad_ssi::Then;
+use myriad_script::ssi::Then;
 
 use myriad_exchange::exchange::{Exchange, Request};
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};

@@ -1,7 +1,7 @@
 //! `ssi`: pages with commands that include other responses.
 //!
 //! A page is sent as it is read. An include is requested as soon as its command is parsed, several concurrently, and
-//! output in the order of the page. `myriad-ssi` parses and executes commands; this module supplies the required server
+//! output in the order of the page. `myriad_script::ssi` parses and executes commands; this module supplies the required server
 //! functions: variables, subrequests, bodies.
 
 mod body;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use myriad_log::Level;
 use myriad_script::search_once;
-use myriad_ssi::{Groups, Surroundings};
+use myriad_script::ssi::{Groups, Surroundings};
 
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::Value;

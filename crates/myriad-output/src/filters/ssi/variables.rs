@@ -1,6 +1,6 @@
 //! `$date_local` and `$date_gmt`.
 
-use myriad_calendar::{Offset, offset_name, write_time};
+use myriad_base::calendar::{Offset, offset_name, write_time};
 use myriad_exchange::exchange::variables::Row;
 use myriad_exchange::runtime::Reads::Moment;
 use myriad_exchange::runtime::Value::Dated;

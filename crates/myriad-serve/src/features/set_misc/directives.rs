@@ -6,8 +6,8 @@ use myriad_conf::registry::{
 };
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Text};
-use myriad_functions::upstream_list::{UpstreamList, hashed};
-use myriad_functions::{Function, coding, dates, digest, escape, quote, random, rotate};
+use myriad_script::functions::upstream_list::{UpstreamList, hashed};
+use myriad_script::functions::{Function, coding, dates, digest, escape, quote, random, rotate};
 
 use super::settings::{Base32Settings, ListSettings};
 

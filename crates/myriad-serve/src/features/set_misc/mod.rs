@@ -1,7 +1,7 @@
 //! Directives of the modules set-misc and devel kit: assignment of variables by functions, among the steps of the
 //! rewrite module.
 //!
-//! The functions are in `myriad-functions`; this module contains their directives. With one argument, most of them
+//! The functions are in `myriad_script::functions`; this module contains their directives. With one argument, most of them
 //! change a variable in place.
 
 mod directives;

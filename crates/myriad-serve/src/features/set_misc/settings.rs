@@ -1,7 +1,7 @@
 //! Settings of the directives that are not steps.
 
-use myriad_functions::base32::Base32;
-use myriad_functions::upstream_list::UpstreamList;
+use myriad_script::functions::base32::Base32;
+use myriad_script::functions::upstream_list::UpstreamList;
 
 /// `set_base32_*` of a level.
 #[derive(Clone, Debug, Default, PartialEq)]

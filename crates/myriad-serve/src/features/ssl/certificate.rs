@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use myriad_calendar::show_x509_time;
-use myriad_x509::Certificate;
+use myriad_base::calendar::show_x509_time;
+use myriad_tls::x509::Certificate;
 
 use myriad_exchange::exchange::Request;
 use myriad_exchange::exchange::variables::Row;

@@ -60,8 +60,8 @@ fn a_hello_shows_what_it_offered() {
 
 #[test]
 fn a_client_s_certificate_is_shown() {
-    let pem = include_str!("../../../../myriad-x509/src/tests/leaf.pem");
-    let der = myriad_x509::pem::certificates(pem.as_bytes()).next().unwrap().unwrap();
+    let pem = include_str!("../../../../myriad-tls/src/x509/tests/leaf.pem");
+    let der = myriad_tls::x509::pem::certificates(pem.as_bytes()).next().unwrap().unwrap();
     let facts = TlsFacts { certificates: vec![CertificateDer::from(der)], ..TlsFacts::imagined() };
     let mut exchange = Case { tls: Some(facts), ..Case::default() }.begin();
     shows(

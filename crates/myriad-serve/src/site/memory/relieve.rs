@@ -1,7 +1,7 @@
 //! Measures of a worker against a memory shortage.
 
+use myriad_base::memory::Stage;
 use myriad_exchange::worker::WorkerState;
-use myriad_memory::Stage;
 use myriad_net::memory;
 
 /// Minimum number of connections that one order closes; a sixteenth of all connections if that is more.
@@ -14,7 +14,7 @@ pub(in crate::site) fn relieve(
     stage: Stage,
 ) {
     memory::set_stage(stage);
-    myriad_memory::take_in();
+    myriad_base::memory::take_in();
     if stage >= Stage::Closing {
         let closed = worker.seats.relieve(CLOSED_AT_ONCE.max(worker.seats.clients() / 16));
         pressure.closed(closed.idle, closed.stalled);

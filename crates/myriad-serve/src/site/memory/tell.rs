@@ -1,8 +1,8 @@
 //! Log messages about memory: a line when a stage is entered that was not logged recently, and a line when the shortage
 //! is over.
 
+use myriad_base::memory::Stage;
 use myriad_exchange::pressure::PressureSums;
-use myriad_memory::Stage;
 
 /// Time during which a logged stage is not logged again, in milliseconds.
 const SILENCE_MS: u64 = 10_000;

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use myriad_base::memory::{Cap, Ladder, Stage, recap};
 use myriad_conf::model::MemoryLimit;
 use myriad_encode::Pool;
 use myriad_exchange::pressure::Pressure;
 use myriad_exchange::runtime::Runtime;
 use myriad_files::FileCache;
 use myriad_log::Level;
-use myriad_memory::{Cap, Ladder, Stage, recap};
-use myriad_page::PageMeta;
+use myriad_store::page::PageMeta;
 use myriad_store::{DiskPool, Zone};
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::mpsc as channel;
@@ -260,7 +260,7 @@ impl Watch {
             self.subject.files.sweep(myriad_net::clock::now_ms());
             self.subject.disks.take_in();
             self.subject.encoder.take_in();
-            myriad_memory::give_back();
+            myriad_base::memory::give_back();
         }
         if stage != before || stage > Stage::Normal {
             for worker in &self.subject.workers {

@@ -315,7 +315,7 @@ fn the_last_of_what_is_quarantined_is_kept_within_bounds() {
     let names: Vec<Vec<u8>> = (0..130_u64).map(|n| n.to_le_bytes().to_vec()).collect();
     let spoil = |names: &[Vec<u8>]| {
         for name in names {
-            let path = myriad_index::Name::of_key(name).path(folder.path(), &[1, 2]);
+            let path = myriad_disk::index::Name::of_key(name).path(folder.path(), &[1, 2]);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, b"a file of nginx").unwrap();
         }
@@ -334,7 +334,7 @@ fn the_last_of_what_is_quarantined_is_kept_within_bounds() {
     drop(fixture);
     let small = DiskLimits { max_bytes: 32 * 4096, ..DiskLimits::default() };
     let fixture = Fixture::open_with(folder.path(), LIMITS, small);
-    let long = myriad_index::Name::of_key(b"long").path(folder.path(), &[1, 2]);
+    let long = myriad_disk::index::Name::of_key(b"long").path(folder.path(), &[1, 2]);
     fs::create_dir_all(long.parent().unwrap()).unwrap();
     fs::write(&long, vec![0; 8193]).unwrap();
     fixture.recover();

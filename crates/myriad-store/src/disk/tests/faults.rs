@@ -87,7 +87,7 @@ fn the_file_of_another_key_is_not_taken_for_this_one_s() {
     let fixture = Fixture::open(folder.path());
     fixture.put(b"/a", 1, 10);
     fixture.put(b"/b", 2, 10);
-    let path = |key: &[u8]| myriad_index::Name::of_key(key).path(folder.path(), &[1, 2]);
+    let path = |key: &[u8]| myriad_disk::index::Name::of_key(key).path(folder.path(), &[1, 2]);
     fs::copy(path(b"/a"), path(b"/b")).unwrap();
     let fixture = Fixture::open(folder.path());
     assert_eq!((fixture.id(b"/a"), fixture.id(b"/b")), (Some(1), None));

@@ -1,8 +1,8 @@
 //! Pages with outdated files, whose later versions wait to be written.
 
 use super::*;
+use myriad_disk::index::Name;
 use myriad_disk::testing::UNASKED;
-use myriad_index::Name;
 
 /// Returns a zone with a page in its file, and a later version of it only in memory.
 fn refreshed(folder: &Folder) -> Fixture {

@@ -129,7 +129,7 @@ impl Model {
     fn remove_file(&mut self) {
         self.fixture.settle();
         let key = self.rng.u8(..KEYS);
-        let path = myriad_index::Name::of_key(&page_key(key)).path(self.folder.path(), &[1, 2]);
+        let path = myriad_disk::index::Name::of_key(&page_key(key)).path(self.folder.path(), &[1, 2]);
         if fs::remove_file(path).is_ok() {
             self.fixture.pool.tend();
             self.covered.insert(key, self.step);

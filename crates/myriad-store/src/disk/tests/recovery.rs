@@ -65,7 +65,7 @@ fn without_a_snapshot_the_oldest_files_leave_first() {
     fs::remove_file(folder.path().join(".catalogue")).unwrap();
     let old = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1000);
     for n in 5..20_u64 {
-        let path = myriad_index::Name::of_key(&n.to_le_bytes()).path(folder.path(), &[1, 2]);
+        let path = myriad_disk::index::Name::of_key(&n.to_le_bytes()).path(folder.path(), &[1, 2]);
         fs::File::open(path).unwrap().set_modified(old).unwrap();
     }
     let fixture = Fixture::open(folder.path());

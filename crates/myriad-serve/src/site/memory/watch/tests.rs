@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use myriad_encode::PoolOptions;
-use myriad_page::testing::Made;
+use myriad_store::page::testing::Made;
 use myriad_store::{Admission, BodyWriter, KeyRef};
 
 use super::*;

@@ -1,0 +1,135 @@
+//! Check that requires a user and a password from the password file.
+
+use std::sync::Arc;
+
+use crate::password::{Judgement, Stored, find};
+use myriad_log::Level;
+use myriad_script::{EvalError, Template};
+
+use super::credentials::Credentials;
+use super::file;
+use super::passwords::Passwords;
+use myriad_exchange::exchange::{Check, Exchange, Request, Verdict};
+
+/// `auth_basic` of a location.
+pub(super) struct AuthBasic {
+    /// Realm. If it contains variables and evaluates to `off`, no password is required.
+    pub realm: Template,
+    /// `auth_basic_user_file`.
+    pub file: Template,
+    /// Folder against which relative file names are resolved.
+    pub folder: Box<[u8]>,
+    /// Verifier of slow hashes.
+    pub passwords: Arc<Passwords>,
+}
+
+/// Log message if too many passwords are being verified.
+const TOO_MANY: &str = "too many passwords are being checked at once, the visitor gets 503: bcrypt and its like take long, and somebody may be trying passwords out";
+
+impl Check for AuthBasic {
+    fn name(&self) -> &'static str {
+        "auth_basic"
+    }
+
+    fn judge(&self, exchange: &mut Exchange) -> Verdict {
+        let texts = self.texts(exchange);
+        let request = &exchange.request;
+        let (realm, path) = match texts {
+            Ok(texts) => texts,
+            Err(error) => {
+                request.log(Level::Error, format_args!("{error}"));
+                return Verdict::Fail(500);
+            }
+        };
+        if realm == b"off" {
+            return Verdict::Pass;
+        }
+        let challenge = challenge(&realm);
+        let Some(credentials) = Credentials::of(request) else {
+            request.log(Level::Info, format_args!("no user/password was provided for basic authentication"));
+            return Verdict::Challenge(vec![challenge]);
+        };
+        let file = match file::read(exchange, &path) {
+            Ok(file) => file,
+            Err(verdict) => return verdict,
+        };
+        let request = &exchange.request;
+        let Some(stored) = find(&file, credentials.user()) else {
+            let user = String::from_utf8_lossy(credentials.user());
+            let path = String::from_utf8_lossy(&path);
+            request.log(Level::Error, format_args!("user \"{user}\" was not found in \"{path}\""));
+            return Verdict::Challenge(vec![challenge]);
+        };
+        let password = credentials.password();
+        let kind = Stored::new(stored);
+        if !kind.is_slow() {
+            return verdict(request, kind.judge(password), &credentials, challenge);
+        }
+        if self.passwords.knows(stored, password, request.received.at_ms) {
+            return Verdict::Allow;
+        }
+        let (stored, passwords) = (stored.to_vec(), Arc::clone(&self.passwords));
+        Verdict::wait(async move |exchange| {
+            let request = &exchange.request;
+            let password = credentials.password().to_vec().into();
+            let Ok(judgement) = passwords.judge(stored, password, request.received.at_ms).await else {
+                request.log(Level::Error, format_args!("{TOO_MANY}"));
+                return Verdict::Fail(503);
+            };
+            verdict(request, judgement, &credentials, challenge)
+        })
+    }
+
+    fn explain(&self, _: &Request) -> (String, Verdict) {
+        ("would ask for a password; taken as given".to_owned(), Verdict::Allow)
+    }
+
+    /// Returns whether the realm is constant and not `off`: a realm with variables may evaluate to `off`.
+    fn identifies(&self) -> bool {
+        self.realm.as_static().is_some_and(|realm| realm != b"off")
+    }
+}
+
+impl AuthBasic {
+    /// Returns the realm and the absolute path of the file for a request.
+    fn texts(&self, exchange: &mut Exchange) -> Result<(Vec<u8>, Vec<u8>), EvalError> {
+        let Exchange { request, frame } = exchange;
+        let (mut realm, mut path) = (Vec::new(), Vec::new());
+        self.realm.eval(request, frame, &mut realm)?;
+        self.file.eval(request, frame, &mut path)?;
+        if !path.starts_with(b"/") {
+            let mut absolute = self.folder.to_vec();
+            absolute.push(b'/');
+            absolute.append(&mut path);
+            path = absolute;
+        }
+        Ok((realm, path))
+    }
+}
+
+fn verdict(request: &Request, judgement: Judgement, who: &Credentials, challenge: Vec<u8>) -> Verdict {
+    let user = String::from_utf8_lossy(who.user());
+    match judgement {
+        Judgement::Match => return Verdict::Allow,
+        Judgement::Mismatch => {
+            request.log(Level::Error, format_args!("user \"{user}\": password mismatch"));
+        }
+        Judgement::Unknown => {
+            let known = "{PLAIN}, {SHA}, {SSHA}, crypt, $1$, $apr1$, $5$, $6$, $2y$";
+            request.log(
+                Level::Error,
+                format_args!("user \"{user}\": the stored password is of no known kind ({known})"),
+            );
+        }
+    }
+    Verdict::Challenge(vec![challenge])
+}
+
+/// Returns the value of `WWW-Authenticate` (RFC 7617): the realm in quotes, without control characters, which would
+/// terminate the line.
+fn challenge(realm: &[u8]) -> Vec<u8> {
+    let mut value = b"Basic realm=\"".to_vec();
+    value.extend(realm.iter().filter(|byte| !byte.is_ascii_control()));
+    value.push(b'"');
+    value
+}

@@ -1,0 +1,131 @@
+//! Computation of slow password hashes outside the worker threads.
+//!
+//! A hash is slow by design, and any client may send a password. The number of concurrent computations is limited to
+//! half of the processors, and the number of waiting attempts to [`WAITING`]. A password that was verified recently is
+//! accepted without a computation.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use crate::password::{Judgement, Remembered, Stored};
+use parking_lot::Mutex;
+use tokio::sync::Semaphore;
+use zeroize::Zeroizing;
+
+/// Maximum number of attempts that wait; further attempts are rejected.
+const WAITING: usize = 128;
+
+/// State for password verification that all workers share.
+pub(crate) struct Passwords {
+    remembered: Mutex<Remembered>,
+    turns: Arc<Semaphore>,
+    waiting: AtomicUsize,
+}
+
+/// Error: too many attempts wait already.
+pub(super) struct Busy;
+
+impl Default for Passwords {
+    fn default() -> Self {
+        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Self {
+            remembered: Mutex::new(Remembered::new(random_key())),
+            turns: Arc::new(Semaphore::new((processors / 2).max(1))),
+            waiting: AtomicUsize::new(0),
+        }
+    }
+}
+
+impl Passwords {
+    /// Returns whether the password has recently been verified against the stored hash.
+    pub(super) fn knows(&self, stored: &[u8], password: &[u8], now: u64) -> bool {
+        self.remembered.lock().knows(stored, password, now)
+    }
+
+    /// Verifies the password on a blocking thread, as soon as a computation slot is free.
+    pub(super) async fn judge(
+        &self,
+        stored: Vec<u8>,
+        password: Zeroizing<Vec<u8>>,
+        now: u64,
+    ) -> Result<Judgement, Busy> {
+        let permit = {
+            let _place = self.queue().ok_or(Busy)?;
+            Arc::clone(&self.turns).acquire_owned().await.map_err(|_| Busy)?
+        };
+        let compared = tokio::task::spawn_blocking(move || {
+            // The slot is released when the computation finishes, even if the client disconnects earlier.
+            let _permit = permit;
+            (Stored::new(&stored).judge(&password), stored, password)
+        });
+        let (judgement, stored, password) = compared.await.map_err(|_| Busy)?;
+        if judgement == Judgement::Match {
+            self.remembered.lock().note(&stored, &password, now);
+        }
+        Ok(judgement)
+    }
+
+    fn queue(&self) -> Option<Place<'_>> {
+        let place = Place(&self.waiting);
+        (self.waiting.fetch_add(1, Relaxed) < WAITING).then_some(place)
+    }
+}
+
+/// Position in the queue, released when the computation begins or the client disconnects.
+struct Place<'a>(&'a AtomicUsize);
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
+}
+
+/// Returns a key from the random state of the standard library's hash tables.
+fn random_key() -> [u8; 32] {
+    let mut key = [0; 32];
+    for (index, part) in key.chunks_mut(8).enumerate() {
+        part.copy_from_slice(&RandomState::new().hash_one(index).to_le_bytes());
+    }
+    key
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queue_is_bounded_and_places_come_back() {
+        let passwords = Passwords::default();
+        let places: Vec<_> = (0..WAITING).map(|_| passwords.queue().expect("room")).collect();
+        assert!(passwords.queue().is_none());
+        drop(places);
+        assert!(passwords.queue().is_some());
+    }
+
+    #[test]
+    fn attempt_beyond_the_queue_is_turned_away_at_once() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let passwords = Passwords::default();
+        let places: Vec<_> = (0..WAITING).map(|_| passwords.queue().expect("room")).collect();
+        let judge = || runtime.block_on(passwords.judge(b"x".to_vec(), b"x".to_vec().into(), 1_000));
+        assert!(judge().is_err());
+        drop(places);
+        assert!(judge().is_ok());
+    }
+
+    #[test]
+    fn right_password_is_remembered_and_a_wrong_one_is_not() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let passwords = Passwords::default();
+        let stored = b"$1$salt$qJH7.N4xYta3aEG/dfqo/0";
+        let judge = |password: &[u8]| {
+            let judged = runtime.block_on(passwords.judge(stored.to_vec(), password.to_vec().into(), 1_000));
+            judged.ok().unwrap()
+        };
+        assert_eq!(judge(b"wrong"), Judgement::Mismatch);
+        assert!(!passwords.knows(stored, b"wrong", 1_000));
+        assert_eq!(judge(b"password"), Judgement::Match);
+        assert!(passwords.knows(stored, b"password", 1_000));
+    }
+}

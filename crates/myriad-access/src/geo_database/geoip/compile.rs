@@ -1,0 +1,72 @@
+//! Opening of the databases.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use myriad_conf::Diagnostic;
+use myriad_conf::model::HttpConf;
+use myriad_conf::settings::Settings;
+use parking_lot::Mutex;
+
+use super::database::{Content, Database};
+use super::settings::{DatabaseConf, GeoipSettings};
+use crate::geo_database::file::read_whole;
+use crate::geo_database::visitor::Proxies;
+use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
+
+/// Databases of a configuration, shared by its locations.
+pub(super) struct Databases {
+    pub(super) proxies: Proxies,
+    opened: Vec<(Database, bool)>,
+    /// Errors of databases that could not be opened, until they have been reported.
+    errors: Mutex<Vec<Diagnostic>>,
+}
+
+impl Databases {
+    fn open(http: &HttpConf) -> Self {
+        let GeoipSettings { databases, proxies } = http.settings.feature();
+        let (mut opened, mut errors) = (Vec::new(), Vec::new());
+        for conf in databases {
+            match open(conf) {
+                Ok(database) => opened.push((database, conf.utf8)),
+                Err(error) => errors.push(Diagnostic::error(conf.path.span, error).help(
+                    "give the path of a database in the former format (.dat), which the user of the workers may read; for \
+                     an .mmdb write `geoip2`",
+                )),
+            }
+        }
+        Self { proxies: proxies.clone(), opened, errors: Mutex::new(errors) }
+    }
+
+    /// Returns the database of a content, and whether its texts are converted to UTF-8.
+    pub(super) fn of(&self, content: Content) -> Option<(&Database, bool)> {
+        let found = self.opened.iter().find(|(database, _)| database.content() == content);
+        found.map(|(database, utf8)| (database, *utf8))
+    }
+}
+
+fn open(conf: &DatabaseConf) -> Result<Database, String> {
+    let path = conf.path.as_str().ok_or("the path is not valid UTF-8")?;
+    let bytes = read_whole(Path::new(path))?;
+    let database = Database::read(bytes).map_err(|error| format!("\"{path}\" is no database: {error}"))?;
+    if database.content() != conf.content {
+        return Err(format!("\"{path}\" is a database of another kind ({:?})", database.content()));
+    }
+    Ok(database)
+}
+
+/// Stores the databases for a location, if the configuration has any.
+pub(super) fn compile(
+    compiler: &mut dyn SettingsCompiler,
+    settings: &Settings,
+    features: &mut PlaceFeatures,
+) {
+    if settings.feature::<GeoipSettings>().databases.is_empty() {
+        return;
+    }
+    let databases = compiler.share(Databases::open);
+    for error in std::mem::take(&mut *databases.errors.lock()) {
+        compiler.report(error);
+    }
+    features.keep::<Arc<Databases>>(databases);
+}

@@ -1,0 +1,28 @@
+//! Settings of the directives.
+
+use myriad_conf::Text;
+
+use super::database::Content;
+use crate::geo_database::visitor::Proxies;
+
+/// Settings of a database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct DatabaseConf {
+    /// Required content.
+    pub content: Content,
+    /// Path of the file.
+    pub path: Text,
+    /// Set if texts are converted from ISO-8859-1 to UTF-8.
+    pub utf8: bool,
+}
+
+/// Settings of `http`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct GeoipSettings {
+    /// Databases, at most one of each content.
+    pub databases: Vec<DatabaseConf>,
+    /// `geoip_proxy`, `geoip_proxy_recursive`.
+    pub proxies: Proxies,
+}
+
+myriad_conf::feature_settings!(GeoipSettings);

@@ -1,0 +1,44 @@
+//! Access checks of requests: the pre-access and access phases of nginx. They limit which clients are admitted, their
+//! request rate and their concurrency.
+//!
+//! A location has a [`Gate`](myriad_exchange::exchange::Gate), a list of checks; a location without checks has none.
+//! Each check is a folder with its directives, settings, compilation and execution:
+//!
+//! | folder | check | directives | runs for subrequests |
+//! |---|---|---|---|
+//! | `more_input_headers` | changes header fields of the request, never rejects it | `more_set_input_headers`, `more_clear_input_headers` | no |
+//! | `limit_req` | request rate of a client | `limit_req*` | yes, once for a request and all of its subrequests |
+//! | `limit_conn` | number of concurrent requests of a client | `limit_conn*` | likewise |
+//! | `access` | client address | `allow`, `deny`, `satisfy` | no: the parent request was checked |
+//! | `auth_basic` | user name and password | `auth_basic`, `auth_basic_user_file`, `auth_delay` | no |
+//! | `auth_request` | result of a subrequest | `auth_request`, `auth_request_set` | no |
+//!
+//! `secure_link` is not a check: its variables contain the validity of a link, and the configuration decides about the
+//! response.
+//!
+//! `compile` defines the order of the checks, which is that of nginx. `run` executes them in sequence: `satisfy`,
+//! `auth_delay`.
+
+pub mod access;
+pub mod auth_basic;
+pub mod auth_request;
+mod compile;
+pub mod geo_database;
+mod identifies;
+mod limit_answer;
+pub mod limit_conn;
+pub mod limit_req;
+mod limit_zone;
+pub mod more_input_headers;
+pub mod password;
+mod run;
+pub mod secure_link;
+pub mod shield;
+#[cfg(test)]
+mod testing;
+
+pub use compile::{Gates, Kept};
+pub use identifies::identifies;
+pub use limit_answer::LimitAnswer;
+pub use limit_zone::{LimitKind, LimitZone, LimitZoneConf, Table, Tables, limit_zones};
+pub use run::begin;

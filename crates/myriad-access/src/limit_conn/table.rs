@@ -1,0 +1,120 @@
+//! Counts of concurrent requests by key.
+
+use std::sync::Arc;
+
+use myriad_base::bounded::Lru;
+use parking_lot::Mutex;
+
+use crate::limit_zone::{Table, weight};
+
+/// Memory that nginx uses for an entry in addition to the key, in bytes: 64 with an IPv4 address, according to its
+/// manual.
+const OVERHEAD: usize = 36;
+
+/// Zone of `limit_conn`, shared by all workers.
+pub struct ConnectionTable {
+    counts: Mutex<Lru<Box<[u8]>, u16>>,
+}
+
+/// Request in progress, counted until this is dropped.
+pub struct Held {
+    table: Arc<ConnectionTable>,
+    key: Box<[u8]>,
+}
+
+impl Table for ConnectionTable {
+    fn new(bytes: u64) -> Self {
+        Self { counts: Mutex::new(Lru::new(bytes)) }
+    }
+
+    /// Sets the maximum size. Evicted keys are no longer counted.
+    fn resize(&self, bytes: u64) {
+        self.counts.lock().set_most(bytes);
+    }
+}
+
+impl ConnectionTable {
+    /// Adds one to the count of a key, up to `most`. Returns `None` if the count has reached `most` or the table has no
+    /// room for another key.
+    pub fn hold(self: &Arc<Self>, key: &[u8], most: u16) -> Option<Held> {
+        let mut counts = self.counts.lock();
+        match counts.get_mut(key) {
+            Some(count) if *count >= most => return None,
+            Some(count) => *count += 1,
+            None => {
+                let weight = weight(key, OVERHEAD);
+                if !counts.has_room(weight) {
+                    return None;
+                }
+                counts.insert(key.into(), 1, weight);
+            }
+        }
+        Some(Held { table: Arc::clone(self), key: key.into() })
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let mut counts = self.table.counts.lock();
+        let Some(count) = counts.get_mut(&self.key) else { return };
+        *count -= 1;
+        if *count == 0 {
+            counts.remove(&self.key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_key_holds_its_own_number_and_gives_back() {
+        let table = Arc::new(ConnectionTable::new(1 << 20));
+        let first = table.hold(b"a", 2).expect("the first");
+        let second = table.hold(b"a", 2).expect("the second");
+        assert!(table.hold(b"a", 2).is_none());
+        assert!(table.hold(b"b", 1).is_some());
+        drop(first);
+        let third = table.hold(b"a", 2).expect("a free place");
+        assert!(table.hold(b"a", 2).is_none());
+        drop((second, third));
+        assert_eq!(table.counts.lock().len(), 0);
+    }
+
+    #[test]
+    fn a_full_table_refuses_and_forgets_nobody() {
+        let table = Arc::new(ConnectionTable::new(128));
+        let held: Vec<_> = [b"a", b"b"].map(|key| table.hold(key, 1).expect("room")).into();
+        assert!(table.hold(b"c", 1).is_none());
+        assert!(table.hold(b"a", 1).is_none());
+        table.resize(64);
+        // One key has been evicted; dropping its guard must not change another count.
+        drop(held);
+        assert_eq!(table.counts.lock().len(), 0);
+        assert!(table.hold(b"c", 1).is_some());
+    }
+
+    #[test]
+    fn threads_never_hold_more_than_they_may() {
+        let table = Arc::new(ConnectionTable::new(1 << 20));
+        let most = std::sync::atomic::AtomicUsize::new(0);
+        let now = std::sync::atomic::AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..2_000 {
+                        if let Some(_held) = table.hold(b"a", 3) {
+                            use std::sync::atomic::Ordering::SeqCst;
+                            let count = now.fetch_add(1, SeqCst) + 1;
+                            most.fetch_max(count, SeqCst);
+                            now.fetch_sub(1, SeqCst);
+                        }
+                    }
+                });
+            }
+        });
+        assert!(most.into_inner() <= 3);
+        assert_eq!(table.counts.lock().len(), 0);
+    }
+}

@@ -1,0 +1,105 @@
+//! Stored password, and its comparison with a password.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use sha1::{Digest, Sha1};
+use subtle::ConstantTimeEq;
+
+use crate::password::crypt;
+
+/// Maximum length of a password that is hashed, in bytes (libxcrypt's `CRYPT_MAX_PASSPHRASE_SIZE`): the cost of the
+/// slow hashes grows with the length, which the client controls.
+const LONGEST: usize = 512;
+/// Size of a SHA-1 digest, in bytes; in `{SSHA}` the salt follows.
+const SHA1: usize = 20;
+
+/// Result of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    /// The password matches.
+    Match,
+    /// The password does not match.
+    Mismatch,
+    /// The stored text is of an unsupported kind (`$y$`, `$argon2id$`), which no password matches.
+    Unknown,
+}
+
+/// Stored password, by kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stored<'a> {
+    /// `{PLAIN}`: the plain password.
+    Plain(&'a [u8]),
+    /// `{SHA}`: SHA-1 in base64.
+    Sha(&'a [u8]),
+    /// `{SSHA}`: SHA-1 of password and salt, then the salt, in base64.
+    SaltedSha(&'a [u8]),
+    /// `$apr1$` (Apache) or `$1$`: MD5-crypt.
+    Md5Crypt(&'a [u8]),
+    /// `$5$` or `$6$`: SHA-crypt.
+    ShaCrypt(&'a [u8]),
+    /// `$2y$`, `$2a$`, `$2b$`: bcrypt.
+    Bcrypt(&'a [u8]),
+    /// Traditional Unix `crypt`: thirteen characters.
+    DesCrypt(&'a [u8]),
+    /// Unsupported kind.
+    Unknown,
+}
+
+impl<'a> Stored<'a> {
+    /// Determines the kind of a stored text.
+    pub fn new(text: &'a [u8]) -> Self {
+        if let Some(plain) = text.strip_prefix(b"{PLAIN}") {
+            return Self::Plain(plain);
+        }
+        if let Some(hash) = text.strip_prefix(b"{SHA}") {
+            return Self::Sha(hash);
+        }
+        if let Some(hash) = text.strip_prefix(b"{SSHA}") {
+            return Self::SaltedSha(hash);
+        }
+        match text {
+            [b'$', b'a', b'p', b'r', b'1', b'$', ..] | [b'$', b'1', b'$', ..] => Self::Md5Crypt(text),
+            [b'$', b'5' | b'6', b'$', ..] => Self::ShaCrypt(text),
+            [b'$', b'2', b'a' | b'b' | b'y', b'$', ..] => Self::Bcrypt(text),
+            _ if text.len() == 13 && text.iter().all(|byte| crypt::sextet(*byte).is_some()) => {
+                Self::DesCrypt(text)
+            }
+            _ => Self::Unknown,
+        }
+    }
+
+    /// Returns whether the comparison is too slow for a worker thread: from a tenth of a millisecond (MD5-crypt) up to
+    /// the cost in the file (bcrypt, SHA-crypt).
+    pub fn is_slow(&self) -> bool {
+        matches!(self, Self::Md5Crypt(_) | Self::ShaCrypt(_) | Self::Bcrypt(_))
+    }
+
+    /// Compares a password with the stored password. Hashes are compared in constant time.
+    pub fn judge(&self, password: &[u8]) -> Judgement {
+        let hashed =
+            matches!(self, Self::Md5Crypt(_) | Self::ShaCrypt(_) | Self::Bcrypt(_) | Self::DesCrypt(_));
+        if hashed && (password.len() > LONGEST || password.contains(&0)) {
+            return Judgement::Mismatch;
+        }
+        let matches = match *self {
+            Self::Plain(stored) => stored.ct_eq(password).into(),
+            Self::Sha(stored) => STANDARD.encode(Sha1::digest(password)).as_bytes().ct_eq(stored).into(),
+            Self::SaltedSha(stored) => salted_sha(stored, password),
+            Self::Md5Crypt(stored) => crypt::md5(stored, password),
+            Self::ShaCrypt(stored) => crypt::sha(stored, password),
+            Self::Bcrypt(stored) => crypt::bcrypt(stored, password),
+            Self::DesCrypt(stored) => crypt::des(stored, password),
+            Self::Unknown => return Judgement::Unknown,
+        };
+        if matches { Judgement::Match } else { Judgement::Mismatch }
+    }
+}
+
+fn salted_sha(stored: &[u8], password: &[u8]) -> bool {
+    let Ok(bytes) = STANDARD.decode(stored) else { return false };
+    let Some((digest, salt)) = bytes.split_at_checked(SHA1) else { return false };
+    Sha1::new().chain_update(password).chain_update(salt).finalize().ct_eq(digest).into()
+}
+
+#[cfg(test)]
+mod tests;

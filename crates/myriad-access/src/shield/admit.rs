@@ -1,0 +1,24 @@
+//! Admission of a request to its origin.
+
+use myriad_exchange::exchange::Exchange;
+use myriad_upstream::OriginError;
+
+use crate::shield::permit::Permit;
+use crate::shield::{origin_limits, origin_queue};
+
+/// Waits until the origin of the location accepts the request. `waits` is true if a client waits for the response:
+/// background refreshes and mirrored requests do not count against any limit, and have the lowest priority in the
+/// queue.
+///
+/// # Errors
+///
+/// Returns an error if the request must not be sent to the origin.
+pub async fn admit(exchange: &mut Exchange, waits: bool) -> Result<Permit, OriginError> {
+    if exchange.request.runtime().pressure.refuses() {
+        return Err(OriginError::not_asked(503, "there is no memory for it (\"memory_limit\")"));
+    }
+    let waits = waits && !exchange.request.is_in_background();
+    let limits = if waits { origin_limits::pass(exchange).await? } else { None };
+    let taken = origin_queue::enter(exchange, waits).await?;
+    Ok(Permit::of(exchange, taken, limits))
+}

@@ -1,0 +1,150 @@
+//! Number of concurrent requests that php-fpm has children for, computed from its status page.
+//!
+//! ```text
+//! bound = children - children that process requests of other clients - connections in the backlog, at least 1
+//! ```
+//!
+//! The child that writes the status is not counted as active. The number of requests of other clients is the number of
+//! active children minus the number of slots taken here. A slot whose request waits in the backlog of the pool
+//! therefore counts as our request, and is subtracted again with the backlog.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use myriad_upstream::fastcgi_protocol::PoolStatus;
+use myriad_upstream::fastcgi_protocol::pool_status::Manager;
+
+/// Assumed minimum number of children of a pool that creates children on demand.
+const ON_DEMAND: u32 = 4;
+
+/// Result of the last status request.
+#[derive(Debug, Default)]
+pub(super) struct Children {
+    seen: Option<(u32, Instant)>,
+    /// Number of watches of the pool that were created: only the latest may set the bound.
+    pub watches: u64,
+}
+
+impl Children {
+    /// Returns the bound of concurrent requests; `None` if it is not known or has expired.
+    pub(super) fn bound(&self) -> Option<u32> {
+        let (bound, until) = self.seen?;
+        (Instant::now() < until).then_some(bound)
+    }
+
+    /// Sets the bound for the duration `valid`; `None` removes it, so that only the limit of the rule applies.
+    pub(super) fn set(&mut self, bound: Option<u32>, valid: Duration) {
+        self.seen = bound.map(|bound| (bound, Instant::now() + valid));
+    }
+}
+
+/// State of pools between status requests, by address.
+#[derive(Debug, Default)]
+pub(super) struct Pools(HashMap<String, Pool>);
+
+#[derive(Debug)]
+struct Pool {
+    /// Value of the counter "max children reached".
+    reached: u64,
+    /// Number of children when the counter last increased, which is the maximum of the pool.
+    ceiling: Option<u32>,
+}
+
+impl Pools {
+    /// Returns the number of concurrent requests that these pools have children for, while `ours` requests are in
+    /// flight to them; `None` if `pools` is empty.
+    pub(super) fn bound(&mut self, pools: &[(String, PoolStatus)], ours: u32) -> Option<u32> {
+        self.0.retain(|address, _| pools.iter().any(|(known, _)| known == address));
+        let (mut room, mut active, mut queued) = (0_u32, 0_u32, 0_u32);
+        for (address, status) in pools {
+            room = room.saturating_add(self.room(address, status));
+            active = active.saturating_add(status.active.saturating_sub(1));
+            queued = queued.saturating_add(status.listen_queue);
+        }
+        let others = active.saturating_sub(ours);
+        (!pools.is_empty()).then(|| room.saturating_sub(others).saturating_sub(queued).max(1))
+    }
+
+    /// Returns the number of children that a pool has, or creates as soon as they are needed.
+    fn room(&mut self, address: &str, status: &PoolStatus) -> u32 {
+        let reached = status.max_children_reached;
+        let pool = self.0.entry(address.to_owned()).or_insert(Pool { reached, ceiling: None });
+        if reached != pool.reached {
+            *pool = Pool { reached, ceiling: Some(status.total) };
+        }
+        pool.ceiling = pool.ceiling.filter(|ceiling| status.total <= *ceiling);
+        match status.manager {
+            // A dynamic pool creates children when none is idle, and then reports the new number.
+            Manager::Static | Manager::Dynamic => status.total,
+            Manager::OnDemand => pool.ceiling.unwrap_or(status.total.saturating_mul(2).max(ON_DEMAND)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(manager: Manager, active: u32, total: u32, listen_queue: u32) -> PoolStatus {
+        PoolStatus { manager, listen_queue, idle: total - active, active, total, max_children_reached: 0 }
+    }
+
+    fn bound(status: PoolStatus, ours: u32) -> Option<u32> {
+        Pools::default().bound(&[("a".to_owned(), status)], ours)
+    }
+
+    #[test]
+    fn children_that_work_for_others_are_not_counted_upon() {
+        let of = |active, queued, ours| bound(status(Manager::Static, active, 8, queued), ours);
+        assert_eq!(of(1, 0, 0), Some(8), "who wrote the status works for nobody");
+        assert_eq!(of(4, 0, 3), Some(8), "all that work do so for us");
+        assert_eq!(of(4, 0, 0), Some(5), "three work for somebody else");
+        assert_eq!(of(8, 0, 2), Some(3));
+        assert_eq!(of(8, 0, 20), Some(8), "slots whose visitors still read keep no child");
+    }
+
+    #[test]
+    fn backlog_lowers_the_bound_and_never_below_one() {
+        let of = |active, queued, ours| bound(status(Manager::Dynamic, active, 8, queued), ours);
+        // Seven of eight children process our requests, and three more of our requests wait in the backlog: the bound
+        // is unchanged.
+        assert_eq!(of(8, 3, 10), Some(5));
+        assert_eq!(of(8, 2, 3), Some(2), "four are others', who wait, too");
+        assert_eq!(of(8, 400, 0), Some(1));
+        assert_eq!(of(8, u32::MAX, 0), Some(1));
+    }
+
+    #[test]
+    fn pool_on_demand_grows_until_it_says_that_it_may_have_no_more() {
+        let mut pools = Pools::default();
+        let mut of = |total, reached| {
+            let status =
+                PoolStatus { max_children_reached: reached, ..status(Manager::OnDemand, 1, total, 0) };
+            pools.bound(&[("a".to_owned(), status)], 0)
+        };
+        assert_eq!(of(1, 7), Some(4), "what it reached before this began says nothing of now");
+        assert_eq!(of(4, 7), Some(8));
+        assert_eq!(of(6, 8), Some(6), "it wanted more than six");
+        assert_eq!(of(2, 8), Some(6), "it may have six again");
+        assert_eq!(of(7, 8), Some(14), "its configuration has changed");
+    }
+
+    #[test]
+    fn pools_of_several_servers_are_one_and_none_is_nothing() {
+        let pools = ["a", "b"].map(|name| (name.to_owned(), status(Manager::Static, 2, 4, 0)));
+        assert_eq!(Pools::default().bound(&pools, 1), Some(7));
+        assert_eq!(Pools::default().bound(&[], 1), None);
+    }
+
+    #[test]
+    fn what_was_said_too_long_ago_bounds_nothing() {
+        let mut children = Children::default();
+        assert_eq!(children.bound(), None);
+        children.set(Some(3), Duration::from_hours(1));
+        assert_eq!(children.bound(), Some(3));
+        children.set(Some(3), Duration::ZERO);
+        assert_eq!(children.bound(), None);
+        children.set(None, Duration::from_hours(1));
+        assert_eq!(children.bound(), None);
+    }
+}

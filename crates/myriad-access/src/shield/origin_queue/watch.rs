@@ -1,0 +1,118 @@
+//! Watch over the pool of an origin, whose status bounds the queue.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use myriad_exchange::runtime::Place;
+use myriad_upstream::fastcgi_protocol::PoolStatus;
+
+use super::children::Pools;
+use super::compile::OriginQueue;
+use super::queue::Queue;
+use super::settings::StatusRules;
+
+/// Timeout of a status request.
+const SLOWEST: Duration = Duration::from_secs(5);
+
+/// Queue of a location whose origin provides its status (`status=`).
+pub struct StatusPlace<'a> {
+    place: &'a OriginQueue,
+    rules: &'a StatusRules,
+}
+
+impl<'a> StatusPlace<'a> {
+    /// Returns the watched queue of a location; `None` if it has no queue with `status=`.
+    pub fn of(place: &'a Place) -> Option<Self> {
+        let place: &OriginQueue = place.features.get()?;
+        let rules = place.rules.status.as_ref()?;
+        Some(Self { place, rules })
+    }
+
+    /// Returns the name of its zone: all locations of the zone share one queue.
+    pub fn zone(&self) -> &'a str {
+        &self.place.rules.zone
+    }
+
+    /// Begins a watch over the pools of the zone. Returns `Some` for the first call only; then older watches of the
+    /// same queue are over.
+    pub fn begin(&self) -> Option<Watch> {
+        if !self.place.begin_watching() {
+            return None;
+        }
+        let queue = Arc::clone(&self.place.queue);
+        let number = queue.with_children(|children| {
+            children.watches += 1;
+            children.watches
+        });
+        let (zone, rules) = (self.zone().to_owned(), self.rules.clone());
+        Some(Watch { queue, number, zone, rules, pools: Pools::default(), is_lost: false })
+    }
+}
+
+/// Passes the status of the pools to a queue.
+pub struct Watch {
+    queue: Arc<Queue>,
+    number: u64,
+    zone: String,
+    rules: StatusRules,
+    pools: Pools,
+    is_lost: bool,
+}
+
+impl Watch {
+    /// Returns whether a newer watch has replaced it.
+    pub fn is_over(&self) -> bool {
+        self.queue.with_children(|children| children.watches) != self.number
+    }
+
+    /// Returns the path of the status page.
+    pub fn path(&self) -> &[u8] {
+        &self.rules.path
+    }
+
+    /// Returns the pause between two status requests.
+    pub fn interval(&self) -> Duration {
+        Duration::from_millis(self.rules.interval_ms)
+    }
+
+    /// Returns the timeout of a status request.
+    pub fn slowest(&self) -> Duration {
+        SLOWEST
+    }
+
+    /// Returns the number of requests that are in flight to the origin.
+    pub fn active(&self) -> u32 {
+        self.queue.active()
+    }
+
+    /// Bounds the queue by the status of the pools, each with its address, while `ours` requests were in flight to
+    /// them. If `pools` is an error, the bound is removed and only `concurrency=` applies. Returns a log line, if the
+    /// state has changed between success and failure, and whether it is a success.
+    pub fn note(
+        &mut self,
+        pools: Result<Vec<(String, PoolStatus)>, String>,
+        ours: u32,
+    ) -> Option<(bool, String)> {
+        let found = pools.and_then(|pools| {
+            self.pools.bound(&pools, ours).ok_or_else(|| "no place has a FastCGI server to ask".to_owned())
+        });
+        // The bound expires after three missed status requests.
+        let valid = self.interval() * 3 + SLOWEST;
+        self.queue.with_children(|children| {
+            if children.watches == self.number {
+                children.set(found.as_ref().ok().copied(), valid);
+            }
+        });
+        let (is_lost, zone) = (found.is_err(), &self.zone);
+        if std::mem::replace(&mut self.is_lost, is_lost) == is_lost {
+            return None;
+        }
+        Some(match found {
+            Ok(_) => (true, format!("origin_queue \"{zone}\": the status of php-fpm is read again")),
+            Err(why) => {
+                let what = "the status of php-fpm cannot be read, \"concurrency=\" alone bounds the queue";
+                (false, format!("origin_queue \"{zone}\": {what}: {why}"))
+            }
+        })
+    }
+}

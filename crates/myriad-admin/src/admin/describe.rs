@@ -1,0 +1,185 @@
+//! Reports about stored pages.
+
+use crate::protocol::{EncodingReport, EsiReport, PageReport, PartReport, Tier, shown};
+use myriad_encode::Coding;
+use myriad_policy::{Encoding, variant_fields};
+use myriad_script::esi::{Cut, Hole};
+use myriad_store::{ALTERNATIVES, DiskPage, Selection};
+
+use myriad_store::page::{Page, PageMeta, PageView, PageZone, STRONG_GZIP, slot};
+
+/// Page found in memory or on disk.
+pub(crate) enum Found {
+    Memory(Page),
+    /// On disk only.
+    Disk(Box<DiskPage<PageMeta>>),
+}
+
+impl Found {
+    pub(super) fn key(&self) -> &[u8] {
+        match self {
+            Self::Memory(page) => page.key(),
+            Self::Disk(page) => &page.key,
+        }
+    }
+
+    /// Returns the size of the body in identity coding, in bytes.
+    pub(crate) fn body_bytes(&self) -> u64 {
+        match self {
+            Self::Memory(page) => page.body_len(),
+            Self::Disk(page) => page.body_len,
+        }
+    }
+
+    pub(crate) fn meta(&self) -> PageView<'_> {
+        match self {
+            Self::Memory(page) => page.meta(),
+            Self::Disk(page) => page.meta.view(),
+        }
+    }
+
+    /// Returns the URL that the page was fetched for, with a non-default port.
+    pub(super) fn url(&self) -> Vec<u8> {
+        let marks = &self.meta().marks();
+        let port = marks.port().map(|port| format!(":{port}")).unwrap_or_default();
+        [marks.subject().scheme, b"://", marks.host(), port.as_bytes(), marks.target()].concat()
+    }
+
+    /// Returns the URL without the port.
+    pub(super) fn url_of_any_port(&self) -> Vec<u8> {
+        let marks = &self.meta().marks();
+        [marks.subject().scheme, b"://", marks.host(), marks.target()].concat()
+    }
+
+    pub(super) fn report(&self, zone: &PageZone, now_ms: u64) -> PageReport {
+        let report = PageReport {
+            zone: zone.zone.name().to_owned(),
+            key: shown(self.key()),
+            url: Some(shown(&self.url())),
+            tags: self.meta().marks().tags().map(shown).collect(),
+            now_ms,
+            ..PageReport::default()
+        };
+        in_system_time(match self {
+            Self::Memory(page) => of_memory(page, zone, report),
+            Self::Disk(page) => of_disk(page, report),
+        })
+    }
+}
+
+/// Converts the times of a report from the process clock to the system clock. 0 means no time.
+fn in_system_time(mut report: PageReport) -> PageReport {
+    let times = [
+        &mut report.now_ms,
+        &mut report.stored_ms,
+        &mut report.fresh_until_ms,
+        &mut report.stale_updating_until_ms,
+        &mut report.stale_error_until_ms,
+    ];
+    for time in times.into_iter().filter(|time| **time != 0) {
+        *time = myriad_net::clock::to_wall_ms(*time);
+    }
+    report
+}
+
+fn of_memory(page: &Page, zone: &PageZone, report: PageReport) -> PageReport {
+    let file = zone.zone.file_of(page);
+    let encodings = (0..ALTERNATIVES as u8).filter_map(|index| {
+        let alternative = page.alternative(index)?;
+        Some(encoding(index, alternative.bytes.len(), alternative.meta))
+    });
+    // A soft purge has made the page stale before its time.
+    let softly = page.fresh_until() < page.meta().lifetime().fresh_until || zone.zone.is_made_stale(page);
+    PageReport {
+        variant: page.selection().map(variant),
+        stored_ms: page.stored_at(),
+        fresh_until_ms: if softly { 0 } else { page.fresh_until() },
+        updating: page.is_updating(report.now_ms),
+        hits: page.hits().into(),
+        tier: if file.is_some() { Tier::Both } else { Tier::Memory },
+        bytes: page.body_len(),
+        memory_bytes: page.weight() as u64,
+        encodings: in_order(encodings.collect()),
+        file: file.map(|file| file.to_string_lossy().into_owned()),
+        esi: esi(page.meta(), page.body_len()),
+        ..of_meta(page.meta(), report)
+    }
+}
+
+fn of_disk(page: &DiskPage<PageMeta>, report: PageReport) -> PageReport {
+    let encodings = page.encodings.iter().map(|(index, level, length)| encoding(*index, *length, *level));
+    PageReport {
+        variant: page.selection.as_ref().map(variant),
+        stored_ms: page.stored_at,
+        fresh_until_ms: page.fresh_until,
+        tier: Tier::Disk,
+        bytes: page.body_len,
+        encodings: in_order(encodings.collect()),
+        file: Some(page.file.to_string_lossy().into_owned()),
+        esi: esi(page.meta.view(), page.body_len),
+        ..of_meta(page.meta.view(), report)
+    }
+}
+
+fn of_meta(meta: PageView<'_>, report: PageReport) -> PageReport {
+    let etag = meta.tag.as_ref().map(|tag| {
+        let mut text = Vec::new();
+        tag.write(Encoding::IDENTITY, &mut text);
+        shown(&text)
+    });
+    PageReport {
+        status: meta.status,
+        media_type: shown(meta.media_type()),
+        stale_updating_until_ms: meta.lifetime().stale_updating_until,
+        stale_error_until_ms: meta.lifetime().stale_error_until,
+        etag,
+        last_modified: meta.last_modified().map(|(text, _)| shown(text)),
+        ..report
+    }
+}
+
+/// Describes the ESI fragments of a page of `length` bytes, and the reason why there are no more.
+fn esi(meta: PageView<'_>, length: u64) -> Option<EsiReport> {
+    let cut = Cut::decode(meta.cut(), length)?;
+    let part = |Hole { at, inline, include }: &Hole| PartReport {
+        src: shown(&include.src),
+        alt: include.alt.as_deref().map(shown),
+        at: *at,
+        instead: *inline,
+        private: cut.known,
+    };
+    Some(EsiReport {
+        known: cut.known,
+        why: cut.why.as_deref().map(shown),
+        parts: cut.holes.iter().map(part).collect(),
+    })
+}
+
+fn encoding(index: u8, length: usize, level: u8) -> EncodingReport {
+    EncodingReport { coding: coding_of(index).as_str().to_owned(), bytes: length as u64, level }
+}
+
+/// Returns the coding of an index of encodings.
+pub(crate) fn coding_of(index: u8) -> Coding {
+    match index {
+        STRONG_GZIP => Coding::Gzip,
+        index => [Coding::Gzip, Coding::Brotli, Coding::Zstd]
+            .into_iter()
+            .find(|coding| slot(*coding) == index)
+            .unwrap_or(Coding::Identity),
+    }
+}
+
+/// Sorts encodings by name and level, since their indices in the store have no meaning for readers.
+fn in_order(mut encodings: Vec<EncodingReport>) -> Vec<EncodingReport> {
+    encodings.sort_by(|one, other| (&other.coding, one.level).cmp(&(&one.coding, other.level)));
+    encodings
+}
+
+fn variant(selection: &Selection) -> String {
+    let fields = variant_fields(&selection.variant).into_iter().map(|(name, value)| match value {
+        Some(value) => format!("{}: {}", shown(name), shown(&value)),
+        None => format!("no {}", shown(name)),
+    });
+    fields.collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,158 @@
+//! Purges by administrators.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+use crate::protocol::{Ended, PurgeReport, PurgeRequest, Reply};
+use myriad_log::Level;
+use myriad_policy::{Command, Tags, What};
+
+use super::administrator::{Administrator, End, Tell};
+use crate::purge::{self, Outcome};
+use myriad_store::page::{PageZone, PurgedBy};
+
+/// Maximum time that `wait` waits for the pages of a pattern: a fetch from before the purge may delay its completion.
+const PATIENCE: Duration = Duration::from_mins(4);
+/// Interval of checks for completion.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Single purge, with its name for the report of its completion.
+struct Order {
+    kind: &'static str,
+    what: String,
+    command: Command,
+}
+
+impl Administrator {
+    /// Executes the purges one after the other. If one of them is invalid, none is executed.
+    pub(super) fn purge(&self, request: &PurgeRequest, tell: &mut Tell<'_>) -> End {
+        let zones = self.named(request.zone.as_deref())?;
+        for order in orders(request)? {
+            let report = self.run(&zones, order, request)?;
+            if !tell(Reply::Purge(Box::new(report))) {
+                break;
+            }
+        }
+        Ok(Ended::default())
+    }
+
+    fn run(
+        &self,
+        zones: &[&Arc<PageZone>],
+        order: Order,
+        request: &PurgeRequest,
+    ) -> Result<PurgeReport, String> {
+        let Order { kind, what, command } = order;
+        let mut outcome = Outcome::Done(0);
+        for zone in zones {
+            let made = if request.invalidate {
+                block_on(purge::invalidate_in(zone, &command.what, PurgedBy::Administrator))
+            } else {
+                block_on(purge::run_in(zone, &command, &[], PurgedBy::Administrator))
+            };
+            let made = made.map_err(|error| format!("{kind} {what}: {error}"))?;
+            let counted = (request.wait && made.outcome == Outcome::Accepted)
+                .then(|| self.wait_for(zone, made.number))
+                .flatten();
+            outcome = outcome.and(counted.map_or(made.outcome, Outcome::Done));
+        }
+        let (purged, at_least) = match outcome {
+            Outcome::Done(count) => (Some(count as u64), false),
+            Outcome::AtLeast(count) => (Some(count as u64), true),
+            Outcome::Accepted => (None, false),
+        };
+        // The count of a pattern is reported where it is determined.
+        if let Some(count) = purged.filter(|_| command.what.is_exact()) {
+            let plural = if count == 1 { "" } else { "s" };
+            let mut what = command.what.to_string();
+            purge::shorten(&mut what);
+            let text = format_args!("purge of {what} by an administrator: {count} page{plural}");
+            self.log.write(Level::Notice, None, text);
+        }
+        Ok(PurgeReport { kind: kind.to_owned(), what, purged, at_least })
+    }
+
+    /// Waits until all pages were checked against a purge, and returns the number of covered pages.
+    fn wait_for(&self, zone: &PageZone, number: u64) -> Option<usize> {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            purge::tend(zone, &self.log);
+            if let Some(count) = zone.ends.of(number) {
+                return Some(count);
+            }
+            if Instant::now() >= until {
+                return None;
+            }
+            thread::sleep(PAUSE);
+        }
+    }
+}
+
+/// Returns the requested purges separately, so that each has a count.
+fn orders(request: &PurgeRequest) -> Result<Vec<Order>, String> {
+    let mut orders = Vec::with_capacity(request.len());
+    let mut add = |kind, what: &str, covered| {
+        let command = Command { what: covered, soft: request.soft };
+        orders.push(Order { kind, what: what.to_owned(), command });
+    };
+    for url in &request.urls {
+        let covered = What::url(url.as_bytes());
+        add("url", url, covered.ok_or_else(|| format!("\"{url}\" is no URL: http://host/path?query"))?);
+    }
+    for tag in &request.tags {
+        let tags = Tags::parse(tag.as_bytes());
+        if tags.is_empty() {
+            return Err(format!("\"{tag}\" is no tag"));
+        }
+        add("tag", tag, What::Tags(tags));
+    }
+    for pattern in &request.wildcards {
+        // Administrators may purge any host: without a host, the pattern applies to all.
+        let covered = What::wildcard(pattern.as_bytes(), b"*");
+        add("wildcard", pattern, covered.map_err(|why| format!("wildcard: {why}"))?);
+    }
+    for pattern in &request.regexes {
+        let covered = What::regex(None, pattern.as_bytes());
+        add("regex", pattern, covered.map_err(|why| format!("regex {pattern}: {why}"))?);
+    }
+    for host in &request.hosts {
+        let covered = What::url(host.as_bytes());
+        match covered {
+            Some(What::Url { host: name, target }) if *target == *b"/" => add("host", host, What::Host(name)),
+            _ => return Err(format!("\"{host}\" is no host")),
+        }
+    }
+    if request.all {
+        add("all", "", What::All);
+    }
+    for order in &orders {
+        purge::check(&order.command.what).map_err(|why| format!("{} {}: {why}", order.kind, order.what))?;
+    }
+    Ok(orders)
+}
+
+/// Wakes a thread that waits for a future.
+struct Sleeper(Thread);
+
+impl Wake for Sleeper {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Runs a future on this thread, which has no other work.
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let waker = Waker::from(Arc::new(Sleeper(thread::current())));
+    let mut cx = Context::from_waker(&waker);
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut cx) {
+            Poll::Ready(value) => return value,
+            Poll::Pending => thread::park(),
+        }
+    }
+}

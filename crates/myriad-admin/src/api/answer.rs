@@ -1,0 +1,115 @@
+//! Responses of the API.
+
+use crate::protocol::Reply;
+use crate::protocol::sight::InspectReport;
+use bytes::Bytes;
+use myriad_exchange::ranking::REASONS;
+use myriad_log::Level;
+use myriad_net::ResponseBody;
+
+use myriad_exchange::exchange::Answer;
+use myriad_exchange::exchange::Request;
+use myriad_exchange::exchange::Step;
+
+/// Returns all replies as an object: `{"pages":[…],"next":"…"}`.
+pub(crate) fn told(name: &str, replies: Vec<Reply>) -> Step {
+    let (mut items, mut next) = (Vec::new(), None);
+    for reply in replies {
+        match reply {
+            Reply::End(end) => next = end.next,
+            // Previous results are included: an executed purge is not undone.
+            Reply::Error(why) => return failed(&why, name, &items),
+            item => items.push(item.json()),
+        }
+    }
+    let next = next.map(|next| format!(",\"next\":{}", Reply::Error(next).json())).unwrap_or_default();
+    json(200, format!("{{\"{name}\":[{}]{next}}}\n", items.join(",")))
+}
+
+/// Returns the single reply.
+pub(crate) fn one(replies: Vec<Reply>) -> Step {
+    match replies.into_iter().next() {
+        Some(Reply::Error(why)) => Refusal::new(400, &why).answer(),
+        Some(reply) => json(200, reply.json() + "\n"),
+        None => Step::Error(500),
+    }
+}
+
+/// Returns a report of an inspection.
+pub(crate) fn inspected(report: &InspectReport) -> Step {
+    json(200, serde_json::to_string(report).unwrap_or_default() + "\n")
+}
+
+/// Returns the meanings of reasons, by keyword.
+pub(crate) fn reasons() -> Step {
+    let each = REASONS.iter().map(|(word, text)| {
+        let [word, text] = [word, text].map(|text| Reply::Error((*text).to_owned()).json());
+        format!("{word}:{text}")
+    });
+    json(200, format!("{{\"reasons\":{{{}}}}}\n", each.collect::<Vec<_>>().join(",")))
+}
+
+fn failed(why: &str, name: &str, items: &[String]) -> Step {
+    if items.is_empty() {
+        return Refusal::new(400, why).answer();
+    }
+    let why = Reply::Error(why.to_owned()).json();
+    json(500, format!("{{\"error\":{why},\"{name}\":[{}]}}\n", items.join(",")))
+}
+
+/// Rejection of a request.
+pub(crate) struct Refusal {
+    status: u16,
+    why: String,
+    /// Permitted methods.
+    allowed: Option<&'static str>,
+}
+
+impl Refusal {
+    /// Creates a rejection with a status and a reason.
+    pub(crate) fn new(status: u16, why: &str) -> Self {
+        Self { status, why: why.to_owned(), allowed: None }
+    }
+
+    /// Creates a rejection of the method.
+    pub(crate) fn method(allowed: &'static str) -> Self {
+        Self { allowed: Some(allowed), ..Self::new(405, &format!("use {allowed}")) }
+    }
+
+    /// Returns the status and the reason.
+    pub(crate) fn reason(&self) -> (u16, &str) {
+        (self.status, &self.why)
+    }
+
+    /// Returns the response.
+    pub(crate) fn answer(self) -> Step {
+        let why = Reply::Error(self.why).json();
+        let mut step = json(self.status, format!("{{\"error\":{why}}}\n"));
+        if let (Step::Answer(answer), Some(allowed)) = (&mut step, self.allowed) {
+            answer.field(b"Allow", allowed.as_bytes());
+        }
+        step
+    }
+}
+
+/// Rejects a request whose host is not a name of the server.
+pub(crate) fn unknown_host(request: &Request, directive: &str) -> Refusal {
+    request.log(
+        Level::Error,
+        format_args!(
+            "{directive} forbidden: the host is none of the server's names: ask by one of \"server_name\", or by a \
+             loopback address"
+        ),
+    );
+    Refusal::new(403, "the host is neither a loopback one nor one of the server's names")
+}
+
+/// Returns a response with a status and a JSON text; no body if the text is empty.
+pub(super) fn json(status: u16, text: String) -> Step {
+    let mut answer = Answer::new(status, ResponseBody::Full(Bytes::from(text)));
+    answer.media_type = Some(b"application/json"[..].into());
+    // The response is only valid now, and scripts of other sites cannot use it.
+    answer.field(b"Cache-Control", b"no-store");
+    answer.field(b"X-Content-Type-Options", b"nosniff");
+    Step::Answer(answer)
+}

@@ -1,0 +1,23 @@
+//! Calls of the API.
+
+use super::plus::Asked as Plus;
+use crate::protocol::Request as Asked;
+use myriad_exchange::exchange::Question;
+
+/// Call of an admitted request.
+pub(crate) enum Call {
+    /// Request without further input.
+    Known(Asked),
+    /// Live events.
+    Live,
+    /// Routing of a request, and the pages stored for it.
+    Inspect(Question, String),
+    /// Meanings of reasons.
+    Reasons,
+    /// Purge with a request body.
+    Purge,
+    /// Change of servers of a group, with a request body.
+    ChangeUpstream,
+    /// Call of NGINX Plus's API.
+    Plus(Plus),
+}

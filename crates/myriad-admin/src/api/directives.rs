@@ -1,0 +1,99 @@
+//! Directive table.
+
+use myriad_access::identifies;
+use myriad_conf::model::LocationConf;
+use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, between, use_cache_zone};
+use myriad_conf::settings::Settings;
+use myriad_conf::{Diagnostic, Span, Text};
+
+use super::handler::ApiHandler;
+use super::scope::Scope;
+use myriad_exchange::exchange::Handler;
+use myriad_exchange::feature::{PlannedHandler, planned};
+use myriad_exchange::runtime::SettingsCompiler;
+
+pub(super) static ROWS: &[Directive] = &[Directive::new(
+    "api",
+    Contexts::LOCATION,
+    between(0, 3),
+    Set::Settings(api),
+    "Answers about the cache zones and groups of servers, and changes them with `write=on` and a secret, as JSON and by the names of NGINX Plus; about one zone alone with `zone=`.",
+)
+.differs("the paths of NGINX Plus but for `stream/zone_sync`, and no zones of `keyval`; beside them Myriad's own: `cache`, `cache/pages`, `cache/page`, `purge`, `upstreams`, and what is seen: `live`, `memory`, `tops`, `history`, `purges`, `tags`, `inspect`, `reasons`; `zone=NAME` and `secret_sha256=HASH` bound it")];
+
+/// Parses `api [write=on|off] [zone=NAME] [secret_sha256=HASH]`.
+fn api(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+    let (mut api, mut written) = (Api::default(), None);
+    for index in 0..args.len() {
+        let word = args.bytes(index).to_vec();
+        let (name, value) = word.split_at(word.iter().position(|byte| *byte == b'=').map_or(0, |at| at + 1));
+        match name {
+            b"zone=" if !value.is_empty() && !value.contains(&b'$') => {
+                api.scope.zone = Some(String::from_utf8_lossy(value).into_owned());
+                let zone = Text::new(value, args.text(index)?.span);
+                use_cache_zone(args, &zone);
+            }
+            b"secret_sha256=" => {
+                let hash = Scope::hash(value);
+                api.scope.secret = Some(hash.ok_or_else(|| {
+                    args.invalid(index, "the SHA-256 of the secret, in 64 hexadecimal digits")
+                })?);
+            }
+            b"write=" => {
+                api.write = args.choice(index, &[("write=on", true), ("write=off", false)])?;
+                written = Some(args.text(index)?.span);
+            }
+            _ => {
+                if word.starts_with(b"/") {
+                    let path = String::from_utf8_lossy(&word);
+                    let message = format!(
+                        "\"api {path}\" is the syntax of Angie's module http_api, not supported by Myriad"
+                    );
+                    let help =
+                        "write \"api;\": the paths below the location are those of the API of NGINX Plus";
+                    return Err(Diagnostic::error(args.text(index)?.span, message).help(help));
+                }
+                return Err(args.invalid(index, "`write=on|off`, `zone=NAME` or `secret_sha256=HASH`"));
+            }
+        }
+    }
+    let is_open = api.write && api.scope.secret.is_none();
+    settings.feature_mut::<ApiSettings>().without_secret = written.filter(|_| is_open);
+    settings.handler = Some(planned(api));
+    Ok(())
+}
+
+/// Reports a location whose `write=on` has no effect because no secret or password is configured.
+pub(super) fn examine(location: &LocationConf, findings: &mut Vec<Diagnostic>) {
+    let Some(span) = location.settings.feature::<ApiSettings>().without_secret else { return };
+    let is_said = findings.iter().any(|finding| finding.span == span);
+    // `limit_except GET { auth_basic ... }` authenticates clients that change data.
+    let limited = location.limit_except.as_ref().is_some_and(|limit| identifies(&limit.settings));
+    if !is_said && !limited && !identifies(&location.settings) {
+        let message = "\"api write=on\" without a secret answers, and refuses every change";
+        let help = "write secret_sha256=HASH behind it, where HASH is what \"printf %s SECRET | sha256sum\" prints, or ask for a password in the location (auth_basic)";
+        findings.push(Diagnostic::warning(span, message).help(help));
+    }
+}
+
+/// Settings of an `api` that are checked for the complete location.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct ApiSettings {
+    /// Position of `write=on` without `secret_sha256=`.
+    without_secret: Option<Span>,
+}
+
+// A nested location does not inherit the `api`.
+myriad_conf::feature_settings!(ApiSettings, |_| Some(ApiSettings::default()));
+
+#[derive(Debug, Default)]
+struct Api {
+    write: bool,
+    scope: Scope,
+}
+
+impl PlannedHandler for Api {
+    fn make(&self, _: &mut dyn SettingsCompiler, prefix: &[u8]) -> Option<Box<dyn Handler>> {
+        Some(Box::new(ApiHandler { write: self.write, scope: self.scope.clone(), prefix: prefix.into() }))
+    }
+}

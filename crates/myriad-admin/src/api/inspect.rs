@@ -1,0 +1,154 @@
+//! Routing of a request through the current configuration, and the pages stored for it.
+
+use std::sync::Arc;
+
+use crate::protocol::sight::{InspectReport, InspectedLine};
+use crate::protocol::{PageRequest, Reply, Request as Asked};
+use myriad_conf::{Source, directive_at, place_of};
+use myriad_exchange::exchange::{Exchange, Line, Question, Step};
+
+use super::admission::Turn;
+use super::answer::{self, Refusal};
+use super::arguments::Arguments;
+use super::call::Call;
+use super::scope::Scope;
+use crate::admin::Administrator;
+
+/// Methods that may be inspected; the inspection has no side effects.
+const METHODS: [&str; 5] = ["GET", "HEAD", "POST", "PUT", "DELETE"];
+/// Arguments that set header fields of the request.
+const FIELDS: [(&str, &str); 4] = [
+    ("cookie", "Cookie"),
+    ("accept_encoding", "Accept-Encoding"),
+    ("accept_language", "Accept-Language"),
+    ("user_agent", "User-Agent"),
+];
+
+/// Parses the arguments.
+pub(super) fn asked(arguments: &[u8]) -> Result<Call, String> {
+    let names: Vec<&str> = ["url", "method"].into_iter().chain(FIELDS.map(|(name, _)| name)).collect();
+    let mut arguments = Arguments::parse(arguments, &names)?;
+    let url = arguments.take("url").ok_or("\"url\" is missing: a URL, or a path")?;
+    let mut question = Question::of_url(&url)?;
+    if let Some(method) = arguments.take("method") {
+        if !METHODS.contains(&method.as_str()) {
+            return Err(format!("\"method\" is one of {}", METHODS.join(", ")));
+        }
+        question.method = method;
+    }
+    for (argument, field) in FIELDS {
+        if let Some(value) = arguments.take(argument) {
+            question.fields.push((field.to_owned(), value));
+        }
+    }
+    let host = question.host.iter().map(String::as_str);
+    let texts =
+        host.chain([&*question.target]).chain(question.fields.iter().map(|(_, value)| value.as_str()));
+    // Characters that are invalid in a request line or a field are rejected.
+    if texts.into_iter().any(|text| text.bytes().any(|byte| byte < b' ' || byte == 0x7f)) {
+        return Err("a control character is no part of a URL or a field".to_owned());
+    }
+    Ok(Call::Inspect(question, url))
+}
+
+/// Inspects on a separate thread. Values of arguments of stored pages are hidden unless the client is `proven`.
+pub(super) async fn inspect(
+    exchange: &mut Exchange,
+    question: Question,
+    url: String,
+    scope: &Scope,
+    proven: bool,
+) -> Step {
+    if let Some(zone) = &scope.zone {
+        return Refusal::new(403, &format!("this api is for the zone \"{zone}\" alone")).answer();
+    }
+    let Some(turn) = Turn::take() else {
+        return Refusal::new(503, "too many requests at once: try again in a moment").answer();
+    };
+    let site = &exchange.request.site;
+    let (runtime, engine) = (Arc::clone(&site.runtime), site.engine);
+    let sources = Arc::clone(&site.worker.sight.shared.sources.lock());
+    let told = tokio::task::spawn_blocking(move || {
+        let _turn = turn;
+        let lines = engine.explain(&runtime, &question)?;
+        let mut report = report(&lines, &sources);
+        let request = Asked::Page(PageRequest { page: stored_as(&url, &question, &report), zone: None });
+        Administrator::new(&runtime).answer(&request, &mut |reply| {
+            if let Reply::Page(page) = reply {
+                report.stored.push(*page);
+            }
+            true
+        });
+        if !proven {
+            report.hide_values();
+        }
+        Ok::<_, String>(InspectReport { url, method: question.method, ..report })
+    });
+    match told.await {
+        Ok(Ok(report)) => answer::inspected(&report),
+        Ok(Err(why)) => Refusal::new(400, &why).answer(),
+        Err(_) => Step::Error(500),
+    }
+}
+
+/// Returns the URL that pages are found by; a path is completed by the server found.
+fn stored_as(url: &str, question: &Question, report: &InspectReport) -> String {
+    match (&question.host, &report.server) {
+        (None, Some(server)) => format!("http://{server}{}", question.target),
+        _ => url.to_owned(),
+    }
+}
+
+fn report(lines: &[Line], sources: &[Source]) -> InspectReport {
+    let mut report = InspectReport::default();
+    for line in lines {
+        let text = match line.span {
+            Some(span) if line.text.is_empty() => directive_at(sources, span),
+            _ => line.text.clone(),
+        };
+        let outcome = || Some(line.outcome.clone());
+        match (line.topic, line.text.as_str()) {
+            ("server", name) => report.server = Some(name.to_owned()),
+            ("location", "none") => {}
+            ("location", name) => report.location = Some(name.to_owned()),
+            ("cache", "key") => report.key = outcome(),
+            ("cache", "read") => report.read = outcome(),
+            ("cache", "store") => report.store = outcome(),
+            ("cache", zone) => {
+                report.zone = zone.strip_prefix("zone ").map(str::to_owned).or(report.zone.take());
+            }
+            _ => {}
+        }
+        let at = line.span.and_then(|span| place_of(sources, span));
+        report.lines.push(InspectedLine {
+            topic: line.topic.to_owned(),
+            text,
+            outcome: line.outcome.clone(),
+            at,
+        });
+    }
+    report
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_about_is_checked() {
+        let why = |arguments: &[u8]| asked(arguments).err().unwrap_or_default();
+        assert!(why(b"").contains("\"url\" is missing"));
+        assert!(why(b"url=a").contains("neither a URL nor a path"));
+        assert!(why(b"url=/&method=TRACE").contains("one of GET"));
+        assert!(why(b"url=/%0d%0aX:y").contains("control character"));
+        assert!(why(b"url=/&cookie=a%0ab").contains("control character"));
+        let Ok(Call::Inspect(question, url)) = asked(b"url=https://a.test/b?c&cookie=d=e") else {
+            panic!("a question");
+        };
+        assert_eq!(
+            (url.as_str(), question.target.as_str(), question.secure),
+            ("https://a.test/b?c", "/b?c", true)
+        );
+        assert_eq!(question.fields, [("Cookie".to_owned(), "d=e".to_owned())]);
+    }
+}

@@ -1,0 +1,112 @@
+//! Objects of the server as a whole.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use myriad_exchange::counters::Snapshot;
+use myriad_store::page::PageZone;
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use super::node::members;
+use super::site::{Site, moment};
+
+/// Version of nginx whose configuration language is supported (`$nginx_version`).
+const NGINX_VERSION: &str = "1.31.4";
+/// Expiry of the licence: the year 2100. Myriad is free and needs none.
+const NEVER_S: u64 = 4_102_444_800;
+/// Grace period of NGINX Plus, in seconds: 180 days.
+const GRACE_S: u64 = 15_552_000;
+/// Size of a page of memory, in bytes.
+const PAGE: u64 = 4096;
+
+/// Number of restarted worker processes at the reset.
+static RESPAWNED_BEFORE: AtomicU64 = AtomicU64::new(0);
+
+/// Returns `nginx`.
+pub(super) fn nginx(site: &Site, address: &str) -> Value {
+    json!({
+        "version": NGINX_VERSION,
+        "build": concat!("myriad-", env!("CARGO_PKG_VERSION")),
+        "address": address,
+        "generation": site.runtime.loaded.generation,
+        "load_timestamp": moment(site.runtime.loaded.at_ms),
+        "timestamp": moment(myriad_net::clock::wall_ms()),
+        "pid": std::process::id(),
+        "ppid": std::os::unix::process::parent_id(),
+    })
+}
+
+/// Returns `processes`.
+pub(super) fn processes() -> Value {
+    json!({ "respawned": respawned().saturating_sub(RESPAWNED_BEFORE.load(Relaxed)) })
+}
+
+/// Executes `DELETE processes`.
+pub(super) fn reset_processes() {
+    RESPAWNED_BEFORE.store(respawned(), Relaxed);
+}
+
+/// Returns the number of worker processes that the supervisor has restarted after they exited unexpectedly. The
+/// supervisor passes it in the environment.
+fn respawned() -> u64 {
+    let told = std::env::var("MYRIAD_RESPAWNED").ok();
+    told.and_then(|text| text.parse().ok()).unwrap_or_default()
+}
+
+/// Returns `connections`. Every accepted connection is handled.
+pub(super) fn connections(now: &Snapshot) -> Value {
+    json!({
+        "accepted": now.accepted,
+        "dropped": 0,
+        "active": now.active().saturating_sub(now.waiting()),
+        "idle": now.waiting(),
+    })
+}
+
+/// Returns `http/requests`.
+pub(super) fn requests(now: &Snapshot) -> Value {
+    json!({ "total": now.begun, "current": now.writing() })
+}
+
+/// Returns a worker, which is a thread.
+pub(super) fn worker(number: usize, now: &Snapshot) -> Map<String, Value> {
+    members(json!({
+        "id": number,
+        "pid": std::process::id(),
+        "connections": connections(now),
+        "http": { "requests": requests(now) },
+    }))
+}
+
+/// Returns `license`, without an expiry.
+pub(super) fn license(site: &Site) -> Value {
+    json!({
+        "active_till": NEVER_S,
+        "eval": false,
+        "reporting": { "healthy": true, "fails": 0, "grace": GRACE_S, "uuid": uuid(site) },
+    })
+}
+
+/// Returns an ID of this installation (RFC 9562 section 5.8), which is the same after a restart.
+fn uuid(site: &Site) -> String {
+    let mut hash = Sha256::new();
+    hash.update(&site.runtime.hostname);
+    hash.update(site.runtime.prefix.as_os_str().as_encoded_bytes());
+    let digest = hash.finalize();
+    let mut bytes: [u8; 16] = std::array::from_fn(|at| digest[at]);
+    bytes[6] = bytes[6] & 0x0f | 0x80;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let hex = format!("{:032x}", u128::from_be_bytes(bytes));
+    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+}
+
+/// Returns the memory of a cache zone in pages. It has no slabs and therefore no slots.
+pub(super) fn slab(zone: &PageZone) -> Map<String, Value> {
+    let stats = zone.zone.stats();
+    let (used, most) = (stats.bytes as u64, stats.limit_bytes as u64);
+    let used = used.div_ceil(PAGE);
+    members(json!({
+        "pages": { "used": used, "free": (most / PAGE).saturating_sub(used) },
+        "slots": {},
+    }))
+}

@@ -1,0 +1,41 @@
+//! Messages of the administration interfaces: a common language of the control socket, the HTTP API and the command
+//! line.
+//!
+//! | file | content |
+//! |---|---|
+//! | `request` | requests: one line of JSON on the socket, a body of the API |
+//! | `reply` | replies: one line of JSON each |
+//! | `report` | reports: about a zone, a page, a purge, a server of a group |
+//! | `process_memory` | memory of the process, its limit, and actions on low memory |
+//! | `sight/` | monitoring of the running server: ticks, ranked pages, history, purges, tags |
+//! | `pattern` | `--match`: a wildcard for URLs and keys |
+//! | `hidden` | hiding of argument values from clients without a secret |
+//! | `bytes` | keys and URLs, which may contain any byte, as text and back |
+//! | `render/` | reports as lines for a terminal |
+//!
+//! The crate uses no sockets, files or clocks: the server supplies zones, the command line a terminal.
+
+mod bytes;
+mod hidden;
+mod pattern;
+mod process_memory;
+pub mod render;
+mod reply;
+mod report;
+mod request;
+pub mod sight;
+
+pub use bytes::{from_shown, shown};
+pub use hidden::without_values;
+pub use pattern::Pattern;
+pub use process_memory::{BegunStages, MemoryPart, MemoryTick, ProcessMemoryReport};
+pub use reply::{Ended, Reply};
+pub use report::{
+    DiskReport, EncodingReport, EsiReport, MemoryReport, PageReport, PartReport, PeerReport, PurgeReport,
+    RequestCounts, RunningPurgeReport, Tier, ZoneReport,
+};
+pub use request::{
+    MOST_PURGES, MOST_REQUEST_BYTES, MemoryRequest, PageRequest, PagesRequest, PurgeRequest, Request,
+    RequestError, StatsRequest, UpstreamChange, UpstreamsRequest, WantedState, parse_purge,
+    parse_upstream_change,
+};

@@ -1,0 +1,188 @@
+//! `myriad cache show`: details of a page.
+
+use std::fmt::Write;
+
+use super::amount::{count, duration, moment};
+use crate::protocol::{EsiReport, PageReport, Tier};
+
+/// Returns a page as several lines, the first of which is its name.
+pub fn page(page: &PageReport) -> String {
+    let mut out = String::new();
+    let title = page.url.as_deref().unwrap_or(&page.key);
+    let _ = writeln!(out, "{title}");
+    let mut row = |name: &str, value: &str| {
+        // Writing to a string does not fail.
+        let _ = writeln!(out, "  {name:<10}{value}");
+    };
+    row("key", &page.key);
+    row("zone", &page.zone);
+    if let Some(variant) = &page.variant {
+        row("variant", variant);
+    }
+    row("status", format!("{} {}", page.status, page.media_type).trim_end());
+    row("stored", &format!("{}, {} ago", moment(page.stored_ms), duration(page.age_ms())));
+    row("fresh", &freshness(page));
+    row("stale", &staleness(page));
+    row("hits", &count(page.hits));
+    row("tags", &if page.tags.is_empty() { "none".to_owned() } else { page.tags.join(" ") });
+    if let Some(etag) = &page.etag {
+        row("etag", etag);
+    }
+    if let Some(modified) = &page.last_modified {
+        row("modified", modified);
+    }
+    row("body", &format!("{} bytes", count(page.bytes)));
+    for (index, encoding) in page.encodings.iter().enumerate() {
+        let (coding, bytes) = (&encoding.coding, count(encoding.bytes));
+        let name = if index == 0 { "encodings" } else { "" };
+        row(name, &format!("{coding:<5} {bytes:>11} bytes, level {}", encoding.level));
+    }
+    if page.encodings.is_empty() {
+        row("encodings", "none yet");
+    }
+    for (name, value) in page.esi.iter().flat_map(known_visitors) {
+        row(name, &value);
+    }
+    row(
+        "in memory",
+        &match page.tier {
+            Tier::Disk => "no".to_owned(),
+            Tier::Memory | Tier::Both => format!("{} bytes in all", count(page.memory_bytes)),
+        },
+    );
+    row(
+        "on disk",
+        match (page.tier, &page.file) {
+            (Tier::Memory, _) => "no",
+            (_, Some(file)) => file,
+            (_, None) => "yes",
+        },
+    );
+    out
+}
+
+/// Describes the page for known visitors, and its separate fragments.
+fn known_visitors(esi: &EsiReport) -> Vec<(&'static str, String)> {
+    let count = count(esi.parts.len() as u64);
+    let known = match (&esi.why, esi.known) {
+        (_, true) => format!("get this page, with {count} parts of their own"),
+        (Some(why), false) => format!("ask the origin: {why}"),
+        (None, false) => "ask the origin".to_owned(),
+    };
+    let mut rows = vec![("known", known)];
+    for (index, part) in esi.parts.iter().enumerate() {
+        let whose = if part.private { "private" } else { "everybody's" };
+        let alt = part.alt.as_ref().map(|alt| format!(", else {alt}")).unwrap_or_default();
+        let value = format!("{} ({whose}){alt}, at {} for {} bytes", part.src, part.at, part.instead);
+        rows.push((if index == 0 { "parts" } else { "" }, value));
+    }
+    rows
+}
+
+fn freshness(page: &PageReport) -> String {
+    if page.is_fresh() {
+        let left = duration(page.fresh_until_ms - page.now_ms);
+        return format!("for {left} more, until {}", moment(page.fresh_until_ms));
+    }
+    let fetching = if page.updating { ", a newer one is being fetched" } else { "" };
+    if page.fresh_until_ms == 0 {
+        return format!("no: purged softly{fetching}");
+    }
+    let since = duration(page.now_ms - page.fresh_until_ms);
+    format!("no: for {since}, since {}{fetching}", moment(page.fresh_until_ms))
+}
+
+/// Describes how long the page may be served stale according to its origin and validity; the directives of a place may
+/// differ.
+fn staleness(page: &PageReport) -> String {
+    let until = |at: u64| match at {
+        u64::MAX => "at any time".to_owned(),
+        at if at <= page.fresh_until_ms => "not by its own fields".to_owned(),
+        at => format!("until {}", moment(at)),
+    };
+    let (updating, error) = (until(page.stale_updating_until_ms), until(page.stale_error_until_ms));
+    format!("while refreshed: {updating}; after an error: {error}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::{EncodingReport, PartReport};
+
+    fn sample() -> PageReport {
+        PageReport {
+            zone: "pages".into(),
+            key: "httpGETa/b".into(),
+            url: Some("http://a/b".into()),
+            status: 200,
+            media_type: "text/html".into(),
+            now_ms: 1_795_219_261_000,
+            stored_ms: 1_795_219_201_000,
+            fresh_until_ms: 1_795_219_271_000,
+            hits: 1200,
+            tags: vec!["post-1".into(), "home".into()],
+            tier: Tier::Both,
+            bytes: 41_872,
+            memory_bytes: 60_000,
+            encodings: vec![EncodingReport { coding: "gzip".into(), bytes: 7012, level: 6 }],
+            file: Some("/c/29/b7".into()),
+            ..PageReport::default()
+        }
+    }
+
+    #[test]
+    fn everything_that_is_known_is_said() {
+        let text = page(&sample());
+        for line in [
+            "http://a/b",
+            "  key       httpGETa/b",
+            "  status    200 text/html",
+            "  stored    2026-11-21 00:00:01 UTC, 1m00s ago",
+            "  fresh     for 10s more, until 2026-11-21 00:01:11 UTC",
+            "  hits      1,200",
+            "  tags      post-1 home",
+            "  body      41,872 bytes",
+            "  encodings gzip        7,012 bytes, level 6",
+            "  in memory 60,000 bytes in all",
+            "  on disk   /c/29/b7",
+        ] {
+            assert!(text.lines().any(|shown| shown == line), "{line}\n{text}");
+        }
+    }
+
+    #[test]
+    fn parts_of_a_page_are_listed_and_whose_they_are() {
+        let part = |src: &str, private| PartReport {
+            src: src.into(),
+            at: 12,
+            instead: 3,
+            private,
+            ..PartReport::default()
+        };
+        let parts = vec![part("/?part=bar", true), part("/?part=form", true)];
+        let text = page(&PageReport { esi: Some(EsiReport { known: true, why: None, parts }), ..sample() });
+        assert!(text.contains("\n  known     get this page, with 2 parts of their own\n"), "{text}");
+        assert!(text.contains("\n  parts     /?part=bar (private), at 12 for 3 bytes\n            /?part=form (private), at 12"), "{text}");
+        let esi = EsiReport {
+            why: Some("asked in a.php".into()),
+            parts: vec![part("/b", false)],
+            ..EsiReport::default()
+        };
+        let text = page(&PageReport { esi: Some(esi), ..sample() });
+        assert!(
+            text.contains(
+                "\n  known     ask the origin: asked in a.php\n  parts     /b (everybody's), at 12"
+            ),
+            "{text}"
+        );
+        assert!(!page(&sample()).contains("known"));
+    }
+
+    #[test]
+    fn a_stale_page_says_since_when_and_why() {
+        let stale = PageReport { fresh_until_ms: 1_795_219_251_000, ..sample() };
+        assert!(page(&stale).contains("no: for 10s, since 2026-11-21 00:00:51 UTC\n"));
+        let purged = PageReport { fresh_until_ms: 0, updating: true, ..sample() };
+        assert!(page(&purged).contains("no: purged softly, a newer one is being fetched\n"));
+    }
+}

@@ -1,0 +1,109 @@
+//! Replies: lines of JSON, the last of which is marked as such.
+
+use serde::{Deserialize, Serialize};
+
+use crate::protocol::sight::{HistoryReport, PurgeEvent, SendersReport, TagsReport, Tick, TopsReport};
+use crate::protocol::{PageReport, PeerReport, ProcessMemoryReport, PurgeReport, ZoneReport};
+
+/// Line of a response over the control socket.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reply {
+    /// Statistics of a zone.
+    Zone(Box<ZoneReport>),
+    /// Memory of the process by part.
+    Memory(Box<ProcessMemoryReport>),
+    /// Stored page.
+    Page(Box<PageReport>),
+    /// Result of a purge.
+    Purge(Box<PurgeReport>),
+    /// Status of a server of a group.
+    Peer(Box<PeerReport>),
+    /// Events of a second.
+    Tick(Box<Tick>),
+    /// Executed purge, at any time.
+    PurgeEvent(Box<PurgeEvent>),
+    /// Pages ranked by cost.
+    Tops(Box<TopsReport>),
+    /// History of figures.
+    History(Box<HistoryReport>),
+    /// Tags of stored pages.
+    Tags(Box<TagsReport>),
+    /// Untrusted senders of `X-Forwarded-For`.
+    Senders(Box<SendersReport>),
+    /// The response is complete.
+    End(Ended),
+    /// The request failed or was aborted; also the last line.
+    Error(String),
+}
+
+/// Last line of a complete response.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Ended {
+    /// Position for the next request if further results may exist ([`crate::protocol::PagesRequest::after`]).
+    pub next: Option<String>,
+}
+
+impl Reply {
+    /// Parses a line; the error is a message for users.
+    pub fn parse(line: &[u8]) -> Result<Self, String> {
+        serde_json::from_slice(line).map_err(|error| error.to_string())
+    }
+
+    /// Appends the line with its line feed.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        // Writing to memory does not fail, and strings, numbers and lists are always valid JSON.
+        let _ = serde_json::to_writer(&mut *out, self);
+        out.push(b'\n');
+    }
+
+    /// Returns the JSON of the content without its type name, for programs that already know the type.
+    pub fn json(&self) -> String {
+        let json = match self {
+            Self::Zone(zone) => serde_json::to_string(zone),
+            Self::Memory(memory) => serde_json::to_string(memory),
+            Self::Page(page) => serde_json::to_string(page),
+            Self::Purge(purge) => serde_json::to_string(purge),
+            Self::Peer(peer) => serde_json::to_string(peer),
+            Self::Tick(tick) => serde_json::to_string(tick),
+            Self::PurgeEvent(purge) => serde_json::to_string(purge),
+            Self::Tops(tops) => serde_json::to_string(tops),
+            Self::History(history) => serde_json::to_string(history),
+            Self::Tags(tags) => serde_json::to_string(tags),
+            Self::Senders(senders) => serde_json::to_string(senders),
+            Self::End(end) => serde_json::to_string(end),
+            Self::Error(error) => serde_json::to_string(error),
+        };
+        json.unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let page = PageReport { key: "k\n".into(), hits: 3, ..PageReport::default() };
+        for reply in [
+            Reply::Zone(Box::default()),
+            Reply::Memory(Box::default()),
+            Reply::Page(Box::new(page)),
+            Reply::Purge(Box::default()),
+            Reply::Peer(Box::default()),
+            Reply::Tick(Box::default()),
+            Reply::PurgeEvent(Box::default()),
+            Reply::Tops(Box::default()),
+            Reply::History(Box::default()),
+            Reply::Tags(Box::default()),
+            Reply::End(Ended { next: Some("m1.2".into()) }),
+            Reply::Error("no".into()),
+        ] {
+            let mut line = Vec::new();
+            reply.write(&mut line);
+            assert_eq!(line.split(|byte| *byte == b'\n').count(), 2);
+            assert_eq!(Reply::parse(&line), Ok(reply));
+        }
+    }
+}

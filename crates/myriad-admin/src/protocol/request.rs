@@ -1,0 +1,376 @@
+//! Requests.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::protocol::sight::{
+    HistoryRequest, LiveRequest, PurgesRequest, SendersRequest, TagsRequest, TopsRequest,
+};
+
+/// Maximum length of a request, including its line feed, in bytes: enough for a thousand long URLs.
+pub const MOST_REQUEST_BYTES: usize = 1 << 20;
+/// Maximum number of URLs, tags and patterns in a purge request.
+pub const MOST_PURGES: usize = 10_000;
+
+/// Maximum length of `match`, in bytes.
+const MOST_PATTERN_BYTES: usize = 1024;
+
+/// Request over the control socket: a line of JSON such as `{"pages":{"zone":"pages"}}`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Request {
+    /// Statistics of zones.
+    Stats(StatsRequest),
+    /// Memory of the process by part.
+    Memory(MemoryRequest),
+    /// List of stored pages.
+    Pages(PagesRequest),
+    /// Details of a page.
+    Page(PageRequest),
+    /// Purge of pages.
+    Purge(PurgeRequest),
+    /// Status of servers of `upstream` groups.
+    Upstreams(UpstreamsRequest),
+    /// Change of the state of servers.
+    ChangeUpstream(UpstreamChange),
+    /// Events, each second.
+    Live(LiveRequest),
+    /// Pages ranked by cost.
+    Tops(TopsRequest),
+    /// History of figures.
+    History(HistoryRequest),
+    /// Last purges.
+    Purges(PurgesRequest),
+    /// Tags of stored pages.
+    Tags(TagsRequest),
+    /// Untrusted senders of `X-Forwarded-For`.
+    Senders(SendersRequest),
+}
+
+/// Selection of servers of groups.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct UpstreamsRequest {
+    /// Name of the group; `None` for all.
+    pub group: Option<String>,
+    /// Name of the server in the configuration, or its address; `None` for all.
+    pub server: Option<String>,
+}
+
+/// Change of the state of servers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UpstreamChange {
+    /// Name of the group.
+    pub group: String,
+    /// Name of the server in the configuration, or its address; `None` for all of the group.
+    #[serde(default)]
+    pub server: Option<String>,
+    /// New state.
+    pub state: WantedState,
+}
+
+/// State of a server that overrides the configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WantedState {
+    /// In service.
+    Up,
+    /// Only for clients bound to the server (`sticky`).
+    Drain,
+    /// Out of service.
+    Down,
+}
+
+impl WantedState {
+    /// Returns the keyword.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Up => "up",
+            Self::Drain => "drain",
+            Self::Down => "down",
+        }
+    }
+}
+
+/// Selection of zones for statistics.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct StatsRequest {
+    /// Name of the zone; `None` for all.
+    pub zone: Option<String>,
+}
+
+/// Memory request, without parameters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MemoryRequest {}
+
+/// Selection of pages.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PagesRequest {
+    /// Name of the zone; `None` for all.
+    pub zone: Option<String>,
+    /// Host of the pages.
+    pub host: Option<String>,
+    /// Pattern for the URL or key of the pages ([`crate::protocol::Pattern`]).
+    #[serde(rename = "match")]
+    pub matching: Option<String>,
+    /// Maximum number of pages.
+    pub limit: Option<u64>,
+    /// Continuation position of an earlier response ([`crate::protocol::Ended::next`]).
+    pub after: Option<String>,
+}
+
+/// Selection of a page.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PageRequest {
+    /// URL, or key in its text form.
+    pub page: String,
+    /// Name of the zone; `None` for all.
+    pub zone: Option<String>,
+}
+
+/// Purge: the union of all selected pages.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PurgeRequest {
+    /// URLs, `http://host/path?query`, with all variants.
+    pub urls: Vec<String>,
+    /// Tags.
+    pub tags: Vec<String>,
+    /// URLs with `*`.
+    pub wildcards: Vec<String>,
+    /// Regular expressions over URLs.
+    pub regexes: Vec<String>,
+    /// Hosts whose pages are purged.
+    pub hosts: Vec<String>,
+    /// Set if all pages are purged.
+    pub all: bool,
+    /// Set if the pages are retained and become stale; the next request refreshes them.
+    pub soft: bool,
+    /// Set if the pages are retained for use when their origin fails; otherwise they are fetched before they are used
+    /// again.
+    pub invalidate: bool,
+    /// Name of the zone; `None` for all.
+    pub zone: Option<String>,
+    /// Set if the response waits until the pages of a pattern have been found and counted.
+    pub wait: bool,
+}
+
+/// Error of an invalid request; the text is for the client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestError(String);
+
+impl fmt::Display for RequestError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for RequestError {}
+
+impl Request {
+    /// Parses a line.
+    pub fn parse(line: &[u8]) -> Result<Self, RequestError> {
+        let request: Self = read(line)?;
+        match &request {
+            Self::Purge(purge) => purge.check()?,
+            Self::Page(page) if page.page.is_empty() => return Err(told("no page is named")),
+            Self::Pages(pages) => pages.check()?,
+            Self::ChangeUpstream(change) => change.check()?,
+            _ => {}
+        }
+        Ok(request)
+    }
+
+    /// Returns the line with its line feed.
+    pub fn line(&self) -> String {
+        // Strings, numbers and lists are always valid JSON.
+        let mut line = serde_json::to_string(self).unwrap_or_default();
+        line.push('\n');
+        line
+    }
+}
+
+/// Parses a purge of the HTTP API.
+pub fn parse_purge(body: &[u8]) -> Result<PurgeRequest, RequestError> {
+    let purge: PurgeRequest = read(body)?;
+    purge.check()?;
+    Ok(purge)
+}
+
+/// Parses a change of a group of the HTTP API.
+pub fn parse_upstream_change(body: &[u8]) -> Result<UpstreamChange, RequestError> {
+    let change: UpstreamChange = read(body)?;
+    change.check()?;
+    Ok(change)
+}
+
+impl UpstreamChange {
+    fn check(&self) -> Result<(), RequestError> {
+        if self.group.is_empty() || self.server.as_ref().is_some_and(String::is_empty) {
+            return Err(told("an empty text names no group and no server"));
+        }
+        Ok(())
+    }
+}
+
+impl PagesRequest {
+    /// Validates the request.
+    pub fn check(&self) -> Result<(), RequestError> {
+        match &self.matching {
+            Some(pattern) if pattern.len() > MOST_PATTERN_BYTES => {
+                Err(told(&format!("the pattern is longer than {MOST_PATTERN_BYTES} bytes")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl PurgeRequest {
+    /// Returns the number of purges.
+    pub fn len(&self) -> usize {
+        let lists = [&self.urls, &self.tags, &self.wildcards, &self.regexes, &self.hosts];
+        lists.iter().map(|list| list.len()).sum::<usize>() + usize::from(self.all)
+    }
+
+    /// Returns whether the request contains no purges.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn check(&self) -> Result<(), RequestError> {
+        if self.is_empty() {
+            return Err(told("nothing to purge: name urls, tags, wildcards, regexes, hosts or all"));
+        }
+        if self.len() > MOST_PURGES {
+            return Err(told(&format!("more than {MOST_PURGES} purges in one request")));
+        }
+        let lists = [&self.urls, &self.tags, &self.wildcards, &self.regexes, &self.hosts];
+        if lists.into_iter().flatten().any(String::is_empty) {
+            return Err(told("an empty text purges nothing: name \"all\" to purge everything"));
+        }
+        Ok(())
+    }
+}
+
+fn told(text: &str) -> RequestError {
+    RequestError(text.to_owned())
+}
+
+fn read<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, RequestError> {
+    if bytes.len() > MOST_REQUEST_BYTES {
+        return Err(told(&format!("the request is longer than {MOST_REQUEST_BYTES} bytes")));
+    }
+    serde_json::from_slice(bytes).map_err(|error| RequestError(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change() -> UpstreamChange {
+        UpstreamChange { group: "g".into(), server: Some("a:80".into()), state: WantedState::Drain }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let purge = PurgeRequest {
+            urls: vec!["http://a/b?c\n\"".into()],
+            tags: vec!["é".into()],
+            soft: true,
+            zone: Some("z".into()),
+            ..PurgeRequest::default()
+        };
+        let pages = PagesRequest { matching: Some("*x*".into()), limit: Some(7), ..PagesRequest::default() };
+        let page = PageRequest { page: "k".into(), zone: None };
+        for request in [
+            Request::Stats(StatsRequest::default()),
+            Request::Memory(MemoryRequest {}),
+            Request::Pages(pages),
+            Request::Page(page),
+            Request::Purge(purge),
+            Request::Upstreams(UpstreamsRequest { group: Some("g".into()), server: None }),
+            Request::ChangeUpstream(change()),
+            Request::Live(LiveRequest { ticks: 3 }),
+            Request::Tops(TopsRequest { by: Some("misses".into()), limit: Some(5) }),
+            Request::History(HistoryRequest::default()),
+            Request::Purges(PurgesRequest::default()),
+            Request::Tags(TagsRequest::default()),
+            Request::Senders(SendersRequest {}),
+        ] {
+            let line = request.line();
+            assert_eq!(line.matches('\n').count(), 1);
+            assert_eq!(Request::parse(line.as_bytes()), Ok(request));
+        }
+    }
+
+    #[test]
+    fn what_is_left_out_has_its_default() {
+        assert_eq!(Request::parse(b"{\"stats\":{}}"), Ok(Request::Stats(StatsRequest::default())));
+        let all = parse_purge(b"{\"all\":true}").expect("a purge");
+        assert!(all.all && !all.soft && all.zone.is_none());
+        let pages = Request::parse(b" {\"pages\" : {\"match\":\"a\"}} \n");
+        assert!(matches!(pages, Ok(Request::Pages(pages)) if pages.matching.as_deref() == Some("a")));
+    }
+
+    #[test]
+    fn what_is_misspelt_or_means_nothing_is_told() {
+        let error = |text: &str| Request::parse(text.as_bytes()).expect_err(text).to_string();
+        assert!(error("{\"stats\":{\"zones\":1}}").contains("unknown field `zones`"));
+        assert!(error("{\"purge\":{}}").contains("nothing to purge"));
+        assert!(error("{\"purge\":{\"tags\":[\"\"]}}").contains("an empty text purges nothing"));
+        assert!(error("{\"page\":{}}").contains("no page"));
+        assert!(error("{\"change-upstream\":{\"group\":\"\",\"state\":\"up\"}}").contains("names no group"));
+        assert!(error("{\"change-upstream\":{\"group\":\"g\"}}").contains("missing field `state`"));
+        assert!(
+            error("{\"change-upstream\":{\"group\":\"g\",\"state\":\"off\"}}")
+                .contains("unknown variant `off`")
+        );
+        assert!(error("").contains("EOF") && error("[").contains("line 1"));
+        assert!(error("{\"stats\":{}} x").contains("trailing"));
+        let many = PurgeRequest { tags: vec!["t".into(); MOST_PURGES + 1], ..PurgeRequest::default() };
+        assert!(error(&Request::Purge(many).line()).contains("more than"));
+    }
+
+    #[test]
+    fn no_depth_and_no_length_harms() {
+        let deep = "[".repeat(MOST_REQUEST_BYTES);
+        assert!(Request::parse(deep.as_bytes()).is_err());
+        let long = format!("{{\"page\":{{\"page\":\"{}\"}}}}", "x".repeat(MOST_REQUEST_BYTES));
+        assert!(Request::parse(long.as_bytes()).expect_err("long").to_string().contains("longer than"));
+    }
+
+    #[test]
+    fn mutated_lines_are_read_or_refused() {
+        let seeds = [
+            Request::Pages(PagesRequest {
+                limit: Some(3),
+                host: Some("a".into()),
+                ..PagesRequest::default()
+            }),
+            Request::Purge(PurgeRequest { urls: vec!["u".into()], wait: true, ..PurgeRequest::default() }),
+            Request::ChangeUpstream(change()),
+        ];
+        let mut rng = fastrand::Rng::with_seed(11);
+        for round in 0..20_000 {
+            let mut line = seeds[round % seeds.len()].line().into_bytes();
+            for _ in 0..rng.usize(1..4) {
+                let at = rng.usize(..line.len());
+                match rng.u8(..3) {
+                    0 => line[at] = rng.u8(..),
+                    1 => line.truncate(at.max(1)),
+                    _ => line.insert(at, b"{}[]\",:\\0e"[rng.usize(..10)]),
+                }
+            }
+            // The serialization of a parsed request is parsed to the same request.
+            if let Ok(request) = Request::parse(&line) {
+                assert_eq!(Request::parse(request.line().as_bytes()), Ok(request));
+            }
+        }
+    }
+}

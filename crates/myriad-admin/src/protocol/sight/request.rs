@@ -1,0 +1,61 @@
+//! Monitoring requests.
+
+use serde::{Deserialize, Serialize};
+
+/// Request for live ticks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LiveRequest {
+    /// Number of ticks; 0 for no limit, until the reader disconnects or the configuration is reloaded.
+    pub ticks: u64,
+}
+
+/// Request for pages ranked by cost.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TopsRequest {
+    /// `requests`, `misses`, `slow` or `bytes`; defaults to `requests`.
+    pub by: Option<String>,
+    /// Maximum number of pages, 1 to 200; defaults to 20.
+    pub limit: Option<u64>,
+}
+
+/// Request for figures of the last two weeks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct HistoryRequest {
+    /// Seconds back from now; defaults to an hour.
+    pub range: Option<u64>,
+    /// Step in seconds: 10, 60 or 600; defaults to the finest that covers the range.
+    pub step: Option<u64>,
+}
+
+/// Request for the last purges.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PurgesRequest {
+    /// Name of the zone; `None` for all.
+    pub zone: Option<String>,
+    /// Maximum number of purges, 1 to 1,000; defaults to 100.
+    pub limit: Option<u64>,
+}
+
+/// Request for the tags of stored pages.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TagsRequest {
+    /// Name of the zone; `None` for all.
+    pub zone: Option<String>,
+    /// Pattern for the tags ([`crate::protocol::Pattern`]).
+    #[serde(rename = "match")]
+    pub matching: Option<String>,
+    /// URL of the pages whose tags are returned.
+    pub page: Option<String>,
+    /// Maximum number of tags, 1 to 1,000; defaults to 100.
+    pub limit: Option<u64>,
+}
+
+/// Request for untrusted senders of `X-Forwarded-For`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SendersRequest {}

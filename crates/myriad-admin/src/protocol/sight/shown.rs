@@ -1,0 +1,224 @@
+//! Ranked pages, history, purges, tags.
+
+use serde::{Deserialize, Serialize};
+
+use crate::protocol::PageReport;
+
+/// Pages ranked by cost.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TopsReport {
+    /// Ranking: `requests`, `misses`, `slow`, `bytes`.
+    pub by: String,
+    /// Start of the counting interval, which covers ten to twenty minutes.
+    pub since_ms: u64,
+    /// Last moment of the counting interval.
+    pub to_ms: u64,
+    /// Pages in the order of the ranking.
+    pub pages: Vec<TopPage>,
+}
+
+/// Page of a ranking.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TopPage {
+    /// URL as sent by the client, at most 512 bytes.
+    pub url: String,
+    /// Ranked value: requests, misses, milliseconds of the slowest response, or bytes.
+    pub count: f64,
+    /// Maximum overestimation of the ranked value; 0 if it is exact.
+    pub over: f64,
+    /// Requests; `None` if this ranking does not count them.
+    pub requests: Option<u64>,
+    /// Requests without a hit.
+    pub misses: u64,
+    /// Bytes sent; `None` if this ranking does not count them.
+    pub bytes: Option<u64>,
+    /// Duration of the slowest response without a hit, in milliseconds.
+    pub slowest_ms: Option<f64>,
+    /// Average duration of responses without a hit, in milliseconds.
+    pub mean_ms: Option<f64>,
+    /// Status of the last response.
+    pub status: u16,
+    /// Time of the last response.
+    pub last_ms: u64,
+    /// `$upstream_cache_status` of the last response without a hit, if any.
+    pub cache: Option<String>,
+    /// Reason why that was not a hit; `None` if all were hits.
+    pub reason: Option<String>,
+    /// All reasons, the most frequent first.
+    pub reasons: Vec<ReasonCount>,
+}
+
+/// Number of requests with a reason.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ReasonCount {
+    /// Keyword of the reason.
+    pub reason: String,
+    /// Count.
+    pub count: u64,
+}
+
+/// History of figures.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HistoryReport {
+    /// Step in seconds.
+    pub step_s: u64,
+    /// Start of the requested range.
+    pub from_ms: u64,
+    /// Last moment of the requested range; see [`Self::from_ms`].
+    pub to_ms: u64,
+    /// Set if a history is recorded (`history`).
+    pub kept: bool,
+    /// Number of steps.
+    pub points: usize,
+    /// Start times of the steps.
+    pub at_ms: Vec<u64>,
+    /// Figures.
+    pub series: HistorySeries,
+}
+
+/// List of values per step for each figure; `null` if the value of a step is unknown.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[expect(
+    missing_docs,
+    reason = "the names are those of a tick's counts; what else there is says docs/dashboard.md"
+)]
+pub struct HistorySeries {
+    pub requests: Vec<Option<u64>>,
+    pub bytes: Vec<Option<u64>>,
+    pub fetches: Vec<Option<u64>>,
+    pub accepted: Vec<Option<u64>>,
+    pub status_4xx: Vec<Option<u64>>,
+    pub status_5xx: Vec<Option<u64>>,
+    pub hit: Vec<Option<u64>>,
+    pub miss: Vec<Option<u64>>,
+    pub expired: Vec<Option<u64>>,
+    pub stale: Vec<Option<u64>>,
+    pub updating: Vec<Option<u64>>,
+    pub revalidated: Vec<Option<u64>>,
+    pub bypass: Vec<Option<u64>>,
+    pub uncached: Vec<Option<u64>>,
+    pub first_byte_p50: Vec<Option<f64>>,
+    pub first_byte_p90: Vec<Option<f64>>,
+    pub first_byte_p99: Vec<Option<f64>>,
+    pub miss_p50: Vec<Option<f64>>,
+    pub miss_p99: Vec<Option<f64>>,
+    pub connections: Vec<Option<u64>>,
+    pub memory_bytes: Vec<Option<u64>>,
+    pub disk_bytes: Vec<Option<u64>>,
+    pub origin_active: Vec<Option<u64>>,
+    pub listen_queue: Vec<Option<u64>>,
+    pub waiting: Vec<Option<u64>>,
+}
+
+/// Executed purge.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PurgeEvent {
+    /// Time of the purge.
+    pub at_ms: u64,
+    /// Name of the zone.
+    pub zone: String,
+    /// `url`, `tags`, `wildcard`, `regex`, `key` or `all`.
+    pub kind: String,
+    /// Purged objects, as in the error log; at most 500 bytes.
+    pub what: String,
+    /// Set if the pages become stale instead of being removed.
+    pub soft: bool,
+    /// Source of the purge: `request`, `origin`, `administrator`.
+    pub by: String,
+    /// Number of covered pages; `None` while they are searched.
+    pub pages: Option<u64>,
+    /// Set if further pages may exist.
+    pub at_least: bool,
+    /// Sequence number in the zone.
+    pub number: u64,
+}
+
+/// Tags of stored pages.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TagsReport {
+    /// Tags with the most pages.
+    pub tags: Vec<TagReport>,
+    /// Number of scanned pages.
+    pub looked_at: u64,
+    /// Set if all pages were scanned.
+    pub complete: bool,
+}
+
+/// Tag with its pages.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TagReport {
+    /// Name.
+    pub tag: String,
+    /// Number of pages.
+    pub pages: u64,
+    /// Total size of the bodies, in bytes.
+    pub bytes: u64,
+}
+
+/// Untrusted senders of `X-Forwarded-For` since the start of the process. Cache hits are not counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SendersReport {
+    /// Senders, ordered by number of requests, descending.
+    pub senders: Vec<SenderReport>,
+    /// Requests of further senders.
+    pub others: u64,
+}
+
+/// Sender of requests.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SenderReport {
+    /// Address, or `unix:`.
+    pub address: String,
+    /// Number of requests.
+    pub requests: u64,
+}
+
+/// Routing of a request through the configuration, and the pages stored for its URL.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct InspectReport {
+    /// Inspected URL.
+    pub url: String,
+    /// Request method.
+    pub method: String,
+    /// Name of the server that would answer.
+    pub server: Option<String>,
+    /// Location that would produce the content.
+    pub location: Option<String>,
+    /// Cache zone, if any.
+    pub zone: Option<String>,
+    /// Cache key; `None` if the request may not read the cache.
+    pub key: Option<String>,
+    /// `yes` if the request may read the cache, else `no: ` and the reason.
+    pub read: Option<String>,
+    /// Description of whether and how long the response would be stored; `None` if a page is already stored.
+    pub store: Option<String>,
+    /// All decisions in order.
+    pub lines: Vec<InspectedLine>,
+    /// Pages stored for the URL.
+    pub stored: Vec<PageReport>,
+}
+
+/// Single decision.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct InspectedLine {
+    /// Topic: `server`, `rule`, `location`, `cache`, ...
+    pub topic: String,
+    /// Evaluated directive, or a description.
+    pub text: String,
+    /// Result; may be empty.
+    pub outcome: String,
+    /// Position in the configuration: `nginx.conf:12`.
+    pub at: Option<String>,
+}

@@ -1,0 +1,76 @@
+//! Times in the formats of nginx's log lines.
+
+use crate::calendar::civil::{Civil, MONTHS, clock, four, put, two};
+
+/// Formats `21/Nov/2026:01:02:03 +0000`, nginx's `$time_local`, at `offset_minutes` east of UTC.
+pub fn format_time_local(seconds: u64, offset_minutes: i32) -> [u8; 26] {
+    let time = Civil::since_epoch(shifted(seconds, offset_minutes));
+    let mut out = *b"21/Nov/2026:01:02:03 +0000";
+    put(&mut out, 0, &two(time.day));
+    put(&mut out, 3, MONTHS[time.month - 1]);
+    put(&mut out, 7, &four(time.year));
+    put(&mut out, 12, &clock(time));
+    let (sign, hours, minutes) = zone(offset_minutes);
+    put(&mut out, 21, &[sign]);
+    put(&mut out, 22, &hours);
+    put(&mut out, 24, &minutes);
+    out
+}
+
+/// Formats `2026-11-21T01:02:03+00:00`, nginx's `$time_iso8601`, at `offset_minutes` east of UTC.
+pub fn format_time_iso8601(seconds: u64, offset_minutes: i32) -> [u8; 25] {
+    let time = Civil::since_epoch(shifted(seconds, offset_minutes));
+    let mut out = *b"2026-11-21T01:02:03+00:00";
+    put(&mut out, 0, &four(time.year));
+    put(&mut out, 5, &two(time.month));
+    put(&mut out, 8, &two(time.day));
+    put(&mut out, 11, &clock(time));
+    let (sign, hours, minutes) = zone(offset_minutes);
+    put(&mut out, 19, &[sign]);
+    put(&mut out, 20, &hours);
+    put(&mut out, 23, &minutes);
+    out
+}
+
+/// Formats `2026/11/21 01:02:03`, the time in nginx's error log, at `offset_minutes` east of UTC.
+pub fn format_error_log_time(seconds: u64, offset_minutes: i32) -> [u8; 19] {
+    let time = Civil::since_epoch(shifted(seconds, offset_minutes));
+    let mut out = *b"2026/11/21 01:02:03";
+    put(&mut out, 0, &four(time.year));
+    put(&mut out, 5, &two(time.month));
+    put(&mut out, 8, &two(time.day));
+    put(&mut out, 11, &clock(time));
+    out
+}
+
+/// Returns the local time at `offset_minutes` east of UTC, in seconds; times before the epoch become 0.
+pub(crate) fn shifted(seconds: u64, offset_minutes: i32) -> u64 {
+    seconds.saturating_add_signed(i64::from(offset_minutes) * 60)
+}
+
+/// Returns sign, hours and minutes of an offset from UTC.
+fn zone(offset_minutes: i32) -> (u8, [u8; 2], [u8; 2]) {
+    let minutes = offset_minutes.unsigned_abs() as usize;
+    (if offset_minutes < 0 { b'-' } else { b'+' }, two(minutes / 60), two(minutes % 60))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(bytes: &[u8]) -> &str {
+        str::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn log_times_are_written_with_their_offset() {
+        // 21 November 2026, 01:02:03 UTC.
+        let time = 1_795_222_923;
+        assert_eq!(text(&format_time_local(time, 0)), "21/Nov/2026:01:02:03 +0000");
+        assert_eq!(text(&format_time_local(time, -570)), "20/Nov/2026:15:32:03 -0930");
+        assert_eq!(text(&format_time_iso8601(time, 0)), "2026-11-21T01:02:03+00:00");
+        assert_eq!(text(&format_time_iso8601(time, 345)), "2026-11-21T06:47:03+05:45");
+        assert_eq!(text(&format_error_log_time(time, 60)), "2026/11/21 02:02:03");
+        assert_eq!(text(&format_time_local(0, -60)), "01/Jan/1970:00:00:00 -0100");
+    }
+}

@@ -1,0 +1,156 @@
+//! Memory limits of zones under pressure.
+
+use crate::memory::Stage;
+
+/// Target while zones shrink, in percent of the limit; the stage is left at this value.
+const AIM: u64 = 80;
+/// Percentage of the limit up to which zones may grow: less than the percentage at which they must shrink.
+const FILLS_TO: u64 = 82;
+
+/// Memory of a zone, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cap {
+    /// Memory in use.
+    pub used: u64,
+    /// Configured limit (`memory=`).
+    pub configured: u64,
+    /// Current limit.
+    pub now: u64,
+}
+
+impl Cap {
+    /// Returns the minimum limit of a zone: a thirty-second of the configured limit, which covers its fixed structures
+    /// (a sixty-fourth), and 1 MB for a page being fetched.
+    fn least(self) -> u64 {
+        (self.configured / 32 + (1 << 20)).min(self.configured)
+    }
+
+    /// Returns the memory that it could free.
+    pub fn spare(self) -> u64 {
+        self.used.saturating_sub(self.least())
+    }
+}
+
+/// Updates the limits of zones for a process that uses `resident` bytes of `limit`.
+///
+/// Without pressure, the limit of a zone is its current size and a share of the free memory, up to the configured
+/// limit: even if they grow quickly, zones do not exceed the process limit before the next call. As memory becomes
+/// free, they grow.
+///
+/// Under pressure, they free the excess over the target, in proportion to their sizes above the minimum. One step frees
+/// at most an eighth of that size, or half of it above the process limit: the system gets freed memory only after some
+/// tenths of a second, and a zone must not be emptied meanwhile.
+pub fn recap(zones: &mut [Cap], stage: Stage, resident: u64, limit: u64) {
+    if limit == 0 {
+        return zones.iter_mut().for_each(|zone| zone.now = zone.configured);
+    }
+    if stage == Stage::Normal {
+        return share_room(zones, percent(limit, FILLS_TO).saturating_sub(resident));
+    }
+    let part = if resident >= limit { 2 } else { 8 };
+    let spare: u64 = zones.iter().map(|zone| zone.spare()).sum();
+    let goes = resident.saturating_sub(percent(limit, AIM)).min(spare / part);
+    for zone in zones {
+        let left = (zone.used - share(goes, zone.spare(), spare)).max(zone.least());
+        zone.now = zone.now.min(left).max(zone.least());
+    }
+}
+
+/// Distributes the free memory to zones, in proportion to their configured limits.
+fn share_room(zones: &mut [Cap], room: u64) {
+    let all = zones.iter().map(|zone| zone.configured).sum();
+    for zone in zones {
+        let most = zone.used.saturating_add(share(room, zone.configured, all));
+        zone.now = most.max(zone.least()).min(zone.configured);
+    }
+}
+
+fn share(whole: u64, part: u64, of: u64) -> u64 {
+    (u128::from(whole) * u128::from(part) / u128::from(of.max(1))) as u64
+}
+
+fn percent(whole: u64, part: u64) -> u64 {
+    (u128::from(whole) * u128::from(part) / 100) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn zone(used: u64, configured: u64) -> Cap {
+        Cap { used: used * MIB, configured: configured * MIB, now: configured * MIB }
+    }
+
+    #[test]
+    fn zones_give_up_a_part_in_proportion_to_what_they_hold() {
+        let mut zones = [zone(96, 128), zone(48, 64), zone(0, 64)];
+        recap(&mut zones, Stage::Shrinking, 90 * MIB, 100 * MIB);
+        let goes = |zone: Cap| (zone.used - zone.now) as f64 / MIB as f64;
+        assert!((goes(zones[0]) + goes(zones[1]) - 10.0).abs() < 0.1, "{zones:?}");
+        assert!((1.9..2.2).contains(&(goes(zones[0]) / goes(zones[1]))), "{zones:?}");
+        assert_eq!(zones[2].now, zones[2].least(), "an empty one may not fill now");
+    }
+
+    #[test]
+    fn a_step_takes_a_part_of_what_there_is_and_more_beyond_the_limit() {
+        let after = |resident| {
+            let mut zones = [zone(1024, 1024)];
+            recap(&mut zones, Stage::Shrinking, resident * MIB, 1000 * MIB);
+            zones[0].used - zones[0].now
+        };
+        let spare = zone(1024, 1024).spare();
+        assert_eq!(after(999), spare / 8);
+        assert_eq!(after(5000), spare / 2);
+        assert_eq!(after(810), 10 * MIB);
+    }
+
+    #[test]
+    fn a_zone_keeps_its_least_and_a_tiny_one_all_it_has() {
+        let mut zones = [zone(3, 64), Cap { used: 1000, configured: 1000, now: 1000 }];
+        for _ in 0..100 {
+            recap(&mut zones, Stage::Refusing, u64::MAX, MIB);
+            for zone in &mut zones {
+                zone.used = zone.used.min(zone.now);
+            }
+        }
+        assert_eq!(zones[0].now, 3 * MIB, "a thirty-second and a megabyte");
+        assert_eq!(zones[1].now, 1000);
+    }
+
+    #[test]
+    fn zones_fill_what_room_there_is_and_grow_as_it_grows() {
+        let mut zones = [zone(10, 300), zone(0, 100)];
+        recap(&mut zones, Stage::Normal, 42 * MIB, 100 * MIB);
+        assert_eq!(zones.map(|zone| zone.now / MIB), [40, 10], "40 MB up to 82 %, by their shares");
+        recap(&mut zones, Stage::Normal, 84 * MIB, 100 * MIB);
+        assert_eq!(zones[0].now, zones[0].least().max(10 * MIB), "no room: it stays as it is");
+        recap(&mut zones, Stage::Normal, 42 * MIB, 10_000 * MIB);
+        assert_eq!(zones.map(|zone| zone.now / MIB), [300, 100]);
+        zones[0].now = 4 * MIB;
+        recap(&mut zones, Stage::Normal, 74 * MIB, 0);
+        assert_eq!(zones[0].now, 300 * MIB, "without a limit there is room for all");
+    }
+
+    #[test]
+    fn memory_under_a_limit_comes_to_rest_within_it() {
+        // The zone grows up to its limit; the other memory also grows, and finally shrinks.
+        let (mut zones, mut ladder, limit) = ([zone(0, 512)], crate::memory::Ladder::default(), 256 * MIB);
+        let (mut highest, mut least) = (0, u64::MAX);
+        for round in 0..1000_u64 {
+            let other = 40 * MIB + if round < 900 { round.min(300) * MIB / 4 } else { 0 };
+            zones[0].used = zones[0].now.min(zones[0].used + 64 * MIB);
+            let resident = other + zones[0].used;
+            if round > 0 {
+                highest = highest.max(resident);
+            }
+            least = least.min(zones[0].now);
+            let stage = ladder.observe(resident, limit, zones[0].spare() > 0);
+            recap(&mut zones, stage, resident, limit);
+        }
+        assert!(highest < limit / 100 * 90, "{highest}");
+        assert!((64 * MIB..120 * MIB).contains(&least), "{least}");
+        assert!(zones[0].now > 160 * MIB, "{zones:?}");
+    }
+}

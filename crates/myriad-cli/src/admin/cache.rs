@@ -1,0 +1,243 @@
+//! `myriad cache ls|show|stats`: lists stored pages and counters of a running server.
+
+use std::cmp::Reverse;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use myriad_admin::protocol::{PageReport, PageRequest, PagesRequest, Reply, Request, StatsRequest, render};
+
+use super::client::Running;
+use super::options::{Known, Words, too_much};
+use super::output::{Output, found};
+
+/// Text of `--help`.
+pub const USAGE: &str = "\
+Usage: myriad cache ls    [--zone Z] [--host H] [--match PATTERN]
+                          [--sort hits|age|size] [--limit N] [--json]
+       myriad cache show  URL|KEY [--zone Z] [--json]
+       myriad cache stats [--zone Z] [--json]
+
+ls    lists what is stored, in memory and on disk, a line for each page
+show  tells all that is known of a page: every variant with its encodings
+stats tells how full the zones are and what their requests came to
+
+  --zone Z        : of one zone (default: all)
+  --host H        : of one host
+  --match PATTERN : whose URL or key PATTERN fits: as a whole with `*` for
+                    anything, or as a part where there is no `*`
+  --sort BY       : hits (most first), age (oldest first), size (largest first)
+  --limit N       : no more than N pages
+  --json          : a JSON object a line
+
+Which server:
+  -c FILE         : the one with this configuration (default: what runs)
+  -p PREFIX       : the prefix; of a `myriad wordpress`, its --prefix
+  --socket PATH   : the one behind this control socket
+
+Exit status: 0; 1 after an error; 2 where nothing was found.
+";
+
+const OPTIONS: &[Known] = &[
+    ("--zone", true),
+    ("--host", true),
+    ("--match", true),
+    ("--sort", true),
+    ("--limit", true),
+    ("--json", false),
+];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sort {
+    Hits,
+    Age,
+    Size,
+}
+
+/// Command line of `myriad cache`.
+#[derive(Debug)]
+pub(super) struct Command {
+    words: Words,
+    request: Request,
+    sort: Option<Sort>,
+    /// Maximum number of lines of a sorted list. For sorting, the whole response is read first.
+    limit: Option<usize>,
+}
+
+/// Parses the words after `myriad cache`; `None` if help is requested.
+pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<Command>, String> {
+    let words = Words::parse(arguments, OPTIONS)?;
+    if words.help {
+        return Ok(None);
+    }
+    let (zone, plain) = (words.value("--zone"), words.plain.as_slice());
+    let sort = words.value("--sort").map(|by| sort(&by)).transpose()?;
+    let limit = words.value("--limit").map(|text| count(&text)).transpose()?;
+    let request = match plain.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["ls"] => Request::Pages(PagesRequest {
+            zone,
+            host: words.value("--host"),
+            matching: words.value("--match"),
+            limit: limit.filter(|_| sort.is_none()),
+            after: None,
+        }),
+        ["show", page] => Request::Page(PageRequest { page: page.to_owned(), zone }),
+        ["stats"] => Request::Stats(StatsRequest { zone }),
+        ["show"] => {
+            return Err("cache show: name a URL, or a key as `myriad cache ls --json` shows it".into());
+        }
+        [] => return Err("cache: ls, show or stats? (see myriad cache --help)".into()),
+        ["ls" | "stats", other, ..] | ["show", _, other, ..] => {
+            return Err(format!("cache {}: {}", plain[0], too_much(other, "cache")));
+        }
+        [other, ..] => {
+            let near = match myriad_conf::nearest(other, ["ls", "show", "stats"]) {
+                Some(near) => format!(", did you mean \"{near}\"?"),
+                None => String::new(),
+            };
+            return Err(format!(
+                "cache: \"{other}\" is neither ls, show nor stats{near} (see myriad cache --help)"
+            ));
+        }
+    };
+    let of_list = ["--host", "--match", "--sort", "--limit"].into_iter().find(|option| words.has(option));
+    if let (Some(option), false) = (of_list, matches!(request, Request::Pages(_))) {
+        return Err(format!("cache {}: {option} goes with ls", plain[0]));
+    }
+    let limit = limit.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
+    Ok(Some(Command { words, request, sort, limit }))
+}
+
+fn sort(by: &str) -> Result<Sort, String> {
+    match by {
+        "hits" => Ok(Sort::Hits),
+        "age" => Ok(Sort::Age),
+        "size" => Ok(Sort::Size),
+        _ => Err(format!("--sort \"{by}\": hits, age or size")),
+    }
+}
+
+fn count(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("--limit \"{text}\" is no number"))
+}
+
+pub(super) fn run(command: &Command) -> Result<ExitCode, String> {
+    let running = Running::find(&command.words.server, command.words.socket.as_deref())?;
+    let json = command.words.has("--json");
+    let mut output = Output::new();
+    let any = match (&command.request, command.sort) {
+        (Request::Pages(_), Some(sort)) => {
+            let pages = sorted(&running, &command.request, sort, command.limit)?;
+            for (index, page) in pages.iter().enumerate() {
+                let reply = Reply::Page(Box::new(page.clone()));
+                if !write(&mut output, &reply, index == 0, json, true)? {
+                    break;
+                }
+            }
+            !pages.is_empty()
+        }
+        (request, _) => {
+            let is_list = matches!(request, Request::Pages(_));
+            let mut told = 0_u64;
+            running.ask(request, |reply| {
+                told += 1;
+                write(&mut output, &reply, told == 1, json, is_list)
+            })?;
+            told > 0
+        }
+    };
+    output.finish()?;
+    if !any {
+        match &command.request {
+            Request::Stats(_) => eprintln!("myriad: no zones"),
+            Request::Page(asked) => eprintln!("myriad: no page {} is stored", asked.page),
+            _ => eprintln!("myriad: no page is stored that is like this"),
+        }
+    }
+    Ok(found(any))
+}
+
+/// Writes one report; returns `false` once the reader has closed the output.
+fn write(output: &mut Output, reply: &Reply, first: bool, json: bool, is_list: bool) -> Result<bool, String> {
+    if json {
+        return output.line(&reply.json());
+    }
+    match reply {
+        Reply::Page(page) if is_list => {
+            Ok((!first || output.line(&render::list_head())?) && output.line(&render::list_line(page))?)
+        }
+        Reply::Page(page) => block(output, &render::page(page), first),
+        Reply::Zone(zone) => block(output, &render::zone(zone), first),
+        _ => Ok(true),
+    }
+}
+
+/// Writes a block, preceded by an empty line unless it is the first.
+fn block(output: &mut Output, text: &str, first: bool) -> Result<bool, String> {
+    Ok((first || output.line("")?) && output.line(text.trim_end())?)
+}
+
+/// Returns the first pages in the order of the list. At most twice the limit is in memory.
+fn sorted(
+    running: &Running,
+    request: &Request,
+    sort: Sort,
+    limit: Option<usize>,
+) -> Result<Vec<PageReport>, String> {
+    let limit = limit.unwrap_or(usize::MAX);
+    let mut pages: Vec<PageReport> = Vec::new();
+    let order = |pages: &mut Vec<PageReport>| {
+        pages.sort_by_key(|page| {
+            Reverse(match sort {
+                Sort::Hits => page.hits,
+                Sort::Age => page.age_ms(),
+                Sort::Size => page.bytes,
+            })
+        });
+        pages.truncate(limit);
+    };
+    running.ask(request, |reply| {
+        if let Reply::Page(page) = reply {
+            pages.push(*page);
+            if pages.len() >= limit.saturating_mul(2).max(1024) {
+                order(&mut pages);
+            }
+        }
+        Ok(true)
+    })?;
+    order(&mut pages);
+    Ok(pages)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(arguments: &[&str]) -> Result<Option<Command>, String> {
+        parse(arguments.iter().map(OsString::from))
+    }
+
+    #[test]
+    fn a_list_is_cut_where_it_is_made_unless_it_is_sorted() {
+        let request = |arguments: &[&str]| parsed(arguments).expect("sound").expect("no help").request;
+        let list = request(&["ls", "--match", "*x*", "--limit", "5"]);
+        assert!(matches!(list, Request::Pages(PagesRequest { limit: Some(5), matching: Some(_), .. })));
+        let list = request(&["ls", "--sort=hits", "--limit=5"]);
+        assert!(matches!(list, Request::Pages(PagesRequest { limit: None, .. })));
+        assert!(matches!(request(&["show", "http://a/"]), Request::Page(_)));
+        assert!(parsed(&["ls", "--help"]).expect("help").is_none());
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_told() {
+        for (arguments, part) in [
+            (&["ls", "x"][..], "too much"),
+            (&[], "ls, show or stats"),
+            (&["show"], "name a URL"),
+            (&["ls", "--sort", "name"], "hits, age or size"),
+            (&["ls", "--limit", "many"], "no number"),
+            (&["stats", "--limit", "3"], "goes with ls"),
+        ] {
+            assert!(parsed(arguments).expect_err(part).contains(part), "{arguments:?}");
+        }
+    }
+}

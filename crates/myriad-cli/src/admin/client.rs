@@ -1,0 +1,133 @@
+//! Client of the control socket of a running server.
+
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use myriad_admin::protocol::{Ended, Reply, Request};
+
+use super::socket;
+use crate::accounts;
+use crate::cli;
+use crate::configuration::{self, Origin};
+use crate::pidfile::reason;
+use crate::servers;
+use crate::servers::Named;
+use crate::wordpress;
+
+/// Maximum time between two parts of a response: a purge may wait for a sweep of all pages.
+const SILENCE: Duration = Duration::from_mins(5);
+/// Maximum time between two parts of a response to a query for counters, which are available immediately.
+const SILENCE_OF_FIGURES: Duration = Duration::from_secs(10);
+/// Maximum length of a line of a response, in bytes.
+const LONGEST_LINE: u64 = 16 << 20;
+
+/// Running server that a command line selects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Running {
+    socket: PathBuf,
+    /// Name of the server on the command line, for messages.
+    named: String,
+}
+
+impl Running {
+    /// Finds the control socket: that of `--socket`, or of the server that [`Named`] selects.
+    pub fn find(server: &cli::Options, named: Option<&Path>) -> Result<Self, String> {
+        if let Some(path) = named {
+            let socket = std::path::absolute(path).map_err(|error| error.to_string())?;
+            return Ok(Self { named: format!("with the control socket {}", socket.display()), socket });
+        }
+        let paths = match Named::of(server) {
+            Named::Configuration(paths) => paths,
+            Named::Preset(prefix) => {
+                let socket = socket::beside(&wordpress::pid_file(Some(&prefix)));
+                return Ok(Self { named: format!("at {}", prefix.display()), socket });
+            }
+        };
+        let directives = server.directives.clone().unwrap_or_default();
+        let origin = Origin { paths, directives, preset: None };
+        let model = configuration::read_main(&origin).map_err(configuration::errors_of)?;
+        let file = origin.paths.configuration.display();
+        match socket::path(&model, &origin.paths) {
+            Some((socket, _)) => Ok(Self { socket, named: format!("for the configuration {file}") }),
+            None => Err(format!("{file} says \"control_socket off\": nobody can be asked")),
+        }
+    }
+
+    /// Returns the server whose control socket is next to this pid file, its default location without `control_socket`.
+    pub fn beside(pid_file: &Path) -> Self {
+        let socket = socket::beside(pid_file);
+        Self { named: format!("with the control socket {}", socket.display()), socket }
+    }
+
+    /// Connects to the control socket.
+    pub fn reach(&self) -> Result<UnixStream, String> {
+        socket::reach(&self.socket).map_err(|error| self.unreachable(&error))
+    }
+
+    /// Sends a request and passes each line of the response to `tell` until it returns `false`. Returns the last line
+    /// of the response; `None` if `tell` stopped it.
+    pub fn ask(
+        &self,
+        request: &Request,
+        mut tell: impl FnMut(Reply) -> Result<bool, String>,
+    ) -> Result<Option<Ended>, String> {
+        let mut stream = self.reach()?;
+        let failed = |error: &io::Error| format!("{}: {}", self.socket.display(), reason(error));
+        let silence = match request {
+            Request::Stats(_) | Request::Memory(_) => SILENCE_OF_FIGURES,
+            _ => SILENCE,
+        };
+        stream.set_read_timeout(Some(silence)).map_err(|error| failed(&error))?;
+        // A server that rejects immediately may close before it has read the request; its response contains the reason.
+        let sent = stream.write_all(request.line().as_bytes());
+        let mut lines = BufReader::with_capacity(64 << 10, stream);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let read = (&mut lines).take(LONGEST_LINE).read_until(b'\n', &mut line);
+            match read {
+                Ok(0) => {
+                    let why = sent.err().map(|error| format!(" ({})", reason(&error))).unwrap_or_default();
+                    return Err(format!("the server broke the answer off{why}"));
+                }
+                Ok(_) => {}
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                    return Err(format!("the server was silent for {} s", silence.as_secs()));
+                }
+                Err(error) => return Err(failed(&error)),
+            }
+            match Reply::parse(&line).map_err(|error| format!("an answer that makes no sense: {error}"))? {
+                Reply::End(end) => return Ok(Some(end)),
+                Reply::Error(error) => return Err(error),
+                reply => {
+                    if !tell(reply)? {
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+    }
+
+    fn unreachable(&self, error: &io::Error) -> String {
+        let path = self.socket.display();
+        match error.kind() {
+            ErrorKind::NotFound | ErrorKind::ConnectionRefused | ErrorKind::NotADirectory => format!(
+                "no Myriad is running {}: connect() to \"{path}\" failed ({}); name another one by -c FILE, \
+                 --prefix DIR or --socket PATH{}",
+                self.named,
+                reason(error),
+                servers::hint()
+            ),
+            ErrorKind::PermissionDenied => {
+                let owner = std::fs::metadata(&self.socket).ok().map(|file| file.uid());
+                let owner = owner.map(|uid| accounts::name_of(uid).unwrap_or_else(|| format!("user {uid}")));
+                let who = owner.filter(|owner| owner != "root").map(|owner| format!(" or {owner}"));
+                format!("\"{path}\": permission denied: ask as root{}", who.unwrap_or_default())
+            }
+            _ => format!("connect() to \"{path}\" failed ({})", reason(error)),
+        }
+    }
+}

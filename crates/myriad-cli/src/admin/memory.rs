@@ -1,0 +1,63 @@
+//! `myriad memory`: prints the memory usage of a running server.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use myriad_admin::protocol::{MemoryRequest, Reply, Request, render};
+
+use super::client::Running;
+use super::options::{Known, Words, too_much};
+use super::output::Output;
+
+/// Text of `--help`.
+pub const USAGE: &str = "\
+Usage: myriad memory [--json]
+
+Tells what holds the memory of the worker process, how near it is to its limit
+(`memory_limit`), and what was done for want of memory.
+
+  --json          : a JSON object
+
+Which server:
+  -c FILE         : the one with this configuration (default: what runs)
+  -p PREFIX       : the prefix; of a `myriad wordpress`, its --prefix
+  --socket PATH   : the one behind this control socket
+
+Exit status: 0; 1 after an error.
+";
+
+const OPTIONS: &[Known] = &[("--json", false)];
+
+/// Parses the words after `myriad memory`; `None` if help is requested.
+pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<Words>, String> {
+    let words = Words::parse(arguments, OPTIONS)?;
+    match words.plain.first() {
+        Some(more) if !words.help => Err(format!("memory: {}", too_much(more, "memory"))),
+        _ => Ok((!words.help).then_some(words)),
+    }
+}
+
+pub(super) fn run(words: &Words) -> Result<ExitCode, String> {
+    let running = Running::find(&words.server, words.socket.as_deref())?;
+    let mut output = Output::new();
+    running.ask(&Request::Memory(MemoryRequest::default()), |reply| match &reply {
+        _ if words.has("--json") => output.line(&reply.json()),
+        Reply::Memory(report) => output.line(render::memory(report).trim_end()),
+        _ => Ok(true),
+    })?;
+    output.finish()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_takes_no_words() {
+        let parsed = |arguments: &[&str]| parse(arguments.iter().map(OsString::from));
+        assert!(parsed(&["--json"]).expect("sound").expect("no help").has("--json"));
+        assert!(parsed(&["--help"]).expect("help").is_none());
+        assert!(parsed(&["ls"]).expect_err("a word").contains("\"ls\" is too much"));
+    }
+}

@@ -1,0 +1,81 @@
+//! Control socket, and the commands that use it.
+//!
+//! ```text
+//! myriad purge, cache, memory, upstream --JSON lines--> control socket ---> worker process: ControlServer -> Administrator
+//!                                            created by the supervisor, retained over reloads and respawns
+//! ```
+
+mod cache;
+mod client;
+mod memory;
+mod options;
+mod output;
+mod purge;
+pub mod server;
+pub mod socket;
+mod upstream;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use crate::version;
+pub use cache::USAGE as CACHE_USAGE;
+pub use client::Running;
+pub use memory::USAGE as MEMORY_USAGE;
+pub use options::{Act, Known, Words, too_much};
+pub use output::{Output, found};
+pub use purge::USAGE as PURGE_USAGE;
+pub use upstream::USAGE as UPSTREAM_USAGE;
+
+/// Command that queries a running server: the first word of its command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// `myriad cache`.
+    Cache,
+    /// `myriad memory`.
+    Memory,
+    /// `myriad purge`.
+    Purge,
+    /// `myriad upstream`.
+    Upstream,
+}
+
+impl Command {
+    /// Returns the command with this name.
+    pub fn named(word: &OsString) -> Option<Self> {
+        match word.to_str() {
+            Some("cache") => Some(Self::Cache),
+            Some("memory") => Some(Self::Memory),
+            Some("purge") => Some(Self::Purge),
+            Some("upstream") => Some(Self::Upstream),
+            _ => None,
+        }
+    }
+
+    /// Runs the command. The exit status is 0 for success, 1 for failure, 2 if no result was found.
+    pub fn run(self, arguments: impl Iterator<Item = OsString>) -> ExitCode {
+        let ran = match self {
+            Self::Cache => cache::parse(arguments).and_then(|command| {
+                command.map_or_else(|| Ok(help(cache::USAGE)), |command| cache::run(&command))
+            }),
+            Self::Memory => memory::parse(arguments)
+                .and_then(|words| words.map_or_else(|| Ok(help(memory::USAGE)), |words| memory::run(&words))),
+            Self::Purge => purge::parse(arguments).and_then(|command| {
+                command.map_or_else(|| Ok(help(purge::USAGE)), |command| purge::run(&command))
+            }),
+            Self::Upstream => upstream::parse(arguments).and_then(|command| {
+                command.map_or_else(|| Ok(help(upstream::USAGE)), |command| upstream::run(&command))
+            }),
+        };
+        ran.unwrap_or_else(|error| {
+            eprintln!("myriad: {error}");
+            ExitCode::FAILURE
+        })
+    }
+}
+
+/// Prints the `--help` text of a command.
+pub fn help(usage: &str) -> ExitCode {
+    eprint!("{}\n{usage}", version::text(false));
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,189 @@
+//! Arguments of commands: options `--name value` or `--name=value` at any position, and the other words in order.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+
+use crate::cli;
+
+/// Command line, split into options and words.
+#[derive(Debug, Default)]
+pub struct Words {
+    /// `-c`, `-p` or `--prefix`, `-g`.
+    pub server: cli::Options,
+    /// `--socket`.
+    pub socket: Option<PathBuf>,
+    /// `-h`, `--help`.
+    pub help: bool,
+    options: Vec<(&'static str, Option<String>)>,
+    /// Words that are not options.
+    pub plain: Vec<String>,
+}
+
+/// Long options that all commands have.
+const GENERAL: [&str; 3] = ["--prefix", "--socket", "--help"];
+
+/// Name of an option of a command, and true if it takes a value.
+pub type Known = (&'static str, bool);
+
+/// Action of a command that changes the machine only on request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// Print the plan.
+    Show,
+    /// Carry out the plan.
+    Apply,
+    /// Restore the earlier state.
+    Undo,
+}
+
+impl Words {
+    /// Splits the arguments by the options of the command; the error is a sentence.
+    pub fn parse(mut arguments: impl Iterator<Item = OsString>, known: &[Known]) -> Result<Self, String> {
+        let mut words = Self::default();
+        let mut only_plain = false;
+        while let Some(argument) = arguments.next() {
+            let text = argument.to_string_lossy().into_owned();
+            if only_plain || !text.starts_with('-') || text == "-" {
+                words.plain.push(text);
+                continue;
+            }
+            if text == "--" {
+                only_plain = true;
+                continue;
+            }
+            let (name, glued) = match text.split_once('=') {
+                Some((name, value)) if name.starts_with("--") => (name, Some(OsString::from(value))),
+                _ => (text.as_str(), None),
+            };
+            if matches!(name, "-h" | "-?" | "--help") {
+                words.help = true;
+                continue;
+            }
+            let mut value = || value_of(name, glued.clone(), &mut arguments);
+            match name {
+                "-c" => words.server.configuration = Some(value()?.into()),
+                "-p" | "--prefix" => words.server.prefix = Some(value()?.into()),
+                "-g" => words.server.directives = Some(value()?.into_vec()),
+                "--socket" => words.socket = Some(value()?.into()),
+                _ => {
+                    let Some((known, takes_value)) = known.iter().find(|(known, _)| *known == name) else {
+                        let names = known.iter().map(|(known, _)| *known).chain(GENERAL);
+                        return Err(format!("{} (see --help)", cli::invalid(name, names)));
+                    };
+                    let value = if *takes_value { Some(into_text(value()?)?) } else { None };
+                    if glued.is_some() && !takes_value {
+                        return Err(format!("option \"{name}\" takes no value"));
+                    }
+                    words.options.push((known, value));
+                }
+            }
+        }
+        Ok(words)
+    }
+
+    /// Returns whether an option is present.
+    pub fn has(&self, name: &str) -> bool {
+        self.options.iter().any(|(known, _)| *known == name)
+    }
+
+    /// Returns the last value of an option.
+    pub fn value(&self, name: &str) -> Option<String> {
+        self.values(name).pop()
+    }
+
+    /// Returns all values of an option.
+    pub fn values(&self, name: &str) -> Vec<String> {
+        let said = self.options.iter().filter(|(known, _)| *known == name);
+        said.filter_map(|(_, value)| value.clone()).collect()
+    }
+
+    /// Rejects words after the first `count`, which the command takes.
+    pub fn at_most(&self, count: usize, command: &str) -> Result<(), String> {
+        self.plain.get(count).map_or(Ok(()), |word| Err(too_much(word, command)))
+    }
+
+    /// Returns the action of `--apply`, `--undo` or neither.
+    pub fn act(&self) -> Result<Act, String> {
+        match (self.has("--apply"), self.has("--undo")) {
+            (true, true) => Err("--apply or --undo, not both".into()),
+            (true, false) => Ok(Act::Apply),
+            (false, true) => Ok(Act::Undo),
+            (false, false) => Ok(Act::Show),
+        }
+    }
+
+    /// Returns the value of `--root`: the folder below which the system files are.
+    pub fn root(&self) -> Result<PathBuf, String> {
+        let root = self.value("--root").map_or_else(|| "/".into(), PathBuf::from);
+        if root.is_dir() { Ok(root) } else { Err(format!("--root {}: no such folder", root.display())) }
+    }
+}
+
+/// Returns the message for a word that a command does not take.
+pub fn too_much(word: &str, command: &str) -> String {
+    format!("\"{word}\" is too much here (see myriad {command} --help)")
+}
+
+/// Returns the value of an option: the text after its `=`, or the next argument unless that is an option.
+fn value_of(
+    name: &str,
+    glued: Option<OsString>,
+    arguments: &mut impl Iterator<Item = OsString>,
+) -> Result<OsString, String> {
+    let is_glued = glued.is_some();
+    let value = glued.or_else(|| arguments.next()).filter(|value| !value.is_empty());
+    let value = value.ok_or_else(|| format!("option \"{name}\" requires a value"))?;
+    if !is_glued && value.as_encoded_bytes().starts_with(b"-") {
+        let text = value.to_string_lossy();
+        let remedy =
+            if name.starts_with("--") { format!("{name}={text}") } else { format!("{name} ./{text}") };
+        return Err(format!(
+            "option \"{name}\" requires a value, and \"{text}\" is another option (write {remedy} if it is meant)"
+        ));
+    }
+    Ok(value)
+}
+
+fn into_text(value: OsString) -> Result<String, String> {
+    value.into_string().map_err(|value| format!("\"{}\" is not UTF-8", value.to_string_lossy()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KNOWN: &[Known] = &[("--tag", true), ("--all", false)];
+
+    fn parsed(arguments: &[&str]) -> Result<Words, String> {
+        Words::parse(arguments.iter().map(OsString::from), KNOWN)
+    }
+
+    #[test]
+    fn options_stand_anywhere_and_values_may_be_glued() {
+        let words =
+            parsed(&["a", "--tag", "x", "-c", "f", "--tag=y=z", "b", "--all", "--", "--tag"]).expect("words");
+        assert_eq!(words.plain, ["a", "b", "--tag"]);
+        assert_eq!(words.values("--tag"), ["x", "y=z"]);
+        assert_eq!(words.value("--tag").as_deref(), Some("y=z"));
+        assert!(words.has("--all") && !words.help);
+        assert_eq!(words.server.configuration, Some("f".into()));
+        for prefix in [&["-p", "/srv"][..], &["--prefix", "/srv"], &["--prefix=/srv"]] {
+            assert_eq!(parsed(prefix).expect("words").server.prefix, Some("/srv".into()), "{prefix:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_unknown_or_lacks_its_value_is_told() {
+        let unknown = parsed(&["--tags", "x"]).expect_err("unknown");
+        assert_eq!(unknown, "invalid option: \"--tags\", did you mean \"--tag\"? (see --help)");
+        assert!(parsed(&["--sokcet=x"]).expect_err("unknown").contains("did you mean \"--socket\"?"));
+        assert!(parsed(&["--tag"]).expect_err("no value").contains("requires a value"));
+        assert!(parsed(&["--all=x"]).expect_err("a value").contains("takes no value"));
+        assert!(parsed(&["--tag="]).is_err());
+        let swallowed = parsed(&["--tag", "-p", "/srv"]).expect_err("an option");
+        assert!(swallowed.contains("\"-p\" is another option (write --tag=-p"), "{swallowed}");
+        assert_eq!(parsed(&["--tag=-p"]).expect("glued").values("--tag"), ["-p"]);
+        assert!(parsed(&["-c", "-p"]).expect_err("an option").contains("\"-c\" requires a value"));
+    }
+}

@@ -1,0 +1,140 @@
+//! `myriad purge`: purges pages from the zones of a running server.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use myriad_admin::protocol::{PurgeReport, PurgeRequest, Reply, Request, render};
+
+use super::client::Running;
+use super::options::{Known, Words};
+use super::output::Output;
+
+/// Text of `--help`.
+pub const USAGE: &str = "\
+Usage: myriad purge [URL]... [--tag T]... [--wildcard PATTERN]...
+                    [--regex RE]... [--host H]... [--all]
+                    [--soft | --invalidate] [--zone Z] [--wait] [--json]
+
+Purges everything that is named, with all variants and encodings, in memory
+and on disk; what is being fetched at this moment is not stored. It holds when
+the command returns, and after a restart.
+
+  URL                : http://host/path: that path, with any query and none;
+                       http://host/path?query: that URL alone
+  --tag T            : pages that bear the tag T
+  --wildcard PATTERN : URLs with `*` for anything: http://host/shop/*
+  --regex RE         : pages in whose path and query RE matches
+  --host H           : all pages of a host
+  --all              : all pages
+  --soft             : keep the pages, stale from now on: they are sent while
+                       new ones are fetched; `myriad warm --by-heat` has
+                       these made, the hottest first
+  --invalidate       : keep the pages for when their origin fails: until then
+                       they are fetched before anybody sees them again
+  --zone Z           : in one zone (default: in all)
+  --wait             : wait until the pages of patterns have been counted
+                       (they are purged at once either way)
+  --json             : a JSON object a line
+
+Which server:
+  -c FILE            : the one with this configuration (default: what runs)
+  -p PREFIX          : the prefix; of a `myriad wordpress`, its --prefix
+  --socket PATH      : the one behind this control socket
+
+Exit status: 0, also where there was nothing to purge; 1 after an error.
+";
+
+const OPTIONS: &[Known] = &[
+    ("--tag", true),
+    ("--wildcard", true),
+    ("--regex", true),
+    ("--host", true),
+    ("--all", false),
+    ("--soft", false),
+    ("--invalidate", false),
+    ("--zone", true),
+    ("--wait", false),
+    ("--json", false),
+];
+
+/// Command line of `myriad purge`.
+#[derive(Debug)]
+pub(super) struct Command {
+    words: Words,
+    request: Request,
+}
+
+/// Parses the words after `myriad purge`; `None` if help is requested.
+pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<Command>, String> {
+    let words = Words::parse(arguments, OPTIONS)?;
+    if words.help {
+        return Ok(None);
+    }
+    let purge = PurgeRequest {
+        urls: words.plain.clone(),
+        tags: words.values("--tag"),
+        wildcards: words.values("--wildcard"),
+        regexes: words.values("--regex"),
+        hosts: words.values("--host"),
+        all: words.has("--all"),
+        soft: words.has("--soft"),
+        invalidate: words.has("--invalidate"),
+        zone: words.value("--zone"),
+        wait: words.has("--wait"),
+    };
+    if purge.is_empty() {
+        return Err(
+            "purge: what? Name URLs, --tag, --wildcard, --regex, --host or --all (see myriad purge --help)"
+                .into(),
+        );
+    }
+    Ok(Some(Command { words, request: Request::Purge(purge) }))
+}
+
+pub(super) fn run(command: &Command) -> Result<ExitCode, String> {
+    let running = Running::find(&command.words.server, command.words.socket.as_deref())?;
+    let json = command.words.has("--json");
+    let mut output = Output::new();
+    let mut reports: Vec<PurgeReport> = Vec::new();
+    let asked = running.ask(&command.request, |reply| {
+        // Continues after the output is closed, because the purge must be complete.
+        if let Reply::Purge(report) = &reply {
+            output.line(&if json { reply.json() } else { render::purge(report) })?;
+            reports.push((**report).clone());
+        }
+        Ok(true)
+    });
+    if reports.len() > 1 && !json {
+        output.line(&render::purge_total(&reports))?;
+    }
+    output.finish()?;
+    asked?;
+    Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(arguments: &[&str]) -> Result<Option<Command>, String> {
+        parse(arguments.iter().map(OsString::from))
+    }
+
+    #[test]
+    fn everything_that_is_named_is_one_request() {
+        let command = parsed(&["http://a/", "--tag=x", "--soft", "http://b/?c", "--tag", "y", "--wait"]);
+        let Request::Purge(purge) = command.expect("sound").expect("no help").request else {
+            panic!("a purge")
+        };
+        assert_eq!(purge.urls, ["http://a/", "http://b/?c"]);
+        assert_eq!(purge.tags, ["x", "y"]);
+        assert!(purge.soft && purge.wait && !purge.all);
+    }
+
+    #[test]
+    fn nothing_is_never_everything() {
+        assert!(parsed(&[]).expect_err("nothing").contains("purge: what?"));
+        assert!(parsed(&["--soft", "--zone", "z"]).is_err());
+        assert!(parsed(&["--all=no"]).is_err() && parsed(&["--everything"]).is_err());
+    }
+}

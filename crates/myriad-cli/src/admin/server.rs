@@ -1,0 +1,184 @@
+//! Server of the control socket in the worker process.
+//!
+//! Each connection carries one request and has a separate thread, so that neither clients nor other commands are
+//! delayed.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use myriad_admin::protocol::{MOST_REQUEST_BYTES, Reply, Request};
+use myriad_serve::Site;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::net::{SocketFlags, accept_with, sockopt};
+
+/// Maximum number of concurrent commands; further clients are rejected with that reason.
+const MOST_AT_ONCE: usize = 8;
+/// Maximum time for receiving a request.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Maximum time without progress of a response: a person may read it page by page.
+const STALL_LIMIT: Duration = Duration::from_mins(10);
+/// Number of buffered bytes of a response before they are sent.
+const CHUNK: usize = 32 << 10;
+
+/// Server of the control socket. When dropped, it accepts no more connections; received requests are still processed.
+#[derive(Debug)]
+pub struct ControlServer {
+    /// Socket whose closing stops the thread.
+    _stop: UnixStream,
+}
+
+/// State shared by the threads of all connections.
+struct Shared {
+    site: Arc<Site>,
+    /// User who may send requests, in addition to root.
+    owner: u32,
+    clients: AtomicUsize,
+}
+
+impl ControlServer {
+    /// Serves the socket that the supervisor created; `owner` is the user who started it.
+    pub fn open(socket: OwnedFd, site: Arc<Site>, owner: u32) -> io::Result<Self> {
+        let (stop, stopped) = UnixStream::pair()?;
+        let shared = Arc::new(Shared { site, owner, clients: AtomicUsize::new(0) });
+        thread::Builder::new().name("control".into()).spawn(move || {
+            while wait(&socket, &stopped) {
+                // An error means that no connection is left: another worker process accepted it, or the client closed
+                // it.
+                if let Ok(client) = accept_with(&socket, SocketFlags::CLOEXEC) {
+                    shared.receive(UnixStream::from(client));
+                }
+            }
+        })?;
+        Ok(Self { _stop: stop })
+    }
+}
+
+/// Waits for a connection; returns `false` once the server has been dropped.
+fn wait(socket: &OwnedFd, stopped: &UnixStream) -> bool {
+    let mut polled = [PollFd::new(socket, PollFlags::IN), PollFd::new(stopped, PollFlags::IN)];
+    match poll(&mut polled, None) {
+        Ok(_) => polled[1].revents().is_empty(),
+        Err(rustix::io::Errno::INTR) => true,
+        Err(_) => false,
+    }
+}
+
+impl Shared {
+    fn receive(self: &Arc<Self>, client: UnixStream) {
+        if !self.may_ask(&client) {
+            // Second check of the user: the mode of the file already excludes others unless it was changed.
+            return refuse(client, "only root and the user who started Myriad may ask");
+        }
+        let active = ActiveClient::take(self);
+        if self.clients.load(SeqCst) > MOST_AT_ONCE {
+            return refuse(client, "too many commands at once: try again in a moment");
+        }
+        // If no thread can be started, the connection closes.
+        let _ = thread::Builder::new().name("control-guest".into()).spawn(move || {
+            // An error means that the client is gone; it only terminates this response.
+            let _ = active.0.serve(&client);
+        });
+    }
+
+    fn may_ask(&self, client: &UnixStream) -> bool {
+        let peer = sockopt::socket_peercred(client.as_fd());
+        peer.is_ok_and(|peer| peer.uid.is_root() || peer.uid.as_raw() == self.owner)
+    }
+
+    fn serve(&self, client: &UnixStream) -> io::Result<()> {
+        client.set_write_timeout(Some(STALL_LIMIT))?;
+        let mut answer = Answer { client, gathered: Vec::with_capacity(CHUNK), failed: None };
+        match read_line(client).map(|line| Request::parse(&line)) {
+            Ok(Ok(request)) => self.site.administrator().answer(&request, &mut |reply| answer.tell(&reply)),
+            Ok(Err(error)) => _ = answer.tell(&Reply::Error(error.to_string())),
+            Err(error) => _ = answer.tell(&Reply::Error(format!("no request: {error}"))),
+        }
+        answer.send();
+        answer.failed.map_or(Ok(()), Err)
+    }
+}
+
+/// Counts a client until dropped, whether its thread returns or panics.
+struct ActiveClient(Arc<Shared>);
+
+impl ActiveClient {
+    fn take(shared: &Arc<Shared>) -> Self {
+        shared.clients.fetch_add(1, SeqCst);
+        Self(Arc::clone(shared))
+    }
+}
+
+impl Drop for ActiveClient {
+    fn drop(&mut self) {
+        self.0.clients.fetch_sub(1, SeqCst);
+    }
+}
+
+fn refuse(mut client: UnixStream, why: &str) {
+    let mut line = Vec::new();
+    Reply::Error(why.to_owned()).write(&mut line);
+    // The line fits into the buffer of the socket; an error means that the client is gone.
+    let _ = client.set_nonblocking(true).and_then(|()| client.write_all(&line));
+}
+
+/// Reads up to a line feed, which must arrive within [`PATIENCE`].
+fn read_line(mut client: &UnixStream) -> io::Result<Vec<u8>> {
+    let until = Instant::now() + PATIENCE;
+    let mut line = Vec::new();
+    let mut chunk = [0; 4096];
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        client.set_read_timeout(Some(left))?;
+        let read = match client.read(&mut chunk) {
+            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+            Ok(read) => read,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Err(ErrorKind::TimedOut.into()),
+            Err(error) => return Err(error),
+        };
+        line.extend_from_slice(&chunk[..read]);
+        if let Some(end) = chunk[..read].iter().position(|byte| *byte == b'\n') {
+            line.truncate(line.len() - read + end);
+            return Ok(line);
+        }
+        if line.len() > MOST_REQUEST_BYTES {
+            return Err(io::Error::other("it is too long"));
+        }
+    }
+}
+
+/// Response, buffered before it is sent.
+struct Answer<'a> {
+    client: &'a UnixStream,
+    gathered: Vec<u8>,
+    failed: Option<io::Error>,
+}
+
+impl Answer<'_> {
+    /// Appends a line; returns `false` once the client is gone.
+    fn tell(&mut self, reply: &Reply) -> bool {
+        reply.write(&mut self.gathered);
+        // A tick is sent immediately, as nothing follows it for a second.
+        if self.gathered.len() >= CHUNK || matches!(reply, Reply::Tick(_)) {
+            self.send();
+        }
+        self.failed.is_none()
+    }
+
+    fn send(&mut self) {
+        let gathered = std::mem::take(&mut self.gathered);
+        if self.failed.is_none()
+            && let Err(error) = self.client.write_all(&gathered)
+        {
+            self.failed = Some(error);
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Control socket as a file: its path, its creation, connections to it.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use myriad_conf::Model;
+use myriad_conf::model::ControlSocket;
+use rustix::fs::{Mode, OFlags};
+use rustix::net::{
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with,
+};
+
+use crate::paths::Paths;
+
+/// Number of attempts and the pause between them: a killed server may need a moment to close its socket.
+const ATTEMPTS: u32 = 5;
+const PAUSE: Duration = Duration::from_millis(100);
+/// Maximum number of connections that wait to be accepted.
+const BACKLOG: i32 = 16;
+/// Maximum length of a path as an address, in bytes (`sun_path` without its NUL byte).
+const LONGEST_ADDRESS: usize = 107;
+
+/// Returns the path of the control socket of a configuration, with true if the directive is present; `None` with
+/// `control_socket off`.
+pub fn path(model: &Model, paths: &Paths) -> Option<(PathBuf, bool)> {
+    match &model.main.control_socket {
+        ControlSocket::Off => None,
+        ControlSocket::At(path) => Some((paths.complete(path.bytes()), true)),
+        ControlSocket::BesidePid => Some((beside(&paths.complete(model.main.pid.bytes())), false)),
+    }
+}
+
+/// Returns the default path next to the pid file: `nginx.sock` for `nginx.pid`.
+pub fn beside(pid: &Path) -> PathBuf {
+    match pid.extension() {
+        Some(extension) if extension == "pid" => pid.with_extension("sock"),
+        _ => {
+            let mut name = pid.as_os_str().to_owned();
+            name.push(".sock");
+            PathBuf::from(name)
+        }
+    }
+}
+
+/// Creates the socket, accessible by its owner only.
+///
+/// A socket file left by a crash is replaced. A socket on which a process listens, or any other file, is not.
+pub fn make(path: &Path) -> io::Result<OwnedFd> {
+    let mut attempt = 1;
+    loop {
+        match check_free(path) {
+            Ok(()) => break,
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && attempt < ATTEMPTS => {
+                attempt += 1;
+                std::thread::sleep(PAUSE);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    // Created under a temporary name, then renamed, which replaces an old file atomically.
+    let mut aside = OsString::from(".");
+    aside.push(path.file_name().unwrap_or_default());
+    aside.push(format!(".{}", std::process::id()));
+    let aside = path.with_file_name(aside);
+    let _ = fs::remove_file(&aside);
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    let address = Address::of(&aside)?;
+    // The mode is set before the socket is bound, so the file never has a wider mode.
+    rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
+    bind(&socket, &address.address)?;
+    let named = listen(&socket, BACKLOG).map_err(io::Error::from).and_then(|()| fs::rename(&aside, path));
+    if let Err(error) = named {
+        let _ = fs::remove_file(&aside);
+        return Err(error);
+    }
+    Ok(socket)
+}
+
+/// Checks that the path does not exist, or is a socket on which no process listens.
+fn check_free(path: &Path) -> io::Result<()> {
+    let Ok(file) = fs::symlink_metadata(path) else { return Ok(()) };
+    if !file.file_type().is_socket() {
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "there is a file of another kind"));
+    }
+    match reach(path) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound) => {
+            Ok(())
+        }
+        Err(error) => Err(error),
+        Ok(_) => Err(io::Error::new(io::ErrorKind::AddrInUse, "another server listens there")),
+    }
+}
+
+/// Connects to the socket at a path.
+pub fn reach(path: &Path) -> io::Result<UnixStream> {
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    let address = Address::of(path)?;
+    connect(&socket, &address.address)?;
+    Ok(socket.into())
+}
+
+/// Address of a path. A path that is too long for the kernel is accessed through a descriptor of its folder.
+struct Address {
+    address: SocketAddrUnix,
+    _folder: Option<OwnedFd>,
+}
+
+impl Address {
+    fn of(path: &Path) -> io::Result<Self> {
+        if path.as_os_str().len() <= LONGEST_ADDRESS {
+            return Ok(Self { address: SocketAddrUnix::new(path)?, _folder: None });
+        }
+        let parent = path.parent().unwrap_or(Path::new("/"));
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = rustix::fs::open(parent, flags, Mode::empty())?;
+        let short = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string());
+        let short = short.join(path.file_name().unwrap_or_default());
+        Ok(Self { address: SocketAddrUnix::new(&short)?, _folder: Some(folder) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("myriad-socket-{}-{name}", std::process::id()));
+            fs::create_dir_all(&path).expect("folder");
+            Self(path)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn the_socket_lies_beside_the_pid_file() {
+        assert_eq!(beside(Path::new("/run/nginx.pid")), Path::new("/run/nginx.sock"));
+        assert_eq!(beside(Path::new("/run/nginx")), Path::new("/run/nginx.sock"));
+        assert_eq!(beside(Path::new("/run/a.b")), Path::new("/run/a.b.sock"));
+    }
+
+    #[test]
+    fn only_the_owner_may_connect_and_nothing_else_is_left() {
+        let folder = Folder::new("rights");
+        let path = folder.0.join("s.sock");
+        let _socket = make(&path).expect("a socket");
+        let mode = fs::metadata(&path).expect("a file").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        reach(&path).expect("somebody listens");
+        assert_eq!(fs::read_dir(&folder.0).expect("folder").count(), 1);
+    }
+
+    #[test]
+    fn what_a_crash_has_left_is_replaced_and_what_is_in_use_is_not() {
+        let folder = Folder::new("stale");
+        let path = folder.0.join("s.sock");
+        let first = make(&path).expect("a socket");
+        assert_eq!(make(&path).expect_err("in use").kind(), io::ErrorKind::AddrInUse);
+        reach(&path).expect("the first one still listens");
+        drop(first);
+        assert!(path.exists());
+        let _second = make(&path).expect("in the place of the one that was left");
+        reach(&path).expect("the second listens");
+    }
+
+    #[test]
+    fn a_file_of_another_kind_is_left_alone() {
+        let folder = Folder::new("file");
+        let path = folder.0.join("s.sock");
+        fs::write(&path, "mine").expect("a file");
+        assert_eq!(make(&path).expect_err("a file").kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read_to_string(&path).expect("a file"), "mine");
+    }
+
+    #[test]
+    fn a_path_that_is_too_long_for_an_address_will_do() {
+        let folder = Folder::new("long");
+        let deep = folder.0.join("x".repeat(90)).join("y".repeat(90));
+        fs::create_dir_all(&deep).expect("folders");
+        let path = deep.join("s.sock");
+        let _socket = make(&path).expect("a socket");
+        reach(&path).expect("somebody listens");
+    }
+}

@@ -1,0 +1,140 @@
+//! `myriad upstream ls|up|drain|down`: lists and changes the servers of upstream groups of a running server.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use myriad_admin::protocol::{Reply, Request, UpstreamChange, UpstreamsRequest, WantedState, render};
+
+use super::client::Running;
+use super::options::{Known, Words, too_much};
+use super::output::{Output, found};
+
+/// Text of `--help`.
+pub const USAGE: &str = "\
+Usage: myriad upstream ls    [GROUP [SERVER]] [--json]
+       myriad upstream down  GROUP [SERVER] [--json]
+       myriad upstream drain GROUP [SERVER] [--json]
+       myriad upstream up    GROUP [SERVER] [--json]
+
+ls    lists the servers of groups, a line for each address
+down  sends no more requests to SERVER, those under way end in peace
+drain sends it only visitors who are its own (`sticky`)
+up    has it serve again, now and even if the configuration says `down`
+
+  GROUP           : an upstream block, of http or of stream
+  SERVER          : as the configuration calls it, or an address
+                    (default: all of the group)
+  --json          : a JSON object a line
+
+An order holds at once in all workers, over reloads, and until the next one; a
+`!` behind the state tells of it. A restart, and an upgrade, begin with what
+the configuration says.
+
+Which server:
+  -c FILE         : the one with this configuration (default: what runs)
+  -p PREFIX       : the prefix; of a `myriad wordpress`, its --prefix
+  --socket PATH   : the one behind this control socket
+
+Exit status: 0; 1 after an error; 2 where nothing was found.
+";
+
+const OPTIONS: &[Known] = &[("--json", false)];
+const VERBS: [&str; 4] = ["ls", "down", "drain", "up"];
+
+/// Command line of `myriad upstream`.
+#[derive(Debug)]
+pub(super) struct Command {
+    words: Words,
+    request: Request,
+}
+
+/// Parses the words after `myriad upstream`; `None` if help is requested.
+pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<Command>, String> {
+    let words = Words::parse(arguments, OPTIONS)?;
+    if words.help {
+        return Ok(None);
+    }
+    let plain: Vec<&str> = words.plain.iter().map(String::as_str).collect();
+    let Some((verb, named)) = plain.split_first() else {
+        return Err("upstream: ls, down, drain or up? (see myriad upstream --help)".into());
+    };
+    let state = match *verb {
+        "ls" => None,
+        "down" => Some(WantedState::Down),
+        "drain" => Some(WantedState::Drain),
+        "up" => Some(WantedState::Up),
+        other => {
+            let near = myriad_conf::nearest(other, VERBS);
+            let near = near.map(|near| format!(", did you mean \"{near}\"?")).unwrap_or_default();
+            return Err(format!(
+                "upstream: \"{other}\" is neither ls, down, drain nor up{near} (see myriad upstream --help)"
+            ));
+        }
+    };
+    if let Some(more) = named.get(2) {
+        return Err(format!("upstream {verb}: {}", too_much(more, "upstream")));
+    }
+    let mut named = named.iter().map(|name| (*name).to_owned());
+    let (group, server) = (named.next(), named.next());
+    let request = match (state, group) {
+        (None, group) => Request::Upstreams(UpstreamsRequest { group, server }),
+        (Some(state), Some(group)) => Request::ChangeUpstream(UpstreamChange { group, server, state }),
+        (Some(_), None) => {
+            return Err(format!("upstream {verb}: name a group, as `myriad upstream ls` shows them"));
+        }
+    };
+    Ok(Some(Command { words, request }))
+}
+
+pub(super) fn run(command: &Command) -> Result<ExitCode, String> {
+    let running = Running::find(&command.words.server, command.words.socket.as_deref())?;
+    let json = command.words.has("--json");
+    let mut output = Output::new();
+    let mut any = false;
+    running.ask(&command.request, |reply| {
+        let Reply::Peer(peer) = &reply else { return Ok(true) };
+        let is_first = !std::mem::replace(&mut any, true);
+        if json {
+            return output.line(&reply.json());
+        }
+        Ok((!is_first || output.line(&render::peer_head())?) && output.line(&render::peer_line(peer))?)
+    })?;
+    output.finish()?;
+    if !any {
+        eprintln!("myriad: there is no such server");
+    }
+    Ok(found(any))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(arguments: &[&str]) -> Result<Option<Command>, String> {
+        parse(arguments.iter().map(OsString::from))
+    }
+
+    #[test]
+    fn orders_name_a_group_and_perhaps_a_server() {
+        let request = |arguments: &[&str]| parsed(arguments).expect("sound").expect("no help").request;
+        assert_eq!(request(&["ls"]), Request::Upstreams(UpstreamsRequest::default()));
+        let group = "g".to_owned();
+        let change = UpstreamChange { group, server: Some("a:80".into()), state: WantedState::Drain };
+        assert_eq!(request(&["drain", "g", "a:80"]), Request::ChangeUpstream(change.clone()));
+        let change = UpstreamChange { server: None, state: WantedState::Up, ..change };
+        assert_eq!(request(&["up", "g"]), Request::ChangeUpstream(change));
+        assert!(parsed(&["--help"]).expect("help").is_none());
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_told() {
+        for (arguments, part) in [
+            (&[][..], "ls, down, drain or up?"),
+            (&["donw", "g"], "did you mean \"down\"?"),
+            (&["down"], "name a group"),
+            (&["up", "g", "a", "b"], "\"b\" is too much"),
+        ] {
+            assert!(parsed(arguments).expect_err(part).contains(part), "{arguments:?}");
+        }
+    }
+}

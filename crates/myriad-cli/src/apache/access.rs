@@ -1,0 +1,490 @@
+//! Access control: `Require`, `Order`, `Allow`, `Deny`, `Auth*`.
+//!
+//! Apache has two access modules, which must both admit a client. `Require` is translated to the variable `$access`,
+//! `Order`, `Allow` and `Deny` to `$allowed`; their values are `1` or empty. A section replaces the settings of the
+//! modules whose directives it contains; the last one applies, as in Apache.
+
+use crate::apache::expand::env_variable;
+use crate::apache::lines::Item;
+use crate::apache::pattern::{quoted, word};
+use crate::apache::site::{Entry, Remark};
+use crate::apache::state::{Auth, Walk};
+
+const NOT_ALL: &str = "Not all of it can be told, so nobody may.";
+
+/// Access directives of a scope.
+#[derive(Debug, Default)]
+pub(crate) struct Access {
+    require: Required,
+    order: Ordered,
+}
+
+/// Directives `Require`.
+#[derive(Debug, Default)]
+struct Required {
+    of: Vec<(usize, String)>,
+    /// Lines with the clients that each admits; one matching line is sufficient, unless `all` is set.
+    any: Vec<(Item, Vec<Who>)>,
+    forbid: Vec<Who>,
+    /// True if all lines must match, false if one is sufficient.
+    all: bool,
+    user: bool,
+    /// True if a directive could not be translated, so that all clients are denied.
+    closed: bool,
+}
+
+/// Directives `Order`, `Allow`, `Deny`.
+#[derive(Debug, Default)]
+struct Ordered {
+    of: Vec<(usize, String)>,
+    /// True for `Order deny,allow`; `None` without `Order`, which has the same effect, as in Apache.
+    allows_last: Option<bool>,
+    allow: Vec<Who>,
+    deny: Vec<Who>,
+    /// True if a directive could not be translated, so that all clients are denied.
+    closed: bool,
+}
+
+/// Clients of a directive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Who {
+    All,
+    Networks(Vec<String>),
+    Env(String),
+}
+
+impl Access {
+    /// Handles a directive of access control; returns false for other directives.
+    pub(crate) fn take(&mut self, walk: &mut Walk<'_>, item: &Item) -> bool {
+        match item.name.to_ascii_lowercase().as_str() {
+            "require" => self.require.take(walk, item),
+            "order" | "allow" | "deny" | "satisfy" => self.order.take(walk, item),
+            "authtype" | "authname" | "authuserfile" => {
+                let value = item.word(0).to_owned();
+                match item.name.to_ascii_lowercase().as_str() {
+                    "authtype" => walk.auth.kind = value.to_ascii_lowercase(),
+                    "authname" => walk.auth.name = Some(value),
+                    _ => walk.auth.file = Some(value),
+                }
+                walk.auth.of.push((item.line, item.text.clone()));
+            }
+            "authgroupfile" | "authdigestprovider" => {
+                self.require.cannot(walk, item, "groups and digests have no counterpart");
+            }
+            "authbasicprovider" if item.word(0).eq_ignore_ascii_case("file") => {
+                self.require.of.push((item.line, item.text.clone()));
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Handles `<RequireAll>` and similar sections, one level deep.
+    pub(crate) fn nested(&mut self, walk: &mut Walk<'_>, item: &Item) {
+        self.require.nested(walk, item);
+    }
+}
+
+/// Clients that a scope admits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    All,
+    /// All except those with some addresses.
+    AllBut,
+    /// Some: by address or password; also if a directive cannot be parsed.
+    Some,
+    None,
+}
+
+impl Access {
+    /// Returns the clients admitted by `Require`, and by `Order`, `Allow` and `Deny`; `None` without such a directive.
+    pub(crate) fn verdicts(&self) -> [Option<Verdict>; 2] {
+        [self.require.verdict(), self.order.verdict()]
+    }
+}
+
+/// Returns the clients that steps admit; the last step that matches decides, and `start` if none does.
+fn verdict(start: bool, steps: &[(Who, bool)]) -> Verdict {
+    let from = steps.iter().rposition(|(who, _)| *who == Who::All);
+    let (start, steps) = from.map_or((start, steps), |at| (steps[at].1, &steps[at + 1..]));
+    match (start, steps.iter().all(|(_, may)| *may == start)) {
+        (true, true) => Verdict::All,
+        (false, true) => Verdict::None,
+        (true, false) => Verdict::AllBut,
+        (false, false) => Verdict::Some,
+    }
+}
+
+impl Required {
+    fn verdict(&self) -> Option<Verdict> {
+        if self.user || self.closed {
+            return Some(Verdict::Some);
+        }
+        match self.steps() {
+            Ok(steps) if steps.is_empty() => None,
+            Ok(steps) => Some(verdict(false, &steps)),
+            Err(_) => Some(Verdict::Some),
+        }
+    }
+
+    fn take(&mut self, walk: &mut Walk<'_>, item: &Item) {
+        self.of.push((item.line, item.text.clone()));
+        let rest = item.words.get(1..).unwrap_or_default();
+        let who = match item.word(0).to_ascii_lowercase().as_str() {
+            "all" if item.word(1).eq_ignore_ascii_case("granted") => Ok(vec![Who::All]),
+            "all" => return self.forbid.push(Who::All),
+            "ip" => networks(rest),
+            "local" => networks(&["127.0.0.0/8".to_owned(), "::1".to_owned()]),
+            "env" => variables(rest),
+            "valid-user" => {
+                self.user = true;
+                return;
+            }
+            "not" => {
+                let rest = rest.get(1..).unwrap_or_default();
+                let who = match item.word(1).to_ascii_lowercase().as_str() {
+                    "ip" => networks(rest),
+                    "env" => variables(rest),
+                    _ => Err("only ip and env are told behind \"not\""),
+                };
+                match who {
+                    Ok(who) => self.forbid.extend(who),
+                    Err(reason) => self.cannot(walk, item, reason),
+                }
+                return;
+            }
+            "host" => Err("names of hosts are not asked of: write their addresses"),
+            "user" | "group" => {
+                Err("write a file of passwords with these users alone, and Require valid-user")
+            }
+            _ => Err("this kind of Require has no counterpart"),
+        };
+        match who {
+            Ok(who) => self.any.push((item.clone(), who)),
+            Err(reason) => self.cannot(walk, item, reason),
+        }
+    }
+
+    fn nested(&mut self, walk: &mut Walk<'_>, item: &Item) {
+        self.all |= item.is("RequireAll");
+        self.of.push((item.line, item.text.clone()));
+        for inner in item.inner.as_deref().unwrap_or_default() {
+            if inner.inner.is_some() || !inner.is("Require") {
+                self.cannot(walk, inner, "only Require is told within it");
+                continue;
+            }
+            let before = self.any.len();
+            if item.is("RequireNone") && inner.word(0).eq_ignore_ascii_case("valid-user") {
+                self.cannot(walk, inner, "visitors without a password have no counterpart");
+            } else {
+                self.take(walk, inner);
+            }
+            if item.is("RequireNone") {
+                self.forbid.extend(self.any.drain(before..).flat_map(|(_, who)| who));
+            }
+        }
+    }
+
+    fn cannot(&mut self, walk: &mut Walk<'_>, item: &Item, reason: &str) {
+        self.closed = true;
+        closing(walk, item, reason);
+    }
+
+    /// Returns the admitted and denied clients; the last matching step applies, and other clients are denied.
+    ///
+    /// # Errors
+    /// Returns the first of several lines that must all match, which cannot be translated.
+    fn steps(&self) -> Result<Vec<(Who, bool)>, &Item> {
+        let is_all = |who: &[Who]| who.contains(&Who::All);
+        let mut lines: Vec<&(Item, Vec<Who>)> = self.any.iter().collect();
+        if self.all {
+            // If all lines must match, a line that matches all clients has no effect next to another line.
+            let named: Vec<_> = lines.iter().copied().filter(|(_, who)| !is_all(who)).collect();
+            if let [(item, _), _, ..] = named[..] {
+                return Err(item);
+            }
+            if !named.is_empty() {
+                lines = named;
+            }
+        }
+        let may = lines.into_iter().flat_map(|(_, who)| who).map(|who| (who.clone(), true));
+        Ok(may.chain(self.forbid.iter().map(|who| (who.clone(), false))).collect())
+    }
+
+    /// Writes the directives of `Require`.
+    fn emit(mut self, walk: &mut Walk<'_>) {
+        if self.user && !self.closed {
+            return password(walk, self);
+        }
+        if !self.closed
+            && let Err(item) = self.steps()
+        {
+            let item = item.clone();
+            self.cannot(walk, &item, "several conditions of which all must hold: write them by hand");
+        }
+        if self.closed {
+            return nobody(walk, Family::Require, self.of);
+        }
+        let steps = self.steps().unwrap_or_default();
+        if !steps.is_empty() {
+            write(walk, Family::Require, self.of, false, &steps);
+        }
+    }
+}
+
+impl Ordered {
+    fn take(&mut self, walk: &mut Walk<'_>, item: &Item) {
+        self.of.push((item.line, item.text.clone()));
+        if item.is("Order") {
+            let order = item.words.join("").replace(' ', "").to_ascii_lowercase();
+            self.allows_last = Some(order == "deny,allow");
+        } else if item.is("Satisfy") {
+            if !item.word(0).eq_ignore_ascii_case("all") {
+                self.cannot(walk, item, "write satisfy any, with allow, deny and auth_basic, in a location");
+            }
+        } else {
+            let from = usize::from(item.word(0).eq_ignore_ascii_case("from"));
+            match visitors(&item.words[from..]) {
+                Ok(who) if item.is("Allow") => self.allow.extend(who),
+                Ok(who) => self.deny.extend(who),
+                Err(reason) => self.cannot(walk, item, reason),
+            }
+        }
+    }
+
+    fn cannot(&mut self, walk: &mut Walk<'_>, item: &Item, reason: &str) {
+        self.closed = true;
+        closing(walk, item, reason);
+    }
+
+    /// Returns whether a client that matches no step is admitted, and the steps; `None` without a directive.
+    fn steps(&self) -> Option<(bool, Vec<(Who, bool)>)> {
+        if self.allows_last.is_none() && self.allow.is_empty() && self.deny.is_empty() {
+            return None;
+        }
+        let last = self.allows_last.unwrap_or(true);
+        let allow = self.allow.iter().map(|who| (who.clone(), true));
+        let deny = self.deny.iter().map(|who| (who.clone(), false));
+        Some((last, if last { deny.chain(allow).collect() } else { allow.chain(deny).collect() }))
+    }
+
+    fn verdict(&self) -> Option<Verdict> {
+        if self.closed {
+            return Some(Verdict::Some);
+        }
+        self.steps().map(|(start, steps)| verdict(start, &steps))
+    }
+
+    /// Writes the directives of `Order`, `Allow` and `Deny`.
+    fn emit(self, walk: &mut Walk<'_>) {
+        if self.closed {
+            return nobody(walk, Family::Order, self.of);
+        }
+        let Some((last, steps)) = self.steps() else { return };
+        write(walk, Family::Order, self.of, last, &steps);
+    }
+}
+
+/// Reports a line that cannot be translated, so that all clients are denied.
+fn closing(walk: &mut Walk<'_>, item: &Item, reason: &str) {
+    walk.missing(item, &format!("{reason}; until then nobody may there (403)"));
+}
+
+/// Parses the words of `Allow` and `Deny`: addresses, `all`, `env=NAME`.
+fn visitors(words: &[String]) -> Result<Vec<Who>, &'static str> {
+    let (mut who, mut addresses) = (Vec::new(), Vec::new());
+    for word in words {
+        let lower = word.to_ascii_lowercase();
+        if lower == "all" {
+            who.push(Who::All);
+        } else if lower.starts_with("env=!") {
+            return Err("write the opposite of the variable");
+        } else if let Some(name) = lower.strip_prefix("env=") {
+            who.push(Who::Env(env_variable(name)));
+        } else {
+            addresses.push(word.clone());
+        }
+    }
+    if who.is_empty() || !addresses.is_empty() {
+        who.extend(networks(&addresses)?);
+    }
+    Ok(who)
+}
+
+/// Parses the words after `Require env`.
+fn variables(words: &[String]) -> Result<Vec<Who>, &'static str> {
+    let told: Vec<Who> = words.iter().map(|word| Who::Env(env_variable(word))).collect();
+    if told.is_empty() { Err("it names no variable") } else { Ok(told) }
+}
+
+/// Converts addresses to the form of nginx: `10.1` becomes `10.1.0.0/16`, masks become prefixes.
+fn networks(words: &[String]) -> Result<Vec<Who>, &'static str> {
+    let told: Option<Vec<String>> = words.iter().map(|word| network(word)).collect();
+    told.filter(|list| !list.is_empty())
+        .map(|list| vec![Who::Networks(list)])
+        .ok_or("names of hosts are not asked of: write their addresses")
+}
+
+fn network(word: &str) -> Option<String> {
+    let (address, prefix) =
+        word.split_once('/').map_or((word, None), |(address, prefix)| (address, Some(prefix)));
+    if address.contains(':') {
+        let address: std::net::Ipv6Addr = address.parse().ok()?;
+        let prefix: u32 =
+            prefix.map_or(Some(128), |prefix| prefix.parse().ok()).filter(|prefix| *prefix <= 128)?;
+        return Some(format!("{address}/{prefix}"));
+    }
+    let parts: Vec<&str> = address.trim_end_matches('.').split('.').collect();
+    let numbers: Option<Vec<u8>> = parts.iter().map(|part| part.parse().ok()).collect();
+    let mut numbers = numbers.filter(|numbers| numbers.len() <= 4)?;
+    let bits = match prefix {
+        None => numbers.len() as u32 * 8,
+        Some(mask) if mask.contains('.') => {
+            let mask = u32::from(mask.parse::<std::net::Ipv4Addr>().ok()?);
+            (mask.leading_ones() + mask.trailing_zeros() >= 32).then(|| mask.leading_ones())?
+        }
+        Some(bits) => bits.parse().ok().filter(|bits| *bits <= 32)?,
+    };
+    numbers.resize(4, 0);
+    let [a, b, c, d] = numbers[..] else { return None };
+    let mask = u32::MAX.checked_shl(32 - bits).unwrap_or(0);
+    let address = std::net::Ipv4Addr::from(u32::from(std::net::Ipv4Addr::new(a, b, c, d)) & mask);
+    Some(format!("{address}/{bits}"))
+}
+
+/// Access module of Apache.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Family {
+    Require,
+    Order,
+}
+
+impl Family {
+    /// Returns the name of the variable that is set if the client is admitted.
+    fn variable(self) -> &'static str {
+        match self {
+            Self::Require => "access",
+            Self::Order => "allowed",
+        }
+    }
+}
+
+/// Writes the access directives of a scope.
+pub(crate) fn emit(walk: &mut Walk<'_>, access: Access) {
+    access.order.emit(walk);
+    access.require.emit(walk);
+}
+
+fn nobody(walk: &mut Walk<'_>, family: Family, of: Vec<(usize, String)>) {
+    let lines = walk.guarded(&[format!("set ${} \"\";", family.variable())]);
+    push(walk, family, of, NOT_ALL, lines);
+}
+
+fn write(walk: &mut Walk<'_>, family: Family, of: Vec<(usize, String)>, start: bool, steps: &[(Who, bool)]) {
+    // A step that matches all clients hides the steps before it.
+    let from = steps.iter().rposition(|(who, _)| *who == Who::All);
+    let (start, steps) = from.map_or((start, steps), |at| (steps[at].1, &steps[at + 1..]));
+    let mut lines = walk.guarded(&[format!("set ${} {};", family.variable(), sign(start))]);
+    for (who, may) in steps {
+        lines.extend(step(walk, family, who, *may));
+    }
+    let why = match (start, steps.is_empty()) {
+        (true, true) => "Everybody may.",
+        (false, true) => "Nobody may: 403.",
+        (true, false) => "Everybody may but those that are named.",
+        (false, false) => "Nobody may but those that are named.",
+    };
+    push(walk, family, of, why, lines);
+}
+
+fn sign(may: bool) -> &'static str {
+    if may { "1" } else { "\"\"" }
+}
+
+/// Returns the lines of a step.
+fn step(walk: &mut Walk<'_>, family: Family, who: &Who, may: bool) -> Vec<String> {
+    let variable = match who {
+        Who::All => return Vec::new(),
+        Who::Env(name) => {
+            walk.parts.env_read.insert(name.clone());
+            name.clone()
+        }
+        Who::Networks(networks) => {
+            let name = format!("among_{}", walk.number());
+            let mut lines = vec![format!("geo ${name} {{"), "    default \"\";".to_owned()];
+            lines.extend(networks.iter().map(|network| format!("    {network} 1;")));
+            lines.push("}".to_owned());
+            walk.parts.http.push(Entry {
+                of: Vec::new(),
+                why: "Visitors whose address is among these.".into(),
+                lines,
+            });
+            name
+        }
+    };
+    if walk.guards.is_empty() {
+        return vec![format!("if (${variable}) {{ set ${} {}; }}", family.variable(), sign(may))];
+    }
+    let mut lines = vec!["set $both \"\";".to_owned(), format!("if (${variable}) {{ set $both 1; }}")];
+    lines.extend(walk.guards.iter().map(|guard| format!("if ({}) {{ set $both \"\"; }}", guard.fails)));
+    lines.push(format!("if ($both) {{ set ${} {}; }}", family.variable(), sign(may)));
+    lines
+}
+
+/// Writes the directives of `AuthType Basic` with `Require valid-user`.
+fn password(walk: &mut Walk<'_>, required: Required) {
+    let Required { of: own, any, forbid, .. } = required;
+    let Auth { mut of, kind, name, file } = walk.auth.clone();
+    of.extend(own);
+    // A variable in the file name would let the client choose the file.
+    let file = file.filter(|file| (kind == "basic" || kind.is_empty()) && !file.contains('$'));
+    let (Some(file), true) = (file, any.is_empty() && forbid.is_empty()) else {
+        if let Some((line, text)) = of.last().cloned() {
+            let reason = "only AuthType Basic with AuthUserFile (without a \"$\") and Require valid-user alone is told; until then nobody may (403)";
+            walk.remarks.push(Remark::missing(line, &text, reason));
+        }
+        return nobody(walk, Family::Require, of);
+    };
+    let name = realm(name.as_deref().unwrap_or_default());
+    if walk.parts.settings.iter().any(|entry| entry.lines.iter().any(|line| line.starts_with("auth_basic ")))
+    {
+        if let Some((line, text)) = of.last().cloned() {
+            walk.remarks.push(Remark::missing(
+                line,
+                &text,
+                "a second file of passwords: write a location; until then nobody may (403)",
+            ));
+        }
+        return nobody(walk, Family::Require, of);
+    }
+    if walk.guards.is_empty() {
+        let lines =
+            vec![format!("auth_basic {};", quoted(&name)), format!("auth_basic_user_file {};", word(&file))];
+        walk.parts.settings.push(Entry { of, why: "A name and a password are asked for.".into(), lines });
+        return;
+    }
+    let mut lines = vec!["set $realm off;".to_owned()];
+    lines.extend(walk.guarded(&[format!("set $realm {};", quoted(&name))]));
+    walk.parts.env.push(Entry { of, why: "A name and a password are asked for, there alone.".into(), lines });
+    let lines = vec!["auth_basic $realm;".to_owned(), format!("auth_basic_user_file {};", word(&file))];
+    walk.parts.settings.push(Entry {
+        of: Vec::new(),
+        why: "Asks where $realm is not \"off\".".into(),
+        lines,
+    });
+}
+
+/// Returns the realm sent to clients; never `off`, which would disable authentication.
+fn realm(name: &str) -> String {
+    let name: String = name.chars().filter(|letter| *letter != '$' && !letter.is_control()).collect();
+    if name.is_empty() || name.eq_ignore_ascii_case("off") { "restricted".into() } else { name }
+}
+
+fn push(walk: &mut Walk<'_>, family: Family, of: Vec<(usize, String)>, why: &str, mut lines: Vec<String>) {
+    let known = &mut walk.parts.access_variables;
+    if !known.contains(&family.variable()) {
+        known.push(family.variable());
+        lines.insert(0, format!("set ${} 1;", family.variable()));
+    }
+    walk.parts.access.push(Entry { of, why: why.to_owned(), lines });
+}

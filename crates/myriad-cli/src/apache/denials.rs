@@ -1,0 +1,450 @@
+//! Paths that `.htaccess` files deny to all clients, as a regex.
+//!
+//! Apache applies the rules of folders from the outermost to the innermost, then the sections for files in the same
+//! order; the last match decides. Both access modules (`Require`; `Order`, `Allow` and `Deny`) must admit a client.
+
+use crate::apache::access::{Access, Verdict};
+use crate::apache::lines::{self, Item};
+use crate::apache::pattern::{below, escaped, of_glob, of_name};
+use crate::apache::site::{Options, Remark};
+use crate::apache::state::Walk;
+
+/// Number of Apache's access modules.
+const MODULES: usize = 2;
+/// Maximum number of sections and rules of a file; each further one is reported in a remark.
+const MAX_RULES: usize = 64;
+/// Maximum length of the regexes of one module together, in bytes. PCRE2 compiles patterns of up to 64 Ki code units.
+const MAX_LENGTH: usize = 32 << 10;
+/// Maximum number of levels of exceptions to exceptions. PCRE2 accepts 250 nested groups.
+const MAX_LEVELS: usize = 100;
+
+/// Access of each module: admitted, denied, or not mentioned.
+type Access2 = [Option<bool>; 2];
+
+/// Access rules of the `.htaccess` of one folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Denials {
+    /// Rules for the whole folder.
+    folder: Access2,
+    /// Rules for files by name, in the order of the file.
+    names: Vec<(Name, Access2)>,
+    /// Lines that are ignored, or applied more strictly than written.
+    pub remarks: Vec<Remark>,
+}
+
+/// Files to which a section or a rule applies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Name {
+    /// Regex for the file name.
+    File(String),
+    /// Regex for the path relative to the folder.
+    Path(String),
+}
+
+/// Treatment of rules that admit some clients only (by address or password), which is not evaluated here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Partly {
+    /// Deny all clients.
+    Denied,
+    /// Admit all clients.
+    Admitted,
+}
+
+/// Parses a `.htaccess`. Rules that admit some clients only are reported in remarks.
+pub fn denials(text: &str, partly: Partly) -> Denials {
+    let (items, _) = lines::read(text);
+    let options = Options::default();
+    let mut reader = Reader { walk: Walk::new(&options, None), found: Denials::default(), partly };
+    let folder = reader.scope(&items, true);
+    reader.found.folder = folder;
+    reader.found
+}
+
+struct Reader<'o> {
+    walk: Walk<'o>,
+    found: Denials,
+    partly: Partly,
+}
+
+impl Reader<'_> {
+    /// Returns the access rules of a scope, and adds its sections for files. Sections do not nest: `is_folder` is false
+    /// within one.
+    fn scope(&mut self, items: &[Item], is_folder: bool) -> Access2 {
+        let mut access = Access::default();
+        let mut last = None;
+        self.items(items, &mut access, &mut last, is_folder);
+        let verdicts = access.verdicts();
+        let is = |wanted| verdicts.contains(&Some(wanted));
+        let reason = if is(Verdict::Some) && self.partly == Partly::Denied {
+            "only some clients are admitted, which is not supported here: every client gets 404 (`myriad import` translates the rule)"
+        } else {
+            "only some clients are denied, which is not supported here: every client is admitted (`myriad import` translates the rule)"
+        };
+        if let (true, Some(item)) = (is(Verdict::Some) || is(Verdict::AllBut), last) {
+            self.found.remarks.push(Remark::missing(item.line, &item.text, reason));
+        }
+        let admits = |verdict| match verdict {
+            Verdict::All | Verdict::AllBut => true,
+            Verdict::Some => self.partly == Partly::Admitted,
+            Verdict::None => false,
+        };
+        verdicts.map(|verdict| verdict.map(admits))
+    }
+
+    fn items<'i>(
+        &mut self,
+        items: &'i [Item],
+        access: &mut Access,
+        last: &mut Option<&'i Item>,
+        is_folder: bool,
+    ) {
+        let mut has_condition = false;
+        for item in items {
+            let Some(inner) = &item.inner else {
+                if access.take(&mut self.walk, item) {
+                    *last = Some(item);
+                } else if item.is("RewriteCond") {
+                    has_condition = true;
+                } else if item.is("RewriteRule") && !std::mem::take(&mut has_condition) && is_folder {
+                    self.rule(item);
+                }
+                continue;
+            };
+            if item.is("IfModule") {
+                if self.walk.has_module(item) {
+                    self.items(inner, access, last, is_folder);
+                }
+            } else if item.is("RequireAll") || item.is("RequireAny") || item.is("RequireNone") {
+                access.nested(&mut self.walk, item);
+                *last = Some(item);
+            } else if item.is("Limit") && item.words.iter().any(|word| word.eq_ignore_ascii_case("get")) {
+                self.items(inner, access, last, is_folder);
+            } else if (item.is("Files") || item.is("FilesMatch")) && is_folder {
+                self.files(item, inner);
+            }
+        }
+    }
+
+    fn files(&mut self, item: &Item, inner: &[Item]) {
+        let access = self.scope(inner, false);
+        if access == [None; 2] {
+            return;
+        }
+        let is_regex = item.word(0) == "~";
+        let first = item.word(usize::from(is_regex));
+        let regex = if is_regex || item.is("FilesMatch") {
+            Ok(first.to_owned())
+        } else {
+            of_glob(first).map(|name| format!("^{name}$"))
+        };
+        self.add(item, regex.map(Name::File), access);
+    }
+
+    /// Adds `RewriteRule PATTERN - [F]`, if it has no condition.
+    fn rule(&mut self, item: &Item) {
+        let flags = item.words.get(2..).unwrap_or_default().join("").to_ascii_uppercase();
+        let flags = flags.trim_matches(['[', ']']).split(',').map(str::trim);
+        let denies = flags.clone().any(|flag| matches!(flag, "F" | "FORBIDDEN" | "G" | "GONE"));
+        let pattern = item.word(0);
+        if !denies || item.word(1) != "-" || pattern.starts_with('!') {
+            return;
+        }
+        let no_case = if flags.clone().any(|flag| matches!(flag, "NC" | "NOCASE")) { "(?i)" } else { "" };
+        self.add(item, Ok(Name::Path(format!("{no_case}{pattern}"))), [Some(false), None]);
+    }
+
+    fn add(&mut self, item: &Item, name: Result<Name, String>, access: Access2) {
+        let told = match name {
+            Ok(_) if self.found.names.len() >= MAX_RULES => {
+                Err("the file has more than 64 sections and rules".to_owned())
+            }
+            Ok(name) if name.regex("/").is_none() => {
+                Err("its regular expression uses syntax that is not supported here".to_owned())
+            }
+            told => told,
+        };
+        match told {
+            Ok(name) => self.found.names.push((name, access)),
+            Err(reason) => self.found.remarks.push(Remark::missing(item.line, &item.text, reason)),
+        }
+    }
+}
+
+impl Name {
+    /// Returns the regex of the whole path; `base` is a regex of the folder's path.
+    fn regex(&self, base: &str) -> Option<String> {
+        let (Self::File(regex) | Self::Path(regex)) = self;
+        let of_name = of_name(regex, base)?;
+        if let Self::File(_) = self {
+            return Some(of_name);
+        }
+        let (case, regex) = regex.strip_prefix("(?i)").map_or(("", regex.as_str()), |rest| ("(?i)", rest));
+        below(regex, base).map(|regex| format!("{case}{regex}"))
+    }
+}
+
+impl Denials {
+    /// Returns whether the file denies access to any path.
+    pub fn is_denying(&self) -> bool {
+        let all = std::iter::once(&self.folder).chain(self.names.iter().map(|(_, access)| access));
+        all.flatten().any(|access| *access == Some(false))
+    }
+
+    /// Returns whether the whole folder is denied, except for files that sections admit.
+    pub fn denies_folder(&self) -> bool {
+        self.folder.contains(&Some(false))
+    }
+
+    /// Removes the rules for the whole folder; sections for files remain.
+    #[must_use]
+    pub fn without_folder(self) -> Self {
+        Self { folder: [None; 2], ..self }
+    }
+}
+
+/// Denied URL paths of a site.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeniedPaths {
+    /// Regex that matches them; `None` if no path is denied.
+    pub regex: Option<String>,
+    /// Number of rules that are not in the regex, because they do not compile or exceed its limits.
+    pub skipped: usize,
+}
+
+/// Combines the rules of all folders. Each folder is given by its URL path with a `/` on both sides; `compiles`
+/// compiles a regex. The work is linear in the length of the rules, which the owner of a site writes.
+pub fn denied_paths(folders: &[(String, Denials)], compiles: impl Fn(&str) -> bool) -> DeniedPaths {
+    let mut skipped = 0;
+    let of_modules: Vec<_> = (0..MODULES)
+        .filter_map(|module| {
+            let mut rules = Rules::default();
+            for rule in sorted(folders, module) {
+                rules.add(&rule, &compiles);
+            }
+            skipped += rules.skipped;
+            rules.regex()
+        })
+        .collect();
+    if of_modules.is_empty() {
+        return DeniedPaths { regex: None, skipped };
+    }
+    let regex = of_modules.join("|");
+    if compiles(&regex) {
+        DeniedPaths { regex: Some(regex), skipped }
+    } else {
+        DeniedPaths { regex: None, skipped: skipped.saturating_add(1) }
+    }
+}
+
+/// Rule of one module.
+struct Rule {
+    regex: String,
+    is_admitted: bool,
+}
+
+/// Rules of one module in Apache's order: those of folders, outer ones first, then sections for files, those of outer
+/// folders first. Where the order has no effect (in different folders of one depth), denials come first, so that the
+/// regex has few levels.
+fn sorted(folders: &[(String, Denials)], module: usize) -> Vec<Rule> {
+    let depth = |path: &str| path.matches('/').count();
+    let mut rules = Vec::new();
+    for (path, denials) in folders {
+        if let Some(is_admitted) = denials.folder[module] {
+            rules.push(((false, depth(path), 0, is_admitted), format!("^{}", escaped(path))));
+        }
+        for (index, (name, access)) in denials.names.iter().enumerate() {
+            if let (Some(is_admitted), Some(regex)) = (access[module], name.regex(&escaped(path))) {
+                rules.push(((true, depth(path), index, is_admitted), regex));
+            }
+        }
+    }
+    rules.sort();
+    rules.into_iter().map(|((.., is_admitted), regex)| Rule { regex, is_admitted }).collect()
+}
+
+/// Regex of one module while rules are added; the last rule that matches decides.
+#[derive(Default)]
+struct Rules {
+    denied: String,
+    /// Exceptions to `denied`.
+    admitted: Vec<String>,
+    length: usize,
+    levels: usize,
+    skipped: usize,
+}
+
+impl Rules {
+    fn add(&mut self, rule: &Rule, compiles: impl Fn(&str) -> bool) {
+        if self.denied.is_empty() && rule.is_admitted {
+            return;
+        }
+        if self.length + rule.regex.len() > MAX_LENGTH || !compiles(&rule.regex) {
+            self.skipped += 1;
+            return;
+        }
+        self.length += rule.regex.len();
+        // Grouped, because `(?i)` at the start would apply to later rules, too.
+        let regex = format!("(?:{})", rule.regex);
+        if rule.is_admitted {
+            self.admitted.push(regex);
+            return;
+        }
+        self.close_exceptions();
+        let separator = if self.denied.is_empty() { "" } else { "|" };
+        self.denied = format!("{regex}{separator}{}", self.denied);
+    }
+
+    fn close_exceptions(&mut self) {
+        if self.admitted.is_empty() {
+            return;
+        }
+        if self.levels >= MAX_LEVELS {
+            // Without them more is denied than the files say, never less.
+            self.skipped += self.admitted.len();
+        } else {
+            self.levels += 1;
+            self.denied = format!("(?!{})(?:{})", self.admitted.join("|"), self.denied);
+        }
+        self.admitted.clear();
+    }
+
+    fn regex(mut self) -> Option<String> {
+        self.close_exceptions();
+        (!self.denied.is_empty()).then_some(self.denied)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the regex for a `.htaccess` in `/up/`.
+    fn regex(text: &str) -> String {
+        denied_paths(&[("/up/".to_owned(), read(text))], |_| true).regex.unwrap_or_default()
+    }
+
+    fn read(text: &str) -> Denials {
+        denials(text, Partly::Denied)
+    }
+
+    #[test]
+    fn folders_of_shops_are_denied_in_every_way_that_they_write_it() {
+        for text in [
+            "deny from all",
+            "Order allow,deny\nDeny from all",
+            "Order Deny,Allow\nDeny from all",
+            "<Limit GET POST>\ndeny from all\n</Limit>",
+            "# Apache 2.4\n<IfModule mod_authz_core.c>\nRequire all denied\n</IfModule>\n\
+             <IfModule !mod_authz_core.c>\nOrder Allow,Deny\nDeny from all\n</IfModule>",
+            "<RequireAll>\nRequire all denied\n</RequireAll>",
+        ] {
+            assert!(read(text).denies_folder(), "{text}");
+            assert_eq!(regex(text), "(?:^/up/)", "{text}");
+        }
+        for text in [
+            "Options -Indexes",
+            "Require all granted",
+            "Order deny,allow",
+            "allow from all",
+            "",
+            "<If x>\nDeny",
+        ] {
+            assert!(!read(text).is_denying(), "{text}");
+            assert_eq!(regex(text), "");
+        }
+    }
+
+    #[test]
+    fn sections_of_files_make_exceptions() {
+        let told = regex(
+            "deny from all\n<FilesMatch '\\.(jpg|png)$'>\nOrder Allow,Deny\nAllow from all\n</FilesMatch>",
+        );
+        let images = r"^/up/(?:.*/)?(?=[^/]*(?:$|\.php/))[^/]*?\.(jpg|png)(?:$|(?<=\.php)/)";
+        assert_eq!(told, format!("(?!(?:{images}))(?:(?:^/up/))"));
+        let told = regex(
+            "<Files ~ \"^secret\">\nRequire all denied\n</Files>\n<Files *.php>\nRequire all denied\n</Files>",
+        );
+        assert!(told.contains("php/))secret") && told.contains(r"[^/]*\.php(?:$"), "{told}");
+        assert!(!read("<LimitExcept GET>\ndeny from all\n</LimitExcept>").is_denying());
+        let told = regex(
+            "RewriteEngine on\nRewriteRule ^(.*)\\.pdf$ - [F,L]\nRewriteCond %{A} b\nRewriteRule x - [F]\nRewriteRule y /z [L]",
+        );
+        assert_eq!(told, r"(?:^/up/(.*)\.pdf$)");
+    }
+
+    #[test]
+    fn what_holds_for_some_clients_is_denied_to_all_with_a_remark() {
+        for text in [
+            "Require ip 10.0.0.0/8",
+            "Order deny,allow\ndeny from all\nallow from 10.1",
+            "Require valid-user",
+            "Require host a.b",
+        ] {
+            let told = denials(text, Partly::Denied);
+            assert!(told.denies_folder() && told.remarks.len() == 1, "{text}: {told:?}");
+        }
+        assert!(!denials("Require ip 10.0.0.0/8", Partly::Admitted).is_denying());
+        let told = read("Order allow,deny\nallow from all\ndeny from 10.0.0.1");
+        assert!(!told.is_denying() && told.remarks.len() == 1, "{told:?}");
+    }
+
+    #[test]
+    fn inner_folder_overrides_the_outer_one_and_files_come_last() {
+        let folders = [
+            ("/a/b/".to_owned(), read("Require all granted")),
+            ("/a/".to_owned(), read("Require all denied\n<Files x>\nRequire all denied\n</Files>")),
+        ];
+        let regex = denied_paths(&folders, |_| true).regex.expect("a regex");
+        let (files, outer) = regex.split_once("|(?!").expect("two rules");
+        assert!(files.starts_with("(?:^/a/(?:.*/)?"), "{regex}");
+        assert_eq!(outer, "(?:^/a/b/))(?:(?:^/a/))");
+        assert_eq!(denied_paths(&folders, |_| false), DeniedPaths { regex: None, skipped: 2 });
+    }
+
+    #[test]
+    fn rules_of_an_owner_who_wants_a_large_regex_are_bounded_and_exceptions_go_first() {
+        let section = |access: &str| format!("<Files a>\nRequire all {access}\n</Files>\n");
+        let alternating = [section("granted"), section("denied")].concat().repeat(MAX_RULES / 2);
+        let folders: Vec<_> = (0..500)
+            .map(|folder| {
+                (
+                    format!("/{}{folder}/", "f/".repeat(folder % 60)),
+                    read(&format!("deny from all\n{alternating}")),
+                )
+            })
+            .collect();
+        let paths = denied_paths(&folders, |_| true);
+        let regex = paths.regex.expect("a regex");
+        assert!(regex.len() < 4 * MAX_LENGTH && paths.skipped > 0, "{}", regex.len());
+        let levels = regex.matches("(?!").count();
+        assert!(levels <= MODULES * MAX_LEVELS, "{levels}");
+    }
+
+    #[test]
+    fn regex_that_would_do_more_than_match_is_not_taken_over() {
+        for regex in [
+            "(?<document_root>x)",
+            "(?P<n>x)",
+            "(?'n'x)",
+            "(*LIMIT_MATCH=9)x",
+            "(?R)",
+            "(?1)",
+            "(?x)a#",
+            "a(?C1)",
+            r"\Qa",
+            r"\g{1}",
+            "(^a|b)",
+            "a)(b",
+            "[a",
+        ] {
+            let told = read(&format!("<FilesMatch \"{regex}\">\nRequire all denied\n</FilesMatch>"));
+            assert!(!told.is_denying() && told.remarks.len() == 1, "{regex}: {told:?}");
+        }
+        for regex in [r"(?i)\.(php|phtml)$", "^(a|b)$", r"^\.", "[(?]", "^(?!a)b", r"(?<=\.)gz$"] {
+            assert!(
+                read(&format!("<FilesMatch \"{regex}\">\nRequire all denied\n</FilesMatch>")).is_denying(),
+                "{regex}"
+            );
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! `Expires*`: a lifetime for each media type, unless the application sends one.
+
+use crate::apache::lines::Item;
+use crate::apache::pattern::{escaped, quoted};
+use crate::apache::site::Entry;
+use crate::apache::state::{Expires, Walk};
+
+/// Handles a directive of lifetimes; returns false for other directives.
+pub(crate) fn take(walk: &mut Walk<'_>, item: &Item) -> bool {
+    let (media, said) = match item.name.to_ascii_lowercase().as_str() {
+        "expiresactive" => {
+            walk.expires.off = !item.word(0).eq_ignore_ascii_case("on");
+            walk.expires.of.push((item.line, item.text.clone()));
+            return true;
+        }
+        "expiresdefault" => (None, item.words.join(" ")),
+        "expiresbytype" => {
+            (Some(item.word(0).to_ascii_lowercase()), item.words.get(1..).unwrap_or_default().join(" "))
+        }
+        _ => return false,
+    };
+    let Some((seconds, of_change)) = lifetime(&said) else {
+        walk.missing(item, "this is no lifetime that Apache knows");
+        return true;
+    };
+    if !walk.guards.is_empty() {
+        walk.missing(
+            item,
+            "lifetimes are told by media type for the whole site: write expires in a location",
+        );
+        return true;
+    }
+    if of_change {
+        walk.note(item, "it counts from the request, not from the file's last change");
+    }
+    let expires = &mut walk.expires;
+    expires.of.push((item.line, item.text.clone()));
+    match media {
+        None => expires.default = Some(seconds),
+        Some(media) => {
+            expires.types.retain(|(known, _)| *known != media);
+            expires.types.push((media, seconds));
+        }
+    }
+    true
+}
+
+/// Parses `A3600`, `M3600`, `access plus 1 year 2 days`; returns the seconds, and true if they start at the last change
+/// of the file.
+fn lifetime(said: &str) -> Option<(u64, bool)> {
+    let lower = said.trim().to_ascii_lowercase();
+    for (letter, of_change) in [('a', false), ('m', true)] {
+        if let Some(seconds) = lower.strip_prefix(letter).and_then(|rest| rest.parse::<u32>().ok()) {
+            return Some((seconds.into(), of_change));
+        }
+    }
+    let mut words = lower.split_whitespace().peekable();
+    let of_change = match words.next()? {
+        "access" | "now" => false,
+        "modification" => true,
+        _ => return None,
+    };
+    words.next_if_eq(&"plus");
+    let mut sum: u64 = 0;
+    while let Some(number) = words.next() {
+        let unit = match words.next()?.trim_end_matches('s') {
+            "year" => 31_536_000,
+            "month" => 2_592_000,
+            "week" => 604_800,
+            "day" => 86_400,
+            "hour" => 3600,
+            "minute" => 60,
+            "second" => 1,
+            _ => return None,
+        };
+        sum = sum.checked_add(u64::from(number.parse::<u32>().ok()?).checked_mul(unit)?)?;
+    }
+    Some((sum.min(u64::from(u32::MAX)), of_change))
+}
+
+/// Writes the collected lifetimes.
+pub(crate) fn finish(walk: &mut Walk<'_>) {
+    let Expires { of, off, default, types } = std::mem::take(&mut walk.expires);
+    if of.is_empty() {
+        return;
+    }
+    if off || (default.is_none() && types.is_empty()) {
+        let why = "Nothing is said of lifetimes.";
+        walk.parts.settings.push(Entry { of, why: why.into(), lines: Vec::new() });
+        return;
+    }
+    let name = format!("lifetime_{}", walk.number());
+    let mut lines = vec![format!(
+        "map \"$upstream_http_expires$upstream_http_cache_control:$sent_http_content_type\" ${name} {{"
+    )];
+    lines.push(default.map_or("    default off;".into(), |_| "    default off;".into()));
+    for (media, seconds) in &types {
+        // A media type may be followed by parameters.
+        lines.push(format!("    {} {seconds}s;", quoted(&format!("~*^:{}(;|$)", escaped(media)))));
+    }
+    if let Some(seconds) = default {
+        lines.push(format!("    {} {seconds}s;", quoted("~^:")));
+    }
+    lines.push("}".into());
+    walk.parts.http.push(Entry {
+        of: of.clone(),
+        why: "A lifetime for each media type; none where the application has said one itself.".into(),
+        lines,
+    });
+    walk.parts.settings.push(Entry {
+        of: Vec::new(),
+        why: "The lifetimes of the map above.".into(),
+        lines: vec![format!("expires ${name};")],
+    });
+}

@@ -1,0 +1,159 @@
+//! `Header`, `RequestHeader`: header fields of responses and requests.
+
+use crate::apache::expand::env_variable;
+use crate::apache::lines::Item;
+use crate::apache::pattern::quoted;
+use crate::apache::site::Entry;
+use crate::apache::state::{Guard, Walk};
+
+/// Handles a directive of header fields; returns false for other directives.
+pub(crate) fn take(walk: &mut Walk<'_>, item: &Item) -> bool {
+    if item.is("RequestHeader") {
+        request(walk, item);
+        return true;
+    }
+    if !item.is("Header") {
+        return false;
+    }
+    let mut words: Vec<&str> = item.words.iter().map(String::as_str).collect();
+    let always = words.first().is_some_and(|word| word.eq_ignore_ascii_case("always"));
+    if always || words.first().is_some_and(|word| word.eq_ignore_ascii_case("onsuccess")) {
+        words.remove(0);
+    }
+    let env = words.last().and_then(|word| word.strip_prefix("env=")).map(str::to_owned);
+    if env.is_some() {
+        words.pop();
+    }
+    let before = walk.guards.len();
+    if let Some(name) = env {
+        let guard = guard(walk, &name);
+        walk.guards.push(guard);
+    }
+    let told = answer(walk, item, &words, always);
+    walk.guards.truncate(before);
+    if let Err(reason) = told {
+        walk.missing(item, &reason);
+    }
+    true
+}
+
+fn guard(walk: &mut Walk<'_>, name: &str) -> Guard {
+    let (name, negated) = name.strip_prefix('!').map_or((name, false), |name| (name, true));
+    let name = env_variable(name);
+    walk.parts.env_read.insert(name.clone());
+    let (set, unset) = (format!("${name}"), format!("${name} = \"\""));
+    if negated { Guard { holds: unset, fails: set } } else { Guard { holds: set, fails: unset } }
+}
+
+fn answer(walk: &mut Walk<'_>, item: &Item, words: &[&str], always: bool) -> Result<(), String> {
+    let (action, name) = (
+        words.first().copied().unwrap_or_default().to_ascii_lowercase(),
+        words.get(1).copied().unwrap_or_default(),
+    );
+    let name = name.trim_end_matches(':');
+    if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)) {
+        return Err("it names no field".into());
+    }
+    match action.as_str() {
+        "unset" if walk.guards.is_empty() => {
+            let lines = vec![format!("more_clear_headers {name};")];
+            let entry = Entry::new(item, "The field is taken out of answers.", lines);
+            walk.parts.settings.push(entry);
+            Ok(())
+        }
+        "unset" => unset(walk, item, name),
+        "set" | "append" | "merge" | "add" | "setifempty" => {
+            let value = value(words.get(2).copied().unwrap_or_default())?;
+            if action != "set" && action != "add" {
+                walk.note(item, "it is a field of its own beside one that the application sends");
+            }
+            let replaces = action == "set";
+            if walk.guards.is_empty() && replaces {
+                let lines = vec![format!("more_set_headers {};", quoted(&format!("{name}: {value}")))];
+                walk.parts.settings.push(Entry::new(
+                    item,
+                    "The field has this value, whatever the application sends.",
+                    lines,
+                ));
+                return Ok(());
+            }
+            field(walk, item, name, &value, always);
+            Ok(())
+        }
+        "edit" | "edit*" => Err("values are not edited: set the field anew with more_set_headers".into()),
+        _ => Err("this action has no counterpart".into()),
+    }
+}
+
+/// Writes a header field for the files of a section: its variable is empty elsewhere, and an empty field is not sent.
+fn field(walk: &mut Walk<'_>, item: &Item, name: &str, value: &str, always: bool) {
+    let variable = format!("field_{}", name.to_ascii_lowercase().replace('-', "_"));
+    let add = format!("add_header {name} ${variable}{};", if always { " always" } else { "" });
+    let begin = format!("add_header {name} ${variable}");
+    let is_known =
+        walk.parts.settings.iter().any(|entry| entry.lines.iter().any(|line| line.starts_with(&begin)));
+    let mut lines = if is_known { Vec::new() } else { vec![format!("set ${variable} \"\";")] };
+    lines.extend(walk.guarded(&[format!("set ${variable} {};", quoted(value))]));
+    walk.parts.headers.push(Entry::new(item, "The field has this value in answers of these files.", lines));
+    if !is_known {
+        let why = format!("The field {name}, where its variable is set below.");
+        walk.parts.settings.push(Entry { of: Vec::new(), why, lines: vec![add] });
+    }
+}
+
+/// Translates `Header unset` for some files, which is possible for fields that Myriad adds.
+fn unset(walk: &mut Walk<'_>, item: &Item, name: &str) -> Result<(), String> {
+    if name.eq_ignore_ascii_case("etag") {
+        walk.note(item, "entity tags are taken out of all answers");
+        walk.parts.settings.push(Entry::new(
+            item,
+            "No entity tags.",
+            vec!["more_clear_headers ETag;".into()],
+        ));
+        return Ok(());
+    }
+    let variable = format!("field_{}", name.to_ascii_lowercase().replace('-', "_"));
+    let begin = format!("add_header {name} ${variable}");
+    if walk.parts.settings.iter().any(|entry| entry.lines.iter().any(|line| line.starts_with(&begin))) {
+        let lines = walk.guarded(&[format!("set ${variable} \"\";")]);
+        walk.parts.headers.push(Entry::new(
+            item,
+            "The field that was set above is not sent for these files.",
+            lines,
+        ));
+        return Ok(());
+    }
+    Err("a field is taken out of all answers or of none: write more_clear_headers in a location".into())
+}
+
+fn request(walk: &mut Walk<'_>, item: &Item) {
+    let name = item.word(1).trim_end_matches(':').to_owned();
+    let is_name =
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+    let action = item.word(0).to_ascii_lowercase();
+    let is_plain =
+        walk.guards.is_empty() && is_name && item.words.len() <= 3 && !item.word(2).starts_with("env=");
+    match (action.as_str(), value(item.word(2))) {
+        ("unset", _) if is_plain => {
+            let lines = vec![format!("more_clear_input_headers {name};")];
+            walk.parts.settings.push(Entry::new(item, "The field is taken out of requests.", lines));
+        }
+        ("set", Ok(value)) if is_plain => {
+            let lines = vec![format!("more_set_input_headers {};", quoted(&format!("{name}: {value}")))];
+            walk.parts.settings.push(Entry::new(item, "The application is told this value.", lines));
+        }
+        _ => walk.missing(item, "write more_set_input_headers, or a parameter of the origin (fastcgi_param)"),
+    }
+}
+
+/// Translates a value, which must not contain variables.
+fn value(text: &str) -> Result<String, String> {
+    if text.contains('$') || text.starts_with("expr=") {
+        return Err("its value is computed, or holds a \"$\"".into());
+    }
+    let plain = text.replace("%%", "\u{0}");
+    if plain.contains('%') {
+        return Err("its value holds a variable of Apache".into());
+    }
+    Ok(plain.replace('\u{0}', "%"))
+}

@@ -1,0 +1,163 @@
+//! Lines of the language of Apache: a directive with its words, or a section `<Name words>` with its contents.
+
+use crate::apache::site::Remark;
+
+/// Maximum length of a text in bytes; the rest of a longer text is ignored, with a remark.
+pub const LARGEST: usize = 1 << 20;
+/// Maximum depth of nested sections, and maximum number of lines.
+const DEEPEST: usize = 32;
+const MOST: usize = 20_000;
+
+/// Directive or section.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Item {
+    /// Line number, from 1.
+    pub(crate) line: usize,
+    /// Name as in the text.
+    pub(crate) name: String,
+    /// Words after it, without quotes.
+    pub(crate) words: Vec<String>,
+    /// Line as in the text, for the comment.
+    pub(crate) text: String,
+    /// Contents of a section; `None` for a directive.
+    pub(crate) inner: Option<Vec<Item>>,
+}
+
+impl Item {
+    /// Returns whether the name matches; names in Apache are case-insensitive.
+    pub(crate) fn is(&self, name: &str) -> bool {
+        self.name.eq_ignore_ascii_case(name)
+    }
+
+    /// Returns the word at an index; empty if missing.
+    pub(crate) fn word(&self, index: usize) -> &str {
+        self.words.get(index).map_or("", String::as_str)
+    }
+}
+
+/// Parses a text. Sections that are not closed, or closed twice, cause remarks.
+pub(crate) fn read(text: &str) -> (Vec<Item>, Vec<Remark>) {
+    let mut remarks = Vec::new();
+    let text = match text.get(..text.floor_char_boundary(LARGEST)) {
+        Some(head) if head.len() < text.len() => {
+            remarks.push(Remark::missing(0, "the rest of the file", "only the first MiB is read"));
+            head
+        }
+        _ => text,
+    };
+    // The innermost section is the last; the file is the first.
+    let mut open: Vec<(Option<Item>, Vec<Item>)> = vec![(None, Vec::new())];
+    for (count, (line, text)) in joined(text).into_iter().enumerate() {
+        if count >= MOST {
+            remarks.push(Remark::missing(line, "the rest of the file", "it has too many lines"));
+            break;
+        }
+        if let Some(name) = text.strip_prefix("</") {
+            let name = name.trim_end_matches('>').trim();
+            let is_open =
+                open.last().is_some_and(|(item, _)| item.as_ref().is_some_and(|item| item.is(name)));
+            if is_open {
+                close(&mut open);
+            } else {
+                remarks.push(Remark::missing(line, &text, "no such section is open here"));
+            }
+            continue;
+        }
+        let section = text.strip_prefix('<').map(|rest| rest.trim_end().trim_end_matches('>'));
+        let mut words = words(section.unwrap_or(&text)).into_iter();
+        let Some(name) = words.next() else { continue };
+        let item = Item {
+            line,
+            name,
+            words: words.collect(),
+            text: text.clone(),
+            inner: section.map(|_| Vec::new()),
+        };
+        if section.is_none() {
+            if let Some((_, items)) = open.last_mut() {
+                items.push(item);
+            }
+        } else if open.len() > DEEPEST {
+            remarks.push(Remark::missing(line, &text, "sections are nested too deep"));
+        } else {
+            open.push((Some(item), Vec::new()));
+        }
+    }
+    while open.len() > 1 {
+        if let Some((Some(item), _)) = open.last() {
+            remarks.push(Remark::missing(item.line, &item.text, "this section is not closed"));
+        }
+        close(&mut open);
+    }
+    (open.pop().map(|(_, items)| items).unwrap_or_default(), remarks)
+}
+
+fn close(open: &mut Vec<(Option<Item>, Vec<Item>)>) {
+    if let Some((Some(section), inner)) = open.pop()
+        && let Some((_, items)) = open.last_mut()
+    {
+        items.push(Item { inner: Some(inner), ..section });
+    }
+}
+
+/// Returns the lines that are neither empty nor comments, each with its number. Lines with a trailing `\` are joined
+/// with the next line.
+fn joined(text: &str) -> Vec<(usize, String)> {
+    let mut lines: Vec<(usize, String)> = Vec::new();
+    let mut begun: Option<(usize, String)> = None;
+    for (index, line) in text.lines().enumerate() {
+        let (number, mut whole) = begun.take().unwrap_or((index + 1, String::new()));
+        let line = if whole.is_empty() { line.trim_start() } else { line };
+        if let Some(head) = line.strip_suffix('\\') {
+            whole.push_str(head);
+            begun = Some((number, whole));
+            continue;
+        }
+        whole.push_str(line);
+        lines.push((number, whole));
+    }
+    lines.extend(begun);
+    let shown = |text: &str| {
+        text.trim().chars().filter(|letter| !letter.is_control() || *letter == '\t').collect::<String>()
+    };
+    lines
+        .into_iter()
+        .map(|(number, text)| (number, shown(&text)))
+        .filter(|(_, text)| !text.is_empty() && !text.starts_with('#'))
+        .collect()
+}
+
+/// Splits a line into words. A word that starts with a quote extends to the same quote; a backslash only escapes a
+/// quote.
+pub(crate) fn words(text: &str) -> Vec<String> {
+    let (mut words, mut letters) = (Vec::new(), text.chars().peekable());
+    loop {
+        while letters.next_if(|letter| letter.is_whitespace()).is_some() {}
+        let Some(&first) = letters.peek() else { return words };
+        let quote = (first == '"' || first == '\'').then_some(first);
+        if quote.is_some() {
+            letters.next();
+        }
+        let mut word = String::new();
+        while let Some(letter) = letters.next() {
+            match (letter, quote, letters.peek()) {
+                ('\\', Some(quote), Some(&next)) if next == quote || next == '\\' => {
+                    if next == '\\' {
+                        word.push('\\');
+                    }
+                    word.push(next);
+                    letters.next();
+                }
+                // Words in Apache are separated by spaces, unless a backslash precedes them.
+                ('\\', None, Some(&' ')) => {
+                    word.push_str("\\ ");
+                    letters.next();
+                }
+                (letter, Some(quote), _) if letter == quote => break,
+                (letter, None, _) if letter.is_whitespace() => break,
+                (letter, ..) => word.push(letter),
+            }
+        }
+        words.push(word);
+    }
+}

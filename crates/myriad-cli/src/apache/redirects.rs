@@ -1,0 +1,85 @@
+//! `Redirect`, `RedirectMatch` and similar directives (`mod_alias`).
+
+use crate::apache::expand::{Captures, expand};
+use crate::apache::lines::Item;
+use crate::apache::pattern::{escaped, is_balanced, quoted, word};
+use crate::apache::site::Entry;
+use crate::apache::state::Walk;
+
+/// Handles a redirect directive; returns false for other directives.
+pub(crate) fn take(walk: &mut Walk<'_>, item: &Item) -> bool {
+    let name = item.name.to_ascii_lowercase();
+    let mut words = item.words.clone();
+    let status = match name.as_str() {
+        "redirectpermanent" => 301,
+        "redirecttemp" => 302,
+        "redirect" | "redirectmatch" => match words.first().and_then(|word| status(word)) {
+            Some(status) => {
+                words.remove(0);
+                status
+            }
+            None => 302,
+        },
+        _ => return false,
+    };
+    if let Err(reason) = told(walk, item, &name, status, &words) {
+        walk.missing(item, &reason);
+    }
+    true
+}
+
+fn status(word: &str) -> Option<u16> {
+    match word.to_ascii_lowercase().as_str() {
+        "permanent" => Some(301),
+        "temp" => Some(302),
+        "seeother" => Some(303),
+        "gone" => Some(410),
+        word => word.parse().ok().filter(|status| (300..600).contains(status)),
+    }
+}
+
+fn told(walk: &mut Walk<'_>, item: &Item, name: &str, status: u16, words: &[String]) -> Result<(), String> {
+    if !walk.guards.is_empty() {
+        return Err("a redirect within a section: write it in a location".into());
+    }
+    let is_match = name == "redirectmatch";
+    let path = words.first().ok_or("it names no path")?;
+    if !is_match && !path.starts_with('/') {
+        return Err("the path has to begin with /".into());
+    }
+    // The path after the prefix is appended to the target.
+    let regex =
+        if is_match { path.clone() } else { format!("^{}(|/.*)$", escaped(path.trim_end_matches('/'))) };
+    let regex = if !is_match && path.ends_with('/') { format!("^{}(.*)$", escaped(path)) } else { regex };
+    if !is_balanced(&regex) {
+        return Err("its regex is not sound".into());
+    }
+    let regex = quoted(&regex);
+    let why = format!("Answered with status {status} before any rule is asked.");
+    if !(300..400).contains(&status) {
+        let lines = vec![format!("if ($uri ~ {regex}) {{ return {status}; }}")];
+        walk.parts.redirects.push(Entry::new(item, &why, lines));
+        return Ok(());
+    }
+    let target = words.get(1).ok_or("it names no target")?;
+    let target = if is_match {
+        expand(target, Captures::Direct(0))?.text
+    } else if target.contains('$') {
+        return Err("a \"$\" cannot be written in nginx's language".into());
+    } else {
+        format!("{target}$1")
+    };
+    if !target.starts_with('/') && !target.contains("://") {
+        return Err("its target is neither a path nor a URL".into());
+    }
+    // By default the query is appended to the target; a trailing "?" prevents that.
+    let target = if target.contains('?') { format!("{target}?") } else { target };
+    let flag = match status {
+        301 => "permanent",
+        302 => "redirect",
+        _ => return Err("nginx's rewrite redirects with 301 or 302 alone: write return in a location".into()),
+    };
+    let lines = vec![format!("rewrite {regex} {} {flag};", word(&target))];
+    walk.parts.redirects.push(Entry::new(item, &why, lines));
+    Ok(())
+}

@@ -1,0 +1,189 @@
+//! Rewriting: conditions and rules of `mod_rewrite`, collected in order, then written by [`crate::apache::rewrite_text`].
+
+use crate::apache::lines::Item;
+use crate::apache::pattern::is_balanced;
+use crate::apache::rewrite_text;
+use crate::apache::rules::{Condition, Flags, Rule};
+use crate::apache::site::Entry;
+use crate::apache::state::Walk;
+
+/// Maximum number of rules; each is translated to several directives.
+const MOST: usize = 2000;
+
+/// Handles a directive of `mod_rewrite`; returns false for other directives.
+pub(crate) fn take(walk: &mut Walk<'_>, item: &Item) -> bool {
+    match item.name.to_ascii_lowercase().as_str() {
+        "rewriteengine" => {
+            walk.rules.is_on = item.word(0).eq_ignore_ascii_case("on");
+            walk.rules.entries.push(Entry::new(
+                item,
+                "Rules of nginx's language need no switch.",
+                Vec::new(),
+            ));
+        }
+        "rewritebase" if item.word(0).contains('$') => {
+            walk.missing(item, "a \"$\" cannot be written in nginx's language");
+        }
+        "rewritebase" => {
+            let base = format!("/{}/", item.word(0).trim_matches('/')).replace("//", "/");
+            walk.rules.base = Some(base);
+            walk.rules.entries.push(Entry::new(item, "Targets below are told whole.", Vec::new()));
+        }
+        "rewriteoptions" => walk.rules.entries.push(Entry::new(
+            item,
+            "Left out: it is about files of folders above.",
+            Vec::new(),
+        )),
+        "rewritemap" => walk.missing(item, "write a map block"),
+        "rewritecond" => condition(walk, item),
+        "rewriterule" => rule(walk, item),
+        _ => return false,
+    }
+    true
+}
+
+fn condition(walk: &mut Walk<'_>, item: &Item) {
+    let flags = item.word(2).trim_start_matches('[').trim_end_matches(']').to_ascii_uppercase();
+    let has = |names: &[&str]| flags.split(',').any(|flag| names.contains(&flag.trim()));
+    let (pattern, negated) = match item.word(1).strip_prefix('!') {
+        Some(rest) => (rest, true),
+        None => (item.word(1), false),
+    };
+    let condition = Condition {
+        item: item.clone(),
+        test: item.word(0).to_owned(),
+        pattern: pattern.to_owned(),
+        negated,
+        no_case: has(&["NC", "NOCASE"]),
+        or: has(&["OR", "ORNEXT"]),
+    };
+    if item.words.len() < 2 {
+        walk.missing(item, "a condition has a text and a pattern");
+        walk.rules.broken = true;
+        return;
+    }
+    walk.rules.conditions.push(condition);
+}
+
+fn rule(walk: &mut Walk<'_>, item: &Item) {
+    let conditions = std::mem::take(&mut walk.rules.conditions);
+    let broken = std::mem::take(&mut walk.rules.broken);
+    let mut of: Vec<(usize, String)> =
+        conditions.iter().map(|condition| (condition.item.line, condition.item.text.clone())).collect();
+    of.push((item.line, item.text.clone()));
+    if !walk.rules.is_on {
+        walk.rules.entries.push(Entry {
+            of,
+            why: "Left out: RewriteEngine is not on here.".into(),
+            lines: Vec::new(),
+        });
+        return;
+    }
+    walk.rules.count += 1;
+    let told = if broken {
+        Err("one of its conditions is not told".to_owned())
+    } else if walk.rules.count > MOST {
+        Err("there are too many rules".to_owned())
+    } else if !walk.guards.is_empty() && walk.folder.is_none() {
+        Err("a rule within a section: write it in a location".to_owned())
+    } else {
+        parsed(walk, item).and_then(|rule| {
+            rewrite_text::lines(walk, &rule, &conditions).map(|(why, lines)| (rule, why, lines))
+        })
+    };
+    match told {
+        Ok((rule, why, lines)) => {
+            walk.rules.chained = rule.flags.chain;
+            walk.rules.entries.push(Entry { of, why, lines });
+        }
+        Err(reason) => {
+            // Rules chained to a missing rule must not have an unintended effect.
+            walk.missing(item, &reason);
+            walk.rules.chained = false;
+        }
+    }
+}
+
+fn parsed(walk: &mut Walk<'_>, item: &Item) -> Result<Rule, String> {
+    let (pattern, negated) = match item.word(0).strip_prefix('!') {
+        Some(rest) => (rest, true),
+        None => (item.word(0), false),
+    };
+    if item.words.len() < 2 {
+        return Err("a rule has a pattern and a target".into());
+    }
+    // Words in Apache are separated by spaces without a backslash; in a regex the spaces need no escape.
+    let pattern = pattern.replace("\\ ", " ");
+    if !is_balanced(&pattern) {
+        return Err("its regex is not sound".into());
+    }
+    Ok(Rule {
+        number: walk.rules.count,
+        pattern,
+        negated,
+        target: item.word(1).to_owned(),
+        flags: flags(walk, item)?,
+    })
+}
+
+fn flags(walk: &mut Walk<'_>, item: &Item) -> Result<Flags, String> {
+    let mut flags = Flags::default();
+    let written = item.words.get(2..).unwrap_or_default().join(" ");
+    let written = written.trim().trim_start_matches('[').trim_end_matches(']').to_owned();
+    for flag in written.split(',').map(str::trim).filter(|flag| !flag.is_empty()) {
+        let (name, value) = flag.split_once('=').unwrap_or((flag, ""));
+        match name.to_ascii_uppercase().as_str() {
+            "NC" | "NOCASE" => flags.no_case = true,
+            "L" | "LAST" | "END" => flags.last = true,
+            "QSA" | "QSAPPEND" => flags.append_query = true,
+            "QSD" | "QSDISCARD" => flags.drop_query = true,
+            "R" | "REDIRECT" => flags.status = Some(redirect(value)?),
+            "F" | "FORBIDDEN" => flags.status = Some(403),
+            "G" | "GONE" => flags.status = Some(410),
+            "C" | "CHAIN" => flags.chain = true,
+            "E" | "ENV" => {
+                let (name, value) = value.split_once(':').unwrap_or((value, ""));
+                flags.env.push((name.to_owned(), value.to_owned()));
+            }
+            "PT" | "PASSTHROUGH" | "DPI" | "DISCARDPATH" => {}
+            "NE" | "NOESCAPE" => walk.note(item, "captures in a redirect are escaped all the same"),
+            "NS" | "NOSUBREQ" => walk.note(item, "it is asked of subrequests, too"),
+            "B" => walk.note(item, "captures are not escaped once more"),
+            "P" | "PROXY" => return Err("write a location with proxy_pass".into()),
+            "N" | "NEXT" => return Err("rules are not run again: write a regex that does it at once".into()),
+            "S" | "SKIP" => {
+                return Err("rules cannot be skipped by their number: write the condition at each".into());
+            }
+            "T" | "TYPE" | "H" | "HANDLER" => return Err("types and handlers are said in a location".into()),
+            "CO" | "COOKIE" => return Err("write add_header Set-Cookie in a location".into()),
+            _ => return Err(format!("the flag {flag} has no counterpart")),
+        }
+    }
+    Ok(flags)
+}
+
+fn redirect(value: &str) -> Result<u16, String> {
+    match value.to_ascii_lowercase().as_str() {
+        "" | "temp" => Ok(302),
+        "permanent" => Ok(301),
+        "seeother" => Ok(303),
+        value => value
+            .parse()
+            .ok()
+            .filter(|status| (300..600).contains(status))
+            .ok_or_else(|| format!("R={value} is no status")),
+    }
+}
+
+/// Passes the rules to the parts of the server.
+pub(crate) fn finish(walk: &mut Walk<'_>) {
+    if let Some(condition) = walk.rules.conditions.first().cloned() {
+        walk.missing(&condition.item, "no rule follows this condition");
+    }
+    walk.parts.rewrite = std::mem::take(&mut walk.rules.entries);
+    if walk.rules.count > 1 {
+        let why = "Apache asks all rules of a folder again after a rewrite with [L]; here each is asked once, and again \
+                   where an index or an error page leads to another path.";
+        walk.parts.rewrite.push(Entry { of: Vec::new(), why: why.into(), lines: Vec::new() });
+    }
+}

@@ -1,0 +1,465 @@
+//! Translation of a rule with its conditions to the nginx language.
+//!
+//! A rule without conditions becomes a single `rewrite` or `if`. Otherwise `$rule` is 1 while all conditions hold: `if`
+//! of nginx takes a single condition and cannot be nested.
+
+use crate::apache::expand::{Captures, Expanded, bare, capture, env_variable, expand, is_variable};
+use crate::apache::pattern::{is_any, is_balanced, quoted, whole, word};
+use crate::apache::rules::{Condition, Rule};
+use crate::apache::state::Walk;
+
+/// Translated condition.
+enum Test {
+    /// Test by `if`, with the condition for success and for failure, and the regex if it is a match.
+    Asked { before: Vec<String>, holds: String, fails: String, regex: Option<String> },
+    /// Constant result.
+    Always(bool),
+}
+
+/// Returns the explanation and the lines of a rule; the error is a sentence.
+pub(crate) fn lines(
+    walk: &mut Walk<'_>,
+    rule: &Rule,
+    conditions: &[Condition],
+) -> Result<(String, Vec<String>), String> {
+    let base = walk.folder.clone();
+    // Outside of folders Apache matches whole paths.
+    let regex = match &base {
+        Some(base) => whole(&rule.pattern, base)
+            .ok_or("a ^ within a group of its regex cannot be told of whole paths")?,
+        None if rule.pattern.is_empty() => "^".into(),
+        None => rule.pattern.clone(),
+    };
+    let tests = tests(walk, rule, conditions)?;
+    let action = action(walk, rule, conditions, &tests, &regex)?;
+    let why = action.why.clone();
+    let plain = tests.iter().all(|test| matches!(test, Test::Always(true)));
+    if plain
+        && !walk.rules.chained
+        && !rule.flags.chain
+        && action.sets.is_empty()
+        && let Some(direct) = action.direct
+    {
+        return Ok((why, vec![direct]));
+    }
+    if action.end.is_none() && action.sets.is_empty() && !rule.flags.chain {
+        return Ok(("Left out: nothing is to be done here.".into(), Vec::new()));
+    }
+    let mut lines = begin(walk, rule, &regex, &action);
+    conjunction(&mut lines, rule, conditions, tests, &action);
+    if walk.rules.chained {
+        lines.push("if ($chain = \"\") { set $rule \"\"; }".into());
+    }
+    if rule.flags.chain {
+        lines.push("set $chain $rule;".into());
+    }
+    let mut done = action.sets;
+    done.extend(action.end);
+    if !done.is_empty() {
+        lines.push(format!("if ($rule) {{ {} }}", done.join(" ")));
+    }
+    Ok((why, lines))
+}
+
+/// Sets `$rule` by the pattern, with the captures that other parts use.
+fn begin(walk: &Walk<'_>, rule: &Rule, regex: &str, action: &Action) -> Vec<String> {
+    let sign = if rule.flags.no_case { "*" } else { "" };
+    if rule.negated {
+        return vec![
+            "set $rule \"\";".into(),
+            format!("if ($uri !~{sign} {}) {{ set $rule 1; }}", quoted(regex)),
+        ];
+    }
+    let keeps: Vec<String> = action
+        .keeps
+        .iter()
+        .map(|index| format!(" set ${} ${index};", capture(rule.number, false, *index)))
+        .collect();
+    let is_all = is_any(&rule.pattern) && walk.folder.as_deref().is_none_or(|base| base == "/");
+    if is_all && keeps.is_empty() {
+        return vec!["set $rule 1;".into()];
+    }
+    let none = action.keeps.iter().map(|index| format!("set ${} \"\";", capture(rule.number, false, *index)));
+    let mut lines: Vec<String> = std::iter::once("set $rule \"\";".to_owned()).chain(none).collect();
+    lines.push(format!("if ($uri ~{sign} {}) {{ set $rule 1;{} }}", quoted(regex), keeps.concat()));
+    lines
+}
+
+/// Appends all conditions; those joined by `OR` are combined.
+fn conjunction(
+    lines: &mut Vec<String>,
+    rule: &Rule,
+    conditions: &[Condition],
+    tests: Vec<Test>,
+    action: &Action,
+) {
+    let last = tests.len().saturating_sub(1);
+    let mut any: Vec<String> = Vec::new();
+    let mut any_holds = false;
+    for (at, test) in tests.into_iter().enumerate() {
+        let joins = conditions[at].or;
+        let in_group = joins || !any.is_empty() || (at > 0 && conditions[at - 1].or);
+        let keeps = |regex: &Option<String>| -> String {
+            if at != last || regex.is_none() {
+                return String::new();
+            }
+            let keep = |index: &usize| format!(" set ${} ${index};", capture(rule.number, true, *index));
+            action.condition_keeps.iter().map(keep).collect::<Vec<_>>().concat()
+        };
+        match test {
+            Test::Always(true) if in_group => any_holds = true,
+            Test::Always(false) if in_group => {}
+            Test::Always(true) => {}
+            Test::Always(false) => lines.push("set $rule \"\";".into()),
+            Test::Asked { before, holds, fails, regex } => {
+                let kept = keeps(&regex);
+                if in_group {
+                    any.extend(before);
+                    any.push(format!("if ({holds}) {{ set $any 1;{kept} }}"));
+                } else if kept.is_empty() {
+                    lines.extend(before);
+                    lines.push(format!("if ({fails}) {{ set $rule \"\"; }}"));
+                } else {
+                    lines.extend(before);
+                    lines.push("set $any \"\";".into());
+                    lines.push(format!("if ({holds}) {{ set $any 1;{kept} }}"));
+                    lines.push("if ($any = \"\") { set $rule \"\"; }".into());
+                }
+            }
+        }
+        if in_group && !joins {
+            if !any_holds {
+                lines.push("set $any \"\";".into());
+                lines.append(&mut any);
+                lines.push("if ($any = \"\") { set $rule \"\"; }".into());
+            }
+            any.clear();
+            any_holds = false;
+        }
+    }
+}
+
+/// Translates the conditions.
+fn tests(walk: &mut Walk<'_>, rule: &Rule, conditions: &[Condition]) -> Result<Vec<Test>, String> {
+    conditions
+        .iter()
+        .map(|condition| {
+            test(walk, rule, condition)
+                .map_err(|reason| format!("its condition in line {}: {reason}", condition.item.line))
+        })
+        .collect()
+}
+
+fn test(walk: &mut Walk<'_>, rule: &Rule, condition: &Condition) -> Result<Test, String> {
+    let Condition { test, pattern, negated, .. } = condition;
+    if test.eq_ignore_ascii_case("expr") {
+        return Err("expressions have no counterpart".into());
+    }
+    // True for the first run of the rules, which is the only run here.
+    if test.eq_ignore_ascii_case("%{ENV:REDIRECT_STATUS}") {
+        let of_first = matches!(pattern.as_str(), "^$" | "=" | "=\"\"" | "");
+        return Ok(Test::Always(of_first != *negated));
+    }
+    if test.eq_ignore_ascii_case("%{IS_SUBREQ}") {
+        return Ok(Test::Always((pattern == "false" || pattern == "=false") != *negated));
+    }
+    let expanded = expand(test, Captures::Variables(rule.number))?;
+    if !expanded.of_condition.is_empty() {
+        return Err("%1 in a condition has no counterpart: the regex of the condition before it would have to be asked again".into());
+    }
+    read(walk, &expanded);
+    let text = bare(&expanded.text);
+    let files = |sign: &str| {
+        let (holds, fails) = (format!("-{sign} {}", quoted(&text)), format!("!-{sign} {}", quoted(&text)));
+        let (holds, fails) = if *negated { (fails, holds) } else { (holds, fails) };
+        Test::Asked { before: Vec::new(), holds, fails, regex: None }
+    };
+    match pattern.as_str() {
+        "-f" | "-F" | "-s" => return Ok(files("f")),
+        "-d" => return Ok(files("d")),
+        "-x" => return Ok(files("x")),
+        // -f and -d follow links and test their targets.
+        "-l" | "-h" | "-L" => return Ok(Test::Always(*negated)),
+        "-U" => return Err("-U asks Apache itself".into()),
+        _ => {}
+    }
+    if let Some(comparison) =
+        pattern.strip_prefix('-').filter(|rest| ["eq", "ge", "gt", "le", "lt", "ne"].contains(rest))
+    {
+        return Err(format!("numbers are not compared (-{comparison})"));
+    }
+    if pattern.starts_with(['<', '>']) {
+        return Err("texts are not compared by their order".into());
+    }
+    let (before, variable) = if is_variable(&text) {
+        (Vec::new(), text)
+    } else {
+        (vec![format!("set $text {};", quoted(&text))], "$text".to_owned())
+    };
+    if let Some(equal) = pattern.strip_prefix('=') {
+        let value = expand(equal.trim_matches('"'), Captures::None)?;
+        read(walk, &value);
+        let (holds, fails) = (
+            format!("{variable} = {}", quoted(&value.text)),
+            format!("{variable} != {}", quoted(&value.text)),
+        );
+        let (holds, fails) = if *negated { (fails, holds) } else { (holds, fails) };
+        return Ok(Test::Asked { before, holds, fails, regex: None });
+    }
+    let regex = pattern.replace("\\ ", " ");
+    if !is_balanced(&regex) {
+        return Err("its regex is not sound".into());
+    }
+    if regex.is_empty() {
+        return Ok(Test::Always(!*negated));
+    }
+    let sign = if condition.no_case { "*" } else { "" };
+    let (holds, fails) =
+        (format!("{variable} ~{sign} {}", quoted(&regex)), format!("{variable} !~{sign} {}", quoted(&regex)));
+    let (holds, fails) = if *negated { (fails, holds) } else { (holds, fails) };
+    Ok(Test::Asked { before, holds, fails, regex: (!*negated).then_some(regex) })
+}
+
+/// Records the variables that a text requires.
+fn read(walk: &mut Walk<'_>, expanded: &Expanded) {
+    walk.parts.uses_https |= expanded.https;
+    walk.parts.env_read.extend(expanded.env.iter().map(|name| env_variable(name)));
+}
+
+/// Effect of a matching rule.
+#[derive(Default)]
+struct Action {
+    why: String,
+    /// Single directive for a rule without conditions.
+    direct: Option<String>,
+    /// Contents of `if ($rule)`: variables, and the final directive.
+    sets: Vec<String>,
+    end: Option<String>,
+    /// Captures of the pattern and of the last condition that need a variable.
+    keeps: Vec<usize>,
+    condition_keeps: Vec<usize>,
+}
+
+fn action(
+    walk: &mut Walk<'_>,
+    rule: &Rule,
+    conditions: &[Condition],
+    tests: &[Test],
+    regex: &str,
+) -> Result<Action, String> {
+    let mut action = Action::default();
+    for condition in conditions {
+        let expanded = expand(&condition.test, Captures::Variables(rule.number)).unwrap_or_default();
+        action.keeps.extend(expanded.of_rule);
+    }
+    for (name, value) in &rule.flags.env {
+        environment(walk, rule, name, value, &mut action)?;
+    }
+    let sign = if rule.flags.no_case { "(?i)" } else { "" };
+    let own = format!("{sign}{regex}");
+    let asked = |negated: bool| {
+        format!(
+            "$uri {}~{} {}",
+            if negated { "!" } else { "" },
+            if rule.flags.no_case { "*" } else { "" },
+            quoted(regex)
+        )
+    };
+    let simple = |end: &str| Some(format!("if ({}) {{ {end} }}", asked(rule.negated)));
+    if let Some(status) = rule.flags.status.filter(|status| !(300..400).contains(status)) {
+        let end = format!("return {status};");
+        action.why = format!("Answered with status {status}.");
+        (action.direct, action.end) = (simple(&end), Some(end));
+    } else if rule.target == "-" {
+        if rule.flags.status.is_some() {
+            return Err("a redirect to \"-\" leads nowhere".into());
+        }
+        action.why = if rule.flags.last {
+            "The path stays, and no further rule is asked.".into()
+        } else {
+            "The path stays.".into()
+        };
+        if rule.flags.last {
+            (action.direct, action.end) = (simple("break;"), Some("break;".into()));
+        }
+    } else {
+        target(walk, rule, conditions, tests, &own, &mut action)?;
+    }
+    action.keeps.sort_unstable();
+    action.keeps.dedup();
+    action.condition_keeps.sort_unstable();
+    action.condition_keeps.dedup();
+    Ok(action)
+}
+
+/// Translates `E=NAME:VALUE`.
+fn environment(
+    walk: &mut Walk<'_>,
+    rule: &Rule,
+    name: &str,
+    value: &str,
+    action: &mut Action,
+) -> Result<(), String> {
+    // php-fpm passes this field to PHP like any other.
+    if name.eq_ignore_ascii_case("HTTP_AUTHORIZATION") || name.eq_ignore_ascii_case("REMOTE_USER") {
+        return Ok(());
+    }
+    let (variable, value) = if let Some(name) = name.strip_prefix('!') {
+        (env_variable(name), String::new())
+    } else {
+        let expanded = expand(value, Captures::Variables(rule.number))?;
+        read(walk, &expanded);
+        action.keeps.extend(&expanded.of_rule);
+        action.condition_keeps.extend(&expanded.of_condition);
+        (env_variable(name), expanded.text)
+    };
+    walk.parts.env_set.insert(variable.clone());
+    action.sets.push(format!("set ${variable} {};", quoted(&value)));
+    Ok(())
+}
+
+/// Translates the target: another path, or a redirect.
+fn target(
+    walk: &mut Walk<'_>,
+    rule: &Rule,
+    conditions: &[Condition],
+    tests: &[Test],
+    own: &str,
+    action: &mut Action,
+) -> Result<(), String> {
+    let is_url = rule.target.contains("://") && !rule.target.starts_with('/');
+    let status = rule.flags.status.or(is_url.then_some(302));
+    if let Some((line, head)) = whole_request(rule, status)
+        .filter(|(_, head)| head.of_condition.is_empty() || !is_of_path(conditions))
+    {
+        action.why = format!("Redirected to the same page elsewhere ({}).", status.unwrap_or(302));
+        action.direct = Some(format!("if ($uri ~ {}) {{ {line} }}", quoted(own))).filter(|_| !rule.negated);
+        action.end = Some(line);
+        action.condition_keeps.extend(&head.of_condition);
+        read(walk, &head);
+        return Ok(());
+    }
+    // A capture of the path is written with the regex of its condition, so that it is escaped as a path in a redirect.
+    let of_path = conditions.last().zip(tests.last()).and_then(|(condition, test)| match test {
+        Test::Asked { regex: Some(regex), .. } if condition.test.eq_ignore_ascii_case("%{REQUEST_URI}") => {
+            Some(format!("{}{regex}", if condition.no_case { "(?i)" } else { "" }))
+        }
+        _ => None,
+    });
+    let uses_condition =
+        rule.target.as_bytes().windows(2).any(|pair| pair[0] == b'%' && pair[1].is_ascii_digit());
+    let (regex, expanded) = match of_path.filter(|_| uses_condition) {
+        Some(of_path) => (of_path, expand(&rule.target, Captures::OfCondition)?),
+        None => (own.to_owned(), expand(&rule.target, Captures::Direct(rule.number))?),
+    };
+    read(walk, &expanded);
+    if rule.negated && !expanded.of_rule.is_empty() {
+        return Err("a pattern that must not match captures nothing".into());
+    }
+    let of_path = regex == own && !expanded.of_condition.is_empty() && is_of_path(conditions);
+    if status.is_some() && (expanded.has_path || of_path || !expanded.env.is_empty()) {
+        return Err(
+            "a redirect to a part of the path that is no capture: write ( ) around it in the pattern".into(),
+        );
+    }
+    if regex == own {
+        action.condition_keeps.extend(&expanded.of_condition);
+    }
+    let path = placed(walk, rule, &expanded.text, is_url, regex != own);
+    let path = query(rule, path);
+    let regex = if rule.negated { "^".to_owned() } else { regex };
+    let flag = match status {
+        None if rule.flags.last => " last",
+        None => "",
+        Some(301) => " permanent",
+        Some(302) => " redirect",
+        Some(status) if expanded.of_rule.is_empty() && expanded.of_condition.is_empty() => {
+            return other_status(rule, status, &path, own, action);
+        }
+        Some(status) => {
+            return Err(format!(
+                "a redirect with status {status} and captures: nginx's rewrite knows 301 and 302"
+            ));
+        }
+    };
+    let end = format!("rewrite {} {}{flag};", quoted(&regex), word(&path));
+    action.why = match status {
+        Some(status) => format!("Redirected ({status})."),
+        None if rule.flags.last => "Another path takes its place, and no further rule is asked.".into(),
+        None => "Another path takes its place, and the next rules see it.".into(),
+    };
+    action.direct = if rule.negated {
+        Some(format!("if ($uri !~ {}) {{ {end} }}", quoted(own)))
+    } else {
+        Some(end.clone())
+    };
+    action.end = Some(end);
+    Ok(())
+}
+
+/// Translates `https://%{HTTP_HOST}%{REQUEST_URI}`, which redirects with the original path and query. Returns the
+/// directive and the text before the path.
+fn whole_request(rule: &Rule, status: Option<u16>) -> Option<(String, Expanded)> {
+    let head = rule
+        .target
+        .strip_suffix("%{REQUEST_URI}")
+        .filter(|head| !head.contains('?') && head.contains("://"))?;
+    let head = expand(head, Captures::Direct(rule.number)).ok()?;
+    let is_plain = !head.has_path && head.of_rule.is_empty() && head.env.is_empty();
+    let line = format!("return {} {};", status?, word(&format!("{}$request_uri", head.text)));
+    is_plain.then_some((line, head))
+}
+
+/// Returns whether captures of the last condition are parts of the decoded path, which is unsafe in a header field.
+fn is_of_path(conditions: &[Condition]) -> bool {
+    conditions.last().is_some_and(|condition| {
+        let test = condition.test.to_ascii_uppercase();
+        test.contains("%{REQUEST_URI}")
+            || test.contains("FILENAME}")
+            || test.contains("%{ENV:")
+            || test.contains('$')
+    })
+}
+
+fn other_status(rule: &Rule, status: u16, path: &str, own: &str, action: &mut Action) -> Result<(), String> {
+    let path = match path.strip_suffix('?') {
+        Some(path) => path.to_owned(),
+        None if path.contains('?') => {
+            return Err(format!("a redirect with status {status} that adds to the query"));
+        }
+        None => format!("{path}$is_args$args"),
+    };
+    let end = format!("return {status} {};", word(&path));
+    action.why = format!("Redirected ({status}).");
+    action.direct =
+        Some(format!("if ($uri {}~ {}) {{ {end} }}", if rule.negated { "!" } else { "" }, quoted(own)));
+    action.end = Some(end);
+    Ok(())
+}
+
+/// Returns the target as a whole path.
+fn placed(walk: &Walk<'_>, rule: &Rule, text: &str, is_url: bool, of_path: bool) -> String {
+    // The folder in the file system is the root of the site.
+    let text = text.strip_prefix("${document_root}").unwrap_or(text);
+    let is_path =
+        text.starts_with('/') || text.starts_with("${uri}") || (of_path && rule.target.starts_with('%'));
+    if is_url || is_path || walk.folder.is_none() {
+        return text.to_owned();
+    }
+    let base = walk.rules.base.clone().or(walk.folder.clone()).unwrap_or_else(|| "/".into());
+    format!("{base}{text}")
+}
+
+/// Adapts the query: nginx appends the query of the request unless the target has a trailing `?`, Apache only if the
+/// target has no query.
+fn query(rule: &Rule, path: String) -> String {
+    let has_own = path.contains('?');
+    let bare = path.ends_with('?');
+    if bare && !rule.flags.append_query {
+        return path;
+    }
+    if (has_own && !rule.flags.append_query) || rule.flags.drop_query {
+        return format!("{path}?");
+    }
+    path
+}

@@ -1,0 +1,262 @@
+//! Translated site: the parts of `http`, then `server` blocks, and the remarks.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use crate::apache::pattern::word;
+
+/// Values that the text does not contain.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Name of the file, for the header of the translation.
+    pub source: String,
+    /// Folder of the site; `/var/www/html` if neither this nor the text specifies one.
+    pub root: Option<String>,
+    /// Address of php-fpm, a path or `HOST:PORT`.
+    pub php: Option<String>,
+    /// Value of `listen`.
+    pub listen: String,
+    /// Names of the site.
+    pub names: Vec<String>,
+    /// URL path of the folder of the `.htaccess`, with a leading and a trailing `/`.
+    pub base: String,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            source: ".htaccess".into(),
+            root: None,
+            php: None,
+            listen: "80".into(),
+            names: Vec::new(),
+            base: "/".into(),
+        }
+    }
+}
+
+/// Remark on a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// Line number, from 1; 0 for the file.
+    pub line: usize,
+    /// Text of the line.
+    pub text: String,
+    /// Reason, a sentence without a full stop.
+    pub reason: String,
+    /// True if the line is not translated; otherwise the translation differs as described by the reason.
+    pub is_missing: bool,
+}
+
+impl Remark {
+    pub(crate) fn missing(line: usize, text: &str, reason: impl Into<String>) -> Self {
+        Self { line, text: text.to_owned(), reason: reason.into(), is_missing: true }
+    }
+
+    pub(crate) fn note(line: usize, text: &str, reason: impl Into<String>) -> Self {
+        Self { is_missing: false, ..Self::missing(line, text, reason) }
+    }
+}
+
+/// Result of a translation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Translation {
+    /// Text of the site, for inclusion in `http`.
+    pub text: String,
+    /// Remarks in the order of the lines.
+    pub remarks: Vec<Remark>,
+}
+
+impl Translation {
+    /// Returns whether all lines are translated.
+    pub fn is_whole(&self) -> bool {
+        !self.remarks.iter().any(|remark| remark.is_missing)
+    }
+}
+
+/// Lines of Apache with their translation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// Line numbers and texts.
+    pub(crate) of: Vec<(usize, String)>,
+    /// Explanation in one sentence.
+    pub(crate) why: String,
+    /// Lines of the nginx language.
+    pub(crate) lines: Vec<String>,
+}
+
+/// Server, in the order in which its parts are written.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Parts {
+    pub(crate) http: Vec<Entry>,
+    pub(crate) settings: Vec<Entry>,
+    pub(crate) env: Vec<Entry>,
+    pub(crate) access: Vec<Entry>,
+    /// Variables that are empty if the client is denied.
+    pub(crate) access_variables: Vec<&'static str>,
+    pub(crate) redirects: Vec<Entry>,
+    pub(crate) headers: Vec<Entry>,
+    pub(crate) rewrite: Vec<Entry>,
+    /// Lines in the location of PHP.
+    pub(crate) php: Vec<Entry>,
+    pub(crate) listens: Vec<String>,
+    pub(crate) names: Vec<String>,
+    pub(crate) root: Option<String>,
+    /// Translation of `FallbackResource`.
+    pub(crate) fallback: Option<Entry>,
+    pub(crate) fallback_path: String,
+    /// True if a variable must contain `on` or `off` for TLS.
+    pub(crate) uses_https: bool,
+    /// True if a section tests the file name.
+    pub(crate) uses_file: bool,
+    /// Environment variables that are read, and those that are set.
+    pub(crate) env_read: BTreeSet<String>,
+    pub(crate) env_set: BTreeSet<String>,
+    pub(crate) has_index: bool,
+}
+
+impl Parts {
+    /// Returns the lists that a section may extend.
+    pub(crate) fn lists(&mut self) -> [&mut Vec<Entry>; 6] {
+        [
+            &mut self.settings,
+            &mut self.env,
+            &mut self.access,
+            &mut self.redirects,
+            &mut self.headers,
+            &mut self.php,
+        ]
+    }
+}
+
+/// Results of a walk.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) servers: Vec<Parts>,
+    pub(crate) remarks: Vec<Remark>,
+}
+
+/// Writes the translation.
+pub(crate) fn write(found: Found, options: &Options) -> Translation {
+    let mut text = format!(
+        "# Translated by `myriad import` from {}. Above each part stands what it was, with its line.\n\
+         # It is a site of its own, for a folder that nginx.conf includes; test it with `myriad -t`.\n",
+        shown(&options.source)
+    );
+    let mut remarks = found.remarks;
+    remarks.sort_by_key(|remark| remark.line);
+    for remark in &remarks {
+        let kind = if remark.is_missing { "NOT TRANSLATED" } else { "note" };
+        let _ = write!(
+            text,
+            "#\n# {kind}, line {}: {}\n#   {}\n",
+            remark.line,
+            shown(&remark.text),
+            shown(&remark.reason)
+        );
+    }
+    for parts in &found.servers {
+        text.push('\n');
+        entries(&mut text, &parts.http, "");
+        server(&mut text, parts, options);
+    }
+    Translation { text, remarks }
+}
+
+/// Sets the file name for `<Files>`, without the path info of a PHP file. Named captures preserve the text; `$1` in
+/// `set` would be escaped again.
+const FILE: &str = r#"    # The file's name; of /a.php/b it is a.php.
+    if ($uri ~ "(?<apache_file>[^/]*)$") { }
+    if ($uri ~ "(?<apache_file>[^/]+\.php)/") { }
+
+"#;
+
+fn server(text: &mut String, parts: &Parts, options: &Options) {
+    text.push_str("server {\n");
+    let listens =
+        if parts.listens.is_empty() { std::slice::from_ref(&options.listen) } else { &parts.listens };
+    for listen in listens {
+        let _ = writeln!(text, "    listen {listen};");
+    }
+    let names = if options.names.is_empty() { &parts.names } else { &options.names };
+    if !names.is_empty() {
+        let _ = writeln!(
+            text,
+            "    server_name {};",
+            names.iter().map(|name| word(name)).collect::<Vec<_>>().join(" ")
+        );
+    }
+    let root = options.root.as_deref().or(parts.root.as_deref()).unwrap_or("/var/www/html");
+    let _ = writeln!(text, "    root {};", word(root));
+    if !parts.has_index {
+        let php = if options.php.is_some() { "index.php " } else { "" };
+        let _ = writeln!(text, "    index {php}index.html;");
+    }
+    text.push('\n');
+    entries(text, &parts.settings, "    ");
+    if parts.uses_https {
+        text.push_str("    # %{HTTPS} of Apache: on or off.\n    set $apache_https off;\n    if ($https) { set $apache_https on; }\n\n");
+    }
+    if parts.uses_file {
+        text.push_str(FILE);
+    }
+    for name in parts.env_read.union(&parts.env_set) {
+        let _ = writeln!(text, "    set ${name} \"\";");
+    }
+    entries(text, &parts.env, "    ");
+    entries(text, &parts.access, "    ");
+    for name in &parts.access_variables {
+        let _ = writeln!(text, "    if (${name} = \"\") {{ return 403; }}\n");
+    }
+    entries(text, &parts.headers, "    ");
+    entries(text, &parts.redirects, "    ");
+    entries(text, &parts.rewrite, "    ");
+    locations(text, parts, options);
+    text.push_str("}\n");
+}
+
+fn locations(text: &mut String, parts: &Parts, options: &Options) {
+    if let Some(entry) = &parts.fallback {
+        entries(text, std::slice::from_ref(entry), "    ");
+    }
+    let fallback = if parts.fallback.is_some() { parts.fallback_path.as_str() } else { "=404" };
+    let _ = write!(text, "    location / {{\n        try_files $uri $uri/ {fallback};\n    }}\n\n");
+    text.push_str("    # Apache's main configuration hides these files.\n    location ~ /\\.ht {\n        deny all;\n    }\n");
+    let Some(php) = &options.php else {
+        text.push_str("\n    # PHP: name php-fpm with --php, for a location that passes .php to it.\n    location ~ \\.php(/|$) {\n        return 404;\n    }\n");
+        return;
+    };
+    let address = if php.starts_with('/') { format!("unix:{php}") } else { php.clone() };
+    let _ = write!(
+        text,
+        "\n    location ~ [^/]\\.php(/|$) {{\n        fastcgi_split_path_info ^(.+?\\.php)(/.*)?$;\n        \
+         if (!-f $document_root$fastcgi_script_name) {{ return 404; }}\n        include fastcgi_params;\n        \
+         fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name;\n        fastcgi_param PATH_INFO $fastcgi_path_info;\n"
+    );
+    for name in &parts.env_set {
+        let upper = name.trim_start_matches("env_").to_ascii_uppercase();
+        let _ = writeln!(text, "        fastcgi_param {upper} ${name} if_not_empty;");
+    }
+    entries(text, &parts.php, "        ");
+    let _ = write!(text, "        fastcgi_pass {};\n    }}\n", word(&address));
+}
+
+fn entries(text: &mut String, entries: &[Entry], indent: &str) {
+    for entry in entries {
+        for (line, of) in &entry.of {
+            let _ = writeln!(text, "{indent}# {line}: {}", shown(of));
+        }
+        if !entry.why.is_empty() {
+            let _ = writeln!(text, "{indent}# -> {}", shown(&entry.why));
+        }
+        for line in &entry.lines {
+            let _ = writeln!(text, "{indent}{line}");
+        }
+        text.push('\n');
+    }
+}
+
+/// Converts a text to a single line for a comment.
+fn shown(text: &str) -> String {
+    text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+}

@@ -1,0 +1,119 @@
+//! State of a walk: the parsed directives, the open sections, and the results.
+
+use crate::apache::lines::Item;
+use crate::apache::rules::Rules;
+use crate::apache::site::{Entry, Options, Parts, Remark};
+
+/// Condition of `if` under which a section applies, and its opposite.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Guard {
+    pub(crate) holds: String,
+    pub(crate) fails: String,
+}
+
+/// State of a walk.
+pub(crate) struct Walk<'o> {
+    pub(crate) options: &'o Options,
+    pub(crate) parts: Parts,
+    pub(crate) remarks: Vec<Remark>,
+    pub(crate) guards: Vec<Guard>,
+    pub(crate) rules: Rules,
+    pub(crate) expires: Expires,
+    /// Current values of `Auth*`, which sections inherit.
+    pub(crate) auth: Auth,
+    /// Path of the current folder, with a leading and a trailing `/`. `None` outside of folders, where rules match
+    /// whole paths.
+    pub(crate) folder: Option<String>,
+    /// Lines of the open sections, the innermost last.
+    pub(crate) around: Vec<(usize, String)>,
+    /// Sections that are handled after all folders.
+    pub(crate) later: Vec<Later<'o>>,
+    /// True while these sections are handled.
+    pub(crate) is_late: bool,
+    /// Counter for the names of variables.
+    pub(crate) count: usize,
+}
+
+/// `<Files>` or `<Location>`, with its context.
+pub(crate) struct Later<'o> {
+    pub(crate) item: &'o Item,
+    pub(crate) guards: Vec<Guard>,
+    pub(crate) folder: Option<String>,
+    pub(crate) around: Vec<(usize, String)>,
+    /// Set if the sections around it have guards: their `Auth*` values apply only there.
+    pub(crate) auth: Option<Auth>,
+}
+
+/// Lifetimes collected so far.
+#[derive(Debug, Default)]
+pub(crate) struct Expires {
+    pub(crate) of: Vec<(usize, String)>,
+    pub(crate) off: bool,
+    pub(crate) default: Option<u64>,
+    pub(crate) types: Vec<(String, u64)>,
+}
+
+/// Values of `AuthType`, `AuthName`, `AuthUserFile`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Auth {
+    pub(crate) of: Vec<(usize, String)>,
+    pub(crate) kind: String,
+    pub(crate) name: Option<String>,
+    pub(crate) file: Option<String>,
+}
+
+impl<'o> Walk<'o> {
+    pub(crate) fn new(options: &'o Options, folder: Option<String>) -> Self {
+        Self {
+            options,
+            parts: Parts::default(),
+            remarks: Vec::new(),
+            guards: Vec::new(),
+            rules: Rules::default(),
+            expires: Expires::default(),
+            auth: Auth::default(),
+            folder,
+            around: Vec::new(),
+            later: Vec::new(),
+            is_late: false,
+            count: 0,
+        }
+    }
+
+    /// Returns lines that are executed if all guards hold.
+    pub(crate) fn guarded(&mut self, lines: &[String]) -> Vec<String> {
+        match self.guards.as_slice() {
+            [] => lines.to_vec(),
+            [guard] => vec![format!("if ({}) {{ {} }}", guard.holds, lines.join(" "))],
+            guards => {
+                let mut out = vec!["set $section 1;".to_owned()];
+                out.extend(
+                    guards.iter().map(|guard| format!("if ({}) {{ set $section \"\"; }}", guard.fails)),
+                );
+                out.push(format!("if ($section) {{ {} }}", lines.join(" ")));
+                out
+            }
+        }
+    }
+
+    /// Returns a number for a new variable.
+    pub(crate) fn number(&mut self) -> usize {
+        self.count += 1;
+        self.count
+    }
+
+    pub(crate) fn missing(&mut self, item: &Item, reason: &str) {
+        self.remarks.push(Remark::missing(item.line, &item.text, reason));
+    }
+
+    pub(crate) fn note(&mut self, item: &Item, reason: &str) {
+        self.remarks.push(Remark::note(item.line, &item.text, reason));
+    }
+}
+
+impl Entry {
+    /// Creates the translation of a line.
+    pub(crate) fn new(item: &Item, why: &str, lines: Vec<String>) -> Self {
+        Self { of: vec![(item.line, item.text.clone())], why: why.to_owned(), lines }
+    }
+}

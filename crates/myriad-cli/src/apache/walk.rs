@@ -1,0 +1,320 @@
+//! Walk through directives and sections: passes each directive to its module, with the guards of the sections.
+
+use crate::apache::access::Access;
+use crate::apache::lines::Item;
+use crate::apache::pattern::{escaped, is_balanced, is_glob, of_glob, quoted};
+use crate::apache::site::{Found, Options, Remark};
+use crate::apache::state::{Guard, Later, Walk};
+use crate::apache::{access, env, expires, headers, redirects, rewrite, settings};
+
+/// Modules of Apache whose directives are translated; `<IfModule>` with one of them is read.
+const MODULES: [&str; 22] = [
+    "rewrite",
+    "headers",
+    "expires",
+    "deflate",
+    "filter",
+    "mime",
+    "dir",
+    "alias",
+    "setenvif",
+    "env",
+    "authz_core",
+    "authz_host",
+    "authz_user",
+    "access_compat",
+    "auth_basic",
+    "authn_core",
+    "authn_file",
+    "autoindex",
+    "negotiation",
+    "php",
+    "php7",
+    "php8",
+];
+
+/// Walks through a text.
+pub(crate) fn walk<'o>(items: &'o [Item], options: &'o Options, remarks: Vec<Remark>) -> Found {
+    let mut found = Found { servers: Vec::new(), remarks };
+    let hosts: Vec<&'o Item> = items.iter().filter(|item| item.is("VirtualHost")).collect();
+    if hosts.is_empty() {
+        let mut walk = Walk::new(options, Some(options.base.clone()));
+        walk.scope(items);
+        walk.late();
+        walk.finish(&mut found);
+        return found;
+    }
+    for item in items.iter().filter(|item| !item.is("VirtualHost")) {
+        if !item.is("Listen") {
+            found.remarks.push(Remark::missing(
+                item.line,
+                &item.text,
+                "it stands beside the virtual hosts: only these are read",
+            ));
+        }
+    }
+    for host in hosts {
+        let mut walk = Walk::new(options, None);
+        settings::addresses(&mut walk, host);
+        walk.scope(host.inner.as_deref().unwrap_or_default());
+        walk.late();
+        walk.finish(&mut found);
+    }
+    found
+}
+
+impl<'o> Walk<'o> {
+    fn finish(mut self, found: &mut Found) {
+        expires::finish(&mut self);
+        rewrite::finish(&mut self);
+        found.servers.push(self.parts);
+        found.remarks.extend(self.remarks);
+    }
+
+    /// Handles the contents of a section with its own access control, or of the whole file.
+    fn scope(&mut self, items: &'o [Item]) {
+        let mut access = Access::default();
+        let mut sections = Vec::new();
+        self.items(items, &mut access, &mut sections);
+        access::emit(self, access);
+        // The access control of a section follows that of its context, independent of its position; outer folders
+        // precede inner ones.
+        sections.sort_by_key(|section| depth(section));
+        for section in sections {
+            if self.is_late || rank(section).is_none() {
+                self.section(section);
+                continue;
+            }
+            let later = Later {
+                item: section,
+                guards: self.guards.clone(),
+                folder: self.folder.clone(),
+                around: self.around.clone(),
+                auth: (!self.guards.is_empty()).then(|| self.auth.clone()),
+            };
+            self.later.push(later);
+        }
+    }
+
+    /// Handles the sections that Apache evaluates after all folders: those of files, then those of locations.
+    fn late(&mut self) {
+        self.is_late = true;
+        let mut sections = std::mem::take(&mut self.later);
+        sections.sort_by_key(|section| rank(section.item));
+        for Later { item, guards, folder, around, auth } in sections {
+            let before = (self.folder.clone(), self.auth.clone());
+            (self.guards, self.folder) = (guards, folder);
+            self.auth = auth.unwrap_or_else(|| before.1.clone());
+            let lengths = self.lengths();
+            self.section(item);
+            self.told_under(lengths, &around);
+            self.guards.clear();
+            (self.folder, self.auth) = before;
+        }
+    }
+
+    fn items(&mut self, items: &'o [Item], access: &mut Access, sections: &mut Vec<&'o Item>) {
+        for item in items {
+            let Some(inner) = &item.inner else {
+                self.directive(item, access);
+                continue;
+            };
+            if item.is("IfModule") {
+                if self.has_module(item) {
+                    self.items(inner, access, sections);
+                }
+            } else if item.is("IfVersion") || item.is("IfDefine") {
+                self.missing(item, "it asks of Apache itself; what stands in it is left out");
+            } else if item.is("RequireAll") || item.is("RequireAny") || item.is("RequireNone") {
+                access.nested(self, item);
+            } else {
+                sections.push(item);
+            }
+        }
+    }
+
+    pub(crate) fn has_module(&mut self, item: &Item) -> bool {
+        let written = item.word(0).to_ascii_lowercase();
+        let name = written
+            .trim_start_matches('!')
+            .trim_start_matches("mod_")
+            .trim_end_matches("_module")
+            .trim_end_matches(".c")
+            .to_owned();
+        let is_known = MODULES.contains(&name.as_str());
+        if !is_known && !written.starts_with('!') {
+            if asks_who(item) {
+                let reason = "Myriad has no part of that name: what stands in it, of who may, is left out";
+                self.missing(item, reason);
+            } else {
+                self.note(item, "Myriad has no part of that name: what stands in it is left out");
+            }
+        }
+        is_known != written.starts_with('!')
+    }
+
+    fn directive(&mut self, item: &Item, access: &mut Access) {
+        let is_done = access.take(self, item)
+            || rewrite::take(self, item)
+            || redirects::take(self, item)
+            || headers::take(self, item)
+            || expires::take(self, item)
+            || env::take(self, item)
+            || settings::take(self, item);
+        if !is_done {
+            self.missing(item, "Myriad has no counterpart that this program knows");
+        }
+    }
+
+    fn section(&mut self, item: &'o Item) {
+        let inner = item.inner.as_deref().unwrap_or_default();
+        let before = (self.guards.len(), self.folder.clone(), self.auth.clone());
+        let lengths = self.lengths();
+        let line = (item.line, item.text.clone());
+        match self.guard(item) {
+            Ok(guard) => {
+                self.guards.extend(guard);
+                self.around.push(line.clone());
+                self.scope(inner);
+                self.around.pop();
+            }
+            Err(reason) => {
+                // The omission of a section that may have denied clients is reported.
+                self.missing(item, &reason);
+            }
+        }
+        if self.guards.len() > before.0 {
+            self.auth = before.2;
+        }
+        self.guards.truncate(before.0);
+        self.folder = before.1;
+        self.told_under(lengths, &[line]);
+    }
+
+    fn lengths(&mut self) -> [usize; 6] {
+        self.parts.lists().map(|list| list.len())
+    }
+
+    /// Adds the lines of the sections around them to entries that were added after the lists had these lengths.
+    fn told_under(&mut self, lengths: [usize; 6], around: &[(usize, String)]) {
+        for (list, length) in self.parts.lists().into_iter().zip(lengths) {
+            for entry in list.iter_mut().skip(length).filter(|entry| !entry.of.is_empty()) {
+                entry.of.splice(0..0, around.iter().cloned());
+            }
+        }
+    }
+
+    /// Returns the guard of a section; `None` if it applies to all requests.
+    fn guard(&mut self, item: &Item) -> Result<Option<Guard>, String> {
+        let is_regex = item.word(0) == "~";
+        let first = item.word(usize::from(is_regex)).to_owned();
+        let name = item.name.to_ascii_lowercase();
+        match name.as_str() {
+            "files" | "filesmatch" => {
+                self.parts.uses_file = true;
+                // Rules apply to folders: within a section of files they are reported, and not translated for all
+                // files.
+                self.folder = None;
+                let is_glob = name == "files" && !is_regex;
+                let regex = if is_glob { format!("^{}$", of_glob(&first)?) } else { first };
+                matching("$apache_file", &regex)
+            }
+            "limit" | "limitexcept" => {
+                let methods: Vec<String> = item.words.iter().map(|word| escaped(word)).collect();
+                let regex = quoted(&format!("^({})$", methods.join("|")));
+                // GET includes HEAD.
+                let regex = regex.replace("GET", "GET|HEAD");
+                let (holds, fails) =
+                    (format!("$request_method ~ {regex}"), format!("$request_method !~ {regex}"));
+                let guard = if name == "limit" {
+                    Guard { holds, fails }
+                } else {
+                    Guard { holds: fails, fails: holds }
+                };
+                Ok(Some(guard))
+            }
+            "location" if !is_regex => {
+                self.folder = None;
+                matching("$uri", &location(&first)?)
+            }
+            "location" | "locationmatch" => {
+                self.folder = None;
+                matching("$uri", &first)
+            }
+            "directory" if !is_regex => self.directory(&first),
+            "if" | "elseif" | "else" => {
+                Err("expressions of <If> are not translated: write if or map blocks".into())
+            }
+            "proxy" | "proxymatch" | "directorymatch" | "directory" => Err("write a location for it".into()),
+            _ => Err("this section is not known here".into()),
+        }
+    }
+
+    /// Returns the guard of `<Directory>`: none for the folder of the site or a parent folder, the paths below for a
+    /// subfolder.
+    fn directory(&mut self, path: &str) -> Result<Option<Guard>, String> {
+        let root =
+            self.options.root.clone().or(self.parts.root.clone()).unwrap_or_else(|| "/var/www/html".into());
+        let (path, root) = (path.trim_end_matches('/'), root.trim_end_matches('/'));
+        if root == path || root.starts_with(&format!("{path}/")) {
+            self.folder = Some("/".into());
+            return Ok(None);
+        }
+        let Some(below) = path.strip_prefix(root).filter(|below| below.starts_with('/')) else {
+            return Err(if is_glob(path) {
+                "its wildcards lie outside of the site's folder: write a location for it".into()
+            } else {
+                "it lies outside of the site's folder".into()
+            });
+        };
+        self.folder = Some(format!("{below}/")).filter(|_| !is_glob(below));
+        matching("$uri", &format!("^{}/", of_glob(below)?))
+    }
+}
+
+/// Returns the rank of a section among those that are handled after all folders.
+fn rank(item: &Item) -> Option<u8> {
+    match item.name.to_ascii_lowercase().as_str() {
+        "files" | "filesmatch" => Some(0),
+        "location" | "locationmatch" => Some(1),
+        _ => None,
+    }
+}
+
+/// Returns the depth of a folder, by which Apache sorts them; 0 for other sections.
+fn depth(item: &Item) -> usize {
+    if !item.is("Directory") {
+        return 0;
+    }
+    1 + item.word(0).trim_end_matches('/').matches('/').count()
+}
+
+/// Returns the regex of the paths of `<Location>`: it includes paths below, but with wildcards only the whole path.
+fn location(path: &str) -> Result<String, String> {
+    if !path.starts_with('/') {
+        return Err("its path has to begin with /".into());
+    }
+    let end = match path {
+        _ if is_glob(path) => "$",
+        _ if path.ends_with('/') => "",
+        _ => "(/|$)",
+    };
+    Ok(format!("^{}{end}", of_glob(path)?))
+}
+
+/// Returns whether a section contains access directives at any depth.
+fn asks_who(item: &Item) -> bool {
+    item.inner.iter().flatten().any(|inner| {
+        let name = inner.name.to_ascii_lowercase();
+        let is_access = ["require", "order", "deny", "allow", "satisfy"].contains(&name.as_str());
+        is_access || name.starts_with("auth") || asks_who(inner)
+    })
+}
+
+fn matching(variable: &str, regex: &str) -> Result<Option<Guard>, String> {
+    if !is_balanced(regex) {
+        return Err("its regex is not sound".into());
+    }
+    let regex = quoted(regex);
+    Ok(Some(Guard { holds: format!("{variable} ~ {regex}"), fails: format!("{variable} !~ {regex}") }))
+}

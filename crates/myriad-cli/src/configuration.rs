@@ -1,0 +1,398 @@
+//! Configurations: reads them, checks them, and completes them with values that depend on the machine.
+
+use std::ffi::OsString;
+use std::io::{self, Read};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
+use std::path::{Path, PathBuf};
+
+use myriad_conf::model::{HttpConf, ListenAddress, ListenConf, ServerConf};
+use myriad_conf::settings::ErrorLog;
+use myriad_conf::{Diagnostic, Loader, MemoryLoader, Model, Parsed, Severity, Text};
+use myriad_log::Level;
+use myriad_tls::TlsFiles;
+
+use crate::paths::Paths;
+use crate::pidfile::reason;
+use crate::report::Finding;
+use crate::wordpress::Preset;
+
+/// Source of a configuration, from which it is read again at every reload.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    /// Prefix and files.
+    pub paths: Paths,
+    /// Directives of `-g`.
+    pub directives: Vec<u8>,
+    /// Preset that generates the main file in memory (`myriad wordpress`); `None` if the file is on disk.
+    pub preset: Option<Preset>,
+}
+
+/// Valid configuration, with its source text.
+#[derive(Clone, Debug)]
+pub struct Configuration {
+    /// Syntax tree and its sources.
+    pub parsed: Parsed,
+    /// Typed configuration.
+    pub model: Model,
+    /// Addresses of the host names in `listen`.
+    pub hosts: Vec<Host>,
+    /// Certificates and private keys.
+    pub tls_files: TlsFiles,
+}
+
+/// Host name and port of a `listen`, with the addresses that the supervisor resolved for them.
+pub type Host = ((String, u16), Vec<SocketAddr>);
+
+/// Key among the hosts for servers without `listen`: port 80, or 8000 if the user is not root, as nginx documents.
+const UNWRITTEN: (&str, u16) = ("", 0);
+
+impl Origin {
+    /// Returns the origin for a reload, with warnings. For a preset, all files named on the command line are read
+    /// again.
+    pub fn renewed(&self) -> Result<(Self, Vec<String>), String> {
+        let Some(preset) = &self.preset else { return Ok((self.clone(), Vec::new())) };
+        let (preset, warnings) = preset.renewed()?;
+        Ok((Self { preset: Some(preset), ..self.clone() }, warnings))
+    }
+
+    /// Reads, parses and checks the configuration.
+    ///
+    /// # Errors
+    /// Returns all errors at once, rendered; some have several lines.
+    pub fn load(&self) -> Result<Configuration, Vec<Finding>> {
+        self.examine().into_configuration()
+    }
+
+    /// Runs all stages so that all errors are found. A later stage uses the values that the earlier stages could read.
+    pub fn examine(&self) -> Examined<'_> {
+        let (parsed, folder) = (self.parse(), self.folder());
+        let mut survey = myriad_conf::survey(&parsed, myriad_serve::registry());
+        let (tls_files, unreadable) = read_tls_files(&survey.model, folder);
+        let spans: Vec<_> = unreadable.iter().map(|error| error.span).collect();
+        survey.add(unreadable);
+        if let Err(errors) = myriad_serve::check(&survey.model, folder, &tls_files) {
+            survey.add(errors.into_iter().filter(|error| !spans.contains(&error.span)));
+        }
+        let (hosts, unresolved) = resolve(&survey.model);
+        survey.add(unresolved);
+        let twice = twice_default(&survey.model, &hosts);
+        survey.add(twice);
+        let shared = shared_with_stream(&survey.model, &hosts);
+        survey.add(shared);
+        Examined { origin: self, parsed, survey, hosts, tls_files }
+    }
+
+    /// Reads the valid parts of the configuration. Fails only if its syntax or a directive is invalid.
+    pub fn survey(&self) -> Result<Survey, Vec<Finding>> {
+        let (parsed, folder) = (self.parse(), self.folder());
+        let model = myriad_conf::build(&parsed, myriad_serve::registry())
+            .map_err(|errors| Finding::of(&parsed, &errors))?;
+        let (tls_files, mut wrong) = read_tls_files(&model, folder);
+        if let Err(errors) = myriad_serve::check(&model, folder, &tls_files) {
+            let unreadable: Vec<_> = wrong.iter().map(|error| error.span).collect();
+            wrong.extend(errors.into_iter().filter(|error| !unreadable.contains(&error.span)));
+        }
+        Ok(Survey { findings: Finding::of(&parsed, &wrong), model, tls_files })
+    }
+
+    fn parse(&self) -> Parsed {
+        let path = &self.paths.configuration;
+        match &self.preset {
+            Some(preset) => {
+                let loader = MemoryLoader::with(path.clone(), preset.text.clone());
+                myriad_serve::registry().parse(&loader, path, &self.directives)
+            }
+            None => myriad_serve::registry().parse(&Files, path, &self.directives),
+        }
+    }
+
+    /// Returns the folder that relative file names start from.
+    fn folder(&self) -> &Path {
+        self.paths.configuration.parent().unwrap_or(&self.paths.prefix)
+    }
+}
+
+/// Configuration that was read and checked, valid or invalid.
+#[derive(Debug)]
+pub struct Examined<'o> {
+    origin: &'o Origin,
+    parsed: Parsed,
+    survey: myriad_conf::Survey,
+    hosts: Vec<Host>,
+    tls_files: TlsFiles,
+}
+
+impl Examined<'_> {
+    /// Returns the model of the readable parts.
+    pub fn model(&self) -> &Model {
+        &self.survey.model
+    }
+
+    /// Returns the configuration, completed with values that depend on the machine, or all its errors.
+    pub fn into_configuration(self) -> Result<Configuration, Vec<Finding>> {
+        let Self { origin, parsed, survey, hosts, tls_files } = self;
+        let mut model = survey.into_model().map_err(|errors| Finding::of(&parsed, &errors))?;
+        warn_of_what_has_no_effect(&mut model);
+        model.warnings.extend(myriad_serve::warnings(&model));
+        model.warnings.extend(myriad_tls::tls_warnings(&model, origin.folder(), &tls_files));
+        complete(&mut model, &origin.paths, &hosts);
+        Ok(Configuration { parsed, model, hosts, tls_files })
+    }
+}
+
+/// Readable parts of a configuration, for commands that only print it.
+#[derive(Debug)]
+pub struct Survey {
+    /// Typed configuration.
+    pub model: Model,
+    /// Certificates and private keys that could be read.
+    pub tls_files: TlsFiles,
+    /// Errors that prevent the server from running this configuration.
+    pub findings: Vec<Finding>,
+}
+
+impl Configuration {
+    /// Returns the warnings, rendered in the form of errors.
+    pub fn warnings(&self) -> Vec<Finding> {
+        self.findings(|severity| severity != Severity::Hint)
+    }
+
+    /// Returns the hints, which `-t` prints and which are never logged.
+    pub fn hints(&self) -> Vec<Finding> {
+        self.findings(|severity| severity == Severity::Hint)
+    }
+
+    fn findings(&self, is_wanted: fn(Severity) -> bool) -> Vec<Finding> {
+        let wanted = self.model.warnings.iter().filter(|found| is_wanted(found.severity));
+        Finding::of(&self.parsed, wanted)
+    }
+
+    /// Returns the files that were read from disk; the worker parses their bytes again.
+    pub fn files(&self) -> impl Iterator<Item = (&Path, &[u8])> {
+        let on_disk =
+            self.parsed.sources.iter().filter(|source| !source.builtin && source.path != Path::new("-g"));
+        on_disk.map(|source| (source.path.as_path(), source.bytes.as_ref()))
+    }
+}
+
+/// Reads and builds a configuration without the checks that depend on the machine, for commands that only read its
+/// values.
+pub fn read_main(origin: &Origin) -> Result<Model, Vec<Finding>> {
+    let parsed = myriad_serve::registry().parse(&Files, &origin.paths.configuration, &origin.directives);
+    myriad_conf::build(&parsed, myriad_serve::registry()).map_err(|errors| Finding::of(&parsed, &errors))
+}
+
+/// Reads the certificates and private keys that the servers name. Returns an error for each file that cannot be read.
+fn read_tls_files(model: &Model, folder: &Path) -> (TlsFiles, Vec<Diagnostic>) {
+    let mut files = TlsFiles::new();
+    let mut errors = Vec::new();
+    for name in myriad_tls::tls_files(model) {
+        let path = myriad_tls::tls_path(folder, name);
+        // Each file is read once even if many servers name it: a password may be read from a pipe.
+        if files.contains_key(&path) {
+            continue;
+        }
+        match std::fs::read(&path) {
+            Ok(bytes) => {
+                files.insert(path, bytes);
+            }
+            Err(error) => {
+                let message = format!("cannot load \"{}\": {}", path.display(), reason(&error));
+                errors.push(Diagnostic::error(name.span, message));
+            }
+        }
+    }
+    (files, errors)
+}
+
+/// Builds the same model from text that was read earlier.
+pub fn rebuild(
+    files: Vec<(PathBuf, Vec<u8>)>,
+    paths: &Paths,
+    directives: &[u8],
+    hosts: &[Host],
+) -> Result<(Model, Vec<myriad_conf::Source>), String> {
+    let bundle =
+        files.into_iter().fold(MemoryLoader::default(), |loader, (path, bytes)| loader.and(path, bytes));
+    let parsed = myriad_serve::registry().parse(&bundle, &paths.configuration, directives);
+    let built = myriad_conf::build(&parsed, myriad_serve::registry());
+    let mut model = built.map_err(|errors| errors_of(Finding::of(&parsed, &errors)))?;
+    complete(&mut model, paths, hosts);
+    Ok((model, parsed.sources))
+}
+
+/// Returns the errors among the findings as one text.
+pub fn errors_of(findings: Vec<Finding>) -> String {
+    let errors = findings.into_iter().filter(|finding| finding.level < Level::Warn);
+    errors.map(|finding| finding.text).collect::<Vec<_>>().join("\n")
+}
+
+/// Maximum length of a file, in bytes. A longer file, such as a device without end, is not a configuration.
+const LARGEST_FILE: u64 = 64 << 20;
+
+/// Loader that reads the files of the configuration from the file system.
+struct Files;
+
+impl Loader for Files {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let read = std::fs::File::open(path)?.take(LARGEST_FILE + 1).read_to_end(&mut bytes)?;
+        if read as u64 > LARGEST_FILE {
+            let text = format!("it is larger than {} MiB", LARGEST_FILE >> 20);
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
+        }
+        Ok(bytes)
+    }
+
+    fn list(&self, folder: &Path) -> io::Result<Vec<OsString>> {
+        std::fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name())).collect()
+    }
+}
+
+fn listens(model: &Model) -> impl Iterator<Item = &ListenConf> {
+    model.servers().flat_map(|server| &server.listens)
+}
+
+/// Resolves the hosts that `listen` names. Returns an error for each host without addresses.
+fn resolve(model: &Model) -> (Vec<Host>, Vec<Diagnostic>) {
+    // The supervisor chooses the default port: the worker cannot determine whether root started the server.
+    let port = if rustix::process::geteuid().is_root() { 80 } else { 8000 };
+    let default = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), port);
+    let mut hosts: Vec<Host> = vec![((UNWRITTEN.0.to_owned(), UNWRITTEN.1), vec![default])];
+    let mut errors = Vec::new();
+    for listen in listens(model) {
+        let ListenAddress::Host(name, port) = &listen.address else { continue };
+        if hosts.iter().any(|((known, known_port), _)| known == name && known_port == port) {
+            continue;
+        }
+        match (name.as_str(), *port).to_socket_addrs() {
+            Ok(addresses) => hosts.push(((name.clone(), *port), addresses.collect())),
+            Err(error) => {
+                let text = format!("host not found in \"{name}\" of the \"listen\" directive: {error}");
+                errors.push(Diagnostic::error(listen.span, text));
+            }
+        }
+    }
+    (hosts, errors)
+}
+
+/// Finds duplicate default servers of an address that only name resolution reveals, such as `localhost:80` and
+/// `127.0.0.1:80`.
+fn twice_default(model: &Model, hosts: &[Host]) -> Vec<Diagnostic> {
+    let mut known: Vec<(SocketAddr, &ListenConf)> = Vec::new();
+    let mut errors = Vec::new();
+    for listen in listens(model).filter(|listen| listen.default_server) {
+        let addresses: Vec<SocketAddr> = match &listen.address {
+            ListenAddress::Ip(address) => vec![*address],
+            ListenAddress::Host(name, port) => addresses(hosts, name, *port).collect(),
+            ListenAddress::Unix(_) => continue,
+        };
+        for address in addresses {
+            let first = known.iter().find(|(other, conf)| {
+                *other == address && (conf.quic, conf.udp) == (listen.quic, listen.udp)
+            });
+            match first {
+                // Addresses with identical text were reported earlier.
+                Some((_, first)) if first.address != listen.address => {
+                    let text = format!("a duplicate default server for {address}");
+                    let error = Diagnostic::error(listen.span, text);
+                    errors.push(error.related(first.span, "first written here"));
+                }
+                _ => known.push((address, listen)),
+            }
+        }
+    }
+    errors
+}
+
+/// Finds sockets shared by `http` and `stream` that only resolved host names or the default of `listen` reveal.
+fn shared_with_stream(model: &Model, hosts: &[Host]) -> Vec<Diagnostic> {
+    let listens = |block: Option<&HttpConf>| -> Vec<(bool, ListenConf)> {
+        let mut listens = Vec::new();
+        for server in block.into_iter().flat_map(|block| &block.servers) {
+            for listen in expanded(server, hosts) {
+                let is_written = server.listens.iter().any(|other| other.address == listen.address);
+                listens.push((is_written, listen));
+            }
+        }
+        listens
+    };
+    let of_http = listens(model.http.as_ref());
+    let mut errors = Vec::new();
+    for (is_written, listen) in listens(model.stream.as_ref()) {
+        // Addresses written in both blocks were compared when the configuration was read.
+        let unseen = of_http.iter().filter(|(other_is, _)| !(is_written && *other_is));
+        let same = unseen.map(|(_, other)| other).find(|other| other.shares_socket(&listen));
+        if let (Some(same), ListenAddress::Ip(address)) = (same, &listen.address) {
+            let text = format!("{address} is listened on by http and by stream");
+            errors.push(Diagnostic::error(listen.span, text).related(same.span, "here by http"));
+        }
+    }
+    errors
+}
+
+/// Adds warnings on directives without effect: `user` without root, and options of sockets that are not set.
+fn warn_of_what_has_no_effect(model: &mut Model) {
+    let mut warnings = Vec::new();
+    for listen in listens(model) {
+        for (name, is_set) in [("deferred", listen.deferred), ("fastopen", listen.fastopen.is_some())] {
+            if is_set {
+                let text = format!("\"{name}\" of \"listen\" is accepted but has no effect");
+                warnings.push(Diagnostic::warning(listen.span, text));
+            }
+        }
+    }
+    model.warnings.extend(warnings);
+    if let Some(user) = model.main.user.as_ref().filter(|_| !rustix::process::geteuid().is_root()) {
+        let text = "the \"user\" directive makes sense only if the server is started by root, ignored";
+        model.warnings.push(Diagnostic::warning(user.span, text));
+    }
+}
+
+fn addresses(hosts: &[Host], name: &str, port: u16) -> impl Iterator<Item = SocketAddr> {
+    let found = hosts.iter().find(move |((known, known_port), _)| known == name && *known_port == port);
+    found.into_iter().flat_map(|(_, addresses)| addresses.iter().copied())
+}
+
+/// Completes the model with values that depend on the machine: default error log, addresses of host names, default
+/// `listen`.
+fn complete(model: &mut Model, paths: &Paths, hosts: &[Host]) {
+    if model.main.error_logs.is_empty() {
+        let target = match &paths.error_log {
+            Some(path) => Text::new(path.as_os_str().as_encoded_bytes(), <_>::default()),
+            None => Text::builtin("stderr"),
+        };
+        model.main.error_logs.push(ErrorLog {
+            target,
+            syslog: None,
+            level: Level::Error,
+            is_json: false,
+            repeats_all: false,
+        });
+    }
+    let blocks = model.http.iter_mut().chain(&mut model.stream);
+    for server in blocks.flat_map(|block| &mut block.servers) {
+        server.listens = expanded(server, hosts);
+    }
+}
+
+/// Returns the listen addresses of a server: the default if it has no `listen`, with host names replaced by their
+/// addresses.
+fn expanded(server: &ServerConf, hosts: &[Host]) -> Vec<ListenConf> {
+    if server.listens.is_empty() {
+        let default = addresses(hosts, UNWRITTEN.0, UNWRITTEN.1);
+        return default.map(|address| ListenConf::new(ListenAddress::Ip(address), server.span)).collect();
+    }
+    let mut listens = Vec::with_capacity(server.listens.len());
+    for listen in &server.listens {
+        let ListenAddress::Host(name, port) = &listen.address else {
+            listens.push(listen.clone());
+            continue;
+        };
+        let found = addresses(hosts, name, *port);
+        listens.extend(
+            found.map(|address| ListenConf { address: ListenAddress::Ip(address), ..listen.clone() }),
+        );
+    }
+    listens
+}

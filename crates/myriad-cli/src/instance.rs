@@ -1,0 +1,384 @@
+//! Lock of a folder: limits it to one `myriad wordpress` at a time. The supervisor owns the lock while it runs.
+//!
+//! ```text
+//! free   --claim-------------------------------> locked
+//! locked --process exits, for any reason-------> free
+//! locked --upgrade: the descriptor is passed---> locked by both --one of them exits--> locked by the other
+//! ```
+//! The file also contains the process number, the results of reloads, and facts of the server, for commands. It is not
+//! removed at exit: only the lock shows that a server runs.
+//!
+//! ```text
+//! PROCESS STARTED-S
+//! reloads BEGUN ENDED
+//! ! LINE                 reason why the last reload was rejected, any number of lines
+//! FACTS
+//! ```
+
+use std::fs::{self, File, Permissions, TryLockError};
+use std::io::{self, Read, Seek, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rustix::fs::OFlags;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+use crate::path_walk;
+use crate::pidfile::reason;
+
+/// Number of attempts, and the pause between them: a command that tests the lock takes it for a moment.
+const ATTEMPTS: u32 = 5;
+const PAUSE: Duration = Duration::from_millis(100);
+/// Prefixes of the line with the reloads, and of each line with the reason of the last rejection.
+const RELOADS: &str = "reloads ";
+const REFUSED: &str = "! ";
+/// Facts that are written before a server handles its signals.
+const STARTING: &str = "starting\n";
+/// Maximum number of bytes read from a lock file; sufficient for the facts of many sites and the reasons of a
+/// rejection.
+const LONGEST: u64 = 1 << 20;
+
+/// Reloads of a server, and the reason if the last one was rejected.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reloads {
+    /// Number of reloads that were started.
+    pub begun: u64,
+    /// Number of reloads that were completed or refused.
+    pub ended: u64,
+    /// Reasons of the rejection, as lines for people.
+    pub refused: Vec<String>,
+}
+
+impl Reloads {
+    /// Counts the start of a reload.
+    pub fn begin(&mut self) {
+        self.begun += 1;
+    }
+
+    /// Records that the last reload has finished; without a reason, its configuration was accepted.
+    pub fn end(&mut self, refused: Vec<String>) {
+        *self = Self { begun: self.begun, ended: self.begun, refused };
+    }
+}
+
+/// Locked folder. The lock is released when the process exits.
+#[derive(Debug)]
+pub struct Instance {
+    file: File,
+    since: SystemTime,
+}
+
+/// Server that has locked a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// Process ID.
+    pub pid: Pid,
+    /// Time of its start.
+    pub since: SystemTime,
+    /// Facts that it wrote, as lines for people.
+    pub told: String,
+    /// Results of its reloads; `None` for a binary that does not write them.
+    pub reloads: Option<Reloads>,
+    /// Owner of the lock file.
+    owner: u32,
+}
+
+/// Returns the path of the lock file of a prefix.
+fn path(prefix: &Path) -> PathBuf {
+    prefix.join("myriad.lock")
+}
+
+impl Instance {
+    /// Locks a folder for this process.
+    ///
+    /// # Errors
+    /// Returns a sentence if another process has locked it or the lock file cannot be created.
+    pub fn claim(prefix: &Path) -> Result<Self, String> {
+        let path = path(prefix);
+        let failed =
+            |error: &io::Error| format!("wordpress: the lock \"{}\": {}", path.display(), reason(error));
+        let open = || {
+            let file = File::from(path_walk::open_for_appending(&path)?);
+            // Access for its owner only: any user who can read the file can lock it.
+            file.set_permissions(Permissions::from_mode(0o600)).map(|()| file)
+        };
+        let mut file = open().map_err(|error| failed(&error))?;
+        for _ in 0..ATTEMPTS {
+            match file.try_lock() {
+                // A file of another user is replaced: that user could write any process number to it.
+                Ok(()) if !is_kept_by_us(&file) => {
+                    fs::remove_file(&path).map_err(|error| failed(&error))?;
+                    file = open().map_err(|error| failed(&error))?;
+                }
+                Ok(()) => {
+                    let instance = Self { file, since: SystemTime::now() };
+                    instance.tell(&Reloads::default(), STARTING).map_err(|error| failed(&error))?;
+                    return Ok(instance);
+                }
+                Err(TryLockError::WouldBlock) => sleep(PAUSE),
+                Err(TryLockError::Error(error)) => return Err(failed(&error)),
+            }
+        }
+        let who = holder(prefix).ok().flatten().map(|holder| holder.pid.as_raw_nonzero());
+        let who = who.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"));
+        let folder = prefix.display();
+        Err(format!(
+            "wordpress: {folder} is in use by {who}: stop that by `myriad wordpress stop --prefix {folder}`, \
+             or name another folder with --prefix"
+        ))
+    }
+
+    /// Takes over the lock of the previous supervisor.
+    pub fn inherit(lock: OwnedFd) -> Self {
+        Self { file: lock.into(), since: SystemTime::now() }
+    }
+
+    /// Writes the number of this process, its reloads, and facts of the server (lines for people) to the lock file.
+    pub fn tell(&self, reloads: &Reloads, told: &str) -> io::Result<()> {
+        let since_s = self.since.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let Reloads { begun, ended, refused } = reloads;
+        let mut text = format!("{} {since_s}\n{RELOADS}{begun} {ended}\n", std::process::id());
+        for line in refused.iter().flat_map(|lines| lines.lines()) {
+            text.extend([REFUSED, line, "\n"]);
+        }
+        text.push_str(told);
+        self.file.set_len(0)?;
+        (&self.file).write_all(text.as_bytes())
+    }
+}
+
+impl AsFd for Instance {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+/// Returns the server that has locked a folder, if one has.
+///
+/// # Errors
+/// Returns an error if the lock file cannot be read, or if the process that locked it has not written to it yet.
+pub fn holder(prefix: &Path) -> io::Result<Option<Holder>> {
+    // Links are not followed and the open does not block: root may check the folder of another user, who may have put a
+    // link or a pipe there.
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let mut file = match File::options().read(true).custom_flags(flags).open(path(prefix)) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let known = file.metadata()?;
+    if !known.is_file() {
+        return Err(io::Error::other("its lock is no plain file"));
+    }
+    match file.try_lock_shared() {
+        Ok(()) => return Ok(None),
+        Err(TryLockError::WouldBlock) => {}
+        Err(TryLockError::Error(error)) => return Err(error),
+    }
+    for attempt in 0..ATTEMPTS {
+        if attempt > 0 {
+            sleep(PAUSE);
+        }
+        // The file is empty for a moment while it is written.
+        let mut text = String::new();
+        file.rewind()?;
+        (&mut file).take(LONGEST).read_to_string(&mut text)?;
+        if let Some(holder) = Holder::read(&text, known.uid()) {
+            return Ok(Some(holder));
+        }
+    }
+    Err(io::Error::other("its holder has not yet said which process it is"))
+}
+
+/// Returns the server that has locked a folder, for a command; the error is a sentence.
+pub fn held(prefix: &Path) -> Result<Option<Holder>, String> {
+    holder(prefix).map_err(|error| {
+        let path = path(prefix);
+        let who = if error.kind() == io::ErrorKind::PermissionDenied {
+            ": ask as root, or as who started it"
+        } else {
+            ""
+        };
+        format!("\"{}\": {}{who}", path.display(), reason(&error))
+    })
+}
+
+impl Holder {
+    /// Parses the text that [`Instance::tell`] wrote.
+    fn read(text: &str, owner: u32) -> Option<Self> {
+        let (first, mut told) = text.split_once('\n')?;
+        let (pid, since_s) = first.split_once(' ')?;
+        let counts = told.strip_prefix(RELOADS).and_then(|rest| rest.split_once('\n'));
+        let mut reloads = None;
+        if let Some((counts, rest)) = counts {
+            let (begun, ended) = counts.split_once(' ')?;
+            reloads = Some((begun.parse().ok()?, ended.parse().ok()?));
+            told = rest;
+        }
+        let pid = pid.parse().ok().filter(|&pid: &i32| pid > 0).and_then(Pid::from_raw)?;
+        let since = UNIX_EPOCH.checked_add(Duration::from_secs(since_s.parse().ok()?))?;
+        // Control characters are removed, as the text is printed to a terminal.
+        let shown =
+            |text: &str| text.chars().filter(|letter| *letter == '\n' || !letter.is_control()).collect();
+        let mut refused = Vec::new();
+        while let Some((line, rest)) = told.strip_prefix(REFUSED).and_then(|rest| rest.split_once('\n')) {
+            refused.push(shown(line));
+            told = rest;
+        }
+        let reloads = reloads.map(|(begun, ended)| Reloads { begun, ended, refused });
+        Some(Self { pid, since, told: shown(told), reloads, owner })
+    }
+
+    /// Sends a signal to the server; returns a descriptor of its process.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Holder::process`]. Also returns an error if this process lacks permission, or if the
+    /// server is starting and the signal is `HUP` or `USR1`, which would terminate it.
+    pub fn signal(&self, signal: Signal) -> Result<OwnedFd, String> {
+        if self.told == STARTING && matches!(signal, Signal::HUP | Signal::USR1) {
+            return Err(format!("process {} is only starting: ask again in a moment", self.pid));
+        }
+        let process = self.process()?;
+        pidfd_send_signal(&process, signal).map_err(|error| {
+            let who =
+                if error == rustix::io::Errno::PERM { ": ask as root, or as who started it" } else { "" };
+            format!("kill({}) failed ({}){who}", self.pid, reason(&error.into()))
+        })?;
+        Ok(process)
+    }
+
+    /// Returns a descriptor of the process, because its number may be reused by another process.
+    ///
+    /// # Errors
+    /// Returns an error if the process has exited, or if its owner is not that of the lock file: otherwise a user who
+    /// can write to the folder could make root terminate any process.
+    pub fn process(&self) -> Result<OwnedFd, String> {
+        let pid = self.pid;
+        let failed = |error: io::Error| format!("process {pid}: {}", reason(&error));
+        let process = pidfd_open(pid, PidfdFlags::empty()).map_err(|error| failed(error.into()))?;
+        let owner = owner_of(pid).map_err(failed)?;
+        if owner == self.owner {
+            return Ok(process);
+        }
+        Err(format!(
+            "the lock is of user {}, and process {pid}, which it names, of user {owner}: it is left alone",
+            self.owner
+        ))
+    }
+}
+
+/// Returns whether a file belongs to root or to the user of this process, so that no other user can write to it.
+fn is_kept_by_us(file: &File) -> bool {
+    file.metadata().is_ok_and(|known| path_walk::is_ours(known.uid()))
+}
+
+/// Returns the owner of a process, which is its real user.
+fn owner_of(pid: Pid) -> io::Result<u32> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let owner =
+        status.lines().find_map(|line| line.strip_prefix("Uid:")?.split_whitespace().next()?.parse().ok());
+    owner.ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("myriad-instance-{}-{name}", std::process::id()));
+            std::fs::create_dir_all(&path).expect("folder");
+            Self(path)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn folder_has_one_holder_and_what_is_left_of_an_earlier_one_is_no_obstacle() {
+        let folder = Folder::new("claim");
+        assert_eq!(holder(&folder.0).expect("nobody"), None);
+        std::fs::write(path(&folder.0), "1\nleft over\n").expect("a file");
+        assert_eq!(holder(&folder.0).expect("nobody"), None, "a file says nothing");
+        let first = Instance::claim(&folder.0).expect("free");
+        let mode = std::fs::metadata(path(&folder.0)).expect("a file").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "nobody else may lock it");
+        first.tell(&Reloads::default(), "serves  /a\n").expect("told");
+        let own = std::process::id().to_string();
+        let refused = Instance::claim(&folder.0).expect_err("held");
+        assert!(refused.contains(&format!("in use by process {own}")), "{refused}");
+        let known = holder(&folder.0).expect("read").expect("somebody");
+        assert_eq!((known.pid.to_string(), known.told.as_str()), (own, "serves  /a\n"));
+        let mut reloads = Reloads::default();
+        reloads.begin();
+        reloads.end(vec!["unknown directive\n  --> a:1".to_owned(), "b".to_owned()]);
+        first.tell(&reloads, "serves  /b\n").expect("told");
+        let known = holder(&folder.0).expect("read").expect("somebody");
+        let refused = ["unknown directive", "  --> a:1", "b"].map(str::to_owned).to_vec();
+        assert_eq!(known.reloads, Some(Reloads { begun: 1, ended: 1, refused }));
+        assert_eq!(known.told, "serves  /b\n");
+
+        // Passed on, as in an upgrade.
+        let heir = Instance::inherit(first.as_fd().try_clone_to_owned().expect("a copy"));
+        drop(first);
+        assert!(Instance::claim(&folder.0).is_err());
+        drop(heir);
+        assert_eq!(holder(&folder.0).expect("nobody"), None);
+        Instance::claim(&folder.0).expect("free again");
+    }
+
+    /// Creates a lock file with this text in a folder of another user, who owns it; `None` unless the tests run as
+    /// root.
+    fn theirs(name: &str, text: &str) -> Option<(Folder, File)> {
+        const OTHER: u32 = 54_321;
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("skipped: somebody else's folder can be made by root alone");
+            return None;
+        }
+        let folder = Folder::new(name);
+        std::fs::write(path(&folder.0), text).expect("a lock");
+        for path in [&folder.0, &path(&folder.0)] {
+            std::os::unix::fs::chown(path, Some(OTHER), Some(OTHER)).expect("chown");
+        }
+        let lock = File::options().append(true).open(path(&folder.0)).expect("a lock");
+        lock.lock().expect("locked");
+        Some((folder, lock))
+    }
+
+    #[test]
+    fn lock_of_somebody_else_names_no_process_of_ours() {
+        let text = format!("{} 0\nserves \u{1b}[31m\u{9b}x\n", std::process::id());
+        let Some((folder, lock)) = theirs("theirs", &text) else { return };
+        let known = holder(&folder.0).expect("read").expect("somebody");
+        assert_eq!(known.told, "serves [31mx\n", "a terminal obeys none of it");
+        assert_eq!(known.reloads, None, "an earlier binary does not say");
+        let error = known.process().expect_err("a process of ours");
+        assert!(error.contains("of user 54321, and process"), "{error}");
+        drop(lock);
+        let own = Instance::claim(&folder.0).expect("free");
+        own.tell(&Reloads::default(), "serves\n").expect("told");
+        let owner = std::fs::metadata(path(&folder.0)).expect("a lock").uid();
+        assert_eq!(owner, 0, "what its owner holds open is not the lock any more");
+        holder(&folder.0).expect("read").expect("somebody").process().expect("our own");
+    }
+
+    #[test]
+    fn pipe_in_the_place_of_a_lock_holds_nobody_up() {
+        let folder = Folder::new("pipe");
+        let kind = rustix::fs::FileType::Fifo;
+        rustix::fs::mknodat(rustix::fs::CWD, path(&folder.0), kind, 0o600.into(), 0).expect("a pipe");
+        assert!(holder(&folder.0).expect_err("a pipe").to_string().contains("no plain file"));
+        std::fs::remove_file(path(&folder.0)).expect("remove");
+        std::os::unix::fs::symlink("/etc/passwd", path(&folder.0)).expect("a link");
+        assert!(holder(&folder.0).is_err(), "no link is followed");
+    }
+}

@@ -1,0 +1,61 @@
+//! System files that commands write, located below a root and replaced atomically.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, fchown};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// Attributes of a file other than its bytes.
+pub struct Attributes {
+    /// Permission bits.
+    pub mode: u32,
+    /// User ID and group ID; `None` keeps those of the process.
+    pub owner: Option<(u32, u32)>,
+    /// Time of the last change, if known.
+    pub modified: Option<SystemTime>,
+}
+
+/// Returns the location of an absolute path below the root.
+pub fn below(root: &Path, path: &str) -> PathBuf {
+    root.join(path.trim_start_matches('/'))
+}
+
+/// Writes a system file and creates its parent folders. The file is on disk when the function returns.
+pub fn write(root: &Path, path: &str, bytes: &[u8], mode: u32) -> io::Result<()> {
+    let path = below(root, path);
+    fs::create_dir_all(path.parent().unwrap_or(root))?;
+    replace(&path, bytes, &Attributes { mode, owner: None, modified: None })
+}
+
+/// Writes a new file next to the target and renames it, so that no program reads a partial file.
+pub fn replace(path: &Path, bytes: &[u8], attributes: &Attributes) -> io::Result<()> {
+    let new = beside(path);
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(attributes.mode).open(&new)?;
+    let written = file
+        .write_all(bytes)
+        .and_then(|()| attributes.owner.map_or(Ok(()), |(uid, gid)| fchown(&file, Some(uid), Some(gid))))
+        .and_then(|()| file.set_permissions(fs::Permissions::from_mode(attributes.mode)))
+        .and_then(|()| attributes.modified.map_or(Ok(()), |time| file.set_modified(time)))
+        .and_then(|()| file.sync_all())
+        .and_then(|()| fs::rename(&new, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&new);
+    }
+    written
+}
+
+/// Removes a system file. A missing file is not an error.
+pub fn remove(root: &Path, path: &str) -> io::Result<()> {
+    match fs::remove_file(below(root, path)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
+/// Returns a temporary name that no program reads, because its extension is unknown.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".new-{}", std::process::id()));
+    path.with_file_name(name)
+}

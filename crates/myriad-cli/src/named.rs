@@ -1,0 +1,121 @@
+//! Selects the server that a command applies to: that of a configuration file, or a `myriad wordpress` or `myriad php`.
+//!
+//! ```text
+//! -c, or -p with a configuration file in it -------> the configuration
+//! -p without such a file --------------------------> the preset with that prefix
+//! no -c or -p, the installed configuration exists
+//!          and is served, or -g is given ----------> the configuration
+//!          a preset on its default folder runs ----> that preset, as under myriad-wordpress.service
+//!          one other server of the user runs ------> that server
+//!          otherwise ------------------------------> the installed configuration, or the preset on its default folder
+//! ```
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::cli::Options;
+use crate::configuration::{self, Origin};
+use crate::instance::holder;
+use crate::paths::Paths;
+use crate::pidfile;
+use crate::servers::{self, Named};
+use crate::wordpress;
+
+impl Named {
+    /// Returns the server that a command line names, or the running one.
+    pub fn of(server: &Options) -> Self {
+        let paths = Paths::new(server);
+        let is_there = paths.configuration.exists();
+        Self::among(server, paths, is_there, serves, running_preset, servers::only_own)
+    }
+
+    /// Returns the prefix that a command line names, or else the prefix of the running preset. Returns `None` if no
+    /// prefix is named and no preset runs.
+    pub fn preset_of(server: &Options) -> Option<PathBuf> {
+        let of_only = || match servers::only_own() {
+            Some(Self::Preset(prefix)) => Some(prefix),
+            _ => None,
+        };
+        server.prefix.clone().or_else(running_preset).or_else(of_only)
+    }
+
+    /// Selects by the command line, by whether the configuration file exists and is served, by the running preset, and
+    /// by the only server of the user. The last three are evaluated only if they affect the result.
+    fn among(
+        server: &Options,
+        paths: Paths,
+        is_there: bool,
+        serves: impl FnOnce(&Paths) -> bool,
+        preset: impl FnOnce() -> Option<PathBuf>,
+        only: impl FnOnce() -> Option<Self>,
+    ) -> Self {
+        match (&server.configuration, &server.prefix) {
+            (Some(_), _) => Self::Configuration(paths),
+            (None, Some(_)) if is_there => Self::Configuration(paths),
+            (None, Some(_)) => Self::Preset(paths.prefix),
+            (None, None) if is_there && (server.directives.is_some() || serves(&paths)) => {
+                Self::Configuration(paths)
+            }
+            (None, None) => preset().map(Self::Preset).or_else(only).unwrap_or_else(|| {
+                if is_there { Self::Configuration(paths) } else { Self::Preset(wordpress::prefix(None)) }
+            }),
+        }
+    }
+}
+
+/// Returns whether the server of a configuration runs, by its pid file. Returns true if the configuration cannot be
+/// read, so that the command reports its errors.
+fn serves(paths: &Paths) -> bool {
+    let origin = Origin { paths: paths.clone(), directives: Vec::new(), preset: None };
+    let Ok(model) = configuration::read_main(&origin) else { return true };
+    // A number left by a crash may belong to another program now.
+    let own = fs::read("/proc/self/comm").unwrap_or_default();
+    let pid = pidfile::read(&paths.complete(model.main.pid.bytes()));
+    pid.is_ok_and(|pid| fs::read(format!("/proc/{pid}/comm")).is_ok_and(|name| name == own))
+}
+
+/// Returns the prefix of the running preset: that of this user, else that of the system.
+fn running_preset() -> Option<PathBuf> {
+    let own = wordpress::prefix(None);
+    // A lock that cannot be read counts as taken; the command then reports the error.
+    if !matches!(holder(&own), Ok(None)) {
+        return Some(own);
+    }
+    let of_system = wordpress::prefix_of_system();
+    (own != of_system && !matches!(holder(of_system), Ok(None))).then(|| of_system.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn server_that_runs_is_meant_where_none_is_named() {
+        let paths =
+            || Paths { prefix: "/p".into(), configuration: "/p/conf/nginx.conf".into(), error_log: None };
+        let nothing = Options::default();
+        let with_prefix = Options { prefix: Some("/p".into()), ..Options::default() };
+        let with_file = Options { configuration: Some("a.conf".into()), ..Options::default() };
+        let configuration = || Named::Configuration(paths());
+        let preset = |prefix: &str| Named::Preset(prefix.into());
+        let own = Named::Preset(wordpress::prefix(None));
+        let with_directive = Options { directives: Some(b"pid a;".to_vec()), ..Options::default() };
+        for (server, is_there, serves, running, only, expected) in [
+            (&nothing, true, true, Some("/a"), Some("/b"), configuration()),
+            (&nothing, true, false, Some("/a"), Some("/b"), preset("/a")),
+            (&nothing, true, false, None, Some("/b"), preset("/b")),
+            (&nothing, true, false, None, None, configuration()),
+            (&nothing, false, false, None, Some("/b"), preset("/b")),
+            (&nothing, false, false, None, None, own),
+            (&with_prefix, true, false, Some("/a"), Some("/b"), configuration()),
+            (&with_prefix, false, false, Some("/a"), Some("/b"), preset("/p")),
+            (&with_file, false, false, Some("/a"), Some("/b"), configuration()),
+            (&with_directive, true, false, Some("/a"), Some("/b"), configuration()),
+        ] {
+            let only = || only.map(preset);
+            let running = || running.map(PathBuf::from);
+            let found = Named::among(server, paths(), is_there, |_| serves, running, only);
+            assert_eq!(found, expected, "{is_there} {serves}");
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! Traverses paths component by component with the rights of root.
+//!
+//! A link is followed if root owns it and only root can change the folders above it. In other folders no link is
+//! followed, because the owner of such a folder could redirect root to any file.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{self, Path, PathBuf};
+
+use rustix::fs::{
+    AtFlags, FileType, Mode, OFlags, PROC_SUPER_MAGIC, Stat, fstatfs, mkdirat, openat, readlinkat, statat,
+};
+use rustix::io::Errno;
+
+/// Flags that open a folder and reject a link.
+pub const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// Flags that open a folder only to traverse it, which requires no right to read it.
+const STEP: OFlags = FOLDER.union(OFlags::PATH);
+
+/// Inode of the root folder of procfs (`PROC_ROOT_INO` of the kernel).
+const TOP_OF_PROC: u64 = 1;
+
+/// Owner that the kernel reports for files whose owner has no id in a user namespace (`/proc/sys/kernel/overflowuid`,
+/// unless changed).
+const OVERFLOW: u32 = 65_534;
+
+/// Maximum number of links in one path, as in the kernel.
+const MAX_LINKS: usize = 40;
+
+/// Returns whether a file belongs to root or to the user of this process.
+pub fn is_ours(owner: u32) -> bool {
+    owner == 0 || owner == rustix::process::geteuid().as_raw()
+}
+
+/// Returns whether only root can replace files of root in this folder.
+fn is_kept(folder: &File) -> io::Result<bool> {
+    let known = folder.metadata()?;
+    let is_sticky = known.mode() & 0o1000 != 0;
+    let is_closed = known.mode() & 0o022 == 0 || is_sticky;
+    Ok(is_closed && (is_ours(known.uid()) || is_top_of_proc(folder, &known)?))
+}
+
+/// Returns whether this folder is the top of `/proc`, where only the kernel creates entries, in a user namespace
+/// (rootless containers): the folder and its links, such as `self`, have an owner that is unknown there.
+fn is_top_of_proc(folder: &File, known: &Metadata) -> Result<bool, Errno> {
+    let is_closed = known.mode() & 0o222 == 0;
+    Ok(known.ino() == TOP_OF_PROC && known.uid() == OVERFLOW && is_closed && is_proc(folder)?)
+}
+
+fn is_proc(folder: &File) -> Result<bool, Errno> {
+    Ok(fstatfs(folder)?.f_type == PROC_SUPER_MAGIC)
+}
+
+/// Rule for a missing folder on the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// The folder is created, readable by all.
+    Made,
+    /// The walk stops before it.
+    Ends,
+    /// The walk fails.
+    Fails,
+}
+
+/// Walk in progress.
+#[derive(Debug)]
+pub struct PathWalk {
+    /// Folder that the walk has reached.
+    pub at: File,
+    /// Set if only root can change the path that the walk has followed.
+    pub is_safe: bool,
+}
+
+impl PathWalk {
+    /// Starts a walk at the root folder.
+    pub fn from_root() -> io::Result<Self> {
+        Self::from(rustix::fs::open("/", STEP, Mode::empty())?.into())
+    }
+
+    /// Starts a walk at this folder.
+    pub fn from(at: File) -> io::Result<Self> {
+        let is_safe = is_kept(&at)?;
+        Ok(Self { at, is_safe })
+    }
+
+    /// Walks along a path of folders. A link is followed if root owns it and only root can change the path to it.
+    /// Returns `None` at any other link.
+    pub fn walk(self, path: &Path, missing: Missing) -> io::Result<Option<Self>> {
+        // Remaining components, the next one last.
+        let mut names: Vec<OsString> = path.iter().rev().map(OsStr::to_owned).collect();
+        let mut links = 0;
+        let mut walk = self;
+        while let Some(name) = names.pop() {
+            let there = match walk.step(&name) {
+                Err(Errno::NOENT) if missing == Missing::Made => {
+                    make_here(&walk.at, &name)?;
+                    walk.step(&name)
+                }
+                Err(Errno::NOENT) if missing == Missing::Ends => return Ok(Some(walk)),
+                there => there,
+            };
+            match there {
+                Ok(folder) => {
+                    walk.is_safe &= is_kept(&folder)?;
+                    walk.at = folder;
+                }
+                Err(Errno::NOTDIR | Errno::LOOP) => {
+                    let Some(target) = walk.link(&name)? else { return Ok(None) };
+                    if links == MAX_LINKS {
+                        return Err(Errno::LOOP.into());
+                    }
+                    links += 1;
+                    names.extend(target.iter().rev().map(OsStr::to_owned));
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(Some(walk))
+    }
+
+    /// Returns the target of a link; `None` if it must not be followed.
+    pub fn link(&self, name: &OsStr) -> io::Result<Option<PathBuf>> {
+        if !self.is_own_link(name)? {
+            return Ok(None);
+        }
+        let target = readlinkat(&self.at, name, Vec::new())?;
+        Ok(Some(OsString::from_vec(target.into_bytes()).into()))
+    }
+
+    /// Returns whether a link may be followed: root owns it and only root could have put it there, or the kernel
+    /// created it.
+    fn is_own_link(&self, name: &OsStr) -> io::Result<bool> {
+        let known = statat(&self.at, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        if !FileType::from_raw_mode(known.st_mode).is_symlink() {
+            return Err(Errno::NOTDIR.into());
+        }
+        Ok(self.is_safe && (is_ours(known.st_uid) || is_top_of_proc(&self.at, &self.at.metadata()?)?))
+    }
+
+    /// Opens a file of this folder for appending; creates it if it does not exist.
+    ///
+    /// If other users can put files into the folder, the file must be a plain file with a single name: a second name
+    /// could be a hard link to any file, and opening a pipe would block.
+    ///
+    /// # Errors
+    /// Returns `ELOOP` for a link, except for the links that the kernel creates in `/proc`.
+    fn open_file(&self, name: &OsStr) -> io::Result<OwnedFd> {
+        let open = |more| {
+            let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOCTTY;
+            openat(&self.at, name, flags | more, Mode::from_raw_mode(myriad_log::MODE))
+        };
+        let is_closed = self.at.metadata()?.mode() & 0o022 == 0;
+        if self.is_safe && is_closed {
+            return match open(OFlags::NOFOLLOW) {
+                // A link of the kernel such as `/proc/self/fd/1` may refer to an object without a path, such as a pipe.
+                Err(Errno::LOOP) if is_proc(&self.at)? && self.is_own_link(name)? => {
+                    Ok(open(OFlags::empty())?)
+                }
+                opened => Ok(opened?),
+            };
+        }
+        let file = File::from(open(OFlags::NOFOLLOW | OFlags::NONBLOCK)?);
+        let known = file.metadata()?;
+        if !known.is_file() || known.nlink() > 1 {
+            let why = "it is no plain file of one name, in a folder where others than root may put files";
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+        }
+        Ok(file.into())
+    }
+
+    /// Returns the metadata of a name in this folder without following a link; `None` if another user could have
+    /// created the entry.
+    fn trusted_stat(&self, name: &OsStr) -> io::Result<Option<Stat>> {
+        let known = statat(&self.at, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        // In a sticky folder that others may write to, such as `/tmp`, users can replace their own entries.
+        let is_shared = self.at.metadata()?.mode() & 0o022 != 0;
+        Ok((self.is_safe && (!is_shared || is_ours(known.st_uid))).then_some(known))
+    }
+
+    /// Opens the folder with that name. `/`, the first component of an absolute path, always opens the root folder.
+    fn step(&self, name: &OsStr) -> Result<File, Errno> {
+        openat(&self.at, name, STEP, Mode::empty()).map(File::from)
+    }
+}
+
+/// Opens a file for appending; creates it, unreadable by other users, if it does not exist.
+///
+/// Root follows only its own links, in folders where no other user could have put them (`/var/log/a.log` to another
+/// disk, `/dev/stdout`).
+///
+/// # Errors
+/// Returns an error if the file cannot be opened, or if another user could have redirected the path.
+pub fn open_for_appending(path: &Path) -> io::Result<OwnedFd> {
+    if !rustix::process::geteuid().is_root() {
+        return Ok(File::options().create(true).append(true).mode(myriad_log::MODE).open(path)?.into());
+    }
+    let refused = || {
+        let why = "a link that leads there is not root's, or lies where others than root could have put it: \
+                   name the file that it leads to";
+        io::Error::new(io::ErrorKind::PermissionDenied, why)
+    };
+    let mut path = path::absolute(path)?;
+    let mut walk = PathWalk::from_root()?;
+    for _ in 0..=MAX_LINKS {
+        let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(io::ErrorKind::IsADirectory.into());
+        };
+        walk = walk.walk(above, Missing::Fails)?.ok_or_else(refused)?;
+        match walk.open_file(name) {
+            Err(error) if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => {
+                path = walk.link(name)?.ok_or_else(refused)?;
+            }
+            opened => return opened,
+        }
+    }
+    Err(Errno::LOOP.into())
+}
+
+/// Returns the metadata of the file or folder at a path if no user other than root can replace it or redirect the path,
+/// and `None` otherwise. Links of root are followed.
+///
+/// # Errors
+/// Returns the errors of the system, for example if the path or a folder above it does not exist.
+pub fn trusted_stat(path: &Path) -> io::Result<Option<Stat>> {
+    let mut path = path::absolute(path)?;
+    let mut walk = PathWalk::from_root()?;
+    for _ in 0..=MAX_LINKS {
+        let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
+            return Ok(Some(rustix::fs::fstat(&walk.at)?));
+        };
+        let Some(reached) = walk.walk(above, Missing::Fails)? else { return Ok(None) };
+        let Some(known) = reached.trusted_stat(name)? else { return Ok(None) };
+        if !FileType::from_raw_mode(known.st_mode).is_symlink() {
+            return Ok(Some(known));
+        }
+        let Some(target) = reached.link(name)? else { return Ok(None) };
+        (walk, path) = (reached, target);
+    }
+    Err(Errno::LOOP.into())
+}
+
+/// Returns the longest leading part of an absolute path that only root can redirect. Links below it may belong to
+/// another user.
+///
+/// # Errors
+/// Returns the errors of the system, for example if a part of the path does not exist.
+pub fn trusted_part(path: &Path) -> io::Result<PathBuf> {
+    let mut walk = PathWalk::from_root()?;
+    let mut trusted = PathBuf::from("/");
+    for name in path.iter().skip(1) {
+        if walk.trusted_stat(name)?.is_none() {
+            break;
+        }
+        let Some(reached) = walk.walk(Path::new(name), Missing::Fails)? else { break };
+        walk = reached;
+        trusted.push(name);
+    }
+    Ok(trusted)
+}
+
+/// Creates a folder unless it exists.
+fn make_here(above: &File, name: &OsStr) -> Result<(), Errno> {
+    match mkdirat(above, name, Mode::from_raw_mode(0o755)) {
+        Err(Errno::EXIST) => Ok(()),
+        made => made,
+    }
+}

@@ -1,0 +1,57 @@
+//! Messages for people: written to the error log, and to standard error until the log is in use.
+
+use myriad_conf::{Diagnostic, Parsed, Severity};
+use myriad_log::{ErrorLog, Level, escaped};
+
+/// Message with its level, so that a warning next to an error remains a warning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Severity.
+    pub level: Level,
+    /// Sentence, optionally followed by lines that show the position.
+    pub text: String,
+}
+
+impl Finding {
+    /// Converts diagnostics to findings. They are rendered without their label, since the level provides it.
+    pub fn of<'d>(parsed: &Parsed, diagnostics: impl IntoIterator<Item = &'d Diagnostic>) -> Vec<Self> {
+        let finding = |found: &Diagnostic| {
+            let (level, label) = match found.severity {
+                Severity::Error => (Level::Emerg, "error: "),
+                Severity::Warning => (Level::Warn, "warning: "),
+                Severity::Hint => (Level::Notice, "hint: "),
+            };
+            let text = myriad_conf::render(parsed, found);
+            Self { level, text: text.strip_prefix(label).unwrap_or(&text).trim_end().to_owned() }
+        };
+        diagnostics.into_iter().map(finding).collect()
+    }
+
+    /// Writes the finding to standard error only.
+    pub fn say(&self) {
+        say(self.level, &self.text);
+    }
+}
+
+/// Converts a sentence to an error that prevents the server from starting.
+impl From<String> for Finding {
+    fn from(text: String) -> Self {
+        Self { level: Level::Emerg, text }
+    }
+}
+
+/// Writes each line of a message as a line of the log; with `aloud` also to standard error, in the wording of nginx.
+pub fn report(log: &ErrorLog, level: Level, message: &str, aloud: bool) {
+    for line in message.lines() {
+        log.write(level, None, format_args!("{line}"));
+    }
+    if aloud && level <= Level::Warn && !log.reaches_stderr(level) {
+        say(level, message);
+    }
+}
+
+/// Writes to standard error only. Line breaks are retained; other control characters are escaped.
+pub fn say(level: Level, message: &str) {
+    let lines: Vec<_> = message.lines().map(escaped).collect();
+    eprintln!("myriad: [{}] {}", level.name(), lines.join("\n"));
+}

@@ -1,0 +1,179 @@
+//! Running servers of Myriad on this machine, found by the command lines of their processes.
+//!
+//! A command line is not trusted: a process of the user counts only if the lock of its prefix, or the pid file of its
+//! configuration, contains its number. Of processes of other users only the command line is read, because it could name
+//! a file that blocks the reader.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::accounts;
+use crate::cli;
+use crate::configuration::{self, Origin};
+use crate::instance::holder;
+use crate::paths::Paths;
+use crate::pidfile;
+use crate::wordpress;
+
+/// Server that a command line selects; if it names none, the running server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Named {
+    /// Server of a configuration file.
+    Configuration(Paths),
+    /// Server of a preset, by its prefix.
+    Preset(PathBuf),
+}
+
+/// Running server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Server {
+    pid: u32,
+    /// Owner of the process.
+    owner: u32,
+    /// Prefix or configuration file of the server.
+    pub named: Named,
+    /// Option that selects the server on a command line.
+    option: String,
+}
+
+/// Returns the running servers, ordered by process number. Those of other users are included if `/proc` shows them.
+pub fn running() -> Vec<Server> {
+    let own = fs::read("/proc/self/comm").unwrap_or_default();
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let processes = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let mut servers: Vec<Server> = processes
+        .filter(|pid| *pid != std::process::id())
+        .filter(|pid| fs::read(format!("/proc/{pid}/comm")).is_ok_and(|name| name == own))
+        .filter_map(server_of)
+        .collect();
+    servers.sort_by_key(|server| server.pid);
+    servers
+}
+
+/// Returns the server of the current user, if exactly one runs. For root, a server of another user does not count,
+/// because its control socket could return any response.
+pub fn only_own() -> Option<Named> {
+    let uid = rustix::process::geteuid().as_raw();
+    let mut own = running().into_iter().filter(|server| server.owner == uid);
+    let only = own.next()?;
+    own.next().is_none().then_some(only.named)
+}
+
+/// Returns a list of the running servers for appending to an error, each with the option that selects it.
+pub fn hint() -> String {
+    let servers = running();
+    if servers.is_empty() {
+        return "; no server of Myriad runs on this machine".to_owned();
+    }
+    let uid = rustix::process::geteuid().as_raw();
+    let lines = servers.iter().map(|server| {
+        let owner = (server.owner != uid)
+            .then(|| accounts::name_of(server.owner).unwrap_or_else(|| server.owner.to_string()));
+        let owner = owner.map(|owner| format!(", of {owner}")).unwrap_or_default();
+        format!("\n  {}    (process {}{owner})", server.option, server.pid)
+    });
+    format!("; these servers run:{}", lines.collect::<String>())
+}
+
+/// Reads the command line of a process.
+fn server_of(pid: u32) -> Option<Server> {
+    let owner = fs::metadata(format!("/proc/{pid}")).ok()?.uid();
+    let bytes = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    let words = bytes.split(|byte| *byte == 0).map(|word| OsString::from_vec(word.to_vec()));
+    let mut arguments: Vec<OsString> = words.collect();
+    // A NUL byte terminates the last argument.
+    arguments.pop();
+    // The title of a worker is not a command line.
+    if arguments.first()?.to_string_lossy().contains(": ") {
+        return None;
+    }
+    arguments.remove(0);
+    let folder = fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_else(|_| "/".into());
+    let claim = claim_of(arguments, &folder, owner)?;
+    let is_own = owner == rustix::process::geteuid().as_raw();
+    (!is_own || claim.names(pid)).then_some(Server { pid, owner, named: claim.named, option: claim.option })
+}
+
+/// Server that a command line names.
+#[derive(Debug, PartialEq, Eq)]
+struct Claim {
+    named: Named,
+    /// Option that selects the server.
+    option: String,
+    /// Value of `-g`.
+    directives: Vec<u8>,
+}
+
+impl Claim {
+    /// Returns whether the lock or the pid file contains the process number.
+    fn names(&self, pid: u32) -> bool {
+        let is_it = |of_file: rustix::process::Pid| of_file.as_raw_nonzero().get().cast_unsigned() == pid;
+        match &self.named {
+            Named::Preset(prefix) => matches!(holder(prefix), Ok(Some(holder)) if is_it(holder.pid)),
+            Named::Configuration(paths) => {
+                let directives = self.directives.clone();
+                let origin = Origin { paths: paths.clone(), directives, preset: None };
+                let Ok(model) = configuration::read_main(&origin) else { return false };
+                pidfile::read(&paths.complete(model.main.pid.bytes())).is_ok_and(is_it)
+            }
+        }
+    }
+}
+
+/// Returns the server that a command line in a folder names; `None` if the command is not a server.
+fn claim_of(arguments: Vec<OsString>, folder: &Path, owner: u32) -> Option<Claim> {
+    let first = arguments.first().and_then(|first| first.to_str()).unwrap_or_default();
+    let is_preset = wordpress::Kind::named(first).is_some();
+    if !is_preset && cli::COMMANDS.contains(&first) {
+        return None;
+    }
+    let options = cli::parse(arguments).ok()?;
+    if options.test || options.request.is_some() {
+        return None;
+    }
+    if let Some(site) = &options.wordpress {
+        let prefix = site.prefix_in(folder, owner)?;
+        let option = format!("--prefix {}", prefix.display());
+        return Some(Claim { named: Named::Preset(prefix), option, directives: Vec::new() });
+    }
+    let paths = Paths::from_folder(&options, folder);
+    let option = match (&options.configuration, &options.prefix) {
+        (None, Some(_)) => format!("--prefix {}", paths.prefix.display()),
+        _ => format!("-c {}", paths.configuration.display()),
+    };
+    Some(Claim {
+        named: Named::Configuration(paths),
+        option,
+        directives: options.directives.unwrap_or_default(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(words: &[&str]) -> Option<(Named, String)> {
+        let claim = claim_of(words.iter().map(OsString::from).collect(), Path::new("/work"), 0)?;
+        Some((claim.named, claim.option))
+    }
+
+    #[test]
+    fn command_lines_of_servers_name_their_prefix_or_configuration() {
+        let site = ["wordpress", "--root", "/srv", "--php", "127.0.0.1:9"];
+        let with = |more: &[&'static str]| named(&[&site[..], more].concat());
+        let preset = |prefix: &str| Some((Named::Preset(prefix.into()), format!("--prefix {prefix}")));
+        assert_eq!(with(&[]), preset("/var/lib/myriad"));
+        assert_eq!(with(&["--prefix", "/a"]), preset("/a"));
+        assert_eq!(with(&["-p", "b"]), preset("/work/b"));
+        assert_eq!(with(&["-t"]), None);
+        let of = |words: &[&str]| named(words).map(|(_, option)| option);
+        assert_eq!(of(&["-c", "/etc/a.conf"]).as_deref(), Some("-c /etc/a.conf"));
+        assert_eq!(of(&["-p", "c"]).as_deref(), Some("--prefix /work/c"));
+        for command in [&["top"][..], &["wordpress", "status"], &["doctor"], &["-s", "stop"], &["-t"]] {
+            assert_eq!(named(command), None, "{command:?}");
+        }
+    }
+}

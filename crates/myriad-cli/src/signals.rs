@@ -1,0 +1,64 @@
+//! Signals as descriptors and flags: a handler only sets its flag and wakes the poll loop.
+
+use std::io::{self, Read};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::process::Signal;
+use signal_hook::{flag, low_level::pipe};
+
+/// Signals that a process watches.
+#[derive(Debug)]
+pub struct Signals {
+    wake: UnixStream,
+    flags: Vec<(Signal, Arc<AtomicBool>)>,
+}
+
+impl Signals {
+    /// Handles these signals for the rest of the process lifetime.
+    pub fn watch(signals: &[Signal]) -> io::Result<Self> {
+        let (wake, waker) = UnixStream::pair()?;
+        wake.set_nonblocking(true)?;
+        let mut flags = Vec::with_capacity(signals.len());
+        for &signal in signals {
+            let raised = Arc::new(AtomicBool::new(false));
+            // Actions run in the order of registration: the flag is set before the loop wakes.
+            flag::register(signal.as_raw(), Arc::clone(&raised))?;
+            pipe::register(signal.as_raw(), waker.try_clone()?)?;
+            flags.push((signal, raised));
+        }
+        Ok(Self { wake, flags })
+    }
+
+    /// Returns the signals raised since the last call, each once, in the order of [`Signals::watch`].
+    pub fn take(&self) -> Vec<Signal> {
+        let mut bin = [0; 64];
+        while matches!((&self.wake).read(&mut bin), Ok(read) if read > 0) {}
+        let raised = self.flags.iter().filter(|(_, flag)| flag.swap(false, Ordering::SeqCst));
+        raised.map(|(signal, _)| *signal).collect()
+    }
+}
+
+impl AsFd for Signals {
+    /// Returns a descriptor that is readable after a signal was raised.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.wake.as_fd()
+    }
+}
+
+/// Returns the name of a signal for log lines.
+pub fn name(signal: Signal) -> &'static str {
+    match signal {
+        Signal::HUP => "SIGHUP",
+        Signal::INT => "SIGINT",
+        Signal::QUIT => "SIGQUIT",
+        Signal::TERM => "SIGTERM",
+        Signal::USR1 => "SIGUSR1",
+        Signal::USR2 => "SIGUSR2",
+        Signal::WINCH => "SIGWINCH",
+        Signal::CHILD => "SIGCHLD",
+        _ => "signal",
+    }
+}

@@ -1,0 +1,180 @@
+//! `myriad upgrade`: replaces the running binary with the installed one without losing a request.
+//!
+//! ```text
+//! USR2 --> the new binary takes over the sockets --pid file contains it--> QUIT to the old process
+//!                           '--it exits: the old pid file is restored--> an error; the old process continues
+//! ```
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+use crate::admin::{Known, Words, help};
+use crate::configuration::Origin;
+use crate::instance::held;
+use crate::pidfile::{self, reason};
+use crate::servers;
+use crate::servers::Named;
+use crate::wordpress;
+
+/// Text of `--help`.
+pub const USAGE: &str = "\
+Usage: myriad upgrade [-p prefix] [-c filename] [-g directives]
+       myriad upgrade --pid-file FILE
+
+Has the binary that is installed now take the place of the one that runs: it is
+started on the same sockets, and when it accepts, the old one is told to finish
+what is under way and end. No request is lost. Where the new one does not get
+as far as that, the old one goes on.
+
+  --pid-file FILE : that of the server (default: what the configuration says,
+                    or PREFIX/myriad.pid where a `myriad wordpress` runs)
+
+Exit status: 0; 1 after an error; 3 where no server runs.
+";
+
+const OPTIONS: &[Known] = &[("--pid-file", true)];
+
+/// Maximum time for the new binary to accept connections: it reads its configuration and the catalogues of its zones.
+const PATIENCE: Duration = Duration::from_mins(2);
+/// Interval between two reads of the pid file.
+const PAUSE: Duration = Duration::from_millis(20);
+/// Exit status if no server runs, as in init scripts.
+const NOT_RUNNING: u8 = 3;
+
+/// Runs the command with the arguments after its name.
+pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    tried(arguments).unwrap_or_else(|error| {
+        eprintln!("myriad: upgrade: {error}");
+        ExitCode::FAILURE
+    })
+}
+
+fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> {
+    let words = Words::parse(arguments, OPTIONS)?;
+    if words.help {
+        return Ok(help(USAGE));
+    }
+    words.at_most(0, "upgrade")?;
+    let pid_file = match words.value("--pid-file") {
+        Some(path) => PathBuf::from(path),
+        None => configured(&words)?,
+    };
+    let Some(old) = running(&pid_file) else {
+        eprintln!("myriad: upgrade: no server runs by {}{}", pid_file.display(), servers::hint());
+        return Ok(ExitCode::from(NOT_RUNNING));
+    };
+    check_is_ours(old)?;
+    let new = replaced(&pid_file, old)?;
+    println!("process {new} serves; process {old} finishes what is under way and ends");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the pid file of the selected server. A configuration that this binary rejects prevents the upgrade.
+fn configured(words: &Words) -> Result<PathBuf, String> {
+    let paths = match Named::of(&words.server) {
+        Named::Configuration(paths) => paths,
+        Named::Preset(prefix) => return of_preset(&prefix),
+    };
+    let directives = words.server.directives.clone().unwrap_or_default();
+    let origin = Origin { paths, directives, preset: None };
+    let configuration = origin.load().map_err(|findings| {
+        let texts: Vec<_> = findings.into_iter().map(|finding| finding.text).collect();
+        format!(
+            "the installed binary refuses the configuration, so the old one goes on:\n{}",
+            texts.join("\n")
+        )
+    })?;
+    Ok(origin.paths.complete(configuration.model.main.pid.bytes()))
+}
+
+/// Returns the pid file of a preset. If the preset runs, the file must contain the number of the process that has
+/// locked the folder, and the owner of that process must be the owner of the lock: a folder of another user may contain
+/// any number.
+fn of_preset(prefix: &Path) -> Result<PathBuf, String> {
+    let path = wordpress::pid_file(Some(prefix));
+    if let Some(holder) = held(prefix)? {
+        holder.process()?;
+        if pidfile::read(&path)? != holder.pid {
+            let folder = prefix.display();
+            return Err(format!(
+                "{} does not name process {}, which holds {folder}",
+                path.display(),
+                holder.pid
+            ));
+        }
+    }
+    Ok(path)
+}
+
+/// Returns the process in a pid file, if it runs.
+fn running(pid_file: &Path) -> Option<Pid> {
+    let pid = pidfile::read(pid_file).ok()?;
+    rustix::process::test_kill_process(pid).is_ok().then_some(pid)
+}
+
+/// Checks that a process is a server of this program: an outdated pid file may contain the number of any process.
+fn check_is_ours(pid: Pid) -> Result<(), String> {
+    let name = |path: PathBuf| {
+        let name = path.file_name()?.to_string_lossy().into_owned();
+        Some(name.strip_suffix(" (deleted)").map(str::to_owned).unwrap_or(name))
+    };
+    let own = std::env::current_exe().ok().and_then(name);
+    match fs::read_link(format!("/proc/{pid}/exe")) {
+        Ok(path) if name(path.clone()) == own => Ok(()),
+        Ok(path) => Err(format!("process {pid} is {}: it is left alone", path.display())),
+        Err(error) => Err(format!(
+            "process {pid} cannot be looked at ({}): ask as root, or as who started it",
+            reason(&error)
+        )),
+    }
+}
+
+/// Replaces a running server; returns the new process.
+fn replaced(pid_file: &Path, old: Pid) -> Result<Pid, String> {
+    let aside = pid_file.with_added_extension("oldbin");
+    if let Some(other) = running(&aside) {
+        return Err(format!(
+            "an upgrade is under way: process {other} has not ended yet ({})",
+            aside.display()
+        ));
+    }
+    let failed = |error: rustix::io::Errno| format!("process {old}: {}", reason(&error.into()));
+    let process = pidfd_open(old, PidfdFlags::empty()).map_err(failed)?;
+    let before = changed(pid_file);
+    pidfd_send_signal(&process, Signal::USR2).map_err(failed)?;
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match pidfile::read(pid_file) {
+            Ok(new) if new != old => {
+                pidfd_send_signal(&process, Signal::QUIT).map_err(failed)?;
+                return Ok(new);
+            }
+            // The file was renamed and renamed back: the new process has exited.
+            Ok(_) if changed(pid_file) != before => {
+                return Err(format!(
+                    "the new binary did not start, and process {old} goes on: see its error log"
+                ));
+            }
+            _ if Instant::now() >= deadline => {
+                let limit = PATIENCE.as_secs();
+                return Err(format!(
+                    "the new binary does not accept connections after {limit} s, and process {old} goes on"
+                ));
+            }
+            _ => sleep(PAUSE),
+        }
+    }
+}
+
+/// Returns the time of the last change of a file or its name.
+fn changed(path: &Path) -> Option<(i64, i64)> {
+    let known = fs::metadata(path).ok()?;
+    Some((known.ctime(), known.ctime_nsec()))
+}

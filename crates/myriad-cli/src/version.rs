@@ -1,0 +1,190 @@
+//! `-v` and `-V`: version of this binary, and the part of the nginx language that it supports.
+
+use std::fmt::Write;
+
+use myriad_conf::registry::{Row, Status};
+use myriad_serve::registry;
+
+/// Release of nginx whose documented language is supported; tools compare with it.
+const NGINX_LEVEL: &str = "1.31.4";
+
+/// Optional libraries and mechanisms of nginx that this binary has.
+const PRESENT: &[&str] = &["--with-pcre", "--with-pcre-jit", "--with-threads", "--with-debug"];
+
+/// HTTP modules that nginx builds by default, each with the directive that identifies it.
+const DEFAULT: &[(&str, &str)] = &[
+    ("charset", "charset"),
+    ("gzip", "gzip"),
+    ("ssi", "ssi"),
+    ("userid", "userid"),
+    ("access", "allow"),
+    ("auth_basic", "auth_basic"),
+    ("mirror", "mirror"),
+    ("autoindex", "autoindex"),
+    ("geo", "geo"),
+    ("map", "map"),
+    ("split_clients", "split_clients"),
+    ("referer", "valid_referers"),
+    ("rewrite", "rewrite"),
+    ("proxy", "proxy_pass"),
+    ("fastcgi", "fastcgi_pass"),
+    ("uwsgi", "uwsgi_pass"),
+    ("scgi", "scgi_pass"),
+    ("grpc", "grpc_pass"),
+    ("memcached", "memcached_pass"),
+    ("limit_conn", "limit_conn"),
+    ("limit_req", "limit_req"),
+    ("empty_gif", "empty_gif"),
+    ("browser", "modern_browser"),
+    ("upstream_hash", "hash"),
+    ("upstream_ip_hash", "ip_hash"),
+    ("upstream_least_conn", "least_conn"),
+    ("upstream_least_time", "least_time"),
+    ("upstream_random", "random"),
+    ("upstream_keepalive", "keepalive"),
+    ("upstream_zone", "zone"),
+    ("upstream_sticky", "sticky"),
+    ("tunnel", "tunnel_pass"),
+];
+
+/// HTTP modules that nginx builds only on request, each with the directive that identifies it.
+const OPTIONAL: &[(&str, &str)] = &[
+    ("realip", "set_real_ip_from"),
+    ("addition", "add_before_body"),
+    ("sub", "sub_filter"),
+    ("dav", "dav_methods"),
+    ("flv", "flv"),
+    ("mp4", "mp4"),
+    ("image_filter", "image_filter"),
+    ("gunzip", "gunzip"),
+    ("gzip_static", "gzip_static"),
+    ("auth_request", "auth_request"),
+    ("random_index", "random_index"),
+    ("secure_link", "secure_link"),
+    ("slice", "slice"),
+    ("stub_status", "stub_status"),
+    ("ssl", "ssl_certificate"),
+    ("v2", "http2"),
+    ("v3", "http3"),
+];
+
+/// Stream modules that nginx builds by default, each with the directive that identifies it.
+const STREAM_DEFAULT: &[(&str, &str)] = &[
+    ("limit_conn", "limit_conn"),
+    ("access", "allow"),
+    ("geo", "geo"),
+    ("map", "map"),
+    ("split_clients", "split_clients"),
+    ("return", "return"),
+    ("pass", "pass"),
+    ("set", "set"),
+    ("upstream_hash", "hash"),
+    ("upstream_least_conn", "least_conn"),
+    ("upstream_least_time", "least_time"),
+    ("upstream_random", "random"),
+    ("upstream_zone", "zone"),
+];
+
+/// Stream modules that nginx builds only on request, each with the directive that identifies it.
+const STREAM_OPTIONAL: &[(&str, &str)] =
+    &[("ssl", "ssl_certificate"), ("realip", "set_real_ip_from"), ("ssl_preread", "ssl_preread")];
+
+/// Returns the text of `-v`; with `configure` that of `-V`.
+pub fn text(configure: bool) -> String {
+    let mut text = format!("myriad version: myriad/{}\n", env!("CARGO_PKG_VERSION"));
+    let _ = writeln!(text, "nginx version: nginx/{NGINX_LEVEL}");
+    if configure {
+        if is_here(&registry().rows(), "ssl_certificate") {
+            // Tools search this line for TLS.
+            text.push_str("built with OpenSSL 3.5.0 (what TLS behaves like; it is rustls)\n");
+            text.push_str("TLS SNI support enabled\n");
+        }
+        let _ = writeln!(text, "configure arguments: {}", arguments(&registry().rows()).join(" "));
+    }
+    text
+}
+
+/// Returns the arguments with which the `configure` of nginx would build the same modules.
+fn arguments(rows: &[Row]) -> Vec<String> {
+    let with = OPTIONAL.iter().filter(|(_, directive)| is_here(rows, directive));
+    let without = DEFAULT.iter().filter(|(_, directive)| !is_here(rows, directive));
+    let present = PRESENT.iter().chain(&["--with-stream"]).map(|&argument| argument.to_owned());
+    let with_stream = STREAM_OPTIONAL.iter().filter(|(_, directive)| is_in_streams(rows, directive));
+    let without_stream = STREAM_DEFAULT.iter().filter(|(_, directive)| !is_in_streams(rows, directive));
+    present
+        .chain(with_stream.map(|(module, _)| format!("--with-stream_{module}_module")))
+        .chain(without_stream.map(|(module, _)| format!("--without-stream_{module}_module")))
+        .chain(with.map(|(module, _)| format!("--with-http_{module}_module")))
+        .chain(without.map(|(module, _)| format!("--without-http_{module}_module")))
+        .collect()
+}
+
+/// Returns whether a directive is implemented, or has no effect because its behaviour is always on.
+fn is_here(rows: &[Row], directive: &str) -> bool {
+    rows.iter().any(|row| row.name == directive && is_obeyed(row.status))
+}
+
+/// Returns whether a directive is implemented within `stream`.
+fn is_in_streams(rows: &[Row], directive: &str) -> bool {
+    let named = rows.iter().filter(|row| row.name == directive && row.contexts.contains("stream"));
+    named.into_iter().any(|row| is_obeyed(row.status))
+}
+
+fn is_obeyed(status: Status) -> bool {
+    matches!(status, Status::Same | Status::Differs(_) | Status::NoEffect(_))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_version_comes_first_then_the_level_of_the_language() {
+        let lines: Vec<_> = text(true).lines().map(str::to_owned).collect();
+        assert!(lines[0].starts_with("myriad version: myriad/"));
+        assert_eq!(lines[1], "nginx version: nginx/1.31.4");
+        assert!(lines[2].starts_with("built with OpenSSL 3.5.0 "));
+        assert_eq!(lines[3], "TLS SNI support enabled");
+        assert!(lines[4].starts_with("configure arguments: --with-pcre "));
+    }
+
+    #[test]
+    fn modules_that_are_obeyed_are_not_said_to_be_absent() {
+        let said = arguments(&registry().rows());
+        let without = |module: &str| said.contains(&format!("--without-http_{module}_module"));
+        for here in
+            ["rewrite", "access", "map", "fastcgi", "gzip", "geo", "split_clients", "charset", "proxy"]
+        {
+            assert!(!without(here), "{here}");
+        }
+        for here in ["uwsgi", "scgi"] {
+            assert!(!without(here), "{here}");
+        }
+        for here in ["hash", "ip_hash", "least_conn", "random", "keepalive", "zone", "sticky"] {
+            assert!(!without(&format!("upstream_{here}")), "{here}");
+        }
+        for here in ["memcached", "grpc"] {
+            assert!(!without(here), "{here}");
+        }
+        assert!(said.contains(&"--with-http_gzip_static_module".to_owned()));
+        assert!(said.contains(&"--with-http_ssl_module".to_owned()));
+        assert!(said.contains(&"--with-http_v2_module".to_owned()));
+        assert!(said.contains(&"--with-http_v3_module".to_owned()));
+    }
+
+    #[test]
+    fn every_module_is_recognised_by_a_directive_that_the_registry_knows() {
+        let rows = registry().rows();
+        for (module, directive) in DEFAULT.iter().chain(OPTIONAL) {
+            assert!(rows.iter().any(|row| row.name == *directive), "{directive} of {module}");
+        }
+    }
+
+    #[test]
+    fn what_the_registry_lifts_changes_the_list_by_itself() {
+        let mut rows = registry().rows();
+        let ssi = rows.iter_mut().find(|row| row.name == "ssi").expect("a row");
+        ssi.status = Status::Same;
+        assert!(!arguments(&rows).contains(&"--without-http_ssi_module".to_owned()));
+    }
+}

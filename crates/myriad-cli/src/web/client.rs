@@ -1,0 +1,301 @@
+//! Client with one connection, which is reused if the server keeps it open.
+
+use std::fmt::Write as _;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use myriad_http::h1::{
+    ChunkedDecoder, HeadLimits, Parsed, ResponseFraming, parse_response, response_framing,
+    response_keeps_alive,
+};
+use myriad_http::{Fields, Method, ResponseHead};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection, StreamOwned};
+
+use super::Target;
+use crate::pidfile::reason;
+
+/// Maximum time for a connection, and for a whole response: PHP may take the time for which Myriad waits for it.
+const CONNECT: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(90);
+/// Maximum length of a body, in bytes; the rest is not read.
+const LARGEST: usize = 32 << 20;
+/// Number of bytes of one read.
+const PIECE: usize = 16 << 10;
+/// Limits of a response head: pages with many plugins have many cookies.
+const HEAD: HeadLimits = HeadLimits {
+    line: 64 << 10,
+    total: 256 << 10,
+    fields: 1000,
+    ignore_invalid_headers: true,
+    underscores_in_headers: true,
+};
+
+/// Response of a server.
+#[derive(Debug)]
+pub struct Answer {
+    /// Status code.
+    pub status: u16,
+    /// Header fields.
+    pub fields: Fields,
+    /// Body, decoded.
+    pub body: Vec<u8>,
+    /// Time from the request to the first byte.
+    pub first_byte: Duration,
+}
+
+impl Answer {
+    /// Returns the first header field with this name, as text.
+    pub fn field(&self, name: &str) -> Option<String> {
+        self.fields.get(name.as_bytes()).map(|value| String::from_utf8_lossy(value).into_owned())
+    }
+}
+
+/// Reason for a missing response.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// No server listens at the address, or its name cannot be resolved.
+    NotReached(String),
+    /// The server was reached and sent no complete response.
+    Broken(String),
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NotReached(why) | Self::Broken(why) => f.write_str(why),
+        }
+    }
+}
+
+/// Client of one server.
+pub struct Client {
+    /// Address to connect to, independent of the name of the site; `None` for loopback and the port of the URL.
+    at: Option<String>,
+    agent: &'static str,
+    tls: Option<Arc<ClientConfig>>,
+    kept: Option<(bool, String, Stream)>,
+}
+
+enum Stream {
+    Plain(TcpStream),
+    Tls(Box<StreamOwned<ClientConnection, TcpStream>>),
+}
+
+impl Client {
+    /// Creates a client that connects to an address, `HOST:PORT`, and sends `agent` as user agent.
+    pub fn new(at: Option<&str>, agent: &'static str) -> Self {
+        Self { at: at.map(str::to_owned), agent, tls: None, kept: None }
+    }
+
+    fn address(&self, target: &Target) -> String {
+        self.at.clone().unwrap_or_else(|| target.here())
+    }
+
+    /// Requests a page with additional header fields.
+    pub fn get(&mut self, target: &Target, fields: &[(&str, &str)]) -> Result<Answer, Failure> {
+        let mut request = format!(
+            "GET {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: {}\r\nAccept: text/html,*/*;q=0.8\r\n",
+            target.path, target.authority, self.agent
+        );
+        for (name, value) in fields {
+            let _ = write!(request, "{name}: {value}\r\n");
+        }
+        request.push_str("\r\n");
+        let kept = self.kept.take().filter(|(tls, name, _)| *tls == target.tls && *name == target.authority);
+        if let Some((_, _, stream)) = kept {
+            // The server may have closed the connection meanwhile; a new one is opened then.
+            if let Ok(answer) = self.exchange(stream, &request, target) {
+                return Ok(answer);
+            }
+        }
+        let stream = self.connect(target)?;
+        self.exchange(stream, &request, target).map_err(|error| {
+            Failure::Broken(format!("{target} at {}: {}", self.address(target), reason(&error)))
+        })
+    }
+
+    fn connect(&mut self, target: &Target) -> Result<Stream, Failure> {
+        let at = self.address(target);
+        let not_reached = |error: &io::Error| {
+            let why = reason(error);
+            Failure::NotReached(format!(
+                "connect() to {at} failed ({why}): does Myriad run there? Name its address with --at HOST:PORT"
+            ))
+        };
+        let addresses = at.to_socket_addrs().map_err(|error| not_reached(&error))?;
+        let mut last = io::Error::from(ErrorKind::AddrNotAvailable);
+        let mut connected = None;
+        for address in addresses.take(4) {
+            match TcpStream::connect_timeout(&address, CONNECT) {
+                Ok(stream) => {
+                    connected = Some(stream);
+                    break;
+                }
+                Err(error) => last = error,
+            }
+        }
+        let stream = connected.ok_or_else(|| not_reached(&last))?;
+        let set = stream.set_nodelay(true).and_then(|()| stream.set_read_timeout(Some(PATIENCE)));
+        set.and_then(|()| stream.set_write_timeout(Some(PATIENCE))).map_err(|error| not_reached(&error))?;
+        if !target.tls {
+            return Ok(Stream::Plain(stream));
+        }
+        let broken = |why: String| Failure::Broken(format!("{at}: TLS: {why}"));
+        if self.tls.is_none() {
+            self.tls = Some(myriad_tls::believing_any().map_err(|error| broken(error.to_string()))?);
+        }
+        let config = self.tls.clone().ok_or_else(|| broken("no settings".to_owned()))?;
+        let name = ServerName::try_from(target.host().trim_matches(['[', ']']).to_owned());
+        let name = name.map_err(|error| broken(error.to_string()))?;
+        let connection = ClientConnection::new(config, name).map_err(|error| broken(error.to_string()))?;
+        Ok(Stream::Tls(Box::new(StreamOwned::new(connection, stream))))
+    }
+
+    /// Sends a request and reads the response; the stream is retained if the server keeps it open.
+    fn exchange(&mut self, mut stream: Stream, request: &str, target: &Target) -> io::Result<Answer> {
+        let start = Instant::now();
+        stream.write_all(request.as_bytes())?;
+        let mut reader = Reader { stream, buffer: Vec::new(), deadline: start + PATIENCE };
+        reader.more()?;
+        let first_byte = start.elapsed();
+        let head = reader.head()?;
+        let (body, is_whole) = reader.body(&head)?;
+        if is_whole && response_keeps_alive(&head) {
+            self.kept = Some((target.tls, target.authority.clone(), reader.stream));
+        }
+        Ok(Answer { status: head.status, fields: head.fields, body, first_byte })
+    }
+}
+
+impl Read for Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(stream) => stream.read(buffer),
+            Self::Tls(stream) => stream.read(buffer),
+        }
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(stream) => stream.write(buffer),
+            Self::Tls(stream) => stream.write(buffer),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Plain(stream) => stream.flush(),
+            Self::Tls(stream) => stream.flush(),
+        }
+    }
+}
+
+struct Reader {
+    stream: Stream,
+    /// Received bytes that are not parsed yet.
+    buffer: Vec<u8>,
+    deadline: Instant,
+}
+
+impl Reader {
+    /// Reads more bytes; the end of the stream is an error.
+    fn more(&mut self) -> io::Result<()> {
+        if self.some()? == 0 {
+            return Err(io::Error::new(
+                ErrorKind::UnexpectedEof,
+                "the server closed the connection before its answer was whole",
+            ));
+        }
+        Ok(())
+    }
+
+    fn some(&mut self) -> io::Result<usize> {
+        if Instant::now() > self.deadline {
+            return Err(io::Error::new(
+                ErrorKind::TimedOut,
+                format!("no whole answer within {} s", PATIENCE.as_secs()),
+            ));
+        }
+        let mut piece = [0; PIECE];
+        let read = match self.stream.read(&mut piece) {
+            // A server that closes TLS without close_notify.
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => 0,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                return Err(io::Error::new(
+                    ErrorKind::TimedOut,
+                    format!("silent for {} s", PATIENCE.as_secs()),
+                ));
+            }
+            read => read?,
+        };
+        self.buffer.extend_from_slice(&piece[..read]);
+        Ok(read)
+    }
+
+    /// Reads the response head; interim responses (103) are skipped.
+    fn head(&mut self) -> io::Result<ResponseHead> {
+        loop {
+            let mut head = ResponseHead::default();
+            match parse_response(&self.buffer, &HEAD, &mut head).map_err(invalid)? {
+                Parsed::Complete(length) => {
+                    self.buffer.drain(..length);
+                    if head.status >= 200 {
+                        return Ok(head);
+                    }
+                    if self.buffer.is_empty() {
+                        self.more()?;
+                    }
+                }
+                Parsed::Partial => self.more()?,
+            }
+        }
+    }
+
+    /// Reads the body; returns true with it if the connection can be reused.
+    fn body(&mut self, head: &ResponseHead) -> io::Result<(Vec<u8>, bool)> {
+        match response_framing(head, Method::Get).map_err(invalid)? {
+            ResponseFraming::None => Ok((Vec::new(), true)),
+            ResponseFraming::Length(length) => {
+                let length = usize::try_from(length).unwrap_or(usize::MAX);
+                while self.buffer.len() < length.min(LARGEST) {
+                    self.more()?;
+                }
+                let is_whole = self.buffer.len() == length;
+                self.buffer.truncate(length.min(LARGEST));
+                Ok((std::mem::take(&mut self.buffer), is_whole))
+            }
+            ResponseFraming::Chunked => self.chunked(),
+            ResponseFraming::UntilClose => {
+                while self.buffer.len() < LARGEST && self.some()? > 0 {}
+                Ok((std::mem::take(&mut self.buffer), false))
+            }
+        }
+    }
+
+    fn chunked(&mut self) -> io::Result<(Vec<u8>, bool)> {
+        let (mut decoder, mut body) = (ChunkedDecoder::of_origin(), Vec::new());
+        loop {
+            while !self.buffer.is_empty() && !decoder.is_done() {
+                let chunk = decoder.decode(&self.buffer).map_err(invalid)?;
+                body.extend_from_slice(&self.buffer[chunk.data]);
+                self.buffer.drain(..chunk.consumed);
+            }
+            if decoder.is_done() {
+                return Ok((body, self.buffer.is_empty()));
+            }
+            if body.len() > LARGEST {
+                return Ok((body, false));
+            }
+            self.more()?;
+        }
+    }
+}
+
+fn invalid(error: myriad_http::ParseError) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, format!("an answer that is no HTTP: {error}"))
+}

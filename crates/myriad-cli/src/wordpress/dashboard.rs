@@ -1,0 +1,218 @@
+//! Dashboard of the sites: a server on loopback, and the secret that its pages and purges require.
+//!
+//! ```text
+//! start -> PREFIX/dashboard/port      port; a reload, `-t` and a new binary use the same
+//!       -> PREFIX/dashboard/secret    readable by the user who started the server; the configuration contains its SHA-256
+//! ```
+//!
+//! All users of the machine can connect to loopback, and URLs contain keys that reset passwords; therefore a secret is
+//! required. The link that `status` prints contains it after `#`, which browsers send to no server.
+
+use std::io;
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use super::dashboard_place::{Dashboard, Purpose};
+use super::options::Options;
+use super::prefix::{pid_file, prefix};
+use super::site_files::{Folder, hex, random};
+use crate::pidfile::{self, reason};
+use crate::site_folder::read_named;
+
+/// Ports that are tried by default, of which the first free one is used.
+///
+/// With `--prefix` any free port is used and retained, so that the ports of several servers on one machine do not
+/// depend on the order of their starts.
+const PORTS: std::ops::Range<u16> = 9199..9219;
+/// Length of the secret in bytes; short, because people type or copy it.
+const SECRET_BYTES: usize = 16;
+
+impl Options {
+    /// Chooses the port, and at a start stores it with a secret. A stored port is used again while the server runs or
+    /// for printing, and a stored secret is retained.
+    ///
+    /// Returns warnings as well, because a site is also served without its dashboard.
+    pub fn with_dashboard(mut self, purpose: Purpose) -> (Self, Vec<String>) {
+        let said = self.settings.get("dashboard").to_owned();
+        if said == "off" {
+            return (self, Vec::new());
+        }
+        let folder = folder(self.prefix.as_deref());
+        let runs = runs(&pid_file(self.prefix.as_deref()));
+        let kept = text(&folder.join("port")).and_then(|text| text.trim().parse().ok());
+        let port = match (said.parse().ok(), kept.filter(|_| runs || purpose == Purpose::Print)) {
+            (Some(port), _) | (None, Some(port)) => port,
+            (None, None) => {
+                let Some(port) = free_port(kept, self.prefix.is_some()) else {
+                    return (self, vec![taken()]);
+                };
+                port
+            }
+        };
+        if purpose == Purpose::Start
+            && let Err(warning) = write(&folder, port)
+        {
+            return (self, vec![warning]);
+        }
+        self.dashboard = Some(Dashboard { port, hash: hash(&folder) });
+        (self, Vec::new())
+    }
+
+    /// Returns the server block of the dashboard; an empty text if it is off, a comment if it has no secret yet.
+    pub(super) fn dashboard_server(&self) -> String {
+        let Some(Dashboard { port, hash }) = &self.dashboard else { return String::new() };
+        let Some(hash) = hash else {
+            return "# The dashboard's secret is made at the first start: print the configuration again after it.".to_owned();
+        };
+        format!(
+            "server {{\n        listen 127.0.0.1:{port};\n        server_name localhost;\n        access_log off;\n        \
+             location / {{ dashboard secret_sha256={hash}; }}\n        \
+             location /api/ {{ api write=on secret_sha256={hash}; }}\n    }}"
+        )
+    }
+}
+
+/// Returns whether the server of this pid file, or the old one of an upgrade, runs: it uses the stored port.
+fn runs(pid: &Path) -> bool {
+    let old = pid.with_extension("pid.oldbin");
+    let lives = |path| pidfile::read(path).is_ok_and(|pid| rustix::process::test_kill_process(pid).is_ok());
+    lives(pid) || lives(&old)
+}
+
+/// Returns the warning if all ports are taken.
+fn taken() -> String {
+    let (first, last) = (PORTS.start, PORTS.end - 1);
+    format!(
+        "wordpress: no dashboard: the ports {first} to {last} are taken; name one with --set dashboard=PORT"
+    )
+}
+
+fn folder(said: Option<&Path>) -> PathBuf {
+    prefix(said).join("dashboard")
+}
+
+/// Returns the earlier port if it is free, else the first free port of the range, or any free port with `any`.
+fn free_port(kept: Option<u16>, any: bool) -> Option<u16> {
+    let bound = |port: u16| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).ok()?.local_addr().ok();
+    let tried = if any { 0..1 } else { PORTS };
+    kept.into_iter().chain(tried).find_map(bound).map(|address| address.port())
+}
+
+fn hash(folder: &Path) -> Option<String> {
+    let secret = text(&folder.join("secret"))?;
+    let secret = secret.trim();
+    (!secret.is_empty()).then(|| hex(&Sha256::digest(secret.as_bytes())))
+}
+
+/// Returns the text of a file of the dashboard.
+fn text(path: &Path) -> Option<String> {
+    String::from_utf8(read_named(path, 1 << 10).ok()?).ok()
+}
+
+/// Stores the port, and a secret if none is stored.
+fn write(folder: &Path, port: u16) -> Result<(), String> {
+    let told = |error: io::Error| {
+        format!(
+            "wordpress: no dashboard, because its secret cannot be stored: {}: {}; name a folder that you may write with --prefix, or --set dashboard=off",
+            folder.display(),
+            reason(&error)
+        )
+    };
+    let opened = Folder::of_server(folder).map_err(told)?;
+    opened.replace("port", &format!("{port}\n"), 0o644).map_err(told)?;
+    if hash(folder).is_none() {
+        let secret = random::<SECRET_BYTES>("the dashboard")?;
+        opened.replace("secret", &format!("{secret}\n"), 0o600).map_err(told)?;
+    }
+    Ok(())
+}
+
+/// Address of a served dashboard.
+pub(super) struct Greeting {
+    /// Address on which it listens.
+    pub(super) address: String,
+    /// Text for people: the address, and the path of the secret.
+    pub(super) text: String,
+}
+
+/// Returns the link to the dashboard of this prefix with its secret, if this process can read the secret.
+pub(super) fn link(prefix: &Path, address: &str) -> Option<String> {
+    let secret = text(&prefix.join("dashboard/secret"))?;
+    Some(format!("{address}#secret={}", secret.trim()))
+}
+
+/// Returns the address of the dashboard of this prefix, if it is one of these addresses.
+pub(super) fn greeting(prefix: &Path, listens: &[String]) -> Option<Greeting> {
+    let folder = prefix.join("dashboard");
+    let port = text(&folder.join("port"))?;
+    let address = format!("http://127.0.0.1:{}", port.trim());
+    let text = format!("{address}/, on this machine alone; its secret: {}", folder.join("secret").display());
+    listens.contains(&address).then_some(Greeting { address, text })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn options(prefix: &Path, settings: &[&str]) -> Options {
+        let mut options = Options { prefix: Some(prefix.to_owned()), ..Options::default() };
+        for text in settings {
+            options.settings.add(text).expect("sound");
+        }
+        options
+    }
+
+    #[test]
+    fn dashboard_is_on_loopback_with_a_secret_that_the_configuration_does_not_hold() {
+        let prefix = std::env::temp_dir().join(format!("myriad-dashboard-{}", std::process::id()));
+        let (made, warnings) = options(&prefix, &["dashboard=9321"]).with_dashboard(Purpose::Start);
+        assert_eq!(warnings, Vec::<String>::new());
+        let secret = fs::read_to_string(prefix.join("dashboard/secret")).expect("a secret");
+        let text = made.dashboard_server();
+        assert!(text.contains("listen 127.0.0.1:9321;"), "{text}");
+        let hash = format!("secret_sha256={};", hex(&Sha256::digest(secret.trim().as_bytes())));
+        assert_eq!(text.matches(&hash).count(), 2, "both the figures and purges need it: {text}");
+        assert!(!text.contains(secret.trim()), "{text}");
+        // The next start has the same secret; the printed configuration has the earlier port even if another process
+        // listens there.
+        let (again, _) = options(&prefix, &[]).with_dashboard(Purpose::Print);
+        assert_eq!(again.dashboard, made.dashboard);
+        let line = greeting(&prefix, &["http://127.0.0.1:9321".to_owned()]).expect("a line").text;
+        assert!(line.starts_with("http://127.0.0.1:9321/, on this machine alone"), "{line}");
+        assert!(!line.contains(secret.trim()), "{line}");
+        let link = link(&prefix, "http://127.0.0.1:9321/").expect("readable");
+        assert_eq!(link, format!("http://127.0.0.1:9321/#secret={}", secret.trim()));
+        fs::remove_dir_all(&prefix).expect("clean");
+    }
+
+    #[test]
+    fn no_dashboard_is_served_without_a_secret() {
+        let prefix = std::env::temp_dir().join(format!("myriad-dashboard-print-{}", std::process::id()));
+        for purpose in [Purpose::Print, Purpose::Test] {
+            let (made, warnings) = options(&prefix, &["dashboard=9322"]).with_dashboard(purpose);
+            assert_eq!((warnings.len(), prefix.exists()), (0, false), "nothing is written");
+            let text = made.dashboard_server();
+            assert!(text.starts_with('#') && text.lines().count() == 1, "{text}");
+        }
+        fs::create_dir_all(&prefix).expect("folder");
+        fs::write(prefix.join("dashboard"), "no folder").expect("written");
+        let (made, warnings) = options(&prefix, &["dashboard=9322"]).with_dashboard(Purpose::Start);
+        assert!(made.dashboard_server().is_empty(), "{}", made.dashboard_server());
+        assert!(warnings[0].contains("no dashboard, because its secret cannot be stored"), "{warnings:?}");
+        fs::remove_dir_all(&prefix).expect("clean");
+    }
+
+    #[test]
+    fn off_is_no_server_and_a_taken_port_leads_to_the_next() {
+        let prefix = std::env::temp_dir().join(format!("myriad-dashboard-off-{}", std::process::id()));
+        let (made, _) = options(&prefix, &["dashboard=off"]).with_dashboard(Purpose::Start);
+        assert_eq!((made.dashboard_server(), prefix.exists()), (String::new(), false));
+        let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        let port = taken.local_addr().expect("its address").port();
+        assert!(free_port(Some(port), true).is_some_and(|other| other != port && other != 0));
+    }
+}

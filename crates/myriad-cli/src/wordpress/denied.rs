@@ -1,0 +1,222 @@
+//! Paths of a site that its `.htaccess` files deny. Shops store sold files in such folders, and plugins store logs and exports there.
+//! The files are read at each start and reload.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use crate::apache::{Denials, Partly, denials, denied_paths};
+use myriad_script::Regex;
+
+use super::kind::Kind;
+use super::layout::Layout;
+use crate::site_folder::SiteFolder;
+
+/// Folders in which `.htaccess` files are looked for.
+struct Search {
+    /// Relative to the root.
+    start: String,
+    /// Maximum number of folders read.
+    folders: usize,
+    /// Folders that are skipped, relative to `start`.
+    except: Vec<String>,
+}
+
+impl Search {
+    fn new(start: &str, folders: usize, except: &[&str]) -> Self {
+        let except = except.iter().map(|folder| (*folder).trim_start_matches('/').to_owned()).collect();
+        Self { start: start.to_owned(), folders, except }
+    }
+
+    /// Returns the searches of a site. Uploads come first, so that no limit on other folders applies to them. The files of WordPress
+    /// itself have no such rules.
+    fn of(layout: &Layout, kind: Kind) -> Vec<Self> {
+        if kind == Kind::Php {
+            return vec![Self::new("", 5_000, &[])];
+        }
+        let (core, content) = (&layout.core, layout.content.as_str());
+        let own = [format!("{core}/wp-admin"), format!("{core}/wp-includes")];
+        vec![
+            Self::new(&format!("{content}/uploads"), 2_000, &[]),
+            Self::new(content, 5_000, &["uploads"]),
+            Self::new("", 1_000, &[content, &own[0], &own[1]]),
+        ]
+    }
+}
+
+/// Maximum number of files obeyed, and maximum size of a file in bytes.
+const MAX_FILES: usize = 500;
+const MAX_FILE_BYTES: u64 = 64 << 10;
+/// Maximum number of warnings about single lines, for each site.
+const MAX_WARNINGS: usize = 3;
+/// Name of the files.
+const NAME: &str = ".htaccess";
+
+/// Denied paths of a site.
+#[derive(Clone, Debug, Default)]
+pub struct Denied {
+    /// Folders that have a `.htaccess`, by their URL paths with a `/` on both sides.
+    folders: Vec<(String, Denials)>,
+    /// Regex of the denied URL paths.
+    regex: Option<String>,
+}
+
+impl Denied {
+    /// Reads the `.htaccess` files below the folder of a site. Lines that are not obeyed, and limits that are reached, are warnings.
+    pub fn find(layout: &Layout, kind: Kind, warnings: &mut Vec<String>) -> Self {
+        let root = &layout.root;
+        let site = SiteFolder::new(root);
+        let mut folders = Vec::new();
+        let mut ignored = Vec::new();
+        let mut is_cut = false;
+        for search in Search::of(layout, kind) {
+            let Ok(files) = site.files(&search.start, search.folders) else { continue };
+            let mut files = files.named(NAME).except(&search.except);
+            while let Some(file) = files.next() {
+                if folders.len() >= MAX_FILES {
+                    is_cut = true;
+                    break;
+                }
+                let path = Path::new(&search.start).join(&file);
+                let folder = path.parent().and_then(Path::to_str);
+                let (Some(folder), Ok(text)) = (folder, files.read(&file, MAX_FILE_BYTES)) else { continue };
+                let denials = parse(&String::from_utf8_lossy(&text), folder);
+                ignored.extend(denials.remarks.iter().map(|remark| {
+                    let path = root.join(&path);
+                    format!(
+                        "wordpress: {}:{}: {}: {}",
+                        path.display(),
+                        remark.line,
+                        remark.text,
+                        remark.reason
+                    )
+                }));
+                let folder = if folder.is_empty() { "/".to_owned() } else { format!("/{folder}/") };
+                folders.push((folder, denials));
+            }
+            is_cut |= files.is_cut();
+        }
+        warnings.extend(ignored.into_iter().take(MAX_WARNINGS));
+        let paths = denied_paths(&folders, |regex| Regex::without_captures(regex).is_ok());
+        if is_cut || paths.skipped > 0 {
+            warnings.push(format!(
+                "wordpress: {} has more folders, or more rules in .htaccess files, than are read; some are not obeyed: \
+                 write a configuration with `location` blocks that have `internal;` for what must be denied",
+                root.display()
+            ));
+        }
+        Self { folders, regex: paths.regex }
+    }
+
+    /// Returns the location of the preset that denies the paths to clients; `X-Accel-Redirect` still delivers files there.
+    pub(super) fn location(&self) -> String {
+        let regex = self.regex.as_ref();
+        regex.map_or_else(String::new, |regex| {
+            format!("location ~ {} {{\n            internal;\n        }}", crate::apache::quoted(regex))
+        })
+    }
+
+    /// Returns a regex for folders whose `.htaccess` does not deny the whole folder: the preset does not deny them by name.
+    pub(super) fn admitted(&self) -> String {
+        let admitted = self.folders.iter().filter(|(path, denials)| path != "/" && !denials.denies_folder());
+        let paths: Vec<_> = admitted.map(|(path, _)| crate::apache::escaped(path)).collect();
+        if paths.is_empty() {
+            // Matches nothing.
+            return "(?!)".to_owned();
+        }
+        let regex = crate::apache::quoted(&format!("(?-x:^(?:{}))", paths.join("|")));
+        regex.trim_matches('"').to_owned()
+    }
+
+    /// Returns the URL path of one denied file of each folder, percent-encoded; at most `limit` paths in total. PHP files are left out,
+    /// because a request would run them.
+    pub fn examples(&self, root: &Path, limit: usize) -> Vec<String> {
+        let Some(regex) = self.regex.as_ref().and_then(|regex| Regex::without_captures(regex).ok()) else {
+            return Vec::new();
+        };
+        let site = SiteFolder::new(root);
+        let denying = self.folders.iter().filter(|(_, denials)| denials.is_denying());
+        let examples = denying.filter_map(|(folder, _)| {
+            let mut files = site.files(folder.trim_matches('/'), EXAMPLE_FOLDERS).ok()?;
+            files.find_map(|file| {
+                let name = file.file_name()?.to_str()?;
+                let path = format!("{folder}{}", file.to_str()?);
+                let is_denied = !name.starts_with('.')
+                    && file.extension().is_none_or(|end| !end.eq_ignore_ascii_case("php"));
+                (is_denied && regex.is_match(path.as_bytes()).unwrap_or(false)).then(|| encoded(&path))
+            })
+        });
+        // A file of an inner folder may be the first one found for an outer folder, too.
+        examples.take(limit).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+}
+
+/// Maximum number of folders searched for a denied file.
+const EXAMPLE_FOLDERS: usize = 20;
+
+/// Percent-encodes a path for a request line: its letters are those of the site's owner.
+fn encoded(path: &str) -> String {
+    path.bytes().fold(String::new(), |mut out, byte| {
+        if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            let _ = write!(out, "%{byte:02X}");
+        }
+        out
+    })
+}
+
+/// Parses the `.htaccess` of a folder.
+fn parse(text: &str, folder: &str) -> Denials {
+    if folder.is_empty() {
+        // A denial of the site's own folder would deny every page.
+        return denials(text, Partly::Admitted).without_folder();
+    }
+    denials(text, Partly::Denied)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn files_are_found_in_uploads_and_elsewhere_and_those_of_wordpress_itself_are_not() {
+        let root = std::env::temp_dir().join(format!("myriad-denied-{}", std::process::id()));
+        let deny = "deny from all\n";
+        for (folder, text) in [
+            ("wp-content/uploads/edd", "Options -Indexes\n"),
+            ("wp-content/uploads/2026/11", "<Files *.pdf>\nRequire all denied\n</Files>\n"),
+            ("wp-content/plugins/a/logs", deny),
+            ("wp-content/plugins/b", "Require ip 10.0.0.1\n"),
+            ("wp-admin", deny),
+            ("", "deny from all\n<Files x.txt>\nRequire all denied\n</Files>\n"),
+        ] {
+            fs::create_dir_all(root.join(folder)).expect("folders");
+            fs::write(root.join(folder).join(NAME), text).expect("a file");
+        }
+        fs::write(root.join("wp-content/plugins/a/logs/a\nb.log"), "").expect("a file");
+        std::os::unix::fs::symlink("a", root.join("wp-content/plugins/link")).expect("a link");
+        let mut warnings = Vec::new();
+        let denied = Denied::find(&Layout::usual(root.clone()), Kind::WordPress, &mut warnings);
+        let examples = denied.examples(&root, 9);
+        fs::remove_dir_all(&root).expect("clean");
+        let mut paths: Vec<_> = denied.folders.iter().map(|(path, _)| path.as_str()).collect();
+        paths.sort_unstable();
+        let uploads = ["/wp-content/uploads/2026/11/", "/wp-content/uploads/edd/"];
+        assert_eq!(paths[..3], ["/", "/wp-content/plugins/a/logs/", "/wp-content/plugins/b/"]);
+        assert_eq!(paths[3..], uploads);
+        assert!(
+            warnings.len() == 1 && warnings[0].contains("plugins/b/.htaccess:1: Require ip"),
+            "{warnings:?}"
+        );
+        let location = denied.location();
+        assert!(location.contains("x\\.txt") && !location.contains("(?:^/)"), "{location}");
+        assert!(!location.contains("link") && !location.contains("edd"), "{location}");
+        assert_eq!(examples, ["/wp-content/plugins/a/logs/a%0Ab.log"]);
+        let admitted = denied.admitted();
+        assert_eq!(admitted, "(?-x:^(?:/wp-content/uploads/edd/|/wp-content/uploads/2026/11/))");
+        assert_eq!(Denied::default().admitted(), "(?!)");
+    }
+}

@@ -1,0 +1,247 @@
+//! Layouts of WordPress sites: the locations of the document root, the core files, `wp-content` and `wp-config.php`.
+//!
+//! ```text
+//! /srv/site               /srv/site                    /srv/site/web          document root
+//! |- wp-content           |- content                   |- app                 content
+//! |- wp-includes          `- wordpress/wp-includes     `- wp/wp-includes      core
+//! usual                   core in a folder             Bedrock
+//! ```
+//!
+//! The owner of a site controls its layout: names are copied to the configuration only if they consist of plain
+//! characters.
+
+use std::path::{Path, PathBuf};
+
+use super::php_code::{PhpCode, Token};
+use crate::site_folder::SiteFolder;
+
+/// Document roots below the folder of `--root`, in the order in which they are tried.
+const ROOTS: [&str; 10] = [
+    "",
+    "web",
+    "public",
+    "public_html",
+    "htdocs",
+    "html",
+    "current/web",
+    "current/public",
+    "current/public_html",
+    "current",
+];
+/// Script that `index.php` loads from the folder of the core.
+const LOADER: &str = "/wp-blog-header.php";
+/// Name of the content folder unless a site changes it.
+const CONTENT: &str = "wp-content";
+/// Content folders of Bedrock and of sites with the core in a folder.
+const CONTENT_NAMES: [&str; 3] = [CONTENT, "app", "content"];
+
+/// Layout of a site.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Document root, an absolute path. A link to the current release is not resolved.
+    pub root: PathBuf,
+    /// URL path of the core folder: empty, or `/wp`.
+    pub(super) core: String,
+    /// Path of the content folder relative to the root: `wp-content`, `app`.
+    pub content: String,
+    /// Content folder outside the root, which has no URL.
+    outside: Option<PathBuf>,
+    /// Path of `wp-config.php` relative to the root.
+    configuration: Option<PathBuf>,
+}
+
+impl Layout {
+    /// Finds the layout of the site in a folder or in a usual location below it; `None` if it contains no WordPress.
+    ///
+    /// # Errors
+    /// Returns an error if the folder cannot be opened.
+    pub fn find(folder: &Path) -> std::io::Result<Option<Self>> {
+        let folder = absolute(folder)?;
+        Ok(ROOTS.iter().find_map(|below| Self::at(&folder.join(below))))
+    }
+
+    /// Returns the default layout for a root.
+    pub fn usual(root: PathBuf) -> Self {
+        let (core, content) = (String::new(), CONTENT.to_owned());
+        Self { root, core, content, outside: None, configuration: None }
+    }
+
+    /// Returns the layout if this folder is a document root.
+    fn at(root: &Path) -> Option<Self> {
+        let root: PathBuf = root.components().collect();
+        let site = SiteFolder::new(&root);
+        root.join("index.php").symlink_metadata().ok()?;
+        let is_core = |folder: &str| {
+            site.metadata(Path::new(folder).join("wp-includes")).is_ok_and(|known| known.is_dir())
+        };
+        // The owner of a site may make `index.php` a link that is not followed. This must not stop the server of other
+        // sites.
+        let core = if root.join("wp-includes").is_dir() {
+            String::new()
+        } else {
+            let code = PhpCode::new(&site.text("index.php").ok()?);
+            let folders = code.texts().filter_map(|text| text.strip_suffix(LOADER).map(str::to_owned));
+            let mut folders = folders.filter_map(|folder| plain(folder.trim_start_matches(['.', '/'])));
+            format!("/{}", folders.find(|folder| is_core(folder))?)
+        };
+        let mut layout = Self { core, ..Self::usual(root) };
+        let relative = layout.core.trim_start_matches('/');
+        let places = ["wp-config.php", "../wp-config.php"].map(|name| Path::new(relative).join(name));
+        layout.configuration =
+            places.into_iter().find(|path| site.metadata(path).is_ok_and(|known| known.is_file()));
+        layout.find_content(&site);
+        Some(layout)
+    }
+
+    /// Finds the content folder: by `WP_CONTENT_DIR`, else by the usual names.
+    fn find_content(&mut self, site: &SiteFolder) {
+        let code = PhpCode::new(&self.configuration_text());
+        let defined =
+            code.defined("WP_CONTENT_DIR").and_then(|value| value.iter().rev().find_map(Token::text));
+        let beside = self.configuration.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
+        let is_folder = |path: &Path| site.metadata(path).is_ok_and(|known| known.is_dir());
+        if let Some(defined) = defined {
+            let relative = Path::new(defined.trim_start_matches('/'));
+            let places = [
+                Path::new(&defined).strip_prefix(&self.root).ok().map(Path::to_owned),
+                Some(beside.join(relative)),
+                Some(relative.to_owned()),
+            ];
+            let below = places.into_iter().flatten().map(|path| collapsed(&path));
+            let found = below.filter(|path| is_folder(path)).find_map(|path| plain(path.to_str()?));
+            if let Some(found) = found {
+                self.content = found;
+                return;
+            }
+            if Path::new(&defined).is_absolute() && Path::new(&defined).is_dir() {
+                self.outside = Some(defined.into());
+                return;
+            }
+        }
+        let in_core = format!("{}/{CONTENT}", self.core);
+        let mut names = CONTENT_NAMES.iter().copied().chain([in_core.trim_start_matches('/')]);
+        let has_plugins = |name: &&str| {
+            is_folder(&Path::new(name).join("plugins")) || is_folder(&Path::new(name).join("themes"))
+        };
+        if let Some(found) = names.find(has_plugins) {
+            found.clone_into(&mut self.content);
+        }
+    }
+
+    /// Returns the PHP code that configures WordPress: `wp-config.php`, and the `config/application.php` of Bedrock if
+    /// it is loaded.
+    pub(super) fn configuration_text(&self) -> String {
+        let site = SiteFolder::new(&self.root);
+        let Some(path) = &self.configuration else { return String::new() };
+        let text = site.text(path).unwrap_or_default();
+        if !text.contains("config/application.php") {
+            return text;
+        }
+        // Each file starts with `<?php`, which has no effect where code is expected.
+        let more = site.text("../config/application.php").unwrap_or_default();
+        format!("{text}\n{more}")
+    }
+
+    /// Returns the path of `wp-config.php`.
+    pub fn configuration_file(&self) -> Option<PathBuf> {
+        self.configuration.as_ref().map(|path| self.root.join(path))
+    }
+
+    /// Returns the folder of the core.
+    pub fn core_folder(&self) -> PathBuf {
+        self.root.join(self.core.trim_start_matches('/'))
+    }
+
+    /// Returns the content folder, its links above the site resolved.
+    pub fn content_folder(&self) -> PathBuf {
+        let root = || self.root.canonicalize().unwrap_or_else(|_| self.root.clone());
+        self.outside.clone().unwrap_or_else(|| root().join(&self.content))
+    }
+
+    /// Returns a regex for the name of the content folder.
+    pub(super) fn content_regex(&self) -> String {
+        let name = self.content.rsplit('/').next().unwrap_or(CONTENT);
+        if name == CONTENT {
+            CONTENT.to_owned()
+        } else {
+            format!("(?:{CONTENT}|{})", crate::apache::escaped(name))
+        }
+    }
+
+    /// Returns the path of `wp-config.php` below the root, as a URL path.
+    pub(super) fn configuration_path(&self) -> String {
+        let known = self.configuration.as_deref().map(collapsed);
+        let known = known.and_then(|path| plain(path.to_str()?));
+        format!("/{}", known.as_deref().unwrap_or("wp-config.php"))
+    }
+
+    /// Returns the variable for the folder of PHP scripts.
+    ///
+    /// If the root is a link to a release, PHP receives the path of the release: it caches scripts by path and would
+    /// run those of the previous release.
+    pub(super) fn script_root(&self) -> &'static str {
+        let is_plain = self.root.canonicalize().is_ok_and(|canonical| canonical == self.root);
+        if is_plain { "$document_root" } else { "$realpath_root" }
+    }
+
+    /// Describes a layout that differs from the usual one, or that was found below the folder of the option.
+    pub(super) fn notice(&self, folder: &Path) -> Option<String> {
+        let is_usual = self.core.is_empty() && self.content == CONTENT && self.outside.is_none();
+        let is_named = absolute(folder).is_ok_and(|folder| folder == self.root);
+        if is_usual && is_named {
+            return None;
+        }
+        let core = if self.core.is_empty() { "/" } else { &self.core };
+        let content = match &self.outside {
+            None => format!("wp-content in /{}", self.content),
+            Some(folder) => format!(
+                "wp-content in {}, outside that folder: its files have no URL; make a link to it there, named as in WP_CONTENT_URL",
+                folder.display()
+            ),
+        };
+        let root = self.root.display();
+        Some(format!("wordpress: {}: serving {root}, WordPress in {core}, {content}", folder.display()))
+    }
+}
+
+/// Returns the absolute path of a folder.
+///
+/// Links that may be followed are retained, so that a link to the current release is followed for each request. Other
+/// links are resolved once.
+fn absolute(folder: &Path) -> std::io::Result<PathBuf> {
+    let path: PathBuf = std::path::absolute(folder)?.components().collect();
+    let has_parent = path.components().any(|part| part == std::path::Component::ParentDir);
+    if !has_parent && SiteFolder::new(&path).folder("").is_ok() {
+        return Ok(path);
+    }
+    folder.canonicalize()
+}
+
+/// Removes `..` and the name before it.
+fn collapsed(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            std::path::Component::ParentDir if out.file_name().is_some() => {
+                out.pop();
+            }
+            part => out.push(part),
+        }
+    }
+    out
+}
+
+/// Returns a relative path if each of its names consists of characters without a meaning in configurations and regexes.
+fn plain(path: &str) -> Option<String> {
+    let path = path.trim_matches('/');
+    let is_name = |name: &str| {
+        !name.is_empty()
+            && !name.starts_with('.')
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+    };
+    path.split('/').all(is_name).then(|| path.to_owned())
+}
+
+#[cfg(test)]
+#[path = "layout/tests.rs"]
+mod tests;

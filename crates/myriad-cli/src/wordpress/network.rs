@@ -1,0 +1,109 @@
+//! Networks of sites that a single WordPress serves ("multisite"), by the constants in `wp-config.php`.
+
+use crate::apache::escaped;
+
+use super::layout::Layout;
+use super::php_code::PhpCode;
+
+/// Returns the rules for a network of sites in folders: `/name/wp-admin/` and similar paths are files of the same
+/// WordPress.
+fn folders(layout: &Layout) -> String {
+    let comment =
+        "# A network of sites in folders: /name/wp-admin/ and the like are files of the one WordPress.";
+    let (core, content) = (&layout.core, &layout.content);
+    let rewrites = if core.is_empty() && content == "wp-content" {
+        "rewrite ^/[_0-9a-zA-Z-]+(/wp-(?:admin|content|includes)/.*|/[^/]+\\.php)$ $1 last;".to_owned()
+    } else {
+        let content_regex = escaped(content);
+        format!(
+            "rewrite ^/[_0-9a-zA-Z-]+(/{content_regex}/.*)$ $1 last;
+            rewrite ^(?:/[_0-9a-zA-Z-]+)?(?:{core_regex})?(/wp-(?:admin|includes)/.*|/[^/]+\\.php)$ {core}$1 last;",
+            core_regex = escaped(core),
+        )
+    };
+    format!(
+        "{comment}
+        if (!-e $request_filename) {{
+            rewrite ^(/[_0-9a-zA-Z-]+)?/wp-admin$ $1/wp-admin/ permanent;
+            {rewrites}
+        }}"
+    )
+}
+
+/// Rule for networks from before WordPress 3.5, which store uploads in `wp-content/blogs.dir`.
+const FILES: &str = "# Uploads of an old network.
+        rewrite ^(?:/[_0-9a-zA-Z-]+)?/files/(.+)$ /wp-includes/ms-files.php?file=$1 last;";
+
+/// Returns the rules of a server for a network; `kind` is the value of the setting, empty to read it from
+/// `wp-config.php`.
+pub(super) fn rules(kind: &str, layout: &Layout) -> String {
+    let kind = if kind.is_empty() { kind_of(layout) } else { kind };
+    let folders = (kind == "subdirectories").then(|| folders(layout));
+    let has_files = kind != "off" && layout.root.join("wp-content/blogs.dir").is_dir();
+    let files = has_files.then(|| FILES.to_owned());
+    [folders, files].into_iter().flatten().collect::<Vec<_>>().join("\n        ")
+}
+
+/// Returns whether a site is a network; `kind` as for [`rules`].
+pub(super) fn is_network(kind: &str, layout: &Layout) -> bool {
+    (if kind.is_empty() { kind_of(layout) } else { kind }) != "off"
+}
+
+/// Returns the host of a network's main site, as `wp-config.php` defines it (`DOMAIN_CURRENT_SITE`).
+pub(super) fn main_host(layout: &Layout) -> Option<String> {
+    let code = PhpCode::new(&layout.configuration_text());
+    let host = match code.defined("DOMAIN_CURRENT_SITE")? {
+        [host] => host.text()?,
+        _ => return None,
+    };
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b".-:".contains(&byte);
+    (!host.is_empty() && host.bytes().all(is_letter)).then_some(host)
+}
+
+/// Returns the kind of network that `wp-config.php` defines; "off" if the file cannot be read.
+fn kind_of(layout: &Layout) -> &'static str {
+    let code = PhpCode::new(&layout.configuration_text());
+    match (code.is_true("MULTISITE"), code.is_true("SUBDOMAIN_INSTALL")) {
+        (false, _) => "off",
+        (true, true) => "subdomains",
+        (true, false) => "subdirectories",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_those_of_the_network() {
+        let root = std::env::temp_dir().join(format!("myriad-network-{}", std::process::id()));
+        std::fs::create_dir_all(root.join("wp-includes")).expect("folder");
+        std::fs::write(root.join("index.php"), "<?php").expect("file");
+        assert_eq!(rules("", &Layout::usual(root.clone())), "");
+        std::fs::write(root.join("wp-config.php"), "<?php\ndefine(\n  'MULTISITE',\n  true\n);\n")
+            .expect("file");
+        let layout = Layout::find(&root).expect("a folder").expect("WordPress");
+        assert!(
+            rules("", &layout).contains("!-e $request_filename") && !rules("", &layout).contains("ms-files")
+        );
+        assert_eq!((rules("off", &layout), rules("subdomains", &layout)), (String::new(), String::new()));
+        assert!(is_network("", &layout) && !is_network("off", &layout) && main_host(&layout).is_none());
+        for (value, host) in
+            [("'a.test'", Some("a.test")), ("\"b:80\"", Some("b:80")), ("'a;b'", None), ("HOST", None)]
+        {
+            let text =
+                format!("<?php\ndefine('MULTISITE', true);\ndefine( 'DOMAIN_CURRENT_SITE', {value} );\n");
+            std::fs::write(root.join("wp-config.php"), text).expect("file");
+            assert_eq!(main_host(&layout).as_deref(), host);
+        }
+        let mut bedrock = layout.clone();
+        (bedrock.core, bedrock.content) = ("/wp".to_owned(), "app".to_owned());
+        let told = rules("subdirectories", &bedrock);
+        assert!(told.contains("(/app/.*)$ $1 last") && told.contains(".php)$ /wp$1 last"), "{told}");
+        std::fs::create_dir_all(root.join("wp-content/blogs.dir")).expect("folder");
+        assert!(
+            rules("subdomains", &layout).starts_with("# Uploads") && rules("", &layout).contains("ms-files")
+        );
+        std::fs::remove_dir_all(&root).expect("clean");
+    }
+}

@@ -1,0 +1,156 @@
+//! Options of `myriad wordpress` as given on the command line.
+
+use std::path::{Path, PathBuf};
+
+use super::dashboard_place::Dashboard;
+use super::https::Https;
+use super::kind::Kind;
+use super::object_cache_change::ObjectCache;
+use super::placement::Placement;
+use super::prefix::{IN_HOME, default_prefix};
+use super::settings::Settings;
+use super::user::Choice;
+use super::{children, proxies, values};
+use crate::accounts;
+
+/// Options after `myriad wordpress`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Kind of the sites.
+    pub kind: Kind,
+    pub(super) root: PathBuf,
+    pub(super) php: String,
+    pub(super) children: Option<u32>,
+    /// Values of `--listen`.
+    pub(super) listens: Vec<String>,
+    /// `--php-later`: start even if no process listens at `--php`.
+    pub(super) php_later: bool,
+    pub(super) names: Vec<String>,
+    pub(super) prefix: Option<PathBuf>,
+    pub(super) user: Option<String>,
+    /// Networks of `--trusted-proxy`.
+    pub(super) trusted_proxies: Vec<String>,
+    pub(super) https: Https,
+    /// Values of `--site`, each in the form of a line of the file of `--sites`.
+    pub(super) sites: Vec<String>,
+    pub(super) sites_file: Option<PathBuf>,
+    /// Values of `--set`, for all sites.
+    pub(super) settings: Settings,
+    /// User of the workers that already serve at a reload; another user could not use the cache.
+    pub(super) serving: Option<Choice>,
+    /// Dashboard of the sites; `None` if it is off.
+    pub(super) dashboard: Option<Dashboard>,
+    /// `--install-plugin`: write the plugin to the sites instead of serving them.
+    pub(super) install: Option<Placement>,
+    /// `--install-object-cache`, `--remove-object-cache`: write or remove the object cache instead of serving.
+    pub(super) object_cache: Option<ObjectCache>,
+    /// `--print`: print the configuration instead of running it.
+    pub print: bool,
+}
+
+impl Options {
+    /// Returns whether `--print` is the only option: without a site the preset is printed with its tokens.
+    pub fn is_template(&self) -> bool {
+        self.print && *self == Self { print: true, kind: self.kind, ..Self::default() }
+    }
+
+    /// Returns the prefix of a command line that a user entered in a folder; `None` if the user has no home. Of the
+    /// environment of another user only the home is known.
+    pub fn prefix_in(&self, folder: &Path, user: u32) -> Option<PathBuf> {
+        let is_known = user == 0 || user == rustix::process::geteuid().as_raw();
+        let default = || {
+            if is_known {
+                Some(default_prefix(user == 0))
+            } else {
+                accounts::home_of(user).map(|home| home.join(IN_HOME))
+            }
+        };
+        self.prefix.as_ref().map(|prefix| folder.join(prefix)).or_else(default)
+    }
+
+    /// Checks that the options specify a single site completely, or several sites.
+    pub(super) fn check_whole(&self) -> Result<(), String> {
+        if self.is_several() {
+            let of_one = [
+                ("--root", !self.root.as_os_str().is_empty()),
+                ("--php", !self.php.is_empty()),
+                ("--name", !self.names.is_empty()),
+                ("--domain", !self.https.domains.is_empty()),
+            ];
+            return match of_one.iter().find(|(_, given)| *given) {
+                Some((option, _)) => Err(format!(
+                    "wordpress: {option} is for one site: of several each has its own in its line of --site or --sites"
+                )),
+                None => Ok(()),
+            };
+        }
+        if self.root.as_os_str().is_empty() {
+            return Err("wordpress: --root is missing: name the folder that holds wp-config.php".into());
+        }
+        if self.php.is_empty() && self.install.is_none() && self.object_cache.is_none() {
+            return Err(
+                "wordpress: --php is missing: name php-fpm's socket (see `listen =` in its pool's configuration)"
+                    .into(),
+            );
+        }
+        Ok(())
+    }
+
+    /// Returns whether sites are specified by lines (`--site`, `--sites`).
+    pub(super) fn is_several(&self) -> bool {
+        !self.sites.is_empty() || self.sites_file.is_some()
+    }
+
+    /// Checks the values, and that no options contradict each other.
+    pub(super) fn check(&self) -> Result<(), String> {
+        if !self.is_several() {
+            self.https.check()?;
+        }
+        self.kind.allows(&self.settings)?;
+        let writes = [
+            ("--install-plugin", self.install.is_some()),
+            ("--install-object-cache", self.object_cache.is_some()),
+        ];
+        if let Some((option, _)) = writes.iter().find(|(_, given)| *given && self.kind == Kind::Php) {
+            return Err(format!("wordpress: {option} is for WordPress"));
+        }
+        self.names.iter().try_for_each(|name| values::name(name))?;
+        self.listens.iter().try_for_each(|listen| values::listen("--listen", listen))
+    }
+
+    /// Writes the plugin and the object cache to the sites if requested. Returns a description of the changes, one line
+    /// each.
+    pub fn installed(&self) -> Option<Result<Vec<String>, String>> {
+        let plugin = self.install.map(|placement| self.install_plugin(placement));
+        let object_cache = self.object_cache.as_ref().map(|change| self.change_object_cache(change));
+        match (plugin, object_cache) {
+            (Some(plugin), Some(object_cache)) => {
+                Some(plugin.and_then(|done| object_cache.map(|more| [done, more].concat())))
+            }
+            (plugin, object_cache) => plugin.or(object_cache),
+        }
+    }
+
+    /// Sets an option.
+    pub(super) fn set(&mut self, name: &str, value: String) -> Result<(), String> {
+        if self.https.set(name, &value) {
+            return Ok(());
+        }
+        match name {
+            "--root" => self.root = value.into(),
+            "--php" => self.php = value,
+            "--php-children" => self.children = Some(children::parse(&value)?),
+            "--listen" if self.listens.contains(&value) => {}
+            "--listen" => self.listens.push(value),
+            "--name" => values::add_names(&mut self.names, &value),
+            "--prefix" | "-p" => self.prefix = Some(value.into()),
+            "--site" => self.sites.push(value),
+            "--set" => self.settings.add(&value).map_err(|why| format!("wordpress: --set: {why}"))?,
+            "--trusted-proxy" => proxies::add(&mut self.trusted_proxies, &value)?,
+            "--sites" => self.sites_file = Some(value.into()),
+            "--install-object-cache" => self.object_cache = Some(ObjectCache::install(value)?),
+            _ => self.user = Some(value),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,271 @@
+//! Test of the listener at the address of `--php` before a start: none, php-fpm, or another server.
+//!
+//! ```text
+//! connect -> FCGI_GET_VALUES --> a record of FastCGI             php-fpm
+//!                            --> silence --> a line of text --> silence or a close: all children were busy
+//!                            --> other bytes, or a close         another server
+//! ```
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use myriad_upstream::fastcgi_protocol::record::{PADDING, VERSION};
+use myriad_upstream::fastcgi_protocol::{Header, RecordType};
+
+use super::options::Options;
+use crate::pidfile::reason;
+
+/// Maximum time for a connection, and for a response.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Number of bytes by which a server is identified.
+const FIRST: usize = 8;
+/// Request of line protocols (Redis). php-fpm closes the connection after it.
+const LINE: &[u8] = b"PING\r\n\r\n";
+/// Folders in which distributions create sockets of php-fpm.
+const FOLDERS: [&str; 4] = ["/run/php", "/run/php-fpm", "/run", "/var/run/php-fpm"];
+/// Maximum number of sockets in a hint.
+const SHOWN: usize = 4;
+
+/// Kind of the listener at an address.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Listener {
+    /// php-fpm, or another program that speaks FastCGI.
+    FastCgi,
+    /// No listener, or no access to it, with the reason.
+    Absent(String),
+    /// Server of another kind.
+    Other(&'static str),
+}
+
+trait Connection: Read + Write {}
+impl Connection for UnixStream {}
+impl Connection for TcpStream {}
+
+/// Tests an address in the form of `fastcgi_pass`.
+pub(super) fn try_address(php: &str) -> Listener {
+    // A server with a line protocol may wait for a line feed, which the FastCGI record does not contain.
+    for question in [&question()[..], LINE] {
+        match ask(php, question) {
+            Ok(None) => {}
+            // A child of php-fpm that has become free closes the connection after the line.
+            Ok(Some(answer)) if answer.is_empty() && question == LINE => break,
+            Ok(Some(answer)) => return kind_of(&answer),
+            // The worker may run as a user with that permission.
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => break,
+            Err(error) => return Listener::Absent(reason(&error)),
+        }
+    }
+    // All children may be busy.
+    Listener::FastCgi
+}
+
+/// Sends a request and returns the first bytes of the response: none if the connection is closed, `None` if no bytes
+/// arrive in time.
+fn ask(php: &str, question: &[u8]) -> io::Result<Option<Vec<u8>>> {
+    let mut connection = connect(php)?;
+    // If the server sends a greeting and closes, the write fails, but the greeting can be read.
+    let _ = connection.write_all(question);
+    let mut answer = Vec::new();
+    let mut piece = [0; 256];
+    while answer.len() < FIRST {
+        match connection.read(&mut piece) {
+            Ok(0) => return Ok(Some(answer)),
+            Ok(count) => answer.extend_from_slice(&piece[..count]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(_) if answer.is_empty() => return Ok(None),
+            Err(_) => break,
+        }
+    }
+    Ok(Some(answer))
+}
+
+fn connect(php: &str) -> io::Result<Box<dyn Connection>> {
+    if let Some(path) = php.strip_prefix("unix:") {
+        let stream = UnixStream::connect(path)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        return Ok(Box::new(stream));
+    }
+    let address = php.to_socket_addrs()?.next().ok_or(ErrorKind::AddrNotAvailable)?;
+    let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    Ok(Box::new(stream))
+}
+
+/// Returns a management record, which runs no script.
+fn question() -> Vec<u8> {
+    const PAIR: &[u8] = b"\x0f\x00FCGI_MPXS_CONNS";
+    let header = Header::new(RecordType::GetValues, 0, PAIR.len() as u16);
+    [&header.encode()[..], PAIR, &PADDING[..usize::from(header.padding_length)]].concat()
+}
+
+/// Returns the kind of a server that sent these bytes first, or closed the connection.
+fn kind_of(answer: &[u8]) -> Listener {
+    let has = |part: &str| String::from_utf8_lossy(answer).to_ascii_lowercase().contains(part);
+    match answer {
+        [] => Listener::Other("a server that closes the connection without an answer"),
+        [VERSION, kind, ..] if RecordType::from_number(*kind).is_some() => Listener::FastCgi,
+        // Length, sequence number 0, protocol version or an error (MySQL protocol).
+        [_, _, _, 0, 10 | 255, ..] => Listener::Other("MariaDB or MySQL"),
+        _ if has("mariadb") || has("mysql") => Listener::Other("MariaDB or MySQL"),
+        _ if answer.starts_with(b"HTTP/") || has("<html") => Listener::Other("an HTTP server"),
+        [b'-' | b'+', ..] => Listener::Other("Redis or Valkey"),
+        _ if answer.starts_with(b"ERROR") => Listener::Other("memcached"),
+        _ => Listener::Other("a server that does not speak FastCGI"),
+    }
+}
+
+/// Rejects an address in another form, with the form to use.
+///
+/// # Errors
+/// Returns an error if the address is a URL or empty.
+pub(super) fn check_form(option: &str, given: &str) -> Result<(), String> {
+    let Some((scheme, rest)) = given.split_once("://") else { return Ok(()) };
+    let address = rest.trim_end_matches('/');
+    let form = if address.is_empty() { "127.0.0.1:9000" } else { address };
+    Err(format!(
+        "wordpress: {option} {given}: php-fpm speaks FastCGI, which has no URLs such as {scheme}://; write HOST:PORT, as in {form}, or the \
+         path of its socket"
+    ))
+}
+
+impl Options {
+    /// Tests the addresses of php-fpm before a start and returns warnings. If one of several sites has no php-fpm, the
+    /// others are served nevertheless.
+    ///
+    /// # Errors
+    /// Returns an error if a value is invalid, or for a single site if php-fpm does not listen at its address and
+    /// `--php-later` is not given.
+    pub fn check_php(&self) -> Result<Vec<String>, String> {
+        let mut warnings = Vec::new();
+        if self.php_later {
+            return Ok(warnings);
+        }
+        for (option, php) in self.php_addresses()? {
+            match complaint(&option, &php) {
+                Some(complaint) if self.is_several() => warnings.push(complaint),
+                Some(complaint) => return Err(complaint),
+                None => {}
+            }
+        }
+        Ok(warnings)
+    }
+}
+
+/// Returns the reason why php-fpm does not respond at an address, a path or `HOST:PORT`; `None` if the listener speaks
+/// FastCGI.
+pub fn php_complaint(php: &str) -> Option<String> {
+    let address = if php.starts_with('/') { format!("unix:{php}") } else { php.to_owned() };
+    let why = match try_address(&address) {
+        Listener::FastCgi => return None,
+        Listener::Absent(why) => format!("nothing listens there ({why})"),
+        Listener::Other(what) => format!("{what} listens there, and not php-fpm"),
+    };
+    Some(format!("{}: {why}", php.strip_prefix("unix:").unwrap_or(php)))
+}
+
+/// Returns the error for an address where php-fpm does not listen; `None` if it does.
+fn complaint(option: &str, php: &str) -> Option<String> {
+    let why = php_complaint(php)?;
+    Some(format!(
+        "wordpress: {option} {why}; start php-fpm, or name its address (`listen =` in the file of its pool{}); --php-later \
+         starts without it",
+        sockets_here()
+    ))
+}
+
+/// Returns the sockets of php-fpm on this machine, for a hint.
+fn sockets_here() -> String {
+    let mut found: Vec<PathBuf> = Vec::new();
+    for folder in FOLDERS {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let sockets = entries.map(|entry| entry.path()).filter(|path| is_php_socket(path));
+        for path in sockets.filter_map(|path| path.canonicalize().ok()) {
+            if !found.contains(&path) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    let names: Vec<_> = found.iter().take(SHOWN).map(|path| path.display().to_string()).collect();
+    if names.is_empty() { String::new() } else { format!("; here is {}", names.join(", ")) }
+}
+
+fn is_php_socket(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let is_named_so = name.contains("php") || path.parent().is_some_and(|folder| folder.ends_with("php-fpm"));
+    is_named_so && name.ends_with(".sock")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::thread;
+
+    use super::*;
+
+    /// Returns the address of a server that sends a response to any bytes; with an empty response it closes the
+    /// connection.
+    fn server(answer: &'static [u8]) -> (String, thread::JoinHandle<Vec<u8>>) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("its address").to_string();
+        let served = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("a client");
+            let mut read = [0; 64];
+            let count = stream.read(&mut read).expect("a question");
+            let _ = stream.write_all(answer);
+            read[..count].to_vec()
+        });
+        (address, served)
+    }
+
+    #[test]
+    fn kinds_of_servers_are_told_apart() {
+        for (answer, kind) in [
+            (&b"\x01\x0a\0\0\0\x12\x06\0rest"[..], Listener::FastCgi),
+            (b"J\0\0\x00\x0a5.5.5-10.11.6-MariaDB\0", Listener::Other("MariaDB or MySQL")),
+            (b"\x45\0\0\x00\xff\x6a\x04Host is not allowed", Listener::Other("MariaDB or MySQL")),
+            (b"HTTP/1.1 400 Bad Request\r\n", Listener::Other("an HTTP server")),
+            (b"-ERR unknown command\r\n", Listener::Other("Redis or Valkey")),
+            (b"ERROR\r\n", Listener::Other("memcached")),
+            (b"SSH-2.0-x\r\n", Listener::Other("a server that does not speak FastCGI")),
+            (b"", Listener::Other("a server that closes the connection without an answer")),
+        ] {
+            let (address, served) = server(answer);
+            assert_eq!(try_address(&address), kind);
+            let asked = served.join().expect("served");
+            assert!(asked.starts_with(&[1, 9, 0, 0]) && asked.len() % 8 == 0, "{asked:?}");
+        }
+    }
+
+    #[test]
+    fn an_address_where_nothing_listens_is_told_with_the_option_that_starts_all_the_same() {
+        let closed = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("its address");
+        for php in [closed.to_string(), "unix:/nowhere/php.sock".to_owned()] {
+            let said = complaint("--php", &php).expect("nothing listens");
+            assert!(said.contains("nothing listens there") && said.contains("--php-later starts"), "{said}");
+        }
+    }
+
+    #[test]
+    fn urls_are_refused_with_the_form_to_write() {
+        for (given, form) in [
+            ("http://127.0.0.1:9000", "as in 127.0.0.1:9000,"),
+            ("fcgi://php:9000/", "as in php:9000,"),
+            ("tcp://", "as in 127.0.0.1:9000,"),
+        ] {
+            let said = check_form("--php", given).expect_err(given);
+            assert!(
+                said.starts_with(&format!("wordpress: --php {given}: ")) && said.contains(form),
+                "{said}"
+            );
+        }
+        for given in ["/run/php.sock", "unix:/run/php.sock", "127.0.0.1:9000", "[::1]:9000"] {
+            assert_eq!(check_form("--php", given), Ok(()), "{given}");
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! WordPress plugin that tells Myriad what has changed: its files, the secret it shares with Myriad, and the socket where the two
+//! meet.
+//!
+//! ```text
+//! --install-plugin -> PREFIX/plugins/ZONE                         hash of the secret; read at each start and reload
+//! start            -> PREFIX/plugins/plugin.sock                  the socket: of the prefix PHP need see no more than this folder
+//!                  -> wp-content/plugins/myriad-cache/            files of the plugin
+//!                  -> wp-content/plugins/myriad-cache/connection.php   the secret, and the socket
+//! ```
+
+use std::fmt::Write as _;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use myriad_log::Level;
+use sha2::{Digest, Sha256};
+
+use super::checked::{Checked, checked_layout};
+use super::kind::Kind;
+use super::network;
+use super::options::Options;
+use super::placement::Placement;
+use super::prefix::prefix;
+use super::quoting::quoted;
+use super::site_files::{Folder, as_owner, hex, random};
+use crate::instance::holder;
+use crate::pidfile::reason;
+use crate::report::say;
+use crate::site_folder::read_named;
+
+/// File of the plugin: its name below the plugin's folder, and its text.
+type PluginFile = (&'static str, &'static str);
+
+/// Names the files of the plugin, which are part of the program.
+macro_rules! files {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../../../../wordpress/myriad-cache/", $name)))),*]
+    };
+}
+
+const FILES: &[PluginFile] = files![
+    "myriad-cache.php",
+    "uninstall.php",
+    "readme.txt",
+    "includes/ask-for-user.php",
+    "includes/class-myriad-cache-admin.php",
+    "includes/class-myriad-cache-changes.php",
+    "includes/class-myriad-cache-cli.php",
+    "includes/class-myriad-cache-client.php",
+    "includes/class-myriad-cache-clock.php",
+    "includes/class-myriad-cache-device.php",
+    "includes/class-myriad-cache-health.php",
+    "includes/class-myriad-cache-known.php",
+    "includes/class-myriad-cache-lists.php",
+    "includes/class-myriad-cache-nonces.php",
+    "includes/class-myriad-cache-notes.php",
+    "includes/class-myriad-cache-page.php",
+    "includes/class-myriad-cache-parts.php",
+    "includes/class-myriad-cache-post-changes.php",
+    "includes/class-myriad-cache-queue.php",
+    "includes/class-myriad-cache-reads.php",
+    "includes/class-myriad-cache-shop.php",
+    "includes/class-myriad-cache-state.php",
+    "includes/class-myriad-cache-tags.php",
+    "includes/class-myriad-cache-term-changes.php",
+    "languages/myriad-cache.pot",
+];
+
+/// File in `mu-plugins` that loads the plugin from its folder: WordPress looks into no folder there.
+const LOADER: &str = "<?php\n/**\n * Plugin Name: Myriad Cache (must-use)\n * Description: Tells the Myriad web accelerator which pages \
+                      have changed.\n *\n * @package Myriad_Cache\n */\n\nrequire __DIR__ . '/myriad-cache/myriad-cache.php';\n";
+
+/// Name of the plugin's folder.
+const NAME: &str = "myriad-cache";
+/// Time between two looks at what is due. A look costs PHP some 30 ms.
+const CLOCK: &str = "15s";
+/// Bytes of a secret.
+const SECRET_BYTES: usize = 32;
+
+/// Hash of the secret of a site's plugin, in hexadecimal digits; none where the plugin was not installed.
+pub(super) fn hash_of(prefix: &Path, zone: &str) -> Option<String> {
+    let text = read_named(&prefix.join("plugins").join(zone), 1 << 10).ok()?;
+    let hash = String::from_utf8(text).ok()?.trim().to_owned();
+    (hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(hash)
+}
+
+/// Groups and the server of the plugins: it listens on a socket that no visitor reaches. Nothing if no site has the plugin.
+pub(super) fn server(prefix: &Path, sites: &[Checked]) -> Result<String, String> {
+    let (mut groups, mut places) = (String::new(), String::new());
+    for site in sites {
+        let zone = &site.zone;
+        let Some(hash) = hash_of(prefix, zone) else { continue };
+        let _ = write!(
+            places,
+            "\n        location /{zone}/ {{ api write=on zone={zone} secret_sha256={hash}; }}"
+        );
+        let (server, names) = match &site.php_name {
+            Some(name) => (name.server.clone(), name.of_group(&format!("{zone}-clock"))),
+            None => (quoted(Path::new(&site.php))?, String::new()),
+        };
+        let _ = write!(groups, "upstream {zone}-clock {{ {names} server {server}; }}\n    ");
+        places.push_str(&clock(site)?);
+        if network::is_network(site.settings.get("multisite"), &site.layout) {
+            places.push_str(&clock_of_others(site)?);
+        }
+    }
+    if places.is_empty() {
+        return Ok(places);
+    }
+    let socket = quoted(Path::new(&format!("unix:{}", socket(prefix).display())))?;
+    Ok(format!(
+        "{groups}server {{\n        listen {socket};\n        server_name localhost;{places}\n        location / {{ return 404; }}\n    }}"
+    ))
+}
+
+/// Location by which the main site of a network has run what is due in another: the plugin asks for it, with the other's host, and
+/// its folder in the argument `site`. `wp-cron.php` answers before it begins to work.
+fn clock_of_others(site: &Checked) -> Result<String, String> {
+    let script = quoted(&site.layout.core_folder().join("wp-cron.php"))?;
+    let https = if site.domains.is_empty() { "\"\"" } else { "on" };
+    Ok(format!(
+        "
+        location = /{zone}/clock {{
+            if ($arg_site !~ \"^/(?:[_0-9a-zA-Z./-]*/)?$\") {{ return 400; }}
+            fastcgi_pass {zone}-clock;
+            fastcgi_ignore_client_abort on;
+            fastcgi_param SCRIPT_FILENAME {script};
+            fastcgi_param SCRIPT_NAME ${{arg_site}}{core}wp-cron.php;
+            fastcgi_param REQUEST_URI ${{arg_site}}{core}wp-cron.php;
+            fastcgi_param REQUEST_METHOD GET;
+            fastcgi_param SERVER_PROTOCOL HTTP/1.1;
+            fastcgi_param REMOTE_ADDR 127.0.0.1;
+            fastcgi_param REDIRECT_STATUS 200;
+            fastcgi_param HTTP_HOST $http_host;
+            fastcgi_param HTTPS {https};
+        }}",
+        zone = site.zone,
+        core = site.layout.core.strip_prefix('/').map(|core| format!("{core}/")).unwrap_or_default(),
+    ))
+}
+
+/// Location that runs what is due in a site: WordPress's own clock goes on by visits that reach PHP, and stored pages do not. A check
+/// of a group that nobody else asks is a request at even intervals, of one worker, beside those of visitors.
+fn clock(site: &Checked) -> Result<String, String> {
+    let script = quoted(&site.layout.core_folder().join("wp-cron.php"))?;
+    let is_network = network::is_network(site.settings.get("multisite"), &site.layout);
+    let main = is_network.then(|| network::main_host(&site.layout)).flatten();
+    let host = main.as_ref().or(site.names.first().filter(|name| !name.starts_with(['_', '*', '.', '~'])));
+    let uri = format!("{}/wp-cron.php", site.layout.core);
+    let params = [
+        ("SCRIPT_FILENAME", script.as_str()),
+        ("SCRIPT_NAME", &uri),
+        ("REQUEST_URI", &uri),
+        ("REQUEST_METHOD", "GET"),
+        ("SERVER_PROTOCOL", "HTTP/1.1"),
+        ("REMOTE_ADDR", "127.0.0.1"),
+        ("REDIRECT_STATUS", "200"),
+        ("HTTP_HOST", host.map_or("localhost", |name| name)),
+        ("HTTPS", if site.domains.is_empty() { "\"\"" } else { "on" }),
+        // The plugin sees to the other sites of a network then.
+        ("MYRIAD_CLOCK", if is_network { "network" } else { "on" }),
+    ];
+    let mut text = format!(
+        "\n        location /{zone}-clock {{\n            fastcgi_pass {zone}-clock;\n            health_check interval={CLOCK} uri={uri};",
+        zone = site.zone
+    );
+    for (name, value) in params {
+        let _ = write!(text, "\n            fastcgi_param {name} {value};");
+    }
+    text.push_str("\n        }");
+    Ok(text)
+}
+
+fn socket(prefix: &Path) -> PathBuf {
+    prefix.join("plugins/plugin.sock")
+}
+
+impl Options {
+    /// Writes the plugin into the folders of the sites and returns lines that describe the result. Warns if no server uses the prefix.
+    ///
+    /// # Errors
+    /// A sentence that names what could not be written, and who may.
+    pub fn install_plugin(&self, placement: Placement) -> Result<Vec<String>, String> {
+        let prefix = std::path::absolute(prefix(self.prefix.as_deref()))
+            .map_err(|error| format!("wordpress: --prefix: {error}"))?;
+        let mut done = Vec::new();
+        for (root, zone) in self.roots()? {
+            let content = checked_layout(Kind::WordPress, &root, "--root")?.content_folder();
+            let secret = random::<SECRET_BYTES>("--install-plugin")?;
+            keep_hash(&prefix, &zone, &secret)?;
+            let connection = connection(&prefix, &zone, &secret)?;
+            as_owner("--install-plugin", &content, |content| write_plugin(content, placement, &connection))?;
+            let plugin = content.join(placement.folder()).join(NAME);
+            done.push(format!("the plugin is in {}", plugin.display()));
+        }
+        done.push(match placement {
+            Placement::Plugin => {
+                "activate it: wp plugin activate myriad-cache, or Plugins in the back office".to_owned()
+            }
+            Placement::MustUse => "as a must-use plugin it is active".to_owned(),
+        });
+        if let Ok(None) = holder(&prefix) {
+            say(Level::Warn, &no_server(&prefix));
+        } else {
+            done.push(format!("reload Myriad: myriad wordpress reload --prefix {}", prefix.display()));
+        }
+        Ok(done)
+    }
+}
+
+/// Returns the warning for a prefix that no running server uses.
+fn no_server(prefix: &Path) -> String {
+    format!(
+        "wordpress: --install-plugin: no server runs with the prefix {0}, so the plugin cannot connect; start Myriad with --prefix {0}, or \
+         run this command again with the --prefix of the server that runs",
+        prefix.display()
+    )
+}
+
+/// Keeps the hash of a secret for the next start.
+fn keep_hash(prefix: &Path, zone: &str, secret: &str) -> Result<(), String> {
+    let folder = prefix.join("plugins");
+    let hash = hex(&Sha256::digest(secret.as_bytes()));
+    Folder::of_server(&folder)
+        .and_then(|folder| folder.replace(zone, &format!("{hash}\n"), 0o600))
+        .map_err(|error| {
+            format!(
+                "wordpress: --install-plugin: {}: {}; name a folder that you may write with --prefix, the one that Myriad runs with",
+                folder.display(),
+                reason(&error)
+            )
+        })
+}
+
+/// PHP that tells the plugin where Myriad is, and the secret.
+fn connection(prefix: &Path, zone: &str, secret: &str) -> Result<String, String> {
+    let socket = socket(prefix);
+    let path = socket.to_str().filter(|path| !path.contains(['\'', '\\', '\n']));
+    let path = path.ok_or_else(|| {
+        format!("wordpress: --prefix {}: a path with such characters cannot be told to PHP", prefix.display())
+    })?;
+    Ok(format!(
+        "<?php\n// Written by myriad wordpress --install-plugin: where Myriad is, and this site's secret.\n\
+         return array(\n\t'api'    => 'unix:{path}:/{zone}/',\n\t'secret' => '{secret}',\n);\n"
+    ))
+}
+
+/// Writes the files.
+fn write_plugin(content: &Folder, placement: Placement, connection: &str) -> io::Result<()> {
+    let above = content.made(placement.folder())?;
+    let folder = above.made(NAME)?;
+    for (name, text) in FILES {
+        match name.split_once('/') {
+            Some((inner, name)) => folder.made(inner)?.replace(name, text, 0o644)?,
+            None => folder.replace(name, text, 0o644)?,
+        }
+    }
+    folder.replace("connection.php", connection, 0o640)?;
+    if placement == Placement::MustUse {
+        above.replace("myriad-cache.php", LOADER, 0o644)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::super::denied::Denied;
+    use super::super::layout::Layout;
+    use super::*;
+
+    #[test]
+    fn files_of_the_plugin_are_all_that_the_repository_has() {
+        let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../wordpress/myriad-cache");
+        let mut found = Vec::new();
+        for folder in ["", "includes", "languages"] {
+            let Ok(entries) = fs::read_dir(top.join(folder)) else { continue };
+            let files = entries.map(|entry| entry.expect("an entry").path()).filter(|path| path.is_file());
+            found.extend(files.map(|path| path.strip_prefix(&top).expect("below").display().to_string()));
+        }
+        let mut known: Vec<_> = FILES.iter().map(|(name, _)| (*name).to_owned()).collect();
+        found.sort();
+        known.sort();
+        assert_eq!(known, found);
+    }
+
+    #[test]
+    fn secret_is_shared_with_the_plugin_and_only_its_hash_with_the_configuration() {
+        let top = std::env::temp_dir().join(format!("myriad-plugin-{}", std::process::id()));
+        let root = top.join("site");
+        for folder in ["wp-includes", "wp-content"] {
+            fs::create_dir_all(root.join(folder)).expect("folder");
+        }
+        fs::write(root.join("index.php"), "<?php").expect("index");
+        let options = Options { root: root.clone(), prefix: Some(top.join("prefix")), ..Options::default() };
+        let sites = [Checked {
+            kind: Kind::WordPress,
+            names: vec!["a.test".to_owned()],
+            domains: Vec::new(),
+            root: root.clone(),
+            layout: Layout::usual(root.clone()),
+            php: "127.0.0.1:9000".to_owned(),
+            php_name: None,
+            zone: "wordpress".to_owned(),
+            settings: super::super::settings::Settings::default(),
+            denied: Denied::default(),
+        }];
+        assert_eq!(server(&top.join("prefix"), &sites), Ok(String::new()));
+        options.install_plugin(Placement::MustUse).expect("installed");
+        let folder = root.join("wp-content/mu-plugins");
+        let connection = fs::read_to_string(folder.join("myriad-cache/connection.php")).expect("connection");
+        let secret = connection.split("'secret' => '").nth(1).and_then(|rest| rest.split('\'').next());
+        let secret = secret.expect("a secret");
+        let text = server(&top.join("prefix"), &sites).expect("a server");
+        assert!(text.contains("fastcgi_param HTTP_HOST a.test;") && text.contains("wp-cron.php;"), "{text}");
+        assert!(text.contains(&hex(&Sha256::digest(secret.as_bytes()))) && !text.contains(secret), "{text}");
+        assert!(folder.join("myriad-cache.php").is_file());
+        // A second time all is written anew.
+        options.install_plugin(Placement::Plugin).expect("installed");
+        assert!(
+            !fs::read_to_string(root.join("wp-content/plugins/myriad-cache/connection.php"))
+                .expect("file")
+                .contains(secret)
+        );
+        fs::remove_dir_all(&top).expect("clean");
+    }
+
+    #[test]
+    fn folder_that_is_not_wordpress_is_told() {
+        let options = Options { root: "/nowhere".into(), ..Options::default() };
+        assert!(options.install_plugin(Placement::Plugin).expect_err("refused").contains("--root /nowhere"));
+    }
+}

@@ -1,0 +1,59 @@
+//! Prefix of a `myriad wordpress`: the folder of its cache, logs and pid file.
+
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use super::kind::Kind;
+
+/// Returns the prefix: the value of `--prefix`, or its default.
+pub fn prefix(said: Option<&Path>) -> PathBuf {
+    said.map_or_else(|| default_prefix(rustix::process::geteuid().is_root()), Path::to_owned)
+}
+
+/// Returns the path of the pid file.
+pub fn pid_file(said: Option<&Path>) -> PathBuf {
+    prefix(said).join("myriad.pid")
+}
+
+/// Name of an access log; with several sites it starts with the name of the site.
+pub const ACCESS_LOG: &str = "access.log";
+
+/// Returns the folder of the logs.
+pub fn logs(prefix: &Path) -> PathBuf {
+    prefix.join("logs")
+}
+
+/// Returns the prefix if root starts the server without `--prefix`.
+pub fn prefix_of_system() -> &'static Path {
+    Path::new("/var/lib/myriad")
+}
+
+/// Default prefix below the home of a user.
+pub(super) const IN_HOME: &str = ".local/state/myriad";
+
+/// Returns the prefix without `--prefix`.
+pub(super) fn default_prefix(as_root: bool) -> PathBuf {
+    if as_root {
+        return prefix_of_system().to_owned();
+    }
+    let state = std::env::var_os("XDG_STATE_HOME").filter(|path| Path::new(path).is_absolute());
+    match (state, std::env::var_os("HOME")) {
+        (Some(state), _) => Path::new(&state).join("myriad"),
+        (None, Some(home)) => Path::new(&home).join(IN_HOME),
+        (None, None) => std::env::temp_dir().join("myriad"),
+    }
+}
+
+/// Creates the prefix and its folders, so that the first start needs no preparation. Other users of the machine cannot
+/// open the folder of the logs, because URLs in logs contain keys that reset passwords.
+pub fn prepare(prefix: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(prefix)?;
+    DirBuilder::new().recursive(true).mode(0o750).create(logs(prefix))?;
+    std::fs::create_dir_all(prefix.join("cache"))
+}
+
+/// Returns the file name of the preset in diagnostics.
+pub fn name(kind: Kind, prefix: &Path) -> PathBuf {
+    prefix.join(kind.word()).with_extension("conf")
+}

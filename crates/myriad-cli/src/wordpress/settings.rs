@@ -1,0 +1,180 @@
+//! Settings of sites: `--set NAME=VALUE` for all sites, and words in the line of a site for that site.
+
+/// Available setting.
+struct Known {
+    name: &'static str,
+    /// Default value; empty if it depends on the site.
+    default: &'static str,
+    takes: Takes,
+}
+
+/// Values that a setting accepts.
+enum Takes {
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// Size in the form of the configuration: a number of bytes, or a number with `k`, `m` or `g`.
+    Size,
+    /// Time in the form of the configuration: a number with `s`, `m`, `h` or `d`.
+    Time,
+    /// Number from 1 up to this one.
+    Number(u32),
+    /// Path of letters, digits, `/`, `-`, `_` and `.`, as in `pm.status_path` of php-fpm.
+    Path,
+    /// Port of this machine, or `off`.
+    Port,
+}
+
+const ON_OFF: &[&str] = &["on", "off"];
+
+const KNOWN: [Known; 17] = [
+    known("search", "off", Takes::Word(ON_OFF)),
+    known("rest", "off", Takes::Word(ON_OFF)),
+    known("multisite", "", Takes::Word(&["off", "subdirectories", "subdomains"])),
+    known("plugin_pages", "", Takes::Word(ON_OFF)),
+    known("link_previews", "shared", Takes::Word(&["shared", "fresh"])),
+    known("xmlrpc", "on", Takes::Word(ON_OFF)),
+    known("purge", "on", Takes::Word(ON_OFF)),
+    known("frames", "same", Takes::Word(&["same", "any"])),
+    known("validity", "1m", Takes::Time),
+    known("uploads", "64m", Takes::Size),
+    known("disk", "1g", Takes::Size),
+    known("memory", "", Takes::Size),
+    known("children", "", Takes::Number(100_000)),
+    known("queue", "256", Takes::Number(100_000)),
+    known("status", "", Takes::Path),
+    known("log", "off", Takes::Word(&["off", "combined", "json"])),
+    known("dashboard", "", Takes::Port),
+];
+
+/// Returns the maximum request length of a site without another setting.
+pub fn largest_upload() -> &'static str {
+    default_of("uploads")
+}
+
+fn default_of(name: &str) -> &'static str {
+    KNOWN.iter().find(|known| known.name == name).map_or("", |known| known.default)
+}
+
+const fn known(name: &'static str, default: &'static str, takes: Takes) -> Known {
+    Known { name, default, takes }
+}
+
+/// Given settings, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Settings(Vec<(&'static str, String)>);
+
+impl Settings {
+    /// Adds a setting in the form `NAME=VALUE`.
+    ///
+    /// # Errors
+    /// Returns a sentence with the available settings or values.
+    pub(super) fn add(&mut self, text: &str) -> Result<(), String> {
+        let (name, value) = text.split_once('=').unwrap_or((text, ""));
+        let Some(known) = KNOWN.iter().find(|known| known.name == name) else {
+            let names: Vec<_> = KNOWN.iter().map(|known| known.name).collect();
+            return Err(format!("\"{name}\" is no setting; there are {}", names.join(", ")));
+        };
+        if !known.takes.allows(value) {
+            return Err(format!("{name} is {}, and not \"{value}\"", known.takes.words()));
+        }
+        self.0.push((known.name, value.to_owned()));
+        Ok(())
+    }
+
+    /// Merges the settings of a site with those of all sites, which they override.
+    pub(super) fn before(&self, of_all: &Settings) -> Settings {
+        Settings(of_all.0.iter().chain(&self.0).cloned().collect())
+    }
+
+    /// Returns the value of a setting: the last given value, else its default.
+    pub(super) fn get(&self, name: &str) -> &str {
+        let given = self.0.iter().rev().find(|(known, _)| *known == name).map(|(_, value)| value.as_str());
+        given.unwrap_or_else(|| default_of(name))
+    }
+
+    /// Returns a given setting that is valid for WordPress only.
+    pub(super) fn of_wordpress(&self) -> Option<&str> {
+        const OF_WORDPRESS: [&str; 7] =
+            ["search", "rest", "multisite", "plugin_pages", "link_previews", "xmlrpc", "frames"];
+        self.0.iter().map(|(name, _)| *name).find(|name| OF_WORDPRESS.contains(name))
+    }
+
+    /// Returns whether the setting was given.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(known, _)| *known == name)
+    }
+}
+
+impl Takes {
+    fn allows(&self, value: &str) -> bool {
+        let units = |letters: &[char]| {
+            let digits = value.strip_suffix(letters).unwrap_or(value);
+            let is_number = digits.bytes().all(|byte| byte.is_ascii_digit()) && digits.len() <= 9;
+            is_number && digits.parse::<u32>().is_ok_and(|number| number > 0)
+        };
+        match self {
+            Takes::Word(words) => words.contains(&value),
+            Takes::Size => units(&['k', 'm', 'g', 'K', 'M', 'G']),
+            Takes::Time => units(&['s', 'm', 'h', 'd']),
+            Takes::Number(most) => units(&[]) && value.parse::<u32>().is_ok_and(|number| number <= *most),
+            Takes::Path => {
+                let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.".contains(&byte);
+                value.len() > 1 && value.starts_with('/') && value.bytes().all(is_plain)
+            }
+            Takes::Port => value == "off" || (units(&[]) && value.parse::<u16>().is_ok()),
+        }
+    }
+
+    /// Describes the accepted values.
+    fn words(&self) -> String {
+        match self {
+            Takes::Word(words) => words.join(" or "),
+            Takes::Size => "a size as in 64m, 512k or 2g".to_owned(),
+            Takes::Time => "a time as in 30s, 1m or 1d".to_owned(),
+            Takes::Number(most) => format!("a number from 1 to {most}"),
+            Takes::Path => "a path as in /fpm-status, the pool's pm.status_path".to_owned(),
+            Takes::Port => "a port of this machine, or off".to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn given(texts: &[&str]) -> Result<Settings, String> {
+        let mut settings = Settings::default();
+        texts.iter().try_for_each(|text| settings.add(text)).map(|()| settings)
+    }
+
+    #[test]
+    fn the_last_value_counts_and_those_of_a_site_come_before_those_of_all() {
+        let of_all = given(&["disk=2g", "queue=10", "disk=3g"]).expect("sound");
+        assert_eq!((of_all.get("disk"), of_all.get("queue"), of_all.get("uploads")), ("3g", "10", "64m"));
+        let own = given(&["queue=20"]).expect("sound").before(&of_all);
+        assert_eq!((own.get("disk"), own.get("queue")), ("3g", "20"));
+        assert!(own.has("disk") && !own.has("rest"));
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_told() {
+        for (text, part) in [
+            ("rest=yes", "rest is on or off, and not \"yes\""),
+            ("rest", "rest is on or off"),
+            ("disk=1g; root /", "disk is a size"),
+            ("disk=0", "disk is a size"),
+            ("disk=m", "disk is a size"),
+            ("validity=1x", "validity is a time"),
+            ("queue=0", "queue is a number from 1"),
+            ("dashboard=on", "dashboard is a port of this machine, or off"),
+            ("dashboard=0.0.0.0:80", "dashboard is a port"),
+            ("dashboard=70000", "dashboard is a port"),
+            ("queue=1000000", "queue is a number from 1"),
+            ("colour=red", "\"colour\" is no setting; there are search, rest"),
+            ("", "is no setting"),
+        ] {
+            let error = given(&[text]).expect_err(text);
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Complete configuration of `myriad wordpress`: the user, the addresses, the directives of the process, the preset
+//! with its values.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use super::checked::Checked;
+use super::https::{self, Https, SelfSigned};
+use super::options::Options;
+use super::plugin;
+use super::prefix::{default_prefix, pid_file};
+use super::quoting::quoted;
+use super::user::{self, Choice, Need};
+use crate::accounts;
+
+/// Configuration generated from the options.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// Text of the configuration, as `--print` shows it: the directives of the process, then the preset with its
+    /// values.
+    pub text: Vec<u8>,
+    /// Folder of cache, logs and pid file.
+    pub prefix: PathBuf,
+    /// Warnings, each a sentence.
+    pub warnings: Vec<String>,
+    /// Certificate to create before the start.
+    pub self_signed: Option<SelfSigned>,
+    /// User of the workers; `None` unless root starts the server.
+    pub(super) choice: Option<Choice>,
+}
+
+impl Options {
+    /// Checks the sites and generates the configuration. An error includes a remedy.
+    pub fn site(&self) -> Result<Site, String> {
+        let mut warnings = Vec::new();
+        let sites = self.checked(&mut warnings)?;
+        let domains = sites.iter().flat_map(|site| site.domains.clone()).collect();
+        let https = Https { domains, ..self.https.clone() };
+        https.check()?;
+        let as_root = rustix::process::geteuid().is_root();
+        let prefix = std::path::absolute(self.prefix.clone().unwrap_or_else(|| default_prefix(as_root)))
+            .map_err(|error| format!("wordpress: --prefix: {error}"))?;
+        self.check_user(as_root, &mut warnings)?;
+        let choice = as_root.then(|| self.worker_user(&sites, &mut warnings));
+        let listens = self.listens.iter().map(|listen| ("--listen", listen.as_str()));
+        let words = listens.chain(self.user.as_deref().map(|user| ("--user", user)));
+        for (option, value) in words.chain(https.words()) {
+            if value.contains([';', '{', '}', '"', '\'', '#', '\\', '$', '\n']) {
+                return Err(format!("wordpress: {option} \"{value}\" holds a character that none has"));
+            }
+        }
+        let listens = (self.plain_listens(&https, as_root, &mut warnings), https.listens(as_root));
+        // If certificates are requested, the notice of their arrival must be logged.
+        let level = if https.domains.is_empty() { "warn" } else { "notice" };
+        let process = process_directives(&prefix, choice.as_ref(), level)?;
+        let preset = self.filled(&sites, &https, &prefix, &listens)?;
+        let notices = sites
+            .iter()
+            .filter_map(|site| site.cache_plugin_notice(plugin::hash_of(&prefix, &site.zone).is_some()));
+        warnings.extend(notices);
+        let names: Vec<String> = sites.iter().flat_map(|site| site.names.clone()).collect();
+        let self_signed = https.self_signed(&prefix, &names);
+        Ok(Site { text: (process + &preset).into_bytes(), prefix, warnings, self_signed, choice })
+    }
+
+    /// Returns the addresses for HTTP.
+    fn plain_listens(&self, https: &Https, as_root: bool, warnings: &mut Vec<String>) -> Vec<String> {
+        let usual = if as_root { "80" } else { "8080" };
+        let mut listens = self.listens.clone();
+        if listens.is_empty() {
+            listens.push(usual.to_owned());
+            listens.extend(https::has_ipv6().then(|| format!("[::]:{usual}")));
+        }
+        if !https.domains.is_empty() && !listens.iter().any(|listen| https::port(listen) == Some("80")) {
+            warnings.push(format!(
+                "wordpress: authorities connect to port 80 for {}, and --listen is {}: forward port 80 to it",
+                https.domains.join(", "),
+                listens.join(", ")
+            ));
+        }
+        listens
+    }
+
+    /// Checks `--user`: the user must exist; without root it is ignored, with a warning.
+    fn check_user(&self, as_root: bool, warnings: &mut Vec<String>) -> Result<(), String> {
+        let Some(user) = &self.user else { return Ok(()) };
+        if !as_root {
+            warnings.push(format!(
+                "wordpress: --user {user} makes sense only where root starts the server, ignored"
+            ));
+            return Ok(());
+        }
+        accounts::Account::find(user, None).map(drop).map_err(|error| {
+            format!("wordpress: --user {user}: {error}; name the user that php-fpm's pool runs as (`user =`)")
+        })
+    }
+
+    /// Returns the user of the workers: `--user`, else the user that already serves, else a user who may connect to PHP
+    /// and read the sites.
+    fn worker_user(&self, sites: &[Checked], warnings: &mut Vec<String>) -> Choice {
+        if let Some(choice) = self.user.as_deref().map(Choice::of).or_else(|| self.serving.clone()) {
+            return choice;
+        }
+        let needs = sites.iter().map(|site| Need { php: site.php.clone(), root: site.root.clone() });
+        user::choose(&needs.collect::<Vec<_>>(), warnings)
+    }
+}
+
+/// Returns the directives of the process: in the foreground, errors to standard error, a pid file, and the user of the
+/// workers if root starts it.
+fn process_directives(prefix: &Path, user: Option<&Choice>, level: &str) -> Result<String, String> {
+    let pid = quoted(&pid_file(Some(prefix)))?;
+    let mut text = format!("daemon off;\nerror_log stderr {level};\npid {pid};\n");
+    if let Some(user) = user {
+        let _ = writeln!(text, "user {};", user.words());
+    }
+    text.push('\n');
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_process_needs_is_one_directive_a_line() {
+        let choice = Choice { user: "myriad".into(), group: Some("www-data".into()) };
+        let text = process_directives(Path::new("/srv/my site"), Some(&choice), "warn").expect("text");
+        assert_eq!(
+            text,
+            "daemon off;\nerror_log stderr warn;\npid \"/srv/my site/myriad.pid\";\nuser myriad www-data;\n\n"
+        );
+        assert!(!process_directives(Path::new("/srv"), None, "warn").expect("text").contains("user"));
+    }
+}

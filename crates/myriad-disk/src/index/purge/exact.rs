@@ -1,0 +1,68 @@
+//! Purges of keys and labels, and their numbers.
+
+use std::sync::atomic::AtomicUsize;
+
+use super::request::Purge;
+use crate::index::Name;
+
+/// Newest purges of a key or label; zero for none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Numbers {
+    /// Newest hard purge.
+    pub hard: u64,
+    /// Newest soft purge.
+    pub soft: u64,
+}
+
+impl Numbers {
+    /// Adds a purge, which need not be the newest.
+    pub fn note(&mut self, number: u64, purge: Purge) {
+        let newest = match purge {
+            Purge::Hard => &mut self.hard,
+            Purge::Soft => &mut self.soft,
+        };
+        *newest = (*newest).max(number);
+    }
+
+    /// Returns the newest purge, hard or soft.
+    pub fn newest(self) -> u64 {
+        self.hard.max(self.soft)
+    }
+
+    /// Returns the newest purge of a kind.
+    pub fn of(self, purge: Purge) -> u64 {
+        match purge {
+            Purge::Hard => self.hard,
+            Purge::Soft => self.soft,
+        }
+    }
+
+    pub(super) fn add(&mut self, other: Self) {
+        self.hard = self.hard.max(other.hard);
+        self.soft = self.soft.max(other.soft);
+    }
+}
+
+/// Purge of keys and labels while the pages that it covers are counted.
+pub struct ExactPurge {
+    /// Number in the zone's sequence.
+    pub number: u64,
+    /// Kind of the purge.
+    pub purge: Purge,
+    /// Hashes of the keys under the zone's seed.
+    pub keys: Box<[u128]>,
+    /// File of each key, in the order of `keys`; empty in a zone without a folder.
+    pub names: Box<[Name]>,
+    /// Labels, including those of claims (addresses).
+    pub labels: Box<[u64]>,
+    /// Number of pages found so far, in memory and on disk.
+    pub count: AtomicUsize,
+}
+
+impl ExactPurge {
+    /// Returns whether it names a page, regardless of the time of the page's fetch.
+    pub(super) fn covers(&self, key: Option<u128>, labels: &[u64]) -> bool {
+        key.is_some_and(|key| self.keys.contains(&key))
+            || labels.iter().any(|label| self.labels.contains(label))
+    }
+}

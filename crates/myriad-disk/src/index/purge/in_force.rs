@@ -1,0 +1,270 @@
+//! Purges in force as plain data, and their verdicts on pages.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use smallvec::SmallVec;
+
+use super::exact::{ExactPurge, Numbers};
+use super::record::{PurgeRecord, RulePurge};
+use super::request::{Purge, Retired};
+use super::verdict::{Judged, Verdict};
+use crate::index::{Covers, Metadata, Seed};
+
+/// Number of rules from which on a repeated rule replaces its former purge and takes over its count.
+const MANY_RULES: usize = 64;
+
+/// Purge by rule, or of everything, in force.
+pub(super) struct LiveRule<M: Metadata> {
+    name: Arc<str>,
+    pub(super) number: u64,
+    pub(super) purge: Purge,
+    /// Rule as given by the caller; `None` for everything.
+    rule: Option<Box<[u8]>>,
+    /// Parsed rule; `None` covers everything.
+    pub(super) covers: Option<Covers<M>>,
+    /// Number of pages that it has covered so far.
+    pub(super) count: AtomicUsize,
+    /// Set once its count has been reported.
+    pub(super) told: bool,
+}
+
+impl<M: Metadata> LiveRule<M> {
+    pub(super) fn new(rule: &RulePurge, covers: Option<Covers<M>>) -> Self {
+        Self {
+            name: (*rule.name).into(),
+            number: rule.number,
+            purge: rule.purge,
+            rule: rule.rule.clone(),
+            covers,
+            count: AtomicUsize::new(0),
+            told: false,
+        }
+    }
+
+    /// Creates a rule from a log. A rule that this build cannot parse may have covered any page, so it covers
+    /// everything.
+    pub(super) fn read(rule: &RulePurge) -> Self {
+        Self::new(rule, rule.rule.as_deref().and_then(M::covers))
+    }
+
+    pub(super) fn retired(&self) -> Retired {
+        Retired { name: Arc::clone(&self.name), number: self.number, count: self.count.load(Relaxed) }
+    }
+
+    pub(super) fn record(&self) -> PurgeRecord {
+        let (number, purge) = (self.number, self.purge);
+        PurgeRecord::Rule(RulePurge { number, purge, name: (*self.name).into(), rule: self.rule.clone() })
+    }
+
+    fn covers(&self, key: &[u8], meta: M::View<'_>) -> bool {
+        self.covers.as_ref().is_none_or(|covers| covers(key, meta))
+    }
+}
+
+/// Purges in force.
+pub(super) struct InForce<M: Metadata> {
+    /// Seed of the zone.
+    pub(super) seed: Seed,
+    /// Newest purges of each key, by its hash.
+    pub(super) keys: HashMap<u128, Numbers>,
+    /// Newest purges of each label.
+    pub(super) labels: HashMap<u64, Numbers>,
+    /// Newest purge of a label that only responses have.
+    pub(super) newest_label: u64,
+    /// Newest purge of a label that claims have.
+    pub(super) newest_address: u64,
+    /// Newest purge of a key or label, or zero.
+    newest_exact: u64,
+    /// Lower bound of the numbers of purges of keys and labels; the maximum if none exists.
+    oldest_exact: u64,
+    /// Rules in the order of their numbers.
+    pub(super) rules: Vec<LiveRule<M>>,
+    /// Purges of keys and labels whose pages are being counted.
+    pub(super) counting: Vec<Arc<ExactPurge>>,
+    /// Time from which on the pages of soft purges are stale, in ms since the epoch, by their numbers. It is not
+    /// logged: a missing purge counts as 0.
+    pub(super) stale_from: BTreeMap<u64, u64>,
+}
+
+impl<M: Metadata> InForce<M> {
+    pub(super) fn new(seed: Seed) -> Self {
+        Self {
+            seed,
+            keys: HashMap::new(),
+            labels: HashMap::new(),
+            newest_label: 0,
+            newest_address: 0,
+            newest_exact: 0,
+            oldest_exact: u64::MAX,
+            rules: Vec::new(),
+            counting: Vec::new(),
+            stale_from: BTreeMap::new(),
+        }
+    }
+
+    /// Records that a key or label was purged, later than all others.
+    pub(super) fn note_exact(&mut self, number: u64) {
+        self.newest_exact = number;
+        self.oldest_exact = self.oldest_exact.min(number);
+    }
+
+    /// Determines the newest and the oldest purge of keys and labels.
+    pub(super) fn measure(&mut self) {
+        let numbers = || self.keys.values().chain(self.labels.values()).map(|numbers| numbers.newest());
+        (self.newest_exact, self.oldest_exact) =
+            (numbers().max().unwrap_or(0), numbers().min().unwrap_or(u64::MAX));
+    }
+
+    pub(super) fn oldest_is_at_least(&self, number: u64) -> bool {
+        self.rules.first().is_none_or(|rule| rule.number >= number) && self.oldest_exact >= number
+    }
+
+    /// Returns the newest purge by rule, or zero.
+    pub(super) fn newest_rule(&self) -> u64 {
+        self.rules.last().map_or(0, |rule| rule.number)
+    }
+
+    /// Returns the newest purge, or zero.
+    pub(super) fn newest(&self) -> u64 {
+        self.newest_exact.max(self.newest_rule())
+    }
+
+    /// Removes former purges by a rule that is about to be added again, if retaining them would only check pages twice.
+    /// Returns the number of pages that they have counted and not reported.
+    pub(super) fn take_repeated(&mut self, purge: Purge, rule: Option<&[u8]>) -> usize {
+        let many = self.rules.len() >= MANY_RULES;
+        let mut counted = 0;
+        self.rules.retain(|live| {
+            let is_repeated = live.purge == purge && live.rule.as_deref() == rule && (many || live.told);
+            if is_repeated && !live.told {
+                counted += live.count.load(Relaxed);
+            }
+            !is_repeated
+        });
+        counted
+    }
+
+    /// Gives all purges of keys and labels the same number, and returns their records.
+    pub(super) fn renumber(&mut self, number: u64) -> Vec<PurgeRecord> {
+        let mut records = Vec::new();
+        for purge in [Purge::Hard, Purge::Soft] {
+            let is_such = |numbers: &Numbers| numbers.of(purge) > 0;
+            let keys: Box<[u128]> =
+                self.keys.iter().filter(|(_, n)| is_such(n)).map(|(key, _)| *key).collect();
+            let labels: Box<[u64]> =
+                self.labels.iter().filter(|(_, n)| is_such(n)).map(|(label, _)| *label).collect();
+            if !keys.is_empty() || !labels.is_empty() {
+                records.push(PurgeRecord::Exact { number, purge, keys, labels });
+            }
+        }
+        for numbers in self.keys.values_mut().chain(self.labels.values_mut()) {
+            for each in [&mut numbers.hard, &mut numbers.soft] {
+                *each = if *each > 0 { number } else { 0 };
+            }
+        }
+        records
+    }
+
+    /// Returns the verdict of the purges of keys and labels after `since` on a page, and the counting purges that cover
+    /// it.
+    pub(super) fn judge_exact(
+        &self,
+        since: u64,
+        key: Option<u128>,
+        tell: impl FnOnce(&mut dyn FnMut(u64)),
+        count: bool,
+    ) -> (Verdict, SmallVec<[Covering<'_>; 4]>) {
+        let mut found = key.and_then(|key| self.keys.get(&key)).copied().unwrap_or_default();
+        let mut labels = SmallVec::<[u64; 8]>::new();
+        if !self.labels.is_empty() {
+            tell(&mut |label| {
+                if let Some(numbers) = self.labels.get(&label) {
+                    found.add(*numbers);
+                    labels.push(label);
+                }
+            });
+        }
+        let mut covering = SmallVec::new();
+        if found.newest() > since {
+            let exact = self.counting.iter().filter(|exact| exact.number > since);
+            let exact = exact.filter(|exact| exact.covers(key, &labels));
+            covering.extend(exact.map(|exact| (exact.number, exact.purge, &exact.count)));
+        }
+        if count {
+            count_page(&mut covering);
+        }
+        let verdict = match found {
+            found if found.hard > since => Verdict::Goes,
+            found if found.soft > since => Verdict::Stale,
+            _ => Verdict::Stays,
+        };
+        (verdict, covering)
+    }
+
+    /// Returns the time from which on the soft purges after `since` make an object stale: the earliest of their times.
+    pub(super) fn stale_from(&self, since: u64, object: &impl Judged<M>) -> u64 {
+        let (key, meta) = (object.key(), object.meta());
+        let mut soft = self.keys.get(&self.seed.hash(key)).map_or(0, |numbers| numbers.soft);
+        M::labels(meta, &mut |label| soft = soft.max(self.labels.get(&label).map_or(0, |found| found.soft)));
+        let exact = Some(soft).filter(|number| *number > since);
+        let by_rule = self.rules_after(since).iter();
+        let by_rule = by_rule.filter(|rule| rule.purge == Purge::Soft && rule.covers(key, meta));
+        let numbers = exact.into_iter().chain(by_rule.map(|rule| rule.number));
+        numbers.map(|number| self.stale_from.get(&number).copied().unwrap_or(0)).min().unwrap_or(0)
+    }
+
+    fn rules_after(&self, since: u64) -> &[LiveRule<M>] {
+        &self.rules[self.rules.partition_point(|rule| rule.number <= since)..]
+    }
+
+    /// Returns the verdict of the purges after `since` on a page. With `count`, the purges that cover the page count
+    /// it.
+    pub(super) fn judge(&self, since: u64, key: &[u8], meta: M::View<'_>, count: bool) -> Verdict {
+        let key_hash = (!self.keys.is_empty()).then(|| self.seed.hash(key));
+        let (exact, mut covering) = self.judge_exact(since, key_hash, |each| M::labels(meta, each), false);
+        for rule in self.rules_after(since).iter().filter(|rule| rule.covers(key, meta)) {
+            covering.push((rule.number, rule.purge, &rule.count));
+            if rule.purge == Purge::Hard {
+                break;
+            }
+        }
+        let by_rule = covering.iter().map(|(_, purge, _)| *purge).min();
+        if count {
+            count_page(&mut covering);
+        }
+        match by_rule {
+            Some(Purge::Hard) => Verdict::Goes,
+            Some(Purge::Soft) => exact.max(Verdict::Stale),
+            None => exact,
+        }
+    }
+
+    /// Returns the verdict of the purges after `since` on any page, if all of them are of everything; else `None`.
+    /// Purges after `count` count it.
+    pub(super) fn judge_any(&self, since: u64, count: Option<u64>) -> Option<Verdict> {
+        let newer = self.rules_after(since);
+        if self.newest_exact > since || newer.is_empty() || newer.iter().any(|rule| rule.covers.is_some()) {
+            return None;
+        }
+        let takes = newer.iter().position(|rule| rule.purge == Purge::Hard);
+        let covering = &newer[..takes.map_or(newer.len(), |takes| takes + 1)];
+        for rule in covering.iter().filter(|rule| count.is_some_and(|count| rule.number > count)) {
+            rule.count.fetch_add(1, Relaxed);
+        }
+        Some(if takes.is_some() { Verdict::Goes } else { Verdict::Stale })
+    }
+}
+
+/// Purge that covers a page: its number, its kind, its counter.
+pub(super) type Covering<'a> = (u64, Purge, &'a AtomicUsize);
+
+/// Counts a page for the purges that cover it, up to the first hard purge, after which the page no longer exists.
+fn count_page(covering: &mut [Covering<'_>]) {
+    covering.sort_unstable_by_key(|(number, ..)| *number);
+    let takes = covering.iter().position(|(_, purge, _)| *purge == Purge::Hard);
+    for (_, _, count) in &covering[..takes.map_or(covering.len(), |takes| takes + 1)] {
+        count.fetch_add(1, Relaxed);
+    }
+}

@@ -1,0 +1,7 @@
+//! W3C Trace Context: identifiers of traces and spans, and the header fields `traceparent` and `tracestate`.
+
+mod context;
+mod ids;
+
+pub use context::{MOST_STATE, TraceParent, trace_state};
+pub use ids::{SpanId, TraceId};

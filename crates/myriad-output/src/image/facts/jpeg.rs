@@ -1,0 +1,123 @@
+//! Segments of a JPEG file (ITU-T T.81 annex B): the head up to the first scan, and all scans.
+
+use super::exif;
+use crate::image::size::Size;
+
+/// Returns the size, the orientation, and whether the file contains much metadata. The first scan terminates the head.
+pub(super) fn read(bytes: &[u8]) -> Option<(Size, u8, bool)> {
+    let mut rest = bytes.get(2..)?;
+    let (mut size, mut orientation, mut laden) = (None, 1, 0);
+    while let Some((marker, segment, behind)) = segment(rest) {
+        match marker {
+            // Frames: all markers except DHT, JPG and DAC, which are in the same range. Precision, lines, columns.
+            0xc0..=0xc3 | 0xc5..=0xc7 | 0xc9..=0xcb | 0xcd..=0xcf => {
+                let sides = segment.get(1..5)?;
+                let side = |at: usize| u32::from(u16::from_be_bytes([sides[at], sides[at + 1]]));
+                size = Size::new(side(2), side(0));
+            }
+            0xe1..=0xef => {
+                laden += segment.len() + 2;
+                if let (0xe1, Some(tiff)) = (marker, segment.strip_prefix(b"Exif\0\0")) {
+                    orientation = exif::orientation(tiff).unwrap_or(orientation);
+                }
+            }
+            0xda => break,
+            _ => {}
+        }
+        rest = behind;
+    }
+    Some((size?, orientation, bytes.len() / 20 < laden))
+}
+
+/// Scans of a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Scans {
+    /// Number of scans.
+    pub count: u64,
+    /// Number of components in all scans together. A decoder visits each block of a component once per scan, even if
+    /// the scan contains no data for it.
+    pub components: u64,
+}
+
+/// Counts the scans of the image.
+pub(crate) fn scans(bytes: &[u8]) -> Scans {
+    let (mut rest, mut scans) = (bytes.get(2..).unwrap_or_default(), Scans::default());
+    while let Some((marker, segment, behind)) = segment(rest) {
+        if marker == 0xda {
+            scans.count += 1;
+            scans.components += segment.first().copied().map_or(0, u64::from);
+        }
+        rest = behind;
+    }
+    scans
+}
+
+/// Returns the marker and the bytes of the next segment, and the bytes after it; `None` after the last one. Data of
+/// scans and markers without a segment are skipped.
+fn segment(mut rest: &[u8]) -> Option<(u8, &[u8], &[u8])> {
+    loop {
+        // A marker may be preceded by fill bytes.
+        let at = rest.windows(2).position(|pair| pair[0] == 0xff && !matches!(pair[1], 0 | 0xff))?;
+        let marker = rest[at + 1];
+        rest = &rest[at + 2..];
+        if marker == 0xd9 {
+            return None;
+        }
+        if !matches!(marker, 0x01 | 0xd0..=0xd8) {
+            let length = usize::from(u16::from_be_bytes(rest.get(..2)?.try_into().ok()?));
+            return Some((marker, rest.get(2..length)?, &rest[length..]));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Scans, read, scans};
+
+    const FRAME: &[u8] = b"\xff\xc2\x00\x0b\x08\x00\x78\x00\x64\x01\x01\x11\x00";
+
+    #[test]
+    fn size_stands_in_the_frame_whatever_is_before_it() {
+        let (size, orientation, _) =
+            read(&[b"\xff\xd8\xff\xff\xe0\x00\x04ab\xff\xd0\xff\xc4\x00\x03a", FRAME].concat()).unwrap();
+        assert_eq!((size.width, size.height, orientation), (100, 120, 1));
+    }
+
+    #[test]
+    fn camera_that_was_held_upright_says_so() {
+        let exif =
+            b"\xff\xe1\x00\x22Exif\0\0MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0";
+        let (_, orientation, laden) = read(&[b"\xff\xd8", &exif[..], FRAME].concat()).unwrap();
+        assert_eq!(orientation, 6);
+        assert!(laden, "half of these few bytes is Exif");
+        let picture = [b"\xff\xd8", &exif[..], FRAME, &[0; 1000]].concat();
+        assert!(!read(&picture).unwrap().2);
+    }
+
+    #[test]
+    fn scans_are_counted_whatever_stands_between_them() {
+        let scan = b"\xff\xda\x00\x08\x01\x01\x00\x00\x00\x00ab\xff\x00\xff\xd0c";
+        let interleaved = b"\xff\xda\x00\x0c\x03\x01\x00\x02\x00\x03\x00\x00\x3f\x00";
+        let comment = b"\xff\xfe\x00\x08\xff\xda\x00\x02\xff\xda";
+        let file =
+            [b"\xff\xd8", FRAME, interleaved, comment, b"\xff", scan, scan, b"\xff\xd9", scan].concat();
+        assert_eq!(scans(&file), Scans { count: 3, components: 5 });
+        assert_eq!(scans(b"\xff"), Scans::default());
+    }
+
+    #[test]
+    fn heads_that_break_off_have_no_size() {
+        for bytes in [
+            &b"\xff\xd8"[..],
+            b"\xff\xd8\xff\xc0\x00\x0b\x08\x00",
+            b"\xff\xd8\xff\xda\x00\x02",
+            b"\xff\xd8\xff\xe0\x00\x01",
+        ] {
+            assert!(read(bytes).is_none(), "{bytes:?}");
+        }
+        assert!(
+            read(&[b"\xff\xd8\xff\xda\x00\x02", FRAME].concat()).is_none(),
+            "a frame behind the first scan"
+        );
+    }
+}

@@ -1,0 +1,36 @@
+//! Errors of image processing.
+
+use std::fmt;
+
+use crate::image::size::Size;
+
+/// Reason why an image was not processed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The image cannot be decoded or encoded.
+    Broken(&'static str),
+    /// The image exceeds the maximum number of pixels.
+    TooLarge(Size),
+    /// Decoding takes more processor time or memory than an image of this size needs.
+    TooCostly(&'static str),
+    /// The interrupt cancelled the work.
+    Cancelled,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Broken(why) | Self::TooCostly(why) => f.write_str(why),
+            Self::TooLarge(size) => {
+                write!(
+                    f,
+                    "it has {} x {} pixels, more than \"image_filter_pixels\" allows",
+                    size.width, size.height
+                )
+            }
+            Self::Cancelled => f.write_str("cancelled: no client is waiting"),
+        }
+    }
+}
+
+impl std::error::Error for Fault {}

@@ -1,0 +1,45 @@
+//! Resizing, cropping, rotation and re-encoding of images, as in nginx's `image_filter`.
+//!
+//! ```text
+//! bytes -> Kind (the first bytes) -> Facts (the head) -> plan (arithmetic) -> Pixels -> bytes
+//! ```
+//!
+//! | file | content |
+//! |---|---|
+//! | `kind` | detection of the format by the first bytes |
+//! | `facts` | metadata of the head: size, orientation, amount of other data |
+//! | `wish` | requested changes |
+//! | `plan` | target sizes: nginx's arithmetic |
+//! | `make` | conversion from bytes to bytes |
+//! | `pixels`, `sharpen` | operations on pixels |
+//! | `read`, `write` | decoders and encoders of the formats |
+//! | `picture`, `size`, `fault`, `interrupt` | common types; cancellation |
+//! | `colors` | color reduction |
+//!
+//! The crate uses no files, clocks or threads. The caller chooses the thread, since an image of many pixels takes
+//! seconds of processor time, and passes an [`Interrupt`] that cancels the work. Input is untrusted: memory and work
+//! are bounded before the decoder starts, by the maximum number of pixels, and all decoders are written in Rust
+//! (libwebp, which is C, is only used as an encoder).
+
+mod colors;
+mod facts;
+mod fault;
+mod interrupt;
+mod kind;
+mod make;
+mod picture;
+mod pixels;
+mod plan;
+mod read;
+mod sharpen;
+mod size;
+mod wish;
+mod write;
+
+pub use facts::Facts;
+pub use fault::Fault;
+pub use interrupt::Interrupt;
+pub use kind::Kind;
+pub use make::{Made, make};
+pub use size::Size;
+pub use wish::{Format, Shape, Turn, Wish};

@@ -1,0 +1,49 @@
+//! PNG, by `png`. An image with a palette is written with a palette, since it would be many times as large without.
+
+use png::{BitDepth, ColorType, Compression, Encoder, Filter, Info};
+
+use crate::image::colors::{Few, MOST, close, exact};
+use crate::image::fault::Fault;
+use crate::image::interrupt::Interrupt;
+use crate::image::picture::Picture;
+
+pub(super) fn write(picture: &Picture, interrupt: Interrupt<'_>) -> Result<Option<Vec<u8>>, Fault> {
+    let few = match picture.has_palette.then(|| exact(&picture.pixels)) {
+        None => None,
+        Some(Some(few)) => Some(few),
+        Some(None) => Some(close(&picture.pixels, MOST, interrupt)?),
+    };
+    Ok(encoded(picture, few.as_ref()))
+}
+
+fn encoded(picture: &Picture, few: Option<&Few>) -> Option<Vec<u8>> {
+    let size = picture.pixels.size;
+    let mut info = Info::with_size(size.width, size.height);
+    info.bit_depth = BitDepth::Eight;
+    info.icc_profile = picture.profile.as_deref().map(Into::into);
+    let opaque;
+    let data = if let Some(Few { colors, numbers }) = few {
+        info.color_type = ColorType::Indexed;
+        info.palette = Some(colors.iter().flat_map(|color| &color[..3]).copied().collect());
+        if colors.iter().any(|[.., alpha]| *alpha != u8::MAX) {
+            info.trns = Some(colors.iter().map(|[.., alpha]| *alpha).collect());
+        }
+        numbers
+    } else if picture.pixels.is_opaque() {
+        info.color_type = ColorType::Rgb;
+        opaque = picture.pixels.each().flat_map(|[r, g, b, _]| [r, g, b]).collect();
+        &opaque
+    } else {
+        info.color_type = ColorType::Rgba;
+        &picture.pixels.data
+    };
+    let mut made = Vec::new();
+    let mut writer = Encoder::with_info(&mut made, info).ok()?;
+    writer.set_compression(Compression::Balanced);
+    // Palette indices cannot be predicted from adjacent pixels.
+    writer.set_filter(if few.is_some() { Filter::NoFilter } else { Filter::Adaptive });
+    let mut writer = writer.write_header().ok()?;
+    writer.write_image_data(data).ok()?;
+    writer.finish().ok()?;
+    Some(made)
+}

@@ -1,0 +1,203 @@
+//! Holes of a page, and their binary form in the store.
+
+/// Include that fills a hole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Include {
+    /// Path and query of the part.
+    pub src: Box<[u8]>,
+    /// Path and query used if `src` fails.
+    pub alt: Option<Box<[u8]>>,
+    /// `onerror="continue"`: a part that cannot be fetched is replaced by nothing.
+    pub on_error_nothing: bool,
+}
+
+/// Hole in a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hole {
+    /// Position in the page, in bytes.
+    pub at: u64,
+    /// Length of the page's fallback for the hole, in bytes.
+    pub inline: u32,
+    /// Include that fills the hole.
+    pub include: Include,
+}
+
+/// Data removed from a page and stored with it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cut {
+    /// True if known visitors may read the page. Then the holes are only filled for them, otherwise for all visitors.
+    pub known: bool,
+    /// Query argument with which several parts are requested together.
+    pub joint: Option<Box<[u8]>>,
+    /// Holes, in the order of the page.
+    pub holes: Vec<Hole>,
+    /// Reason why known visitors may not read the page, if its origin sends it ([`crate::esi::why`]).
+    pub why: Option<Box<[u8]>>,
+}
+
+const KNOWN: u8 = 1;
+const JOINT: u8 = 2;
+const WHY: u8 = 4;
+const NOTHING: u8 = 1;
+const ALT: u8 = 2;
+
+impl Cut {
+    /// Binary form stored with a page in transit that is filled for all visitors and whose holes are not known yet.
+    pub const TO_COME: &'static [u8] = &[0];
+
+    /// Returns whether the page is filled for all visitors.
+    pub fn is_for_everybody(&self) -> bool {
+        !self.known && !self.holes.is_empty()
+    }
+
+    /// Returns the binary form stored with the page: numbers in little-endian, byte strings after their length. Returns
+    /// an empty vector if the page has neither holes nor ESI properties.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        if !self.known && self.holes.is_empty() && self.why.is_none() {
+            return out;
+        }
+        let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
+        out.push(flag(self.known, KNOWN) | flag(self.joint.is_some(), JOINT) | flag(self.why.is_some(), WHY));
+        self.joint.iter().chain(&self.why).for_each(|text| put(&mut out, text));
+        for Hole { at, inline, include } in &self.holes {
+            out.extend_from_slice(&at.to_le_bytes());
+            out.extend_from_slice(&inline.to_le_bytes());
+            let nothing = if include.on_error_nothing { NOTHING } else { 0 };
+            out.push(nothing | if include.alt.is_some() { ALT } else { 0 });
+            put(&mut out, &include.src);
+            include.alt.iter().for_each(|alt| put(&mut out, alt));
+        }
+        out
+    }
+
+    /// Parses the output of [`Self::encode`]. Returns `None` if it is empty or damaged, or if the holes do not fit a
+    /// page of `length` bytes.
+    pub fn decode(bytes: &[u8], length: u64) -> Option<Self> {
+        let mut reader = Reader(bytes);
+        let mut cut = reader.head()?;
+        let mut from = 0;
+        while !reader.0.is_empty() {
+            let at = u64::from_le_bytes(reader.array()?);
+            let inline = u32::from_le_bytes(reader.array()?);
+            let flags = reader.array::<1>()?[0];
+            let src = reader.text()?;
+            let alt = if flags & ALT > 0 { Some(reader.text()?) } else { None };
+            let end = at.checked_add(u64::from(inline))?;
+            if at < from || end > length {
+                return None;
+            }
+            from = end;
+            let include = Include { src, alt, on_error_nothing: flags & NOTHING > 0 };
+            cut.holes.push(Hole { at, inline, include });
+        }
+        Some(cut)
+    }
+
+    /// Returns whether the stored bytes allow known visitors to read the page.
+    pub fn is_known(bytes: &[u8]) -> bool {
+        bytes.first().is_some_and(|flags| flags & KNOWN > 0)
+    }
+
+    /// Returns whether the stored bytes mark the page as filled for all visitors: it has holes, or the bytes are
+    /// [`Self::TO_COME`].
+    pub fn is_filled(bytes: &[u8]) -> bool {
+        let Some(flags) = bytes.first() else { return false };
+        if flags & KNOWN > 0 {
+            return false;
+        }
+        let mut reader = Reader(bytes);
+        flags & WHY == 0 || reader.head().is_some_and(|_| !reader.0.is_empty())
+    }
+
+    /// Returns the reason in the stored bytes why known visitors may not read the page.
+    pub fn why_of(bytes: &[u8]) -> Option<Box<[u8]>> {
+        Reader(bytes).head()?.why
+    }
+}
+
+fn put(out: &mut Vec<u8>, text: &[u8]) {
+    out.extend_from_slice(&(text.len() as u16).to_le_bytes());
+    out.extend_from_slice(text);
+}
+
+struct Reader<'a>(&'a [u8]);
+
+impl Reader<'_> {
+    /// Parses all fields before the holes.
+    fn head(&mut self) -> Option<Cut> {
+        let flags = self.array::<1>()?[0];
+        let joint = if flags & JOINT > 0 { Some(self.text()?) } else { None };
+        let why = if flags & WHY > 0 { Some(self.text()?) } else { None };
+        Some(Cut { known: flags & KNOWN > 0, joint, holes: Vec::new(), why })
+    }
+
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (taken, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(*taken)
+    }
+
+    fn text(&mut self) -> Option<Box<[u8]>> {
+        let length = usize::from(u16::from_le_bytes(self.array()?));
+        let (taken, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(taken.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hole(at: u64, inline: u32, alt: Option<&[u8]>) -> Hole {
+        let include = Include { src: (*b"/a").into(), alt: alt.map(Into::into), on_error_nothing: at == 0 };
+        Hole { at, inline, include }
+    }
+
+    #[test]
+    fn what_was_kept_comes_back() {
+        for known in [false, true] {
+            for joint in [None, Some((*b"j").into())] {
+                let holes = vec![hole(0, 5, None), hole(5, 0, Some(b"/b")), hole(9, 1, None)];
+                let why = (!known).then(|| (*b"why").into());
+                let cut = Cut { known, joint, holes, why };
+                assert_eq!(Cut::decode(&cut.encode(), 10).as_ref(), Some(&cut));
+                assert_eq!(Cut::is_known(&cut.encode()), known);
+            }
+        }
+        assert!(Cut::default().encode().is_empty() && Cut::decode(b"", 10).is_none());
+        let whole = Cut { known: true, ..Cut::default() };
+        assert_eq!(Cut::decode(&whole.encode(), 0), Some(whole));
+    }
+
+    #[test]
+    fn page_is_filled_for_everybody_where_it_has_holes_and_no_promise() {
+        let of = |known, why: bool, holes| {
+            let why = why.then(|| (*b"a reason").into());
+            let kept = Cut { known, joint: None, holes, why }.encode();
+            (Cut::is_filled(&kept), Cut::why_of(&kept).is_some())
+        };
+        assert_eq!(of(false, false, vec![hole(0, 5, None)]), (true, false));
+        assert_eq!(of(false, true, vec![hole(0, 5, None)]), (true, true));
+        assert_eq!(of(false, true, vec![]), (false, true));
+        assert_eq!(of(true, false, vec![hole(0, 5, None)]), (false, false));
+        assert!(Cut::is_filled(Cut::TO_COME) && !Cut::is_filled(b""));
+    }
+
+    #[test]
+    fn holes_that_fit_no_page_are_refused() {
+        let bytes = |holes| Cut { known: true, holes, ..Cut::default() }.encode();
+        for holes in [
+            vec![hole(8, 3, None)],
+            vec![hole(5, 0, None), hole(4, 0, None)],
+            vec![hole(2, 3, None), hole(4, 1, None)],
+        ] {
+            assert_eq!(Cut::decode(&bytes(holes), 10), None);
+        }
+        let whole = bytes(vec![hole(0, 0, Some(b"/b"))]);
+        for length in 2..whole.len() {
+            assert_eq!(Cut::decode(&whole[..length], 10), None, "{length} bytes");
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! Removes the markup from a page that arrives in pieces.
+//!
+//! ```text
+//!           <esi:include>                  <esi:remove>, <esi:inline>
+//! Inside <-----------------> Outside <-----------------------> Dropping
+//!           </esi:include>                 </esi:remove>, </esi:inline>
+//! ```
+//!
+//! In the states Inside and Dropping, only the matching closing tag is markup. Bytes that cannot be a tag are emitted
+//! as text immediately. Bytes that may become a tag are buffered, at most [`LONGEST_TAG`] bytes.
+
+use memchr::{memchr, memchr2};
+
+use crate::esi::tag::{self, Name, Tag};
+use crate::esi::target::{target, unescaped};
+use crate::esi::{Hole, Include, Said};
+
+/// Maximum length of a tag, in bytes. Longer tags are text.
+const LONGEST_TAG: usize = 4096;
+const COMMENT: &[u8] = b"<!--esi";
+const COMMENT_END: &[u8] = b"-->";
+const TAGS: [&[u8]; 2] = [b"<esi:", b"</esi:"];
+
+/// Limits and properties of a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Maximum number of includes per page. Further includes are dropped.
+    pub includes: usize,
+    /// `Host` of the page's URL, which includes may contain; empty for none.
+    pub host: Box<[u8]>,
+}
+
+/// Counts of rejected markup.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Refused {
+    /// Includes beyond the limit.
+    pub too_many: u32,
+    /// Targets of includes (`src` or `alt`) that are not a path of the same host.
+    pub foreign: u32,
+    /// Tags that were not closed.
+    pub unclosed: u32,
+}
+
+impl Refused {
+    /// Returns whether any markup was rejected.
+    pub fn is_something(self) -> bool {
+        self != Self::default()
+    }
+}
+
+/// Receiver of the text and includes of a page.
+pub trait Sink {
+    /// Receives text of the page. Text between [`Self::open`] and [`Self::close`] is the fallback of the include.
+    fn text(&mut self, text: &[u8]);
+
+    /// Starts an include.
+    fn open(&mut self, include: Include);
+
+    /// Closes the include. If `sound` is false, its closing tag is missing, and the text since the start of the include
+    /// does not belong to it.
+    fn close(&mut self, sound: bool);
+}
+
+/// State of the cutter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Outside,
+    /// True if the include was accepted. A rejected include is not a hole.
+    Inside(bool),
+    Dropping(Name),
+}
+
+/// Element at a position of the page.
+enum Mark<'a> {
+    /// Text.
+    Nothing,
+    /// Undecided without more bytes.
+    More,
+    CommentBegins,
+    CommentEnds,
+    Tag(Tag<'a>, usize),
+}
+
+/// Cutter of a page.
+#[derive(Debug)]
+pub struct Cutter {
+    token: Option<Box<[u8]>>,
+    limits: Limits,
+    mode: Mode,
+    in_comment: bool,
+    held: Vec<u8>,
+    includes: usize,
+    refused: Refused,
+}
+
+impl Cutter {
+    /// Starts a page with the properties sent by its origin.
+    pub fn new(said: &Said, limits: Limits) -> Self {
+        Self {
+            token: said.token.clone(),
+            limits,
+            mode: Mode::Outside,
+            in_comment: false,
+            held: Vec::new(),
+            includes: 0,
+            refused: Refused::default(),
+        }
+    }
+
+    /// Processes the next piece of the page.
+    pub fn push(&mut self, piece: &[u8], sink: &mut impl Sink) {
+        if self.held.is_empty() {
+            let read = self.read(piece, false, sink);
+            self.held.extend_from_slice(&piece[read..]);
+        } else {
+            let mut text = std::mem::take(&mut self.held);
+            text.extend_from_slice(piece);
+            let read = self.read(&text, false, sink);
+            text.drain(..read);
+            self.held = text;
+        }
+    }
+
+    /// Finishes the page: buffered bytes are text. Returns the counts of rejected markup.
+    pub fn finish(&mut self, sink: &mut impl Sink) -> Refused {
+        let text = std::mem::take(&mut self.held);
+        self.read(&text, true, sink);
+        match std::mem::replace(&mut self.mode, Mode::Outside) {
+            Mode::Outside => {}
+            Mode::Inside(taken) => {
+                self.refused.unclosed += 1;
+                if taken {
+                    sink.close(false);
+                }
+            }
+            Mode::Dropping(_) => self.refused.unclosed += 1,
+        }
+        self.refused
+    }
+
+    /// Processes `text` up to an undecided position. Returns the number of processed bytes.
+    fn read(&mut self, text: &[u8], is_last: bool, sink: &mut impl Sink) -> usize {
+        let (mut from, mut at) = (0, 0);
+        loop {
+            let rest = &text[at..];
+            let found = if self.in_comment { memchr2(b'<', b'-', rest) } else { memchr(b'<', rest) };
+            let Some(found) = found else {
+                self.give(&text[from..], sink);
+                return text.len();
+            };
+            let here = at + found;
+            let length = match self.mark(&text[here..], is_last) {
+                Mark::Nothing => {
+                    at = here + 1;
+                    continue;
+                }
+                Mark::More => {
+                    self.give(&text[from..here], sink);
+                    return here;
+                }
+                Mark::CommentBegins => {
+                    self.give(&text[from..here], sink);
+                    self.in_comment = true;
+                    COMMENT.len()
+                }
+                Mark::CommentEnds => {
+                    self.give(&text[from..here], sink);
+                    self.in_comment = false;
+                    COMMENT_END.len()
+                }
+                Mark::Tag(tag, length) => {
+                    self.give(&text[from..here], sink);
+                    self.obey(&tag, sink);
+                    length
+                }
+            };
+            at = here + length;
+            from = at;
+        }
+    }
+
+    fn give(&self, text: &[u8], sink: &mut impl Sink) {
+        if !text.is_empty() && !matches!(self.mode, Mode::Dropping(_)) {
+            sink.text(text);
+        }
+    }
+
+    /// Returns the element that starts with the first byte of `text`.
+    fn mark<'a>(&self, text: &'a [u8], is_last: bool) -> Mark<'a> {
+        let more = if is_last { Mark::Nothing } else { Mark::More };
+        if text[0] == b'-' {
+            return match begins(text, COMMENT_END) {
+                Some(true) => Mark::CommentEnds,
+                Some(false) => Mark::Nothing,
+                None => more,
+            };
+        }
+        if !self.in_comment && self.token.is_none() && self.mode == Mode::Outside {
+            match (begins(text, COMMENT), text.get(COMMENT.len())) {
+                (Some(true), Some(next)) if next.is_ascii_whitespace() || *next == b'<' => {
+                    return Mark::CommentBegins;
+                }
+                (Some(true), None) | (None, _) => return more,
+                _ => {}
+            }
+        }
+        let begun = TAGS.map(|tag| begins(text, tag));
+        if begun.contains(&None) {
+            return more;
+        }
+        if !begun.contains(&Some(true)) {
+            return Mark::Nothing;
+        }
+        match tag::end(&text[..text.len().min(LONGEST_TAG)]) {
+            Ok(Some(length)) => match Tag::parse(&text[..length]).filter(|tag| self.is_markup(tag)) {
+                Some(tag) => Mark::Tag(tag, length),
+                None => Mark::Nothing,
+            },
+            Ok(None) if text.len() < LONGEST_TAG => more,
+            Ok(None) | Err(()) => Mark::Nothing,
+        }
+    }
+
+    /// Returns whether a well-formed tag is markup in the current state.
+    fn is_markup(&self, tag: &Tag<'_>) -> bool {
+        let bears =
+            self.token.as_deref().is_none_or(|token| !token.is_empty() && tag.get(b"token") == Some(token));
+        bears
+            && match self.mode {
+                Mode::Inside(_) => tag.closes && tag.name == Name::Include,
+                Mode::Dropping(name) => tag.closes && tag.name == name,
+                Mode::Outside if tag.closes => false,
+                Mode::Outside => match tag.name {
+                    Name::Include => tag.get(b"src").is_some(),
+                    Name::Remove | Name::Inline => true,
+                    Name::Comment => tag.is_empty,
+                },
+            }
+    }
+
+    fn obey(&mut self, tag: &Tag<'_>, sink: &mut impl Sink) {
+        match (self.mode, tag.name) {
+            (Mode::Inside(taken), _) => {
+                self.mode = Mode::Outside;
+                if taken {
+                    sink.close(true);
+                }
+            }
+            (Mode::Dropping(_), _) => self.mode = Mode::Outside,
+            (Mode::Outside, Name::Comment) => {}
+            (Mode::Outside, name @ (Name::Remove | Name::Inline)) => {
+                if !tag.is_empty {
+                    self.mode = Mode::Dropping(name);
+                }
+            }
+            (Mode::Outside, Name::Include) => {
+                let include = self.include(tag);
+                let taken = include.is_some();
+                if let Some(include) = include {
+                    sink.open(include);
+                }
+                if !tag.is_empty {
+                    self.mode = Mode::Inside(taken);
+                } else if taken {
+                    sink.close(true);
+                }
+            }
+        }
+    }
+
+    /// Returns the include of a tag; `None` if it is rejected.
+    fn include(&mut self, tag: &Tag<'_>) -> Option<Include> {
+        let target = |name: &[u8]| tag.get(name).map(|uri| target(&unescaped(uri), &self.limits.host));
+        let (src, alt) = (target(b"src").flatten(), target(b"alt"));
+        self.refused.foreign += u32::from(src.is_none()) + u32::from(alt == Some(None));
+        let src = src?;
+        if self.includes == self.limits.includes {
+            self.refused.too_many += 1;
+            return None;
+        }
+        self.includes += 1;
+        let on_error_nothing =
+            tag.get(b"onerror").is_some_and(|value| value.eq_ignore_ascii_case(b"continue"));
+        Some(Include { src, alt: alt.flatten(), on_error_nothing })
+    }
+}
+
+/// Returns whether `text` starts with `word`; `None` if it is too short to decide.
+fn begins(text: &[u8], word: &[u8]) -> Option<bool> {
+    if text.len() < word.len() && word.starts_with(text) { None } else { Some(text.starts_with(word)) }
+}
+
+/// Collects the text of the common page, and its holes.
+#[derive(Debug, Default)]
+pub struct Collected {
+    /// Text that was not taken yet.
+    pub text: Vec<u8>,
+    /// Holes so far.
+    pub holes: Vec<Hole>,
+    /// Number of bytes of text so far.
+    at: u64,
+}
+
+impl Sink for Collected {
+    fn text(&mut self, text: &[u8]) {
+        self.text.extend_from_slice(text);
+        self.at += text.len() as u64;
+    }
+
+    fn open(&mut self, include: Include) {
+        self.holes.push(Hole { at: self.at, inline: 0, include });
+    }
+
+    fn close(&mut self, sound: bool) {
+        if let Some(hole) = self.holes.last_mut().filter(|_| sound) {
+            hole.inline = u32::try_from(self.at - hole.at).unwrap_or(0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,91 @@
+//! Current date, and current time in a format.
+
+use myriad_base::calendar::{Offset, offset_name, write_time};
+
+use crate::functions::function::{Surroundings, Wrong, text};
+
+/// Maximum length of a formatted time in bytes, as in the nginx module.
+const LONGEST: usize = 255;
+
+/// Writes the local date for `set_local_today`: `2026-11-23`.
+///
+/// # Errors
+/// Never returns an error.
+pub fn local_today(_: &[&[u8]], around: &dyn Surroundings, out: &mut Vec<u8>) -> Result<(), Wrong> {
+    write_time(b"%Y-%m-%d", around.now_s(), Offset { minutes: around.offset_minutes(), name: "" }, out);
+    Ok(())
+}
+
+/// Writes the time in UTC in a `strftime` format, for `set_formatted_gmt_time`.
+///
+/// # Errors
+/// Returns an error if the result is longer than 255 bytes.
+pub fn gmt(texts: &[&[u8]], around: &dyn Surroundings, out: &mut Vec<u8>) -> Result<(), Wrong> {
+    formatted(text(texts, 0), around.now_s(), Offset { minutes: 0, name: "GMT" }, out)
+}
+
+/// Writes the local time of the server in a `strftime` format, for `set_formatted_local_time`.
+///
+/// # Errors
+/// Returns an error if the result is longer than 255 bytes.
+pub fn local(texts: &[&[u8]], around: &dyn Surroundings, out: &mut Vec<u8>) -> Result<(), Wrong> {
+    let minutes = around.offset_minutes();
+    let name = offset_name(minutes);
+    formatted(text(texts, 0), around.now_s(), Offset { minutes, name: &name }, out)
+}
+
+fn formatted(format: &[u8], now_s: u64, offset: Offset<'_>, out: &mut Vec<u8>) -> Result<(), Wrong> {
+    // A conversion yields at least half of its length, so a longer format is rejected without formatting it.
+    if format.len() > 2 * LONGEST {
+        return Err(Wrong::new("the time is longer than 255 bytes"));
+    }
+    let start = out.len();
+    write_time(format, now_s, offset, out);
+    if out.len() - start > LONGEST {
+        return Err(Wrong::new("the time is longer than 255 bytes"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::functions::function::{Function, shown_in};
+
+    struct At(u64, i32);
+
+    impl Surroundings for At {
+        fn now_s(&self) -> u64 {
+            self.0
+        }
+
+        fn offset_minutes(&self) -> i32 {
+            self.1
+        }
+
+        fn random(&self, _: &mut [u8]) -> Result<(), Wrong> {
+            Err(Wrong::new("none"))
+        }
+    }
+
+    #[test]
+    fn times_are_written_in_the_zone_that_is_asked_for() {
+        // 2013-12-13 23:34:37 UTC.
+        let around = At(1_386_977_677, 60);
+        let shown = |function: Function, format| shown_in(&function, &[format], &around);
+        assert_eq!(shown(Function::varying(local_today), ""), "2013-12-14");
+        let format = "%a %b %e %H:%M:%S %Y %Z";
+        assert_eq!(shown(Function::varying(gmt), format), "Fri Dec 13 23:34:37 2013 GMT");
+        assert_eq!(shown(Function::varying(local), format), "Sat Dec 14 00:34:37 2013 +0100");
+        assert_eq!(shown(Function::varying(gmt), ""), "");
+    }
+
+    #[test]
+    fn times_are_bounded() {
+        let around = At(0, 0);
+        let shown = |format: &str| shown_in(&Function::varying(gmt), &[format], &around);
+        assert_eq!(shown(&"%Y".repeat(63)).len(), 252);
+        assert_eq!(shown(&"%Y".repeat(64)), "!the time is longer than 255 bytes");
+        assert_eq!(shown(&"%%".repeat(4000)), "!the time is longer than 255 bytes");
+    }
+}

@@ -1,0 +1,16 @@
+//! Numbers as parsed by nginx: only digits.
+
+use crate::functions::function::Wrong;
+
+/// Parses a number. `what` names it in an error.
+pub(crate) fn number(text: &[u8], what: &str) -> Result<i64, Wrong> {
+    let digits = text.iter().all(u8::is_ascii_digit);
+    let read = std::str::from_utf8(text).ok().filter(|_| digits).and_then(|text| text.parse().ok());
+    read.ok_or_else(|| Wrong::bad(what, text))
+}
+
+/// Parses two numbers and returns the lower number first.
+pub(crate) fn range(from: &[u8], to: &[u8]) -> Result<(i64, i64), Wrong> {
+    let (from, to) = (number(from, "\"from\" argument")?, number(to, "\"to\" argument")?);
+    Ok((from.min(to), from.max(to)))
+}

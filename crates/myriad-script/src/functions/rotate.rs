@@ -1,0 +1,63 @@
+//! `set_rotate`: a cyclic counter.
+
+use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+
+use crate::functions::function::{Function, text};
+use crate::functions::number::{number, range};
+
+/// Marks that no number has been returned yet.
+const NONE: i64 = -1;
+
+/// Creates the function: it receives a number and its bounds, and returns the next number. Without a number, it
+/// continues after its latest number. All workers share the function.
+pub fn rotate() -> Function {
+    let latest = AtomicI64::new(NONE);
+    Function::varying(move |texts, _, out| {
+        let (from, to) = range(text(texts, 1), text(texts, 2))?;
+        let next = |current: i64| {
+            let next = current.saturating_add(1);
+            if (from..=to).contains(&next) { next } else { from }
+        };
+        let given = number(text(texts, 0), "current").ok();
+        let after = |latest: i64| match (given, latest) {
+            (Some(given), _) => next(given),
+            (None, NONE) => from,
+            (None, latest) => next(latest),
+        };
+        let before = latest.fetch_update(Relaxed, Relaxed, |latest| Some(after(latest)));
+        let made = after(before.unwrap_or_else(|latest| latest));
+        out.extend_from_slice(made.to_string().as_bytes());
+        Ok(())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::functions::function::shown;
+
+    #[test]
+    fn number_that_is_given_is_followed_by_the_next() {
+        for (given, next) in [("1", "2"), ("2", "3"), ("3", "1"), ("0", "1"), ("7", "1")] {
+            assert_eq!(shown(&rotate(), &[given, "1", "3"]), next, "{given}");
+        }
+        assert_eq!(shown(&rotate(), &[&i64::MAX.to_string(), "3", "1"]), "1");
+    }
+
+    #[test]
+    fn latest_number_is_kept() {
+        let function = rotate();
+        let made: Vec<_> = (0..5).map(|_| shown(&function, &["", "0", "2"])).collect();
+        assert_eq!(made, ["0", "1", "2", "0", "1"]);
+        assert_eq!(shown(&function, &["hello", "0", "2"]), "2");
+        assert_eq!(shown(&function.clone(), &["", "0", "2"]), "0", "a copy has the same memory");
+        assert_eq!(shown(&function, &["0", "0", "2"]), "1", "what is given counts");
+        assert_eq!(shown(&function, &["", "0", "2"]), "2", "and is kept");
+    }
+
+    #[test]
+    fn bounds_are_numbers() {
+        assert_eq!(shown(&rotate(), &["2", "abc", "3"]), "!bad \"from\" argument value: \"abc\"");
+        assert_eq!(shown(&rotate(), &["2", "1", ""]), "!bad \"to\" argument value: \"\"");
+    }
+}

@@ -1,0 +1,186 @@
+//! SSI commands and their parameters.
+
+use crate::ssi::parser::Directive;
+
+/// Command with its parameters; values are as written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Command {
+    Include { location: Location, wait: bool, set: Option<Vec<u8>>, stub: Option<Vec<u8>> },
+    Echo { variable: Vec<u8>, default: Option<Vec<u8>>, encoding: Option<Vec<u8>> },
+    Config { error_message: Option<Vec<u8>>, time_format: Option<Vec<u8>> },
+    Set { variable: Vec<u8>, value: Vec<u8> },
+    If(Vec<u8>),
+    Elif(Vec<u8>),
+    Else,
+    Endif,
+    Block(Vec<u8>),
+    Endblock,
+}
+
+/// Target of `include`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Location {
+    Virtual(Vec<u8>),
+    File(Vec<u8>),
+}
+
+/// Kind of a command, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Include,
+    Echo,
+    Config,
+    Set,
+    If,
+    Elif,
+    Else,
+    Endif,
+    Block,
+    Endblock,
+}
+
+impl Kind {
+    pub(crate) fn named(name: &[u8]) -> Option<Self> {
+        Some(match name {
+            b"include" => Self::Include,
+            b"echo" => Self::Echo,
+            b"config" => Self::Config,
+            b"set" => Self::Set,
+            b"if" => Self::If,
+            b"elif" => Self::Elif,
+            b"else" => Self::Else,
+            b"endif" => Self::Endif,
+            b"block" => Self::Block,
+            b"endblock" => Self::Endblock,
+            _ => return None,
+        })
+    }
+
+    /// Returns the names of the command's parameters.
+    fn parameters(self) -> &'static [&'static [u8]] {
+        match self {
+            Self::Include => &[b"virtual", b"file", b"wait", b"set", b"stub"],
+            Self::Echo => &[b"var", b"default", b"encoding"],
+            Self::Config => &[b"errmsg", b"timefmt"],
+            Self::Set => &[b"var", b"value"],
+            Self::If | Self::Elif => &[b"expr"],
+            Self::Block => &[b"name"],
+            Self::Else | Self::Endif | Self::Endblock => &[],
+        }
+    }
+}
+
+/// Parses the parameters of a command. The error is for the error log.
+pub(crate) fn read(kind: Kind, directive: &Directive) -> Result<Command, String> {
+    let name = String::from_utf8_lossy(&directive.name).into_owned();
+    let known = kind.parameters();
+    let mut values: [Option<Vec<u8>>; 5] = Default::default();
+    for (parameter, value) in &directive.parameters {
+        let shown = || String::from_utf8_lossy(parameter);
+        let Some(index) = known.iter().position(|known| known == parameter) else {
+            return Err(format!("invalid parameter name: \"{}\" in \"{name}\" SSI command", shown()));
+        };
+        if values[index].replace(value.clone()).is_some() {
+            return Err(format!("duplicate \"{}\" parameter in \"{name}\" SSI command", shown()));
+        }
+    }
+    let missing = |index: usize| {
+        let parameter = String::from_utf8_lossy(known[index]);
+        format!("mandatory \"{parameter}\" parameter is absent in \"{name}\" SSI command")
+    };
+    let [first, second, third, fourth, fifth] = values;
+    Ok(match kind {
+        Kind::Include => include(first, second, third.as_deref(), fourth, fifth)?,
+        Kind::Echo => {
+            Command::Echo { variable: first.ok_or_else(|| missing(0))?, default: second, encoding: third }
+        }
+        Kind::Config => Command::Config { error_message: first, time_format: second },
+        Kind::Set => Command::Set {
+            variable: first.ok_or_else(|| missing(0))?,
+            value: second.ok_or_else(|| missing(1))?,
+        },
+        Kind::If => Command::If(first.ok_or_else(|| missing(0))?),
+        Kind::Elif => Command::Elif(first.ok_or_else(|| missing(0))?),
+        Kind::Block => Command::Block(first.ok_or_else(|| missing(0))?),
+        Kind::Else => Command::Else,
+        Kind::Endif => Command::Endif,
+        Kind::Endblock => Command::Endblock,
+    })
+}
+
+fn include(
+    uri: Option<Vec<u8>>,
+    file: Option<Vec<u8>>,
+    wait: Option<&[u8]>,
+    set: Option<Vec<u8>>,
+    stub: Option<Vec<u8>>,
+) -> Result<Command, String> {
+    let location = match (uri, file) {
+        (Some(_), Some(_)) => return Err("inclusion may be either virtual or file".to_owned()),
+        (None, None) => return Err("no parameter in \"include\" SSI command".to_owned()),
+        (Some(uri), None) => Location::Virtual(uri),
+        (None, Some(file)) => Location::File(file),
+    };
+    if set.is_some() && stub.is_some() {
+        return Err("\"set\" and \"stub\" cannot be used together in \"include\" SSI command".to_owned());
+    }
+    let wait = match (wait, &location) {
+        (None, Location::Virtual(_)) => false,
+        (None, Location::File(_)) => true,
+        (Some(_), Location::File(_)) => return Err("\"wait\" cannot be used with file".to_owned()),
+        (Some(word), _) if word.eq_ignore_ascii_case(b"yes") => true,
+        (Some(word), _) if word.eq_ignore_ascii_case(b"no") => false,
+        (Some(word), _) => {
+            let word = String::from_utf8_lossy(word);
+            return Err(format!("invalid value \"{word}\" in the \"wait\" parameter"));
+        }
+    };
+    Ok(Command::Include { location, wait, set, stub })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command(name: &str, parameters: &[(&str, &str)]) -> Result<Command, String> {
+        let parameters = parameters.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        let kind = Kind::named(name.as_bytes()).unwrap();
+        read(kind, &Directive { name: name.into(), parameters })
+    }
+
+    #[test]
+    fn include_takes_one_location_and_waits_for_files() {
+        let included = |parameters: &[(&str, &str)]| match command("include", parameters) {
+            Ok(Command::Include { location, wait, .. }) => Ok((location, wait)),
+            Ok(other) => panic!("{other:?}"),
+            Err(error) => Err(error),
+        };
+        assert_eq!(included(&[("virtual", "/a")]), Ok((Location::Virtual("/a".into()), false)));
+        assert_eq!(
+            included(&[("virtual", "/a"), ("wait", "YES")]),
+            Ok((Location::Virtual("/a".into()), true))
+        );
+        assert_eq!(included(&[("file", "a")]), Ok((Location::File("a".into()), true)));
+        for wrong in [
+            &[][..],
+            &[("virtual", "/a"), ("file", "a")],
+            &[("file", "a"), ("wait", "yes")],
+            &[("virtual", "/a"), ("wait", "perhaps")],
+            &[("virtual", "/a"), ("set", "x"), ("stub", "y")],
+        ] {
+            assert!(included(wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn parameters_are_known_and_stand_once() {
+        assert!(command("echo", &[("var", "a")]).is_ok());
+        assert!(command("echo", &[("var", "a"), ("var", "b")]).is_err());
+        assert!(command("echo", &[("default", "a")]).is_err());
+        assert!(command("set", &[("var", "a")]).is_err());
+        assert!(command("if", &[]).is_err());
+        assert!(command("else", &[("expr", "a")]).is_err());
+        assert_eq!(command("endblock", &[]), Ok(Command::Endblock));
+        assert_eq!(Kind::named(b"ECHO"), None);
+    }
+}

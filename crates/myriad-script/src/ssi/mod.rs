@@ -1,0 +1,21 @@
+//! Server side includes as implemented by nginx's ssi module: parsing and execution of the commands in a page.
+//!
+//! ```text
+//! pieces of a page -> Parser -> text, commands -> Page -> text to send, Include to fetch
+//! ```
+//!
+//! Nothing here performs I/O: a [`Page`] produces text and [`Include`]s, and reads variables through [`Surroundings`].
+//! Pieces may be split at any byte, even within a command. Pages come from the site itself, but their commands read
+//! data of clients, so every length is bounded ([`Shared`], `ssi_value_length`).
+
+mod command;
+mod encode;
+mod expression;
+mod page;
+mod parser;
+mod shared;
+mod text;
+
+pub use page::{Include, Page, Rules, Then};
+pub use parser::{Directive, Event, Parser};
+pub use shared::{Groups, Shared, Surroundings};

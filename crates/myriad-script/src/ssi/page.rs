@@ -1,0 +1,341 @@
+//! Page: executes its commands in order.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::rc::Rc;
+
+use bytes::Bytes;
+
+use crate::ssi::command::{Command, Kind, Location, read};
+use crate::ssi::encode::Encoding;
+use crate::ssi::expression::holds;
+use crate::ssi::parser::{Directive, Event, Parser};
+use crate::ssi::shared::{Shared, Surroundings};
+use crate::ssi::text::evaluate;
+
+/// Number of bytes of text after which [`Page::push`] returns, so that the text is sent before the rest is processed.
+const WINDOW: usize = 64 << 10;
+/// nginx's default `timefmt`.
+const TIME_FORMAT: &[u8] = b"%A, %d-%b-%Y %H:%M:%S %Z";
+/// nginx's default `errmsg`.
+const ERROR_MESSAGE: &[u8] = b"[an error occurred while processing the directive]";
+
+/// Settings for pages.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// `ssi_value_length`: maximum length of a parameter's value, in bytes.
+    pub value_length: usize,
+    /// `ssi_silent_errors`: a failed command produces no text.
+    pub silent_errors: bool,
+}
+
+/// Response to insert at the current position of a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Include {
+    /// URI, converted to a path from the root if it is relative; neither decoded nor checked.
+    pub uri: Vec<u8>,
+    /// True if the page is not processed further before the response is complete.
+    pub wait: bool,
+    /// Use of the response.
+    pub then: Then,
+}
+
+/// Use of an included response.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Then {
+    /// Insert the response.
+    Show,
+    /// Insert the response, or this text if it is empty or an error.
+    Stub(Bytes),
+    /// Assign the response to a variable.
+    Set(Vec<u8>),
+}
+
+/// Branches of an `if` that may still follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Conditional {
+    Outside,
+    If,
+    Else,
+}
+
+/// State of a page.
+pub struct Page {
+    parser: Parser,
+    shared: Rc<RefCell<Shared>>,
+    silent_errors: bool,
+    conditional: Conditional,
+    /// Set if a branch of the `if` was taken.
+    chosen: bool,
+    /// Set if text is sent.
+    output: bool,
+    /// Set if text is appended to a block.
+    block: bool,
+    encoding: Encoding,
+    error_message: Vec<u8>,
+    time_format: Vec<u8>,
+}
+
+/// Error of a command; the reason is for the error log.
+struct Failed(String);
+
+impl Page {
+    /// Creates the state at the start of a page. `shared` is common to all pages of a request.
+    pub fn new(rules: Rules, shared: Rc<RefCell<Shared>>) -> Self {
+        Self {
+            parser: Parser::new(rules.value_length),
+            shared,
+            silent_errors: rules.silent_errors,
+            conditional: Conditional::Outside,
+            chosen: false,
+            output: true,
+            block: false,
+            encoding: Encoding::default(),
+            error_message: ERROR_MESSAGE.to_vec(),
+            time_format: TIME_FORMAT.to_vec(),
+        }
+    }
+
+    /// Processes `input` and appends text to `out`. Returns an include, or `None` if `input` is consumed or `out` is
+    /// long.
+    pub fn push(
+        &mut self,
+        input: &mut &[u8],
+        around: &mut dyn Surroundings,
+        out: &mut Vec<u8>,
+    ) -> Option<Include> {
+        while out.len() < WINDOW {
+            match self.parser.next(input)? {
+                Event::Text(text) => self.text(text, around, out),
+                Event::Malformed(reason) => {
+                    around.log(format_args!("{reason}"));
+                    self.failed(out);
+                }
+                Event::Directive(directive) => match self.obey(&directive, around, out) {
+                    Ok(Some(include)) => return Some(include),
+                    Ok(None) => {}
+                    Err(Failed(reason)) => {
+                        around.log(format_args!("{reason}"));
+                        self.failed(out);
+                    }
+                },
+            }
+        }
+        None
+    }
+
+    /// Finishes the page.
+    pub fn finish(&mut self, around: &mut dyn Surroundings, out: &mut Vec<u8>) {
+        let rest = self.parser.finish();
+        self.text(rest, around, out);
+    }
+
+    /// Writes the error message of a failed command, or of an [`Include`] that cannot be fetched.
+    pub fn failed(&self, out: &mut Vec<u8>) {
+        if !self.silent_errors {
+            out.extend_from_slice(&self.error_message);
+        }
+    }
+
+    fn text(&mut self, text: &[u8], around: &mut dyn Surroundings, out: &mut Vec<u8>) {
+        if self.output {
+            out.extend_from_slice(text);
+        } else if self.block {
+            self.keep(text, around);
+        }
+    }
+
+    fn keep(&mut self, text: &[u8], around: &mut dyn Surroundings) {
+        if self.shared.borrow_mut().push_block(text).is_err() {
+            around.log(format_args!("no room for an SSI block"));
+        }
+    }
+
+    fn obey(
+        &mut self,
+        directive: &Directive,
+        around: &mut dyn Surroundings,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Include>, Failed> {
+        let shown = || String::from_utf8_lossy(&directive.name);
+        let Some(kind) = Kind::named(&directive.name) else {
+            return if self.output {
+                Err(Failed(format!("invalid SSI command: \"{}\"", shown())))
+            } else {
+                Ok(None)
+            };
+        };
+        let conditional = matches!(kind, Kind::Elif | Kind::Else | Kind::Endif);
+        if !self.output && kind != Kind::Endblock {
+            if self.block {
+                self.keep(&written(directive), around);
+                return Ok(None);
+            }
+            if !conditional {
+                return Ok(None);
+            }
+        }
+        let misplaced = match kind {
+            Kind::Elif | Kind::Else => self.conditional != Conditional::If,
+            Kind::Endif => self.conditional == Conditional::Outside,
+            _ => false,
+        };
+        if misplaced {
+            return Err(Failed(format!("invalid context of SSI command: \"{}\"", shown())));
+        }
+        let command = read(kind, directive).map_err(Failed)?;
+        self.run(command, around, out)
+    }
+
+    fn run(
+        &mut self,
+        command: Command,
+        around: &mut dyn Surroundings,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Include>, Failed> {
+        match command {
+            Command::Include { location, wait, set, stub } => {
+                return self.include(&location, wait, set, stub, around).map(Some);
+            }
+            Command::Echo { variable, default, encoding } => {
+                self.echo(&variable, default, encoding.as_deref(), around, out);
+            }
+            Command::Config { error_message, time_format } => {
+                self.time_format = time_format.unwrap_or(std::mem::take(&mut self.time_format));
+                self.error_message = error_message.unwrap_or(std::mem::take(&mut self.error_message));
+            }
+            Command::Set { variable, value } => {
+                let value = self.evaluate(&value, around)?;
+                let kept = self.shared.borrow_mut().assign(&variable, &value);
+                kept.map_err(|_| Failed("no room for an SSI variable".to_owned()))?;
+            }
+            Command::If(_) if self.conditional != Conditional::Outside => {
+                return Err(Failed("the \"if\" command inside the \"if\" command".to_owned()));
+            }
+            Command::If(expression) | Command::Elif(expression) => self.branch(&expression, around)?,
+            Command::Else => {
+                self.output = !self.chosen;
+                self.conditional = Conditional::Else;
+            }
+            Command::Endif => {
+                self.output = true;
+                self.chosen = false;
+                self.conditional = Conditional::Outside;
+            }
+            Command::Block(name) => {
+                let begun = self.shared.borrow_mut().begin_block(&name);
+                begun.map_err(|_| Failed("no room for an SSI block".to_owned()))?;
+                self.output = false;
+                self.block = true;
+            }
+            Command::Endblock => {
+                self.output = true;
+                self.block = false;
+            }
+        }
+        Ok(None)
+    }
+
+    fn branch(&mut self, expression: &[u8], around: &mut dyn Surroundings) -> Result<(), Failed> {
+        if self.chosen {
+            self.output = false;
+            return Ok(());
+        }
+        let shared = &mut self.shared.borrow_mut();
+        self.output = holds(expression, shared, around, &self.time_format).map_err(Failed)?;
+        self.chosen = self.output;
+        self.conditional = Conditional::If;
+        Ok(())
+    }
+
+    fn echo(
+        &mut self,
+        variable: &[u8],
+        default: Option<Vec<u8>>,
+        encoding: Option<&[u8]>,
+        around: &mut dyn Surroundings,
+        out: &mut Vec<u8>,
+    ) {
+        let name = variable.to_ascii_lowercase();
+        let own = self.shared.borrow().get(&name).map(<[u8]>::to_vec);
+        let value = own.or_else(|| around.variable(&name, &self.time_format));
+        let value = value.or(default).unwrap_or_else(|| b"(none)".to_vec());
+        if value.is_empty() {
+            return;
+        }
+        match encoding.map(Encoding::named) {
+            Some(Some(encoding)) => self.encoding = encoding,
+            Some(None) => around.log(format_args!("unknown encoding in the \"echo\" SSI command")),
+            None => {}
+        }
+        self.encoding.write(&value, out);
+    }
+
+    fn include(
+        &self,
+        location: &Location,
+        wait: bool,
+        set: Option<Vec<u8>>,
+        stub: Option<Vec<u8>>,
+        around: &mut dyn Surroundings,
+    ) -> Result<Include, Failed> {
+        let (Location::Virtual(written) | Location::File(written)) = location;
+        let mut uri = self.evaluate(written, around)?;
+        if !uri.is_empty() && !uri.starts_with(b"/") {
+            let page = around.uri();
+            let folder = page.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+            uri.splice(..0, page[..folder].iter().copied());
+        }
+        let then = match (set, stub) {
+            (Some(variable), _) => Then::Set(variable.to_ascii_lowercase()),
+            (None, Some(name)) => {
+                let block = self.shared.borrow().block(&name);
+                let missing = || {
+                    let name = String::from_utf8_lossy(&name);
+                    Failed(format!("\"stub\"=\"{name}\" for \"include\" not found"))
+                };
+                Then::Stub(block.ok_or_else(missing)?)
+            }
+            (None, None) => Then::Show,
+        };
+        Ok(Include { uri, wait: wait || matches!(then, Then::Set(_)), then })
+    }
+
+    fn evaluate(&self, text: &[u8], around: &mut dyn Surroundings) -> Result<Vec<u8>, Failed> {
+        evaluate(text, &self.shared.borrow(), around, &self.time_format).map_err(Failed)
+    }
+}
+
+impl fmt::Debug for Page {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Page").field("parser", &self.parser).finish_non_exhaustive()
+    }
+}
+
+/// Returns the text of a command, for a block.
+fn written(directive: &Directive) -> Vec<u8> {
+    let mut text = b"<!--#".to_vec();
+    text.extend_from_slice(&directive.name);
+    for (name, value) in &directive.parameters {
+        // The value is unchanged, with its backslashes, and in quotes that it does not terminate.
+        let quote = if ends_early(value) { b"'" } else { b"\"" };
+        for part in [b" ", &name[..], b"=", quote, value, quote] {
+            text.extend_from_slice(part);
+        }
+    }
+    text.extend_from_slice(b" -->");
+    text
+}
+
+/// Returns whether a value contains a `"` without a preceding backslash.
+fn ends_early(value: &[u8]) -> bool {
+    let mut escaped = false;
+    value.iter().any(|byte| {
+        let ends = *byte == b'"' && !escaped;
+        escaped = *byte == b'\\' && !escaped;
+        ends
+    })
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

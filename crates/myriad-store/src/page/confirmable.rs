@@ -1,0 +1,62 @@
+//! Conditions by which an origin can confirm a stored page.
+
+use myriad_http::Known;
+use myriad_policy::EntityTag;
+use smallvec::SmallVec;
+
+use crate::page::Page;
+
+/// Condition that an origin may answer with a 304.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// `If-None-Match`.
+    NoneMatch,
+    /// `If-Modified-Since`.
+    ModifiedSince,
+}
+
+/// Conditions with their values, for one stored page.
+pub type Conditions = SmallVec<[(Condition, Vec<u8>); 2]>;
+
+impl Condition {
+    /// Returns the header field of the request.
+    pub const fn known(self) -> Known {
+        match self {
+            Condition::NoneMatch => Known::IfNoneMatch,
+            Condition::ModifiedSince => Known::IfModifiedSince,
+        }
+    }
+
+    /// Returns the name of the header field.
+    pub const fn field(self) -> &'static [u8] {
+        match self {
+            Condition::NoneMatch => b"If-None-Match",
+            Condition::ModifiedSince => b"If-Modified-Since",
+        }
+    }
+
+    /// Returns the name of the FastCGI parameter.
+    pub const fn param(self) -> &'static [u8] {
+        match self {
+            Condition::NoneMatch => b"HTTP_IF_NONE_MATCH",
+            Condition::ModifiedSince => b"HTTP_IF_MODIFIED_SINCE",
+        }
+    }
+}
+
+/// Returns the conditions for a page: none if the origin gave no validator, or for a status other than 200 and 206, as
+/// in nginx.
+pub fn conditions(page: &Page) -> Conditions {
+    let meta = page.meta();
+    let mut conditions = Conditions::new();
+    if !matches!(meta.status, 200 | 206) {
+        return conditions;
+    }
+    if let Some((text, _)) = meta.last_modified() {
+        conditions.push((Condition::ModifiedSince, text.to_vec()));
+    }
+    if let Some(tag) = meta.tag.as_ref().and_then(EntityTag::for_origin) {
+        conditions.push((Condition::NoneMatch, tag));
+    }
+    conditions
+}

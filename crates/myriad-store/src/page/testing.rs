@@ -1,0 +1,77 @@
+//! Pages without an origin, for tests.
+
+use myriad_policy::{EntityTag, Lifetime, Source, Tags};
+
+use crate::page::{KeptTime, Marks, PageFacts, PageMeta, Parts, ProxiedFacts, TextEnds};
+
+/// Attributes of a test page.
+#[derive(Clone, Debug)]
+pub struct Made<'a> {
+    /// Status of the response.
+    pub status: u16,
+    /// Host for which it was fetched.
+    pub host: &'a str,
+    /// Path and arguments for which it was fetched.
+    pub target: &'a str,
+    /// Tags given by the application.
+    pub tags: Tags,
+    /// Text of its `Last-Modified`, or empty.
+    pub last_modified: &'a str,
+    /// Its `ETag`.
+    pub tag: Option<EntityTag>,
+    /// Time until which it is fresh, in ms since the Unix epoch. It may not be served stale.
+    pub fresh_until: u64,
+}
+
+impl Default for Made<'_> {
+    fn default() -> Self {
+        Self {
+            status: 200,
+            host: "a.test",
+            target: "/a?b",
+            tags: Tags::parse(b"news post-1"),
+            last_modified: "",
+            tag: None,
+            fresh_until: 2000,
+        }
+    }
+}
+
+impl Made<'_> {
+    /// Returns the metadata of such a page.
+    #[must_use]
+    pub fn meta(&self) -> PageMeta {
+        let marks = Marks::new("http", self.host.as_bytes(), self.target.as_bytes(), &self.tags);
+        let parts = Parts {
+            lines: b"X-A: b\r\n",
+            marks: marks.borrowed(),
+            media_type: b"text/html",
+            last_modified: self.last_modified.as_bytes(),
+            reason: "",
+            unsent: b"",
+            cut: b"",
+        };
+        let lifetime = Lifetime {
+            fresh_until: self.fresh_until,
+            stale_updating_until: self.fresh_until,
+            stale_error_until: self.fresh_until,
+            must_revalidate: false,
+            valid_ms: 1000,
+            source: Source::Heuristic,
+            born: None,
+        };
+        let facts = PageFacts {
+            status: self.status,
+            ends: TextEnds::of(&parts),
+            tag: self.tag.clone(),
+            modified_s: 0,
+            origin_encoded: false,
+            no_transform: false,
+            redirects: false,
+            kept_lifetime: lifetime.into(),
+            kept_proxied: ProxiedFacts::default().into(),
+            took: KeptTime::default(),
+        };
+        PageMeta::new(facts, parts.join())
+    }
+}

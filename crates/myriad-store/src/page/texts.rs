@@ -1,0 +1,181 @@
+//! Texts stored with a page, joined into one allocation.
+
+use crate::page::Marks;
+
+/// Parts of [`Texts`], in this order.
+#[derive(Clone, Copy, Debug)]
+pub struct Parts<'a> {
+    /// Field lines ready to send, except length, encoding, validators and fields added by a place.
+    pub lines: &'a [u8],
+    /// [`Marks`](crate::page::Marks) by which purges find the page.
+    pub marks: Marks<&'a [u8]>,
+    /// Media type without parameters, lower case, for `gzip_types`.
+    pub media_type: &'a [u8],
+    /// `Last-Modified` as sent; empty if absent.
+    pub last_modified: &'a [u8],
+    /// Reason phrase, if it is not the standard phrase of the status.
+    pub reason: &'a str,
+    /// Origin's field lines that are not sent, but read by `$upstream_http_*`; usually empty.
+    pub unsent: &'a [u8],
+    /// Parts that were cut out of the page (`myriad_script::esi::Cut`); empty if nothing was cut.
+    pub cut: &'a [u8],
+}
+
+/// Bit of the last offset: further parts follow the reason phrase, so its length (16 bits) and that of the unsent lines
+/// (32 bits) precede it. Few pages have such parts; all others pay for one check of the bit, and no byte.
+const HAS_MORE: u32 = 1 << 31;
+
+impl Parts<'_> {
+    fn first_four(&self) -> [&[u8]; 4] {
+        [self.lines, self.marks.as_bytes(), self.media_type, self.last_modified]
+    }
+
+    /// Joins the parts.
+    pub fn join(&self) -> Box<[u8]> {
+        let mut joined = self.first_four().concat();
+        // A reason phrase fits into a line of a head, which is shorter than that.
+        let reason = &self.reason.as_bytes()[..self.reason.len().min(usize::from(u16::MAX))];
+        if self.has_more() {
+            joined.extend_from_slice(&(reason.len() as u16).to_le_bytes());
+            joined.extend_from_slice(&(self.unsent.len() as u32).to_le_bytes());
+        }
+        for part in [reason, self.unsent, self.cut] {
+            joined.extend_from_slice(part);
+        }
+        joined.into()
+    }
+
+    fn has_more(&self) -> bool {
+        !self.cut.is_empty() || !self.unsent.is_empty()
+    }
+}
+
+/// Offset of the end of each part except the last in the result of [`Parts::join`]. 31 bits are sufficient, because the
+/// parts come from one response head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextEnds([u32; 4]);
+
+impl TextEnds {
+    /// Returns the offsets of these parts.
+    pub fn of(parts: &Parts<'_>) -> Self {
+        let (texts, mut end) = (parts.first_four(), 0);
+        let mut ends = std::array::from_fn(|part| {
+            end += texts[part].len();
+            end as u32
+        });
+        if parts.has_more() {
+            ends[3] |= HAS_MORE;
+        }
+        Self(ends)
+    }
+}
+
+/// Joined texts with access to each part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Texts<'a> {
+    bytes: &'a [u8],
+    ends: TextEnds,
+}
+
+impl<'a> Texts<'a> {
+    /// Creates a view of texts that [`Parts::join`] has joined.
+    pub fn new(bytes: &'a [u8], ends: TextEnds) -> Self {
+        Self { bytes, ends }
+    }
+
+    /// Returns all parts.
+    pub fn parts(self) -> Parts<'a> {
+        let (_, unsent, cut) = self.tail();
+        Parts {
+            lines: self.lines(),
+            marks: self.marks(),
+            media_type: self.media_type(),
+            last_modified: self.last_modified(),
+            reason: self.reason(),
+            unsent,
+            cut,
+        }
+    }
+
+    fn part(self, start: u32, end: u32) -> &'a [u8] {
+        &self.bytes[start as usize..end as usize]
+    }
+
+    /// See [`Parts::lines`].
+    pub fn lines(self) -> &'a [u8] {
+        self.part(0, self.ends.0[0])
+    }
+
+    /// See [`Parts::marks`].
+    pub fn marks(self) -> Marks<&'a [u8]> {
+        Marks::of_kept(self.part(self.ends.0[0], self.ends.0[1]))
+    }
+
+    /// See [`Parts::media_type`].
+    pub fn media_type(self) -> &'a [u8] {
+        self.part(self.ends.0[1], self.ends.0[2])
+    }
+
+    /// See [`Parts::last_modified`].
+    pub fn last_modified(self) -> &'a [u8] {
+        self.part(self.ends.0[2], self.ends.0[3] & !HAS_MORE)
+    }
+
+    /// See [`Parts::reason`].
+    pub fn reason(self) -> &'a str {
+        std::str::from_utf8(self.tail().0).unwrap_or_default()
+    }
+
+    /// See [`Parts::unsent`].
+    pub fn unsent(self) -> &'a [u8] {
+        self.tail().1
+    }
+
+    /// See [`Parts::cut`].
+    pub fn cut(self) -> &'a [u8] {
+        self.tail().2
+    }
+
+    /// Returns the reason phrase, the unsent lines, and the cut parts.
+    fn tail(self) -> (&'a [u8], &'a [u8], &'a [u8]) {
+        let tail = &self.bytes[(self.ends.0[3] & !HAS_MORE) as usize..];
+        if self.ends.0[3] & HAS_MORE == 0 {
+            return (tail, b"", b"");
+        }
+        split_tail(tail).unwrap_or_default()
+    }
+}
+
+fn split_tail(tail: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+    let (reason, tail) = tail.split_first_chunk()?;
+    let (unsent, tail) = tail.split_first_chunk()?;
+    let (reason, tail) = tail.split_at_checked(usize::from(u16::from_le_bytes(*reason)))?;
+    let (unsent, cut) = tail.split_at_checked(u32::from_le_bytes(*unsent) as usize)?;
+    Some((reason, unsent, cut))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use myriad_policy::Tags;
+
+    #[test]
+    fn each_part_comes_back_as_it_was_empty_or_not() {
+        let marks = Marks::new("https", b"example.org", b"/a?b", &Tags::parse(b"one two"));
+        for empty in 0..128_u8 {
+            let keep = |bit: u8, text: &'static str| if empty & 1 << bit == 0 { text } else { "" };
+            let (lines, media_type) = (keep(0, "X-A: b\r\n").as_bytes(), keep(1, "text/html").as_bytes());
+            let (last_modified, reason) =
+                (keep(2, "Sat, 21 Nov 2026 00:00:00 GMT").as_bytes(), keep(3, "Nowhere"));
+            let (cut, unsent) = (keep(5, "cut").as_bytes(), keep(6, "X-B: c\r\n").as_bytes());
+            let marks_kept = marks.borrowed();
+            let parts = Parts { lines, marks: marks_kept, media_type, last_modified, reason, unsent, cut };
+            let joined = parts.join();
+            let texts = Texts::new(&joined, TextEnds::of(&parts));
+            assert_eq!((texts.lines(), texts.media_type()), (lines, media_type));
+            assert_eq!((texts.last_modified(), texts.reason(), texts.cut()), (last_modified, reason, cut));
+            assert_eq!(texts.unsent(), unsent);
+            assert_eq!(texts.marks().as_bytes(), marks.as_bytes());
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! Zones: a store of pages, with its files, its counters and the fetches that fill it.
+
+use std::ops::Deref;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::{
+    Alternative, ClockReference, Covers, DiskEvent, DiskLimits, DiskOptions, DiskPool, Metadata, Object, Zone,
+};
+use myriad_encode::Coding;
+use myriad_log::{ErrorLog, Level};
+use myriad_net::clock;
+use myriad_policy::{Command, EntityTag, Lifetime};
+
+use crate::page::kept_time::KeptTime;
+use crate::page::{
+    Fetches, KeepFolders, KeptLifetime, KeptProxied, Marks, Parts, ProxiedFacts, PurgeEnds, PurgeLog,
+    TextEnds, Texts, ZoneCounts, covering,
+};
+
+/// Metadata of a page outside the store. In the store its texts are next to the body ([`PageView`]).
+#[derive(Clone)]
+pub struct PageMeta {
+    /// Metadata without the texts.
+    pub facts: PageFacts,
+    texts: Box<[u8]>,
+}
+
+/// Metadata of a page without its texts.
+#[derive(Clone)]
+pub struct PageFacts {
+    /// Status of the response.
+    pub status: u16,
+    /// Offsets of the parts in the texts.
+    pub ends: TextEnds,
+    /// `ETag` of the page; `None` while its body is still arriving, unless the origin sent an `ETag`.
+    pub tag: Option<EntityTag>,
+    /// `Last-Modified`, in seconds since the epoch; meaningless if the texts have none.
+    pub modified_s: u64,
+    /// Set if the origin compressed the page: other encodings may then be made of it even with `gzip off`.
+    pub origin_encoded: bool,
+    /// Set if the page must not be transformed (`Cache-Control: no-transform`).
+    pub no_transform: bool,
+    /// Lifetime: validity and grace in milliseconds, and their source.
+    pub kept_lifetime: KeptLifetime,
+    /// Set if `Location` or `Refresh` is present, which `proxy_redirect` may rewrite for each client.
+    pub redirects: bool,
+    /// Facts for `gzip_proxied`, such as `Expires` and `no-cache`.
+    pub kept_proxied: KeptProxied,
+    /// Time that the origin took to send the head of the page's response; 0 if unknown.
+    pub took: KeptTime,
+}
+
+impl PageMeta {
+    /// Creates metadata from facts and texts. The offsets in `facts` must be those of these texts.
+    pub fn new(facts: PageFacts, texts: Box<[u8]>) -> Self {
+        Self { facts, texts }
+    }
+
+    /// Returns the metadata with the parts that were cut out of the page, which are known only when the page is
+    /// complete.
+    #[must_use]
+    pub fn with_cut(&self, cut: &[u8]) -> Self {
+        self.with_parts(Parts { cut, ..self.view().texts().parts() })
+    }
+
+    /// Returns the metadata with the origin's field lines that are not sent.
+    #[must_use]
+    pub fn with_unsent(&self, unsent: &[u8]) -> Self {
+        self.with_parts(Parts { unsent, ..self.view().texts().parts() })
+    }
+
+    fn with_parts(&self, parts: Parts<'_>) -> Self {
+        let mut facts = self.facts.clone();
+        facts.ends = TextEnds::of(&parts);
+        Self::new(facts, parts.join())
+    }
+
+    /// Returns a view of this metadata.
+    pub fn view(&self) -> PageView<'_> {
+        PageView { facts: &self.facts, texts: &self.texts }
+    }
+}
+
+/// View of a page's metadata, in the store or outside.
+#[derive(Clone, Copy)]
+pub struct PageView<'a> {
+    /// Metadata without the texts.
+    pub facts: &'a PageFacts,
+    texts: &'a [u8],
+}
+
+impl Deref for PageView<'_> {
+    type Target = PageFacts;
+
+    fn deref(&self) -> &PageFacts {
+        self.facts
+    }
+}
+
+impl<'a> PageView<'a> {
+    /// Returns a copy that is independent of the store.
+    pub fn to_owned(self) -> PageMeta {
+        PageMeta { facts: self.facts.clone(), texts: self.texts.into() }
+    }
+
+    /// Returns the texts of the page.
+    pub fn texts(self) -> Texts<'a> {
+        Texts::new(self.texts, self.facts.ends)
+    }
+
+    /// Returns the field lines ready to send, except length, encoding, validators and fields added by a place.
+    pub fn lines(self) -> &'a [u8] {
+        self.texts().lines()
+    }
+
+    /// Returns the media type without parameters, lower case, for `gzip_types`.
+    pub fn media_type(self) -> &'a [u8] {
+        self.texts().media_type()
+    }
+
+    /// Returns the reason phrase if it is not the standard phrase.
+    pub fn reason(self) -> &'a str {
+        self.texts().reason()
+    }
+
+    /// Returns `Last-Modified` as sent, and in seconds.
+    pub fn last_modified(self) -> Option<(&'a [u8], u64)> {
+        let text = self.texts().last_modified();
+        (!text.is_empty()).then_some((text, self.facts.modified_s))
+    }
+
+    /// Returns the origin's field lines that are not sent, but read by `$upstream_http_*`.
+    pub fn unsent(self) -> &'a [u8] {
+        self.texts().unsent()
+    }
+
+    /// Returns the parts that were cut out of the page, as in [`Parts::cut`].
+    pub fn cut(self) -> &'a [u8] {
+        self.texts().cut()
+    }
+
+    /// Returns the marks by which purges find the page.
+    pub fn marks(self) -> Marks<&'a [u8]> {
+        self.texts().marks()
+    }
+}
+
+impl PageFacts {
+    /// Returns the lifetime: validity and grace in milliseconds, and their source.
+    pub fn lifetime(&self) -> Lifetime {
+        self.kept_lifetime.get()
+    }
+
+    /// Returns the facts for `gzip_proxied`, such as `Expires` and `no-cache`.
+    pub fn proxied(&self) -> ProxiedFacts {
+        self.kept_proxied.get()
+    }
+}
+
+impl Metadata for PageMeta {
+    /// Level at which the encoding was made.
+    type Alternative = u8;
+    type Kept = PageFacts;
+    type View<'a> = PageView<'a>;
+
+    fn view(&self) -> PageView<'_> {
+        self.view()
+    }
+
+    fn keep(self, texts: &mut Vec<u8>) -> PageFacts {
+        texts.extend_from_slice(&self.texts);
+        self.facts
+    }
+
+    #[inline]
+    fn view_kept<'a>(facts: &'a PageFacts, texts: &'a [u8]) -> PageView<'a> {
+        PageView { facts, texts }
+    }
+
+    fn weight(facts: &PageFacts) -> usize {
+        let tag = match &facts.tag {
+            Some(EntityTag::Origin { opaque, .. }) => opaque.len() + 16,
+            Some(EntityTag::Made(_)) | None => 0,
+        };
+        facts.kept_lifetime.weight() + tag
+    }
+
+    fn labels(page: PageView<'_>, each: &mut dyn FnMut(u64)) {
+        page.marks().labels(each);
+    }
+
+    fn address(page: PageView<'_>) -> Option<[u64; 2]> {
+        Some(page.marks().subject().address())
+    }
+
+    fn covers(rule: &[u8]) -> Option<Covers<Self>> {
+        covering(&Command::decode(rule)?.what).ok()
+    }
+}
+
+/// A stored page.
+pub type Page = Object<PageMeta>;
+
+/// A zone of pages.
+pub struct PageZone {
+    /// Store of the pages.
+    pub zone: Zone<PageMeta>,
+    /// Folder of its files.
+    pub folder: PageFolder,
+    /// Counts of its requests by cache status.
+    pub counts: ZoneCounts,
+    /// Results of its purges.
+    pub ends: PurgeEnds,
+    /// Its last purges.
+    pub purges: PurgeLog,
+    /// Fetches that fill it.
+    pub fetches: Arc<Fetches>,
+}
+
+/// Folder of a zone's files. It cannot change while the zone exists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageFolder {
+    /// Path of the folder.
+    pub path: PathBuf,
+    /// `levels=`.
+    pub levels: Vec<u8>,
+}
+
+impl PageZone {
+    /// Creates an empty zone.
+    pub fn new(zone: Zone<PageMeta>, folder: PageFolder) -> Self {
+        let fetches = Arc::default();
+        let (counts, ends, purges) = (ZoneCounts::default(), PurgeEnds::default(), PurgeLog::default());
+        Self { zone, folder, counts, ends, purges, fetches }
+    }
+
+    /// Opens the disk tier, or changes its limits if it is open. Errors go to `log`. If the folder is removed and the
+    /// worker has no permission to create it, the request goes to `keeper`.
+    pub fn open(&self, limits: DiskLimits, pool: &DiskPool, log: &ErrorLog, keeper: Arc<dyn KeepFolders>) {
+        let (log, name, keeper) = (log.clone(), self.zone.name().to_owned(), keeper);
+        let options = DiskOptions {
+            path: self.folder.path.clone(),
+            levels: self.folder.levels.clone(),
+            limits,
+            clock: Arc::new(clock::now_ms),
+            reference: Arc::new(clock_reference),
+            report: Arc::new(move |event| {
+                tell(&log, &name, event);
+                if let DiskEvent::Removed { path, is_made: false, .. } = event {
+                    keeper.folder(path);
+                }
+            }),
+        };
+        self.zone.open_disk(options, pool);
+        self.zone.limit_disk(limits);
+    }
+}
+
+/// Formats the error like nginx: number, colon, text.
+fn describe(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    error.raw_os_error().map_or_else(|| text.to_owned(), |number| format!("{number}: {text}"))
+}
+
+/// Returns the reference points of the process clock.
+fn clock_reference() -> ClockReference {
+    ClockReference {
+        boot: clock::boot(),
+        boot_at_ms: clock::boot_at_ms(),
+        epoch_at_ms: clock::ahead_ms().saturating_neg(),
+    }
+}
+
+fn tell(log: &ErrorLog, zone: &str, event: &DiskEvent) {
+    match event {
+        DiskEvent::Failed { what, path, error } => log.write(
+            Level::Crit,
+            None,
+            format_args!(
+                "cache zone \"{zone}\": {what} \"{}\" failed ({}); pages are kept in memory alone meanwhile",
+                path.display(),
+                describe(error),
+            ),
+        ),
+        DiskEvent::Works => {
+            log.write(
+                Level::Notice,
+                None,
+                format_args!("cache zone \"{zone}\": pages are kept on disk again"),
+            );
+        }
+        DiskEvent::Quarantined { path, is_kept, why, count } => {
+            let done = if *is_kept { "quarantined" } else { "removed" };
+            let path = path.display();
+            let text = format_args!("cache zone \"{zone}\": \"{path}\" is {done}: {why} ({count} so far)");
+            log.write(Level::Warn, None, text);
+        }
+        DiskEvent::PurgesDamaged { path, all } => {
+            let path = path.display();
+            let end = match all {
+                true => "purges may be lost, so everything is purged",
+                false => {
+                    "its end was written when the power went, and belongs to a purge that nobody was told of"
+                }
+            };
+            let text = format_args!(
+                "cache zone \"{zone}\": \"{path}\" is damaged: {end}; it is kept as \"{path}.damaged\""
+            );
+            log.write(Level::Error, None, text);
+        }
+        DiskEvent::Removed { is_news: false, .. } => {}
+        DiskEvent::Removed { path, is_made, .. } => {
+            let path = path.display();
+            let end = if *is_made { "and is made anew" } else { "and is asked for" };
+            let text =
+                format_args!("cache zone \"{zone}\": \"{path}\" was removed, with all its pages, {end}");
+            log.write(Level::Notice, None, text);
+        }
+        DiskEvent::Recovered { files, bytes, took_ms } => log.write(
+            Level::Notice,
+            None,
+            format_args!("cache zone \"{zone}\": {files} files of {bytes} bytes known after {took_ms} ms"),
+        ),
+    }
+}
+
+/// Returns the index of an encoding among a page's alternatives.
+pub fn slot(coding: Coding) -> u8 {
+    match coding {
+        Coding::Identity | Coding::Gzip => 0,
+        Coding::Brotli => 1,
+        Coding::Zstd => 2,
+    }
+}
+
+/// Index of gzip at its strong level. The fast level, made when the page was stored, has a separate index.
+pub const STRONG_GZIP: u8 = 3;
+
+/// Returns the best alternative of a page in a coding.
+pub fn alternative(page: &Page, coding: Coding) -> Option<&Alternative<u8>> {
+    match coding {
+        Coding::Identity => None,
+        Coding::Gzip => page.alternative(STRONG_GZIP).or_else(|| page.alternative(slot(coding))),
+        coding => page.alternative(slot(coding)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_with_each_of_a_million_pages_stays_small() {
+        assert!(size_of::<PageFacts>() <= 80, "{} bytes", size_of::<PageFacts>());
+    }
+}

@@ -1,0 +1,265 @@
+//! Transmission of a batch by OTLP over gRPC (<https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md>), with
+//! the HTTP/2 client that is also used for origins.
+
+use std::io::{self, IoSlice, Read, Write};
+use std::time::Instant;
+
+use crate::trace::rejected;
+use bytes::Bytes;
+use myriad_http::h2::client::{Answered, Client as Http2, Lost};
+use myriad_http::h2::{FRAME_HEADER, MAX_FRAME};
+use myriad_http::{Fields, Method};
+
+use super::link::Link;
+use super::target::{Failure, PATIENCE, Target};
+
+/// Method of a collector that receives spans.
+const PATH: &[u8] = b"/opentelemetry.proto.collector.trace.v1.TraceService/Export";
+/// Maximum sizes of a response head and of a response message, which reports rejected spans, in bytes.
+const MOST_HEAD: usize = 16 << 10;
+const MOST_MESSAGE: usize = 64 << 10;
+/// Number of bytes per write.
+const AT_ONCE: usize = 64 << 10;
+/// Statuses after which a batch may be retried (OTLP, "Failures"). [`EXHAUSTED`] is retried only with a delay from the
+/// collector: without it the message is too long, and a retry would fail again.
+const AGAIN: [u32; 6] = [1, 4, 10, 11, 14, 15];
+const EXHAUSTED: u32 = 8;
+
+/// Client that sends batches on one persistent connection.
+#[derive(Default)]
+pub(super) struct Client(Option<Connection>);
+
+struct Connection {
+    link: Link,
+    http: Http2,
+    input: Vec<u8>,
+}
+
+/// Result of a call.
+#[derive(Default)]
+struct Reply {
+    status: Option<u16>,
+    grpc: Option<(u32, String)>,
+    /// Set if the response contains details of the status; for status 8, the delay before a retry.
+    has_details: bool,
+    message: Vec<u8>,
+    over: bool,
+}
+
+impl Client {
+    /// Sends a batch. Returns the number of rejected spans and the reason, if any.
+    pub(super) fn send(&mut self, target: &Target, message: &[u8]) -> Result<Option<(u64, String)>, Failure> {
+        let end = Instant::now() + PATIENCE;
+        let kept = self.0.take().filter(|kept| kept.http.has_room());
+        let reply = match kept.map(|kept| kept.call(target, message, end)) {
+            Some(Ok(reply)) => Ok(reply),
+            // The connection may have been closed since; a new connection shows whether the collector is available.
+            _ => Connection::new(target, end).and_then(|new| new.call(target, message, end)),
+        };
+        let (connection, reply) = reply.map_err(|error| Failure::Away(said(&error)))?;
+        self.0 = Some(connection);
+        reply.outcome()
+    }
+}
+
+fn said(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "it did not answer in time".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+impl Connection {
+    fn new(target: &Target, end: Instant) -> io::Result<Self> {
+        let link = Link::connect(target, end)?;
+        Ok(Self { link, http: Http2::new(MOST_MESSAGE as u32), input: Vec::new() })
+    }
+
+    /// Performs one call. An error closes the connection.
+    fn call(mut self, target: &Target, message: &[u8], end: Instant) -> io::Result<(Self, Reply)> {
+        let stream = self.open(target).ok_or_else(|| io::Error::other("it takes no requests"))?;
+        let mut body = Vec::with_capacity(message.len() + 5);
+        body.push(0);
+        body.extend_from_slice(&(message.len() as u32).to_be_bytes());
+        body.extend_from_slice(message);
+        self.http.send(stream, Bytes::from(body), true);
+        let mut reply = Reply::default();
+        loop {
+            self.write(end)?;
+            if reply.over {
+                // The collector may have responded before it received the complete request.
+                self.http.cancel(stream);
+                self.write(end)?;
+                return Ok((self, reply));
+            }
+            self.link.wait_until(end)?;
+            let mut piece = [0; 8192];
+            let count = self.link.read(&mut piece)?;
+            if count == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            self.input.extend_from_slice(&piece[..count]);
+            self.take(stream, &mut reply)?;
+        }
+    }
+
+    fn open(&mut self, target: &Target) -> Option<u32> {
+        let endpoint = &target.endpoint;
+        let host =
+            if endpoint.host.contains(':') { format!("[{}]", endpoint.host) } else { endpoint.host.clone() };
+        let authority = format!("{host}:{}", endpoint.port);
+        let agent = concat!("Myriad/", env!("CARGO_PKG_VERSION"));
+        let scheme: &[u8] = if endpoint.secure { b"https" } else { b"http" };
+        let own: [(&[u8], &[u8]); 7] = [
+            (b":method", b"POST"),
+            (b":scheme", scheme),
+            (b":path", PATH),
+            (b":authority", authority.as_bytes()),
+            (b"te", b"trailers"),
+            (b"content-type", b"application/grpc"),
+            (b"user-agent", agent.as_bytes()),
+        ];
+        let others = target.headers.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
+        self.http.open(Method::Post, own.into_iter().chain(others), false, MOST_HEAD)
+    }
+
+    fn write(&mut self, end: Instant) -> io::Result<()> {
+        loop {
+            self.http.schedule(AT_ONCE);
+            if self.http.output().is_empty() {
+                return self.link.flush();
+            }
+            self.link.wait_until(end)?;
+            let mut slices = [IoSlice::new(&[]); 1];
+            self.http.output().slices(&mut slices);
+            let count = self.link.write(&slices[0])?;
+            if count == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+            self.http.output().advance(count);
+        }
+    }
+
+    /// Reads all received frames.
+    fn take(&mut self, stream: u32, reply: &mut Reply) -> io::Result<()> {
+        loop {
+            let input =
+                self.http.receive(&self.input).map_err(|error| io::Error::other(format!("{error:?}")))?;
+            match input.answered {
+                Answered::Partial => break,
+                Answered::Head { stream: of, head, end } if of == stream => {
+                    reply.head(head.status, &head.fields, end);
+                }
+                Answered::Data { stream: of, data, end } if of == stream => {
+                    let count = data.len();
+                    reply.data(&self.input[data], end)?;
+                    self.http.release(stream, count);
+                }
+                Answered::Trailers { stream: of, fields } if of == stream => {
+                    reply.status_of(&fields);
+                    reply.over = true;
+                }
+                _ => {}
+            }
+            self.input.drain(..input.consumed);
+        }
+        if self.input.len() > MAX_FRAME + FRAME_HEADER {
+            return Err(io::Error::other("it sends too large frames"));
+        }
+        while let Some((of, lost)) = self.http.next_lost() {
+            if of == stream && !reply.over {
+                return Err(io::Error::other(match lost {
+                    Lost::Reset(code) => format!("it has given the request up ({code})"),
+                    lost => format!("{lost:?}"),
+                }));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Reply {
+    fn head(&mut self, status: u16, fields: &Fields, end: bool) {
+        if status >= 200 {
+            self.status = Some(status);
+            self.status_of(fields);
+            self.over = end;
+        }
+    }
+
+    fn data(&mut self, data: &[u8], end: bool) -> io::Result<()> {
+        if self.message.len() + data.len() > MOST_MESSAGE {
+            return Err(io::Error::other("its answer is too large"));
+        }
+        self.message.extend_from_slice(data);
+        self.over = end;
+        Ok(())
+    }
+
+    fn status_of(&mut self, fields: &Fields) {
+        let number =
+            fields.get(b"grpc-status").and_then(|number| std::str::from_utf8(number).ok()?.parse().ok());
+        if let Some(number) = number {
+            let why = fields.get(b"grpc-message").unwrap_or_default();
+            self.grpc = Some((number, shown(why)));
+            self.has_details = fields.get(b"grpc-status-details-bin").is_some();
+        }
+    }
+
+    fn outcome(self) -> Result<Option<(u64, String)>, Failure> {
+        match (self.grpc, self.status) {
+            (Some((0, _)), _) => Ok(self.message.get(5..).and_then(rejected)),
+            (Some((status, why)), _) => {
+                let text = format!("gRPC status {status}: {why}");
+                let again = AGAIN.contains(&status) || status == EXHAUSTED && self.has_details;
+                Err(if again { Failure::Away(text) } else { Failure::Refused(text) })
+            }
+            (None, Some(status @ (429 | 502 | 503 | 504))) => Err(Failure::Away(format!("status {status}"))),
+            (None, status) => {
+                Err(Failure::Refused(format!("it does not speak gRPC; status {}", status.unwrap_or(0))))
+            }
+        }
+    }
+}
+
+/// Returns a text of a collector in a form suitable for a log line.
+fn shown(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&text[..text.len().min(256)]).into_owned();
+    text.chars().filter(|character| !character.is_control()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(status: u16, grpc: Option<&str>) -> Result<Option<(u64, String)>, Failure> {
+        let mut fields = Fields::new();
+        if let Some(number) = grpc {
+            fields.push(b"grpc-status", number.as_bytes());
+        }
+        let mut reply = Reply::default();
+        reply.head(status, &fields, true);
+        assert!(reply.over);
+        reply.outcome()
+    }
+
+    #[test]
+    fn what_may_be_sent_again_is_told_from_what_may_not() {
+        assert!(matches!(outcome(200, Some("0")), Ok(None)));
+        for number in ["1", "4", "14"] {
+            assert!(matches!(outcome(200, Some(number)), Err(Failure::Away(_))), "{number}");
+        }
+        // Status 8 without a delay: the message is too long.
+        for number in ["3", "7", "8", "12", "16"] {
+            assert!(matches!(outcome(200, Some(number)), Err(Failure::Refused(_))), "{number}");
+        }
+        let mut fields = Fields::new();
+        fields.push(b"grpc-status", b"8");
+        fields.push(b"grpc-status-details-bin", b"CAgQAQ");
+        let mut reply = Reply::default();
+        reply.head(200, &fields, true);
+        assert!(matches!(reply.outcome(), Err(Failure::Away(_))));
+        assert!(matches!(outcome(503, None), Err(Failure::Away(_))));
+        assert!(matches!(outcome(404, None), Err(Failure::Refused(_))));
+    }
+}

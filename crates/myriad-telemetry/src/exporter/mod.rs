@@ -1,0 +1,137 @@
+//! Transmission of spans to a collector.
+//!
+//! ```text
+//! finished request -> bounded queue -> separate thread: a batch -> collector
+//!                       full: the span is dropped and counted      | unavailable: the batch waits and is retried
+//! ```
+//!
+//! | file | content |
+//! |---|---|
+//! | `queue` | waiting spans |
+//! | `target` | destination; reasons of failures |
+//! | `thread` | transmission of successive batches; log messages about failures |
+//! | `grpc`, `http` | transmission of a batch by OTLP over gRPC, over HTTP |
+//! | `link`, `trust` | connection; trusted certificate authorities |
+
+mod grpc;
+mod http;
+mod link;
+mod queue;
+mod target;
+mod thread;
+mod trust;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, Once, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::trace::Resource;
+use myriad_conf::Diagnostic;
+use myriad_conf::model::HttpConf;
+use myriad_log::{ErrorLog, Level};
+
+use crate::settings::{ExporterConf, OtelSettings};
+use queue::Queue;
+use target::Target;
+use thread::Shared;
+use trust::Trust;
+
+/// Exporter of the spans of a configuration. Its thread starts with the first span, and exits once the configuration is
+/// dropped and its remaining spans have been sent.
+pub(crate) struct Exporter {
+    shared: Arc<Shared>,
+    started: Once,
+    /// Errors of its files, until they have been reported.
+    pub errors: Mutex<Vec<Diagnostic>>,
+}
+
+/// Running threads with their exporters.
+static THREADS: Mutex<Vec<(Arc<Shared>, JoinHandle<()>)>> = Mutex::new(Vec::new());
+
+impl Exporter {
+    /// Returns the exporter of a configuration, whose file names are relative to `folder`; `None` if it has none.
+    pub(crate) fn of(http: &HttpConf, folder: &Path) -> Option<Self> {
+        let own = http.settings.feature::<OtelSettings>();
+        let conf = own.exporter.as_ref()?;
+        let (trust, errors) = match trusted(conf, folder) {
+            Ok(trust) => (trust, Vec::new()),
+            Err(error) => (None, vec![error]),
+        };
+        let target = Target { endpoint: conf.endpoint.clone(), headers: conf.headers.clone(), trust };
+        let queue = Queue::new(conf.batch_size, conf.batch_count, Duration::from_millis(conf.interval_ms));
+        let shared = Arc::new(Shared { queue, target, resource: resource(own) });
+        Some(Self { shared, started: Once::new(), errors: Mutex::new(errors) })
+    }
+
+    /// Queues the spans of a request, or drops them if the queue is full. It blocks only while the thread removes a
+    /// batch.
+    pub(crate) fn send(&self, spans: impl IntoIterator<Item = Vec<u8>>, log: &ErrorLog) {
+        self.shared.queue.push(spans);
+        self.started.call_once(|| {
+            let (shared, own_log) = (Arc::clone(&self.shared), log.clone());
+            match std::thread::Builder::new()
+                .name("otel".to_owned())
+                .spawn(move || thread::run(&shared, &own_log))
+            {
+                Ok(thread) => {
+                    let mut threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
+                    threads.retain(|(_, thread)| !thread.is_finished());
+                    threads.push((Arc::clone(&self.shared), thread));
+                }
+                Err(error) => log.write(
+                    Level::Error,
+                    None,
+                    format_args!("no thread could be started that sends spans ({error}): none are sent"),
+                ),
+            }
+        });
+    }
+}
+
+impl Drop for Exporter {
+    fn drop(&mut self) {
+        self.shared.queue.close();
+    }
+}
+
+/// Sends the waiting spans before the process exits, within the time limit `patience`.
+pub fn finish(patience: Duration) {
+    let end = Instant::now() + patience;
+    let threads = std::mem::take(&mut *THREADS.lock().unwrap_or_else(PoisonError::into_inner));
+    for (shared, _) in &threads {
+        shared.queue.close();
+    }
+    for (_, thread) in threads {
+        while !thread.is_finished() && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+fn trusted(conf: &ExporterConf, folder: &Path) -> Result<Option<Trust>, Diagnostic> {
+    if !conf.endpoint.secure {
+        return Ok(None);
+    }
+    let span = conf.trusted.as_ref().map_or(conf.span, |file| file.span);
+    Trust::of(conf.trusted.as_ref(), folder).map(Some).map_err(|why| {
+        Diagnostic::error(span, why)
+            .help("name a file of certificates in PEM by trusted_certificate, which the user of the workers may read")
+    })
+}
+
+fn resource(own: &OtelSettings) -> Resource {
+    let name = own.service_name.as_ref().and_then(|name| name.as_str()).unwrap_or("unknown_service:myriad");
+    let mut all: Vec<(&str, &str)> = Vec::new();
+    let others = own.resource.iter().filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)));
+    for (key, value) in others.chain([("service.name", name)]) {
+        // `otel_service_name` takes precedence over an attribute with that name.
+        let is_default = key == "service.name" && own.service_name.is_none();
+        match all.iter_mut().find(|(known, _)| *known == key) {
+            Some(_) if is_default && value == name => {}
+            Some(known) => known.1 = value,
+            None => all.push((key, value)),
+        }
+    }
+    Resource::new(all.into_iter(), env!("CARGO_PKG_VERSION"))
+}

@@ -1,0 +1,53 @@
+//! Certificate authorities trusted for TLS.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use myriad_conf::Text;
+use myriad_tls::acme_client::roots;
+use myriad_tls::tls_path;
+use rustls::crypto::aws_lc_rs;
+use rustls::{ClientConfig, RootCertStore};
+
+/// ALPN name of HTTP/2 (RFC 9113 section 3.1).
+pub(super) const HTTP2: &[u8] = b"h2";
+
+/// Trusted certificate authorities.
+pub(super) struct Trust {
+    store: RootCertStore,
+    certificates: Vec<Vec<u8>>,
+}
+
+impl Trust {
+    /// Loads the authorities of a file, whose name is relative to `folder`, or those of the system. The error is a
+    /// sentence.
+    pub(super) fn of(file: Option<&Text>, folder: &Path) -> Result<Self, String> {
+        let bytes = match file {
+            Some(file) => {
+                let path = tls_path(folder, file);
+                std::fs::read(&path)
+                    .map_err(|error| format!("\"{}\" cannot be read: {error}", path.display()))?
+            }
+            None => roots::of_system().ok_or("this machine has no list of authorities")?,
+        };
+        let (store, certificates) = roots::usable(&bytes);
+        if certificates.is_empty() {
+            return Err("no certificate of an authority was found".to_owned());
+        }
+        Ok(Self { store, certificates })
+    }
+
+    /// Returns the certificates in DER.
+    pub(super) fn certificates(&self) -> &[Vec<u8>] {
+        &self.certificates
+    }
+
+    /// Returns the TLS client configuration for HTTP/2.
+    pub(super) fn client(&self) -> Result<Arc<ClientConfig>, rustls::Error> {
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+        let mut config = builder.with_root_certificates(self.store.clone()).with_no_client_auth();
+        config.alpn_protocols = vec![HTTP2.to_vec()];
+        Ok(Arc::new(config))
+    }
+}

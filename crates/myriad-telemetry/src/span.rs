@@ -1,0 +1,139 @@
+//! Span of a finished request.
+
+use myriad_net::clock::to_wall_us;
+use std::net::IpAddr;
+
+use crate::trace::{Kind, SpanWriter};
+use myriad_exchange::exchange::digits::address;
+use myriad_exchange::exchange::{Exchange, Request, Traced};
+use myriad_http::{Known, Version};
+use myriad_log::Level;
+use myriad_net::Peer;
+use myriad_script::Frame;
+
+use crate::place::TracePlace;
+
+/// Prefixes of attribute names whose values nginx sends as lists; the rest of the name is a header field.
+const LISTS: [&str; 2] = ["http.request.header.", "http.response.header."];
+
+/// Returns the span of a request with the attributes of nginx's module, the cache status and the class of robot.
+pub(crate) fn of(place: &TracePlace, traced: &Traced, exchange: &mut Exchange) -> Vec<u8> {
+    let Exchange { request, frame } = exchange;
+    let name = name(place, request, frame);
+    let times = (to_wall_us(request.received.at_us), to_wall_us(request.outcome.finished_us));
+    let parent = traced.parent.map(|parent| parent.span);
+    let mut span = SpanWriter::new(traced.trace, traced.span, parent, (Kind::Server, &name), times);
+    span.state(traced.state.as_deref());
+    tell_request(&mut span, place, request);
+    tell_answer(&mut span, request);
+    tell_ends(&mut span, request);
+    tell_own(&mut span, request);
+    for (name, value) in &place.attributes {
+        let mut text = Vec::new();
+        if let Err(error) = value.eval(request, frame, &mut text) {
+            request.log(Level::Error, format_args!("otel_span_attr: {error}"));
+            continue;
+        }
+        if LISTS.iter().any(|list| name.starts_with(list)) {
+            span.list(name, &text);
+        } else {
+            span.text(name, &text);
+        }
+    }
+    span.finish()
+}
+
+fn name(place: &TracePlace, request: &Request, frame: &mut Frame) -> Vec<u8> {
+    let mut name = Vec::new();
+    if let Some(template) = &place.name
+        && let Err(error) = template.eval(request, frame, &mut name)
+    {
+        request.log(Level::Error, format_args!("otel_span_name: {error}"));
+    }
+    if name.is_empty() {
+        name.extend_from_slice(&place.route);
+    }
+    if name.is_empty() {
+        name.extend_from_slice(request.received.head.method_bytes());
+    }
+    name
+}
+
+/// Adds the attributes of the request, from the HTTP conventions that nginx follows (OpenTelemetry 1.16).
+fn tell_request(span: &mut SpanWriter, place: &TracePlace, request: &Request) {
+    let head = &request.received.head;
+    span.text("http.method", head.method_bytes());
+    span.text("http.target", head.target());
+    if !place.route.is_empty() {
+        span.text("http.route", &place.route);
+    }
+    span.text("http.scheme", request.scheme().as_bytes());
+    span.text(
+        "http.flavor",
+        match head.version() {
+            Version::Http10 => b"1.0",
+            Version::Http11 => b"1.1",
+            Version::Http2 => b"2.0",
+            Version::Http3 => b"3.0",
+        },
+    );
+    if let Some(agent) = head.known(Known::UserAgent) {
+        span.text("http.user_agent", agent);
+    }
+    let length =
+        head.known(Known::ContentLength).and_then(|length| std::str::from_utf8(length).ok()?.parse().ok());
+    span.number("http.request_content_length", length.unwrap_or(0));
+}
+
+fn tell_answer(span: &mut SpanWriter, request: &Request) {
+    span.number("http.response_content_length", request.outcome.sent.body_bytes);
+    let status = request.status();
+    if status > 0 {
+        span.number("http.status_code", u64::from(status));
+    }
+    if status >= 500 {
+        span.fail();
+    }
+}
+
+/// Adds both addresses of the connection; the client's address as reported by a trusted proxy.
+fn tell_ends(span: &mut SpanWriter, request: &Request) {
+    let name = &request.server().name;
+    span.text("net.host.name", if name.is_empty() { &request.route.host[..] } else { &name[..] });
+    let usual = if request.scheme() == "https" { 443 } else { 80 };
+    if let Some(local) = request.received.connection.local().filter(|local| local.port() != usual) {
+        span.number("net.host.port", u64::from(local.port()));
+    }
+    span.text("net.sock.peer.addr", &shown(request.client()));
+    let port = match (request.received.real, request.received.connection.peer) {
+        (Some(real), _) => real.port(),
+        (None, Peer::Inet(peer)) => peer.port(),
+        (None, _) => 0,
+    };
+    span.number("net.sock.peer.port", u64::from(port));
+}
+
+fn shown(client: Option<IpAddr>) -> Vec<u8> {
+    let mut out = Vec::new();
+    address(&mut out, client);
+    out
+}
+
+/// Adds attributes that nginx does not send: cache status and reason, and the class of the client.
+fn tell_own(span: &mut SpanWriter, request: &Request) {
+    let shown = &request.cache.shown;
+    if let Some(status) = shown.status {
+        span.text("myriad.cache.status", status.as_str().as_bytes());
+    }
+    if let Some(reason) = shown.whole_reason() {
+        span.text("myriad.cache.reason", reason.as_bytes());
+    }
+    let class = request.place().logs.classes.as_ref().map_or(&b""[..], |classes| classes.class(request));
+    if !class.is_empty() {
+        // A prefetching browser has a class, but is not a robot.
+        if class != b"prefetch" {
+            span.text("user_agent.synthetic.type", b"bot");
+        }
+        span.text("myriad.visitor.class", class);
+    }
+}

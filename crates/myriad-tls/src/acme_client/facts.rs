@@ -1,0 +1,121 @@
+//! Properties of a certificate (RFC 5280) that are needed for its renewal and for display.
+
+use crate::x509::{Certificate, Host, pem};
+
+use crate::acme_client::jws::encode;
+
+/// Maximum number of names read from a certificate; authorities include at most a hundred.
+const MOST_NAMES: usize = 1000;
+
+/// Properties of a certificate.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// Its names: host names and addresses; the subject's common name if it has no others.
+    pub names: Vec<String>,
+    /// Common name of its issuer, or the organization; empty if both are absent.
+    pub issuer: String,
+    /// Start of the validity, in seconds since the epoch.
+    pub not_before_s: u64,
+    /// End of the validity, in seconds since the epoch.
+    pub not_after_s: u64,
+    /// Identifier for renewal information (RFC 9773 section 4.1); `None` without an authority key identifier.
+    pub renewal_id: Option<String>,
+    /// Set if its issuer equals its subject.
+    pub self_signed: bool,
+}
+
+impl Facts {
+    /// Returns the properties of the first certificate in a PEM file.
+    pub fn from_pem(text: &[u8]) -> Option<Self> {
+        Self::from_der(&pem::certificates(text).flatten().next()?)
+    }
+
+    /// Returns the properties of a certificate in DER; `None` if the bytes are malformed.
+    pub fn from_der(bytes: &[u8]) -> Option<Self> {
+        let certificate = Certificate::parse(bytes).ok()?;
+        let Certificate { issuer, subject, serial, .. } = certificate;
+        let mut names: Vec<String> = certificate.hosts().take(MOST_NAMES).map(shown).collect();
+        if names.is_empty() {
+            names.extend(subject.common_name().map(|name| printable(&name)));
+        }
+        let authority = issuer.common_name().or_else(|| issuer.organization());
+        let key = certificate.authority_key_id();
+        Some(Self {
+            names,
+            issuer: authority.map(|name| printable(&name)).unwrap_or_default(),
+            not_before_s: u64::try_from(certificate.not_before).ok()?,
+            not_after_s: u64::try_from(certificate.not_after).ok()?,
+            renewal_id: key.map(|key| format!("{}.{}", encode(key), encode(serial))),
+            self_signed: issuer == subject,
+        })
+    }
+
+    /// Returns whether the certificate is valid for this name; `*.` in it matches one label.
+    pub fn is_for(&self, name: &str) -> bool {
+        self.names.iter().any(|own| {
+            own.eq_ignore_ascii_case(name)
+                || own.strip_prefix("*.").is_some_and(|parent| {
+                    name.split_once('.').is_some_and(|(_, rest)| rest.eq_ignore_ascii_case(parent))
+                })
+        })
+    }
+}
+
+fn shown(host: Host<'_>) -> String {
+    match host {
+        Host::Name(name) => printable(&String::from_utf8_lossy(name)),
+        Host::Address(address) => address.to_string(),
+    }
+}
+
+/// Replaces control characters, so that the text may be printed on a terminal.
+fn printable(text: &str) -> String {
+    text.chars().map(|character| if character.is_control() { '?' } else { character }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::acme_client::csr::challenge_certificate;
+    use crate::acme_client::key::SigningKey;
+    use myriad_conf::model::{AcmeIdentifier, AcmeKeyKind};
+
+    fn sample() -> Vec<u8> {
+        let key = SigningKey::generate(AcmeKeyKind::P256).expect("key");
+        let address = AcmeIdentifier::Ip("192.0.2.7".parse().expect("address"));
+        challenge_certificate(&key, &address, "x.y", 1_795_246_560).expect("certificate")
+    }
+
+    #[test]
+    fn facts_of_a_certificate_are_read() {
+        let facts = Facts::from_der(&sample()).expect("facts");
+        assert_eq!(facts.names, ["192.0.2.7"]);
+        assert_eq!(facts.issuer, "ACME challenge");
+        assert_eq!(facts.not_after_s, 1_795_246_560 + 7 * 86_400);
+        assert!(facts.self_signed && facts.renewal_id.is_none());
+    }
+
+    #[test]
+    fn wildcard_stands_for_one_label() {
+        let facts = Facts { names: vec!["*.a.test".into(), "b.test".into()], ..Facts::default() };
+        assert!(facts.is_for("x.A.test") && facts.is_for("B.test"));
+        assert!(!facts.is_for("a.test") && !facts.is_for("x.y.a.test") && !facts.is_for("x.b.test"));
+    }
+
+    #[test]
+    fn cut_and_changed_bytes_never_panic() {
+        let whole = sample();
+        for length in 0..whole.len() {
+            assert!(Facts::from_der(&whole[..length]).is_none(), "{length}");
+        }
+        for seed in 0..3000 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let mut bytes = whole.clone();
+            for _ in 0..random.usize(1..6) {
+                let at = random.usize(..bytes.len());
+                bytes[at] = random.u8(..);
+            }
+            let _ = Facts::from_der(&bytes);
+        }
+    }
+}

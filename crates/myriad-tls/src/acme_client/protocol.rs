@@ -1,0 +1,262 @@
+//! Protocol of an authority: its directory, nonces, the account, signed requests (RFC 8555 sections 6 and 7).
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::acme_client::error::{Error, Problem, one_line};
+use crate::acme_client::https::{Https, Reply};
+use crate::acme_client::issuer::Issuer;
+use crate::acme_client::jws::{self, Signer};
+use crate::acme_client::key::SigningKey;
+
+/// Maximum number of attempts if nonces are rejected: authorities lose nonces when they restart, and some reject valid
+/// nonces to test clients.
+const MOST_NONCES: usize = 20;
+
+/// URLs of an authority (RFC 8555 section 7.1.1).
+#[derive(Clone, Debug)]
+pub(crate) struct Directory {
+    pub(crate) new_nonce: String,
+    pub(crate) new_account: String,
+    pub(crate) new_order: String,
+    /// Renewal information (RFC 9773).
+    pub(crate) renewal_info: Option<String>,
+    pub(crate) terms: Option<String>,
+    pub(crate) wants_external_account: bool,
+    pub(crate) profiles: Vec<String>,
+}
+
+/// Client of one authority with one account.
+pub struct Client {
+    https: Https,
+    pub(crate) directory: Directory,
+    key: Arc<SigningKey>,
+    nonce: Option<String>,
+    account: Option<String>,
+}
+
+impl Client {
+    /// Reads the directory.
+    pub fn open(https: Https, issuer: &Issuer, key: Arc<SigningKey>) -> Result<Self, Error> {
+        let reply = https.get(&issuer.uri)?;
+        let reply = checked(reply)?;
+        let directory = Directory::read(&json_of(&reply)?)?;
+        Ok(Self { https, directory, key, nonce: None, account: None })
+    }
+
+    /// Returns the account key.
+    pub(crate) fn key(&self) -> &SigningKey {
+        &self.key
+    }
+
+    /// Creates the account, or finds the existing account of the key (RFC 8555 section 7.3); returns its URL.
+    pub fn account(&mut self, issuer: &Issuer) -> Result<String, Error> {
+        if let Some(account) = &self.account {
+            return Ok(account.clone());
+        }
+        if let Some(terms) = self.directory.terms.as_ref().filter(|_| !issuer.accepts_terms) {
+            return Err(Error::Refused(format!(
+                "the authority's terms of service must be accepted: read {terms} and write accept_terms_of_service in \
+                 acme_issuer \"{}\"",
+                issuer.name
+            )));
+        }
+        if self.directory.wants_external_account && issuer.external_account.is_none() {
+            return Err(Error::Refused(format!(
+                "the authority wants an account that was made elsewhere: write external_account_key in acme_issuer \"{}\"",
+                issuer.name
+            )));
+        }
+        let url = self.directory.new_account.clone();
+        let mut payload = json!({});
+        if issuer.accepts_terms {
+            payload["termsOfServiceAgreed"] = true.into();
+        }
+        if !issuer.contacts.is_empty() {
+            payload["contact"] = issuer.contacts.clone().into();
+        }
+        if let Some(external) = &issuer.external_account {
+            payload["externalAccountBinding"] = jws::external_binding(external, &self.key, &url)?;
+        }
+        let reply = self.signed(&url, Some(&payload), "", true)?;
+        let account =
+            location(&reply).ok_or_else(|| Error::Protocol("an account without a URL".to_owned()))?;
+        self.account = Some(account.clone());
+        Ok(account)
+    }
+
+    /// Forgets the account, because it no longer exists at the authority.
+    pub(crate) fn forget_account(&mut self) {
+        self.account = None;
+    }
+
+    /// Sends a request of the account.
+    pub(crate) fn post(&mut self, url: &str, payload: &Value) -> Result<Reply, Error> {
+        self.signed(url, Some(payload), "", false)
+    }
+
+    /// Fetches a URL (POST-as-GET).
+    pub(crate) fn fetch(&mut self, url: &str, accept: &str) -> Result<Reply, Error> {
+        self.signed(url, None, accept, false)
+    }
+
+    /// Sends a plain GET for a public resource.
+    pub(crate) fn get(&self, url: &str) -> Result<Reply, Error> {
+        checked(self.https.get(url)?)
+    }
+
+    fn signed(
+        &mut self,
+        url: &str,
+        payload: Option<&Value>,
+        accept: &str,
+        as_key: bool,
+    ) -> Result<Reply, Error> {
+        let mut last = None;
+        for _ in 0..MOST_NONCES {
+            let nonce = match self.nonce.take() {
+                Some(nonce) => nonce,
+                None => self.new_nonce()?,
+            };
+            let signer = match &self.account {
+                Some(account) if !as_key => Signer::Account(account),
+                _ => Signer::Key,
+            };
+            let body = jws::request(&self.key, signer, &nonce, url, payload)?;
+            let reply = self.https.post(url, &body, accept)?;
+            self.nonce = nonce_of(&reply);
+            match checked(reply) {
+                Err(error) if error.is_problem("badNonce") => last = Some(error),
+                outcome => return outcome,
+            }
+        }
+        Err(last.unwrap_or_else(|| Error::Protocol("no nonce is taken".to_owned())))
+    }
+
+    fn new_nonce(&self) -> Result<String, Error> {
+        let reply = checked(self.https.head(&self.directory.new_nonce)?)?;
+        nonce_of(&reply).ok_or_else(|| Error::Protocol("newNonce gives no Replay-Nonce".to_owned()))
+    }
+}
+
+impl Directory {
+    fn read(value: &Value) -> Result<Self, Error> {
+        let url = |name: &str| {
+            text(value, name).ok_or_else(|| Error::Protocol(format!("its directory has no \"{name}\"")))
+        };
+        let meta = &value["meta"];
+        let profiles = meta["profiles"].as_object().map(|profiles| profiles.keys().cloned().collect());
+        Ok(Self {
+            new_nonce: url("newNonce")?,
+            new_account: url("newAccount")?,
+            new_order: url("newOrder")?,
+            renewal_info: text(value, "renewalInfo"),
+            terms: text(meta, "termsOfService"),
+            wants_external_account: meta["externalAccountRequired"].as_bool() == Some(true),
+            profiles: profiles.unwrap_or_default(),
+        })
+    }
+}
+
+/// Returns a text member.
+pub(crate) fn text(value: &Value, name: &str) -> Option<String> {
+    value[name].as_str().map(str::to_owned)
+}
+
+/// Returns the value of `Location`.
+pub(crate) fn location(reply: &Reply) -> Option<String> {
+    let value = std::str::from_utf8(reply.field("location")?).ok()?;
+    value.starts_with("https://").then(|| value.to_owned())
+}
+
+/// Returns `Retry-After` in seconds; the date form is not used by authorities, and ignored.
+pub(crate) fn retry_after(reply: &Reply) -> Option<u64> {
+    std::str::from_utf8(reply.field("retry-after")?).ok()?.trim().parse().ok()
+}
+
+/// Parses the body as JSON.
+pub(crate) fn json_of(reply: &Reply) -> Result<Value, Error> {
+    serde_json::from_slice(&reply.body).map_err(|error| Error::Protocol(format!("it is no JSON: {error}")))
+}
+
+fn nonce_of(reply: &Reply) -> Option<String> {
+    let nonce = std::str::from_utf8(reply.field("replay-nonce")?).ok()?;
+    let is_base64url = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+    (!nonce.is_empty() && nonce.len() <= 512 && nonce.bytes().all(is_base64url)).then(|| nonce.to_owned())
+}
+
+/// Parses a problem document in a response with that status; a body that is not JSON results in an empty problem.
+pub fn read_problem(body: &[u8], status: u16) -> Problem {
+    problem(&serde_json::from_slice(body).unwrap_or(Value::Null), status, None)
+}
+
+/// Returns the reply, or its problem as an error.
+fn checked(reply: Reply) -> Result<Reply, Error> {
+    if (200..300).contains(&reply.status) {
+        return Ok(reply);
+    }
+    let problem = read_problem(&reply.body, reply.status);
+    Err(Error::Problem(Problem { retry_after_s: retry_after(&reply), ..problem }))
+}
+
+/// Converts a problem document, including its subproblems of single names (RFC 8555 section 6.7.1).
+pub(crate) fn problem(value: &Value, status: u16, retry_after_s: Option<u64>) -> Problem {
+    let kind = value["type"].as_str().unwrap_or_default().rsplit(':').next().unwrap_or_default();
+    let mut detail = value["detail"].as_str().unwrap_or_default().to_owned();
+    for one in value["subproblems"].as_array().into_iter().flatten() {
+        let name = one["identifier"]["value"].as_str().unwrap_or_default();
+        let said = one["detail"].as_str().unwrap_or_default();
+        let _ = write!(detail, "; {name}: {said}");
+    }
+    Problem { kind: one_line(kind), detail: one_line(&detail), status, retry_after_s }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directory_needs_its_three_urls_and_may_tell_more() {
+        let mut value = json!({
+            "newNonce": "https://ca.test/n", "newAccount": "https://ca.test/a", "newOrder": "https://ca.test/o",
+            "meta": { "termsOfService": "https://ca.test/t", "profiles": { "short": "six days" } },
+        });
+        let directory = Directory::read(&value).expect("directory");
+        assert_eq!((directory.terms.as_deref(), directory.renewal_info), (Some("https://ca.test/t"), None));
+        assert_eq!(directory.profiles, ["short"]);
+        assert!(!directory.wants_external_account);
+        value["newOrder"] = Value::Null;
+        let error = Directory::read(&value).expect_err("incomplete").to_string();
+        assert!(error.contains("newOrder"), "{error}");
+        assert!(Directory::read(&json!([])).is_err());
+    }
+
+    #[test]
+    fn changed_answers_are_told_in_one_line_or_not_at_all() {
+        let whole = br#"{"type":"urn:ietf:params:acme:error:caa","detail":"a b","subproblems":[{"identifier":{"value":"x"}}]}"#;
+        for seed in 0..3000 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let mut bytes = whole[..random.usize(..=whole.len())].to_vec();
+            for _ in 0..random.usize(..4) {
+                let at = random.usize(..=bytes.len());
+                bytes.insert(at, random.u8(..));
+            }
+            assert!(!read_problem(&bytes, 400).to_string().contains(char::is_control), "{seed}");
+        }
+    }
+
+    #[test]
+    fn problems_are_told_in_one_bounded_line() {
+        let value = json!({
+            "type": "urn:ietf:params:acme:error:rejectedIdentifier", "detail": "no\r\nway",
+            "subproblems": [{ "identifier": { "type": "dns", "value": "a.test" }, "detail": "not\tthis" }],
+        });
+        let told = problem(&value, 400, None).to_string();
+        assert_eq!(told, "rejectedIdentifier (status 400): no  way; a.test: not this");
+        let long = problem(&json!({ "detail": "x".repeat(5000) }), 500, Some(9));
+        assert!(long.detail.chars().count() < 700);
+        assert_eq!(problem(&Value::Null, 503, None).to_string(), "problem (status 503)");
+    }
+}

@@ -1,0 +1,43 @@
+//! Single query to an OCSP responder (RFC 6960 appendix A.1).
+
+use std::net::IpAddr;
+
+use crate::x509::OcspId;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+
+use crate::acme_client::https::{Resolve, get_plain};
+
+/// Required content type of a response.
+const CONTENT_TYPE: &[u8] = b"application/ocsp-response";
+
+/// Reason for a missing response.
+pub(crate) enum Unanswered {
+    /// The connection failed.
+    Connection(String),
+    /// The reply is not an OCSP response.
+    Reply(String),
+}
+
+/// Queries the responder at an http URL for a certificate. The response, in DER, is not verified yet. The limits are
+/// those of [`get_plain`]; `worked` is the address that is tried first, and set to the address that responded.
+pub(crate) fn ask(
+    id: &OcspId,
+    url: &str,
+    resolve: &Resolve,
+    worked: &mut Option<IpAddr>,
+) -> Result<Vec<u8>, Unanswered> {
+    // Encoded in the path, which intermediate caches support.
+    let text = BASE64_STANDARD.encode(id.request());
+    let text = text.replace('+', "%2B").replace('/', "%2F").replace('=', "%3D");
+    let reply = get_plain(url, &text, OcspId::LARGEST, resolve, worked).map_err(Unanswered::Connection)?;
+    if reply.status != 200 {
+        return Err(Unanswered::Reply(format!("it answered {}", reply.status)));
+    }
+    let kind = reply.field("content-type").unwrap_or_default();
+    if !kind.get(..CONTENT_TYPE.len()).is_some_and(|kind| kind.eq_ignore_ascii_case(CONTENT_TYPE)) {
+        let kind = String::from_utf8_lossy(kind).escape_debug().to_string();
+        return Err(Unanswered::Reply(format!("it sent an invalid \"Content-Type\" header: \"{kind}\"")));
+    }
+    Ok(reply.body)
+}

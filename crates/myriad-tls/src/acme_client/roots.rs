@@ -1,0 +1,71 @@
+//! Root certificates for the verification of an authority's own server.
+
+use std::sync::Arc;
+
+use crate::x509::pem;
+use rustls::RootCertStore;
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
+use rustls::pki_types::CertificateDer;
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
+
+use crate::acme_client::error::Error;
+use crate::acme_client::issuer::Issuer;
+
+/// Files of trusted authorities on Debian, Fedora, Alpine, SUSE, and the BSDs.
+const BUNDLES: [&str; 5] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/cert.pem",
+    "/etc/ssl/ca-bundle.pem",
+    "/usr/local/share/certs/ca-root-nss.crt",
+];
+
+/// Returns the client TLS settings for an authority: `ssl_trusted_certificate` and `ssl_verify` of its issuer. With
+/// `ssl_verify off` any server is accepted, regardless of its certificate and of the handshake signature.
+pub fn tls_config(issuer: &Issuer) -> Result<TlsConfig, Error> {
+    let builder = TlsConfig::builder().unversioned_rustls_crypto_provider(Arc::new(provider()));
+    let builder = if issuer.verify {
+        builder.root_certs(RootCerts::new_with_certs(&roots(issuer)?))
+    } else {
+        builder.disable_verification(true)
+    };
+    Ok(builder.build())
+}
+
+/// Returns the machine's list of trusted authorities in PEM; `None` if it has none.
+pub fn of_system() -> Option<Vec<u8>> {
+    BUNDLES.iter().find_map(|path| std::fs::read(path).ok())
+}
+
+/// Parses a PEM list of authorities, for rustls and in DER. Unusable entries are skipped.
+pub fn usable(pem: &[u8]) -> (RootCertStore, Vec<Vec<u8>>) {
+    let mut store = RootCertStore::empty();
+    let mut is_usable = |der: &Vec<u8>| store.add(CertificateDer::from(der.as_slice())).is_ok();
+    let certificates = pem::certificates(pem).flatten().filter(|der| is_usable(der)).collect();
+    (store, certificates)
+}
+
+fn roots(issuer: &Issuer) -> Result<Vec<Certificate<'static>>, Error> {
+    let text = match &issuer.roots {
+        Some(text) => text.clone(),
+        None => of_system().ok_or_else(|| {
+            Error::Refused(
+                "this machine has no list of authorities: install the package ca-certificates, or name a file by \
+                 ssl_trusted_certificate"
+                    .to_owned(),
+            )
+        })?,
+    };
+    let usable: Vec<_> = usable(&text).1.iter().map(|der| Certificate::from_der(der).to_owned()).collect();
+    if usable.is_empty() {
+        return Err(Error::Refused(
+            "ssl_trusted_certificate holds no certificate of an authority".to_owned(),
+        ));
+    }
+    Ok(usable)
+}
+
+/// Returns the rustls provider.
+pub fn provider() -> CryptoProvider {
+    aws_lc_rs::default_provider()
+}

@@ -1,0 +1,125 @@
+//! Schedule of renewals and retries, as functions of time and a random number.
+
+use crate::acme_client::issuer::CertificateOrder;
+
+/// Time span, in seconds since the epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Start of the window.
+    pub start_s: u64,
+    /// End of the window, not before its start.
+    pub end_s: u64,
+}
+
+impl Window {
+    /// Returns the time selected by `chance` (0 to 1) in the window, so that not all servers renew at once.
+    pub fn pick(self, chance: f64) -> u64 {
+        let length = self.end_s.saturating_sub(self.start_s);
+        self.start_s + (length as f64 * chance.clamp(0.0, 1.0)) as u64
+    }
+}
+
+const DAY_S: u64 = 86_400;
+/// Lifetime up to which a certificate is renewed after half of it, not after two thirds.
+const SHORT_LIFE_S: u64 = 10 * DAY_S;
+/// Pause after the first failure, in seconds.
+const FIRST_PAUSE_S: u64 = 60;
+/// Maximum pause after failures, in seconds: two attempts a day limit the load, and recover within a day after the
+/// repair.
+const LONGEST_PAUSE_S: u64 = 12 * 3600;
+/// Maximum pause accepted from an authority, in seconds.
+const LONGEST_REQUEST_S: u64 = 7 * DAY_S;
+/// Minimum interval between two orders of a certificate, in seconds, even for short lifetimes.
+pub const LEAST_INTERVAL_S: u64 = 10;
+
+/// Returns the renewal window of a certificate with this validity, if its authority suggests none: after two thirds of
+/// its lifetime, half for a short lifetime, plus or minus 2 %.
+pub fn renewal_window(not_before_s: u64, not_after_s: u64) -> Window {
+    let life = not_after_s.saturating_sub(not_before_s);
+    let age = if life > SHORT_LIFE_S { life / 3 * 2 } else { life / 2 };
+    let spread = life / 50;
+    Window { start_s: not_before_s + age.saturating_sub(spread), end_s: not_before_s + age + spread }
+}
+
+/// Returns the pause in seconds after `failures` failures in a row (at least one): one minute, multiplied by five each
+/// time, at most twelve hours, plus up to a tenth at random. A longer pause requested by the authority takes
+/// precedence, up to one week.
+pub fn pause_s(failures: u32, asked_s: Option<u64>, chance: f64) -> u64 {
+    let factor = 5u64.saturating_pow(failures.saturating_sub(1).min(10));
+    let pause = FIRST_PAUSE_S.saturating_mul(factor).min(LONGEST_PAUSE_S);
+    let pause = pause.max(asked_s.unwrap_or(0).min(LONGEST_REQUEST_S));
+    pause + (pause as f64 / 10.0 * chance.clamp(0.0, 1.0)) as u64
+}
+
+/// Returns the seconds until the next query for renewal information (RFC 9773 section 4.3.2): the authority's value,
+/// from one minute to one day; six hours without a value.
+pub fn information_interval_s(asked_s: Option<u64>) -> u64 {
+    asked_s.unwrap_or(6 * 3600).clamp(60, DAY_S)
+}
+
+/// Formats a duration for people: `45 s`, `12 min`, `5 h`, `60 days`.
+pub fn span(seconds: u64) -> String {
+    match seconds {
+        0..=119 => format!("{seconds} s"),
+        120..=7_199 => format!("{} min", seconds / 60),
+        7_200..=172_799 => format!("{} h", seconds / 3600),
+        _ => format!("{} days", seconds / DAY_S),
+    }
+}
+
+/// Removes duplicate orders and preserves their order.
+pub fn without_repeats(orders: Vec<CertificateOrder>) -> Vec<CertificateOrder> {
+    let mut unique: Vec<CertificateOrder> = Vec::new();
+    for order in orders {
+        if !unique.contains(&order) {
+            unique.push(order);
+        }
+    }
+    unique
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lives_are_renewed_at_two_thirds_and_short_ones_at_half() {
+        let window = renewal_window(1000, 1000 + 90 * DAY_S);
+        assert!(window.start_s >= 1000 + 58 * DAY_S && window.end_s <= 1000 + 62 * DAY_S, "{window:?}");
+        let short = renewal_window(0, 6 * DAY_S);
+        assert!(short.start_s < 3 * DAY_S && 3 * DAY_S < short.end_s && short.end_s < 4 * DAY_S);
+        assert_eq!(renewal_window(50, 50), Window { start_s: 50, end_s: 50 });
+        // A certificate whose end precedes its start is due immediately.
+        assert_eq!(renewal_window(50, 20).end_s, 50);
+    }
+
+    #[test]
+    fn chance_stays_within_the_window() {
+        let window = Window { start_s: 100, end_s: 200 };
+        assert_eq!([0.0, 0.5, 1.0, 7.0, -1.0].map(|chance| window.pick(chance)), [100, 150, 200, 200, 100]);
+        assert_eq!(Window { start_s: 9, end_s: 3 }.pick(0.7), 9);
+    }
+
+    #[test]
+    fn pauses_grow_to_a_bound_and_heed_the_authority() {
+        let pauses: Vec<_> = (1..8).map(|failures| pause_s(failures, None, 0.0)).collect();
+        assert_eq!(pauses, [60, 300, 1500, 7500, 37_500, 43_200, 43_200]);
+        assert_eq!(pause_s(u32::MAX, None, 1.0), 43_200 + 4320);
+        assert_eq!(pause_s(1, Some(3600), 0.0), 3600);
+        assert_eq!(pause_s(1, Some(u64::MAX), 0.0), LONGEST_REQUEST_S);
+        assert_eq!(pause_s(0, None, 0.0), 60);
+    }
+
+    #[test]
+    fn information_is_asked_for_within_bounds() {
+        assert_eq!(
+            [None, Some(1), Some(7200), Some(u64::MAX)].map(information_interval_s),
+            [21_600, 60, 7200, DAY_S]
+        );
+    }
+
+    #[test]
+    fn spans_are_told_in_their_largest_unit() {
+        assert_eq!([5, 300, 7500, 5_184_000].map(span), ["5 s", "5 min", "2 h", "60 days"]);
+    }
+}

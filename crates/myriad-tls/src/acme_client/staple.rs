@@ -1,0 +1,379 @@
+//! OCSP responses stapled to certificates (`ssl_stapling`), queried in advance and refreshed by a separate thread.
+//!
+//! ```text
+//! query --good--> stapled, queried again before it expires
+//!   |  ^            |
+//!   |  '--pause-----+--no response, an invalid one: the stapled response is used until it expires
+//!   '---------------+--revoked: no response is stapled
+//! ```
+//!
+//! A handshake never waits for a response: it uses the current one. A silent responder does not delay other
+//! certificates: one query at a time checks whether it responds again, and queries to other responders take precedence.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::x509::{Certificate, OcspAnswer, OcspError, OcspId};
+use aws_lc_rs::rand::{SecureRandom, SystemRandom};
+use myriad_conf::settings::Level;
+use parking_lot::{Condvar, Mutex};
+use rustls::crypto::aws_lc_rs::default_provider;
+
+use crate::acme_client::agent::Log;
+use crate::acme_client::https::{Resolve, plain_host};
+use crate::acme_client::responder::{self, Unanswered};
+
+/// Pauses after failures: short at first, because a responder may start together with this server; later as in nginx.
+const PAUSES: [Duration; 5] = [
+    Duration::from_millis(200),
+    Duration::from_secs(1),
+    Duration::from_secs(5),
+    Duration::from_secs(30),
+    Duration::from_mins(5),
+];
+/// Index of the longest pause that applies to all queries of a responder: the failure may concern only one certificate.
+const LONGEST_FOR_ALL: usize = 3;
+/// Minimum and maximum seconds after which a good response is refreshed, as in nginx.
+const REFRESH_S: (i64, i64) = (300, 3600);
+/// Seconds before its expiry at which a response is refreshed.
+const AHEAD_S: i64 = 300;
+/// Minimum seconds before a refresh. A response that expires in less than twice [`AHEAD_S`] is refreshed after half of
+/// its time.
+const SOONEST_S: i64 = 5;
+
+/// Query and its responder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// Name of the certificate in messages: its file.
+    pub name: String,
+    /// Certificate in DER.
+    pub certificate: Vec<u8>,
+    /// Certificate of its issuer.
+    pub issuer: Vec<u8>,
+    /// http URL of the responder.
+    pub url: String,
+    /// `ssl_stapling_verify`: accepts only responses signed by the issuer or a delegated responder.
+    pub verify: bool,
+}
+
+/// Query and its current response.
+pub struct Staple {
+    /// The query.
+    pub question: Question,
+    /// Number that changes with each response.
+    number: AtomicU64,
+    /// Expiry of the stapled response, in seconds since the epoch.
+    until_s: AtomicI64,
+    shown: Mutex<Option<Arc<[u8]>>>,
+    /// Address of the responder that responded last.
+    worked: Mutex<Option<IpAddr>>,
+}
+
+struct Shown {
+    der: Arc<[u8]>,
+    /// Expiry in seconds since the epoch.
+    until_s: Option<i64>,
+}
+
+impl fmt::Debug for Staple {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Staple").field("question", &self.question.name).finish_non_exhaustive()
+    }
+}
+
+impl Staple {
+    /// Creates a staple without a response.
+    pub fn new(question: Question) -> Arc<Self> {
+        Arc::new(Self {
+            question,
+            number: AtomicU64::new(0),
+            until_s: AtomicI64::new(i64::MAX),
+            shown: Mutex::new(None),
+            worked: Mutex::new(None),
+        })
+    }
+
+    /// Returns a number that changes with the response, including its expiry.
+    pub fn number(&self) -> u64 {
+        self.expire(now_s());
+        self.number.load(Ordering::Acquire)
+    }
+
+    /// Returns the response to staple, in DER.
+    pub fn answer(&self) -> Option<Arc<[u8]>> {
+        self.shown.lock().clone()
+    }
+
+    fn show(&self, shown: Option<Shown>) {
+        let mut place = self.shown.lock();
+        if place.is_some() || shown.is_some() {
+            let until_s = shown.as_ref().and_then(|shown| shown.until_s).unwrap_or(i64::MAX);
+            self.until_s.store(until_s, Ordering::Release);
+            *place = shown.map(|shown| shown.der);
+            self.number.fetch_add(1, Ordering::Release);
+        }
+    }
+
+    /// Removes an expired response.
+    fn expire(&self, now_s: i64) {
+        let is_old = || self.until_s.load(Ordering::Acquire) < now_s;
+        if !is_old() {
+            return;
+        }
+        let mut place = self.shown.lock();
+        // Another response may have arrived meanwhile.
+        if is_old() && place.take().is_some() {
+            self.until_s.store(i64::MAX, Ordering::Release);
+            self.number.fetch_add(1, Ordering::Release);
+        }
+    }
+
+    /// Queries the responder once.
+    fn ask(&self, resolve: &Resolve, now_s: i64) -> Result<OcspAnswer, Failure> {
+        let Question { certificate, issuer, url, verify, .. } = &self.question;
+        let malformed = |_| Failure::Answer(OcspError::Malformed);
+        let certificate = Certificate::parse(certificate).map_err(malformed)?;
+        let issuer = Certificate::parse(issuer).map_err(malformed)?;
+        let id = OcspId::of(&certificate, &issuer);
+        let mut worked = *self.worked.lock();
+        let reply = responder::ask(&id, url, resolve, &mut worked);
+        *self.worked.lock() = worked;
+        let der = reply.map_err(Failure::Unanswered)?;
+        let algorithms = default_provider().signature_verification_algorithms;
+        let answer = id.check(&der, &issuer, *verify, now_s, algorithms.all).map_err(Failure::Answer)?;
+        self.show(Some(Shown { der: der.into(), until_s: answer.next_update }));
+        Ok(answer)
+    }
+}
+
+/// Reason for a missing response.
+enum Failure {
+    Unanswered(Unanswered),
+    Answer(OcspError),
+}
+
+impl Failure {
+    /// Returns the line for the log.
+    fn told(&self, Question { name, url, .. }: &Question) -> String {
+        let why = match self {
+            Self::Unanswered(Unanswered::Connection(why) | Unanswered::Reply(why)) => {
+                format!("OCSP responder failed ({why})")
+            }
+            Self::Answer(error) => error.to_string(),
+        };
+        format!("{why} while requesting certificate status, responder: {url}, certificate: \"{name}\"")
+    }
+}
+
+/// Staple with the name resolution for its responder.
+#[derive(Clone)]
+pub struct Stapled {
+    /// The staple.
+    pub staple: Arc<Staple>,
+    /// `resolver` of its server.
+    pub resolve: Resolve,
+}
+
+/// Query thread. When dropped, it stops after the query in progress.
+pub struct Stapler(Arc<Shared>);
+
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    entries: Vec<Entry>,
+    /// Responders whose last query failed, by host and port.
+    silent: HashMap<Host, Silence>,
+    log: Log,
+    stopped: bool,
+}
+
+type Host = (String, u16);
+
+struct Entry {
+    stapled: Stapled,
+    host: Option<Host>,
+    failures: usize,
+    due: Instant,
+}
+
+/// Failure state of a responder for all queries.
+struct Silence {
+    failures: usize,
+    /// Time of the next query.
+    due: Instant,
+    told: Option<Instant>,
+}
+
+impl Stapler {
+    /// Starts the thread.
+    pub fn start(log: Log) -> std::io::Result<Self> {
+        let state = Mutex::new(State { entries: Vec::new(), silent: HashMap::new(), log, stopped: false });
+        let shared = Arc::new(Shared { state, changed: Condvar::new() });
+        let own = Arc::clone(&shared);
+        std::thread::Builder::new().name("ocsp".to_owned()).spawn(move || own.run())?;
+        Ok(Self(shared))
+    }
+
+    /// Replaces the list. Entries without failures retain their schedule; failed entries are retried immediately.
+    pub fn set(&self, all: Vec<Stapled>, log: Log) {
+        let mut state = self.0.state.lock();
+        let before = std::mem::take(&mut state.entries);
+        let now = Instant::now();
+        let due = |staple: &Arc<Staple>| {
+            let known = before.iter().find(|known| Arc::ptr_eq(&known.stapled.staple, staple));
+            known.filter(|known| known.failures == 0).map_or(now, |known| known.due)
+        };
+        let entries = all.into_iter().map(|stapled| Entry {
+            host: plain_host(&stapled.staple.question.url),
+            failures: 0,
+            due: due(&stapled.staple),
+            stapled,
+        });
+        state.entries = entries.collect();
+        state.silent.clear();
+        state.log = log;
+        self.0.changed.notify_all();
+    }
+}
+
+impl Drop for Stapler {
+    fn drop(&mut self) {
+        self.0.state.lock().stopped = true;
+        self.0.changed.notify_all();
+    }
+}
+
+impl fmt::Debug for Stapler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Stapler")
+    }
+}
+
+impl Shared {
+    fn run(&self) {
+        while let Some(Stapled { staple, resolve }) = self.next() {
+            let outcome = staple.ask(&resolve, now_s());
+            if matches!(outcome, Err(Failure::Answer(OcspError::Revoked))) {
+                staple.show(None);
+            }
+            self.settle(&staple, &outcome);
+        }
+    }
+
+    /// Waits for the next query that is due; returns `None` when the thread is stopped.
+    fn next(&self) -> Option<Stapled> {
+        let mut state = self.state.lock();
+        loop {
+            if state.stopped {
+                return None;
+            }
+            match state.next(Instant::now()) {
+                Next::Now(stapled) => return Some(stapled),
+                Next::At(due) => drop(self.changed.wait_until(&mut state, due)),
+                Next::Never => self.changed.wait(&mut state),
+            }
+        }
+    }
+
+    /// Schedules the next query and logs a failure.
+    fn settle(&self, staple: &Arc<Staple>, outcome: &Result<OcspAnswer, Failure>) {
+        let mut state = self.state.lock();
+        let log = Arc::clone(&state.log);
+        let is_told = state.settle(staple, outcome, Instant::now());
+        drop(state);
+        if let Err(failure) = outcome
+            && is_told
+        {
+            log(Level::Warn, &failure.told(&staple.question));
+        }
+    }
+}
+
+/// Next query, or its time.
+enum Next {
+    Now(Stapled),
+    At(Instant),
+    Never,
+}
+
+impl State {
+    fn silence(&self, entry: &Entry) -> Option<&Silence> {
+        self.silent.get(entry.host.as_ref()?)
+    }
+
+    /// Returns the next certificate to query: of those due, first a certificate whose responder responds, then the
+    /// certificate that has waited longest.
+    fn next(&self, now: Instant) -> Next {
+        let due = |entry: &Entry| self.silence(entry).map_or(entry.due, |silence| silence.due.max(entry.due));
+        let are_due = self.entries.iter().filter(|entry| due(entry) <= now);
+        match are_due.min_by_key(|entry| (self.silence(entry).is_some(), entry.due)) {
+            Some(entry) => Next::Now(entry.stapled.clone()),
+            None => self.entries.iter().map(due).min().map_or(Next::Never, Next::At),
+        }
+    }
+
+    /// Records the result. Returns whether a failure must be logged: the first of a row, and those that are minutes
+    /// later.
+    fn settle(&mut self, staple: &Arc<Staple>, outcome: &Result<OcspAnswer, Failure>, now: Instant) -> bool {
+        // A certificate removed by a reload in the meantime is ignored.
+        let Some(entry) = self.entries.iter_mut().find(|entry| Arc::ptr_eq(&entry.stapled.staple, staple))
+        else {
+            return false;
+        };
+        let pause = match outcome {
+            Ok(answer) => refresh(answer, now_s()),
+            Err(_) => PAUSES[entry.failures.min(PAUSES.len() - 1)],
+        };
+        entry.due = now + with_jitter(pause);
+        entry.failures = if outcome.is_ok() { 0 } else { entry.failures.saturating_add(1) };
+        let is_told = entry.failures == 1 || entry.failures >= PAUSES.len();
+        let Some(host) = &entry.host else { return is_told };
+        if !matches!(outcome, Err(Failure::Unanswered(Unanswered::Connection(_)))) {
+            self.silent.remove(host);
+            return is_told;
+        }
+        let silence =
+            self.silent.entry(host.clone()).or_insert(Silence { failures: 0, due: now, told: None });
+        silence.due = now + with_jitter(PAUSES[silence.failures.min(LONGEST_FOR_ALL)]);
+        silence.failures = silence.failures.saturating_add(1);
+        // Logged once for all queries of the responder.
+        let is_told = is_told && silence.told.is_none_or(|told| now - told >= PAUSES[PAUSES.len() - 1] / 2);
+        if is_told {
+            silence.told = Some(now);
+        }
+        is_told
+    }
+}
+
+/// Returns the time until a good response is refreshed.
+fn refresh(answer: &OcspAnswer, now_s: i64) -> Duration {
+    let pause = match answer.next_update.map(|next| next.saturating_sub(now_s)) {
+        None => REFRESH_S.1,
+        Some(left) if left < 2 * AHEAD_S => (left / 2).max(SOONEST_S),
+        Some(left) => (left - AHEAD_S).clamp(REFRESH_S.0, REFRESH_S.1),
+    };
+    Duration::from_secs(pause.unsigned_abs())
+}
+
+/// Reduces a pause by up to a tenth at random, so that not all servers query at once.
+fn with_jitter(pause: Duration) -> Duration {
+    let mut byte = [0];
+    // Without randomness the pause is not reduced.
+    let _ = SystemRandom::new().fill(&mut byte);
+    pause.mul_f64(1.0 - f64::from(byte[0]) / 2550.0)
+}
+
+fn now_s() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests;

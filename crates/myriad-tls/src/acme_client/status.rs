@@ -1,0 +1,221 @@
+//! OCSP queries for client certificates, while the client waits (`ssl_ocsp`).
+//!
+//! ```text
+//! query -- the same query in progress? --yes--> both get its result
+//!    '-- queue full? --yes--> an error
+//!    '-- queued --> a thread: only a few per responder --> result
+//! ```
+//!
+//! Threads are started when queries arrive and exit when idle. One query takes at most ten seconds, so queries that
+//! have waited longer are not sent: their client has given up.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
+
+use crate::x509::{Certificate, OcspAnswer, OcspId, OcspStatus};
+use parking_lot::{Condvar, Mutex};
+use rustls::crypto::aws_lc_rs::default_provider;
+
+use crate::acme_client::https::{Resolve, plain_host};
+use crate::acme_client::responder::{self, Unanswered};
+
+/// Maximum number of concurrent queries.
+const MOST_AT_ONCE: usize = 8;
+/// Maximum number of concurrent queries to one responder, so that a silent responder does not block the others.
+const MOST_OF_ONE: usize = 4;
+/// Maximum number of queued queries.
+const MOST_WAITING: usize = 256;
+/// Maximum number of callbacks waiting for the same query.
+const MOST_FOR_ONE: usize = 1024;
+/// Maximum waiting time of a query before it is sent.
+const LATE: Duration = Duration::from_secs(10);
+/// Time after which an idle thread exits.
+const IDLE: Duration = Duration::from_secs(10);
+
+/// Query and its responder.
+pub struct StatusQuestion {
+    /// Certificate in DER.
+    pub certificate: Vec<u8>,
+    /// Certificate of its issuer.
+    pub issuer: Vec<u8>,
+    /// http URL of the responder.
+    pub url: String,
+    /// Resolution of the responder's name.
+    pub resolve: Resolve,
+}
+
+/// Status of a certificate and the verified response; the error is a sentence.
+pub type Said = Result<(OcspStatus, OcspAnswer), String>;
+
+/// Callback for the result.
+pub type Tell = Box<dyn FnOnce(Said) + Send>;
+
+type Host = (String, u16);
+type Key = (String, Box<[u8]>);
+
+struct Job {
+    question: StatusQuestion,
+    key: Key,
+    host: Host,
+    since: Instant,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: VecDeque<Job>,
+    tells: HashMap<Key, Vec<Tell>>,
+    /// Number of queries in progress, by responder.
+    asked: HashMap<Host, usize>,
+    threads: usize,
+    idle: usize,
+}
+
+#[derive(Default)]
+struct Askers {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+static ASKERS: LazyLock<Askers> = LazyLock::new(Askers::default);
+
+/// Queries a responder on a separate thread and passes the result to `tell`; calls it immediately if the query is
+/// impossible.
+pub fn ask(question: StatusQuestion, tell: Tell) {
+    let (Ok(certificate), Ok(issuer)) =
+        (Certificate::parse(&question.certificate), Certificate::parse(&question.issuer))
+    else {
+        return tell(Err("the certificate makes no sense".to_owned()));
+    };
+    let Some(host) = plain_host(&question.url) else {
+        return tell(Err(format!("\"{}\" is no URL that begins with http://", question.url)));
+    };
+    let key = (question.url.clone(), OcspId::of(&certificate, &issuer).key());
+    ASKERS.ask(Job { question, key, host, since: Instant::now() }, tell);
+}
+
+impl Askers {
+    fn ask(&'static self, job: Job, tell: Tell) {
+        let mut state = self.state.lock();
+        if let Some(tells) = state.tells.get_mut(&job.key)
+            && tells.len() < MOST_FOR_ONE
+        {
+            return tells.push(tell);
+        }
+        if state.waiting.len() >= MOST_WAITING || state.tells.contains_key(&job.key) {
+            drop(state);
+            return tell(Err("too many questions wait".to_owned()));
+        }
+        state.tells.insert(job.key.clone(), vec![tell]);
+        state.waiting.push_back(job);
+        let needs_thread = state.idle < state.waiting.len() && state.threads < MOST_AT_ONCE;
+        if needs_thread {
+            state.threads += 1;
+            let begun = std::thread::Builder::new().name("ocsp-client".to_owned()).spawn(|| self.run());
+            if begun.is_err() {
+                state.threads -= 1;
+            }
+            if state.threads == 0 {
+                // No thread exists to process it.
+                let told = state.waiting.pop_back().and_then(|job| state.tells.remove(&job.key));
+                drop(state);
+                return settle(told, &Err("there is no thread to ask".to_owned()));
+            }
+        }
+        drop(state);
+        self.changed.notify_one();
+    }
+
+    fn run(&self) {
+        while let Some(job) = self.next() {
+            // Ensures that the callbacks are called in all cases.
+            let mut under_way = UnderWay { askers: self, key: Some(job.key.clone()), host: job.host.clone() };
+            let said = if job.since.elapsed() > LATE {
+                Err("other questions took too long".to_owned())
+            } else {
+                said(&job.question)
+            };
+            under_way.end(&said);
+        }
+    }
+
+    /// Returns the next query that may be sent to its responder; `None` after an idle time.
+    fn next(&self) -> Option<Job> {
+        let mut state = self.state.lock();
+        loop {
+            let State { waiting, asked, .. } = &mut *state;
+            let may_be = |job: &Job| asked.get(&job.host).is_none_or(|count| *count < MOST_OF_ONE);
+            if let Some(job) = waiting.iter().position(may_be).and_then(|at| waiting.remove(at)) {
+                *asked.entry(job.host.clone()).or_default() += 1;
+                return Some(job);
+            }
+            state.idle += 1;
+            let is_over = self.changed.wait_for(&mut state, IDLE).timed_out();
+            state.idle -= 1;
+            if is_over && state.waiting.is_empty() {
+                state.threads -= 1;
+                return None;
+            }
+        }
+    }
+}
+
+/// Query processed by a thread.
+struct UnderWay<'a> {
+    askers: &'a Askers,
+    key: Option<Key>,
+    host: Host,
+}
+
+impl UnderWay<'_> {
+    fn end(&mut self, said: &Said) {
+        let Some(key) = self.key.take() else { return };
+        let mut state = self.askers.state.lock();
+        if let Some(count) = state.asked.get_mut(&self.host) {
+            *count -= 1;
+            if *count == 0 {
+                state.asked.remove(&self.host);
+            }
+        }
+        let tells = state.tells.remove(&key);
+        drop(state);
+        // Another query may have waited for this responder.
+        self.askers.changed.notify_one();
+        settle(tells, said);
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        if self.key.is_some() {
+            // The thread panics without a result.
+            self.askers.state.lock().threads -= 1;
+            self.end(&Err("the question has broken off".to_owned()));
+        }
+    }
+}
+
+fn settle(tells: Option<Vec<Tell>>, said: &Said) {
+    for tell in tells.into_iter().flatten() {
+        tell(said.clone());
+    }
+}
+
+/// Sends the query and verifies the response.
+fn said(question: &StatusQuestion) -> Said {
+    let StatusQuestion { certificate, issuer, url, resolve } = question;
+    let (Ok(certificate), Ok(issuer)) = (Certificate::parse(certificate), Certificate::parse(issuer)) else {
+        return Err("the certificate makes no sense".to_owned());
+    };
+    let id = OcspId::of(&certificate, &issuer);
+    let answer = responder::ask(&id, url, resolve, &mut None).map_err(|why| match why {
+        Unanswered::Connection(why) | Unanswered::Reply(why) => format!("OCSP responder failed ({why})"),
+    });
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let now_s = since.map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX));
+    let algorithms = default_provider().signature_verification_algorithms;
+    answer.and_then(|der| id.status(&der, &issuer, now_s, algorithms.all).map_err(|error| error.to_string()))
+}
+
+#[cfg(test)]
+mod tests;

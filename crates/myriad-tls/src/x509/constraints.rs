@@ -1,0 +1,249 @@
+//! Name constraints (RFC 5280 section 4.2.1.10): names that an authority may sign.
+//!
+//! Supported kinds are host names, IP addresses, e-mail addresses, and directory names. Other constraints are an error
+//! if a subordinate certificate has a name of that kind. Excluded directory names are an error too, because they can be
+//! equal without equal bytes.
+
+use crate::x509::certificate::Certificate;
+use crate::x509::der::{Malformed, Reader, Value, tag};
+use crate::x509::error::VerifyError;
+use crate::x509::host::{DNS_NAME, IP_ADDRESS};
+use crate::x509::name::Name;
+
+const RFC822_NAME: u8 = tag::implicit(1);
+const DIRECTORY_NAME: u8 = tag::context(4);
+const PERMITTED: u8 = tag::context(0);
+const EXCLUDED: u8 = tag::context(1);
+
+/// Checks that the names of a certificate are allowed by the constraints of an authority.
+pub(crate) fn check(authority: &Certificate<'_>, below: &Certificate<'_>) -> Result<(), VerifyError> {
+    let Some(lists) = authority.extensions.name_constraints else { return Ok(()) };
+    let Ok((permitted, excluded)) = read(lists) else { return Err(VerifyError::Malformed) };
+    for name in names(below) {
+        let of_kind = |bases: &[Value<'_>]| bases.iter().any(|base| base.tag == name.tag);
+        for base in excluded.iter().filter(|base| base.tag == name.tag) {
+            if base.tag == DNS_NAME && name.may_stand_for(base.content) {
+                return Err(VerifyError::Excluded);
+            }
+            match is_within(&name, base) {
+                Some(false) if base.tag != DIRECTORY_NAME => {}
+                Some(true) => return Err(VerifyError::Excluded),
+                _ => return Err(VerifyError::ConstraintKind),
+            }
+        }
+        if of_kind(&permitted) {
+            let mut within = false;
+            for base in permitted.iter().filter(|base| base.tag == name.tag) {
+                within |= is_within(&name, base).ok_or(VerifyError::ConstraintKind)?;
+            }
+            if !within {
+                return Err(VerifyError::NotPermitted);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns the permitted and the excluded subtrees.
+fn read(mut lists: Reader<'_>) -> Result<(Vec<Value<'_>>, Vec<Value<'_>>), Malformed> {
+    let permitted = lists.optional(PERMITTED)?.map(subtrees).transpose()?.unwrap_or_default();
+    let excluded = lists.optional(EXCLUDED)?.map(subtrees).transpose()?.unwrap_or_default();
+    lists.end()?;
+    Ok((permitted, excluded))
+}
+
+/// Returns the bases of a list of subtrees. `minimum` and `maximum` are not used (RFC 5280) and not supported.
+fn subtrees(list: Value<'_>) -> Result<Vec<Value<'_>>, Malformed> {
+    let mut list = list.values();
+    let mut bases = Vec::new();
+    while !list.is_empty() {
+        let mut subtree = list.inside(tag::SEQUENCE)?;
+        bases.push(subtree.value()?);
+        subtree.end()?;
+    }
+    Ok(bases)
+}
+
+/// Returns all names of a certificate. The common name counts as a host name if no other exists, as in
+/// [`Certificate::is_for`].
+fn names<'a>(certificate: &Certificate<'a>) -> Vec<NameOf<'a>> {
+    let mut all = Vec::new();
+    if !certificate.subject.sets().is_empty() {
+        all.push(NameOf { tag: DIRECTORY_NAME, what: What::Directory(certificate.subject) });
+    }
+    // RFC 5280 section 4.2.1.10: an e-mail address in the subject is restricted too.
+    let addresses = certificate.subject.email_addresses().into_iter();
+    all.extend(addresses.map(|address| NameOf { tag: RFC822_NAME, what: What::Bytes(address) }));
+    let mut alternatives = certificate.extensions.alternative_names.unwrap_or(Reader::new(&[]));
+    let mut has_hosts = false;
+    while let Ok(value) = alternatives.value() {
+        has_hosts |= value.tag == DNS_NAME;
+        let what = match value.tag {
+            DIRECTORY_NAME => Name::read(&mut value.values()).map_or(What::Bytes(&[]), What::Directory),
+            _ => What::Bytes(value.content),
+        };
+        all.push(NameOf { tag: value.tag, what });
+    }
+    if !has_hosts {
+        let common = certificate.subject.common_names().into_iter().filter(|name| looks_like_host(name));
+        all.extend(common.map(|name| NameOf { tag: DNS_NAME, what: What::Host(name) }));
+    }
+    all
+}
+
+fn looks_like_host(name: &str) -> bool {
+    let is_host = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'*');
+    name.contains('.') && name.bytes().all(is_host)
+}
+
+struct NameOf<'a> {
+    tag: u8,
+    what: What<'a>,
+}
+
+impl NameOf<'_> {
+    /// Returns whether the name is a wildcard that matches an excluded host, or hosts below an excluded domain.
+    fn may_stand_for(&self, excluded: &[u8]) -> bool {
+        let name = match &self.what {
+            What::Bytes(bytes) => bytes,
+            What::Host(name) => name.as_bytes(),
+            What::Directory(_) => return false,
+        };
+        let excluded = excluded.strip_prefix(b".").unwrap_or(excluded);
+        name.strip_prefix(b"*").is_some_and(|domain| is_host_within(excluded, domain))
+    }
+}
+
+enum What<'a> {
+    Bytes(&'a [u8]),
+    Host(String),
+    Directory(Name<'a>),
+}
+
+/// Returns whether a name is within a subtree; `None` if it cannot be determined.
+fn is_within(name: &NameOf<'_>, base: &Value<'_>) -> Option<bool> {
+    match (&name.what, base.tag) {
+        (What::Bytes(host), DNS_NAME) => Some(is_host_within(host, base.content)),
+        (What::Host(host), DNS_NAME) => Some(is_host_within(host.as_bytes(), base.content)),
+        (What::Bytes(address), RFC822_NAME) => is_mailbox_within(address, base.content),
+        (What::Bytes(address), IP_ADDRESS) => is_address_within(address, base.content),
+        (What::Directory(name), DIRECTORY_NAME) => {
+            let base = Name::read(&mut base.values()).ok()?;
+            Some(name.sets().starts_with(&base.sets()))
+        }
+        _ => None,
+    }
+}
+
+/// Returns whether a host is the domain itself or below it; with a leading dot only hosts below it match.
+fn is_host_within(host: &[u8], base: &[u8]) -> bool {
+    let Some(at) = host.len().checked_sub(base.len()) else { return false };
+    let same = host[at..].eq_ignore_ascii_case(base);
+    let at_label = at == 0 || base.is_empty() || base[0] == b'.' || host[at - 1] == b'.';
+    same && at_label && !(at == 0 && base.first() == Some(&b'.'))
+}
+
+/// Returns whether an e-mail address equals a mailbox, belongs to a host, or with a leading dot to a host below a
+/// domain. The local part is case-sensitive, because only its host interprets it. Returns `None` for quoted or
+/// non-ASCII addresses, which have several notations.
+fn is_mailbox_within(address: &[u8], base: &[u8]) -> Option<bool> {
+    let split = |text: &[u8]| -> Option<(usize, bool)> {
+        let mut signs = text.iter().enumerate().filter(|(_, byte)| **byte == b'@');
+        let at = signs.next().map(|(at, _)| at);
+        let is_plain = text.iter().all(|byte| byte.is_ascii_graphic() && *byte != b'"');
+        (is_plain && signs.next().is_none()).then_some((at.unwrap_or(0), at.is_some()))
+    };
+    let (at, has_host) = split(address)?;
+    if !has_host || at == 0 || at + 1 == address.len() {
+        return None;
+    }
+    let (local, host) = (&address[..at], &address[at + 1..]);
+    let (at, is_mailbox) = split(base)?;
+    if is_mailbox {
+        return Some(*local == base[..at] && host.eq_ignore_ascii_case(&base[at + 1..]));
+    }
+    let is_domain = base.first() == Some(&b'.');
+    Some(if is_domain {
+        is_host_within(host, base)
+    } else {
+        base.is_empty() || host.eq_ignore_ascii_case(base)
+    })
+}
+
+/// Returns whether an address is in a network of an address and its mask.
+fn is_address_within(address: &[u8], base: &[u8]) -> Option<bool> {
+    let (network, mask) = base.split_at_checked(base.len() / 2).filter(|(a, b)| a.len() == b.len())?;
+    if address.len() != network.len() {
+        return Some(false);
+    }
+    let masked = address.iter().zip(network).zip(mask);
+    Some(masked.fold(true, |same, ((byte, base), mask)| same && byte & mask == base & mask))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_within_at_the_edge_of_a_label() {
+        for (host, base, expected) in [
+            ("a.example.com", "example.com", true),
+            ("example.com", "example.com", true),
+            ("badexample.com", "example.com", false),
+            ("a.example.com", ".example.com", true),
+            ("example.com", ".example.com", false),
+            ("A.EXAMPLE.COM", "example.com", true),
+            ("com", "example.com", false),
+            ("anything", "", true),
+        ] {
+            assert_eq!(is_host_within(host.as_bytes(), base.as_bytes()), expected, "{host} {base}");
+        }
+    }
+
+    #[test]
+    fn a_wildcard_does_not_reach_round_an_exclusion() {
+        let name = |text: &'static str| NameOf { tag: DNS_NAME, what: What::Bytes(text.as_bytes()) };
+        for (text, excluded, expected) in [
+            ("*.in.test", "not.in.test", true),
+            ("*.in.test", ".not.in.test", true),
+            ("*.in.test", "out.test", false),
+            ("*.in.test", "in.test", false),
+            ("a.in.test", "not.in.test", false),
+        ] {
+            assert_eq!(name(text).may_stand_for(excluded.as_bytes()), expected, "{text} {excluded}");
+        }
+    }
+
+    #[test]
+    fn mailboxes_are_within_by_themselves_their_host_or_its_domain() {
+        for (address, base, expected) in [
+            ("a@in.test", "in.test", Some(true)),
+            ("a@IN.test", "in.test", Some(true)),
+            ("a@sub.in.test", "in.test", Some(false)),
+            ("a@sub.in.test", ".in.test", Some(true)),
+            ("a@in.test", ".in.test", Some(false)),
+            ("a@badin.test", ".in.test", Some(false)),
+            ("a@badin.test", "in.test", Some(false)),
+            ("a@in.test", "a@IN.TEST", Some(true)),
+            ("A@in.test", "a@in.test", Some(false)),
+            ("a@any.test", "", Some(true)),
+            ("a@in.test@out.test", "in.test", None),
+            ("\"a@in.test\"@out.test", "in.test", None),
+            ("in.test", "in.test", None),
+            ("@in.test", "in.test", None),
+            ("a@", "", None),
+            ("b\u{fc}@in.test", "in.test", None),
+            ("a@in.test\0.out.test", "in.test", None),
+        ] {
+            assert_eq!(is_mailbox_within(address.as_bytes(), base.as_bytes()), expected, "{address} {base}");
+        }
+    }
+
+    #[test]
+    fn addresses_are_within_by_their_mask() {
+        assert_eq!(is_address_within(&[10, 1, 2, 3], &[10, 0, 0, 0, 255, 0, 0, 0]), Some(true));
+        assert_eq!(is_address_within(&[11, 1, 2, 3], &[10, 0, 0, 0, 255, 0, 0, 0]), Some(false));
+        assert_eq!(is_address_within(&[0; 16], &[10, 0, 0, 0, 255, 0, 0, 0]), Some(false));
+        assert_eq!(is_address_within(&[10, 1, 2, 3], &[10, 0, 0]), None);
+    }
+}

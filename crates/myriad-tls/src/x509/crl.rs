@@ -1,0 +1,130 @@
+//! Revocation lists (RFC 5280 section 5).
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::OnceLock;
+
+use crate::x509::certificate::Certificate;
+use crate::x509::der::{Malformed, Reader, tag};
+use crate::x509::error::VerifyError;
+use crate::x509::extensions::{self, KeyUsage};
+use crate::x509::name::Name;
+use crate::x509::signature::{Algorithms, Signed, is_signed_by};
+use crate::x509::time;
+
+/// List of certificates revoked by their issuer.
+pub struct RevocationList {
+    der: Box<[u8]>,
+    /// Name of the issuer.
+    issuer: Box<[u8]>,
+    this_update: i64,
+    next_update: Option<i64>,
+    serials: HashSet<Box<[u8]>>,
+    has_unknown_critical: bool,
+    /// Key that verified the signature: lists are long, so the signature is verified once.
+    proved_by: OnceLock<Box<[u8]>>,
+}
+
+impl fmt::Debug for RevocationList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RevocationList").field("serials", &self.serials.len()).finish_non_exhaustive()
+    }
+}
+
+impl RevocationList {
+    /// Parses a list in DER.
+    pub fn parse(der: &[u8]) -> Result<Self, Malformed> {
+        let (signed, mut fields) = Signed::read(der)?;
+        fields.optional(tag::INTEGER)?;
+        if fields.expect(tag::SEQUENCE)?.content != signed.algorithm {
+            return Err(Malformed);
+        }
+        let issuer = Name::read(&mut fields)?.der().into();
+        let this_update = time::read(&mut fields)?;
+        let mut ahead = fields;
+        let next_update = match ahead.value() {
+            Ok(value) if [tag::UTC_TIME, tag::GENERALIZED_TIME].contains(&value.tag) => {
+                Some(time::read(&mut fields)?)
+            }
+            _ => None,
+        };
+        let mut serials = HashSet::new();
+        let mut has_unknown_critical = false;
+        if let Some(entries) = fields.optional(tag::SEQUENCE)? {
+            let mut entries = entries.values();
+            while !entries.is_empty() {
+                let mut entry = entries.inside(tag::SEQUENCE)?;
+                serials.insert(entry.expect(tag::INTEGER)?.content.into());
+                time::read(&mut entry)?;
+                if !entry.is_empty() {
+                    // An entry may contain another issuer (an indirect list) in a critical extension, which is not
+                    // supported.
+                    extensions::each(&mut entry, |_, critical, _| {
+                        has_unknown_critical |= critical;
+                        Ok(())
+                    })?;
+                    entry.end()?;
+                }
+            }
+        }
+        if let Some(list) = fields.optional(tag::context(0))? {
+            extensions::each(&mut list.values(), |_, critical, _| {
+                has_unknown_critical |= critical;
+                Ok(())
+            })?;
+        }
+        fields.end()?;
+        Ok(Self {
+            der: der.into(),
+            issuer,
+            this_update,
+            next_update,
+            serials,
+            has_unknown_critical,
+            proved_by: OnceLock::new(),
+        })
+    }
+
+    /// Returns whether the list has the name of this issuer.
+    pub(crate) fn is_of(&self, issuer: &Certificate<'_>) -> bool {
+        *self.issuer == *issuer.subject.der()
+    }
+
+    /// Checks a certificate against the list. Returns the last second for which the result is valid.
+    pub(crate) fn check(
+        &self,
+        certificate: &Certificate<'_>,
+        issuer: &Certificate<'_>,
+        now_s: i64,
+        algorithms: Algorithms<'_>,
+    ) -> Result<i64, VerifyError> {
+        if self.has_unknown_critical {
+            return Err(VerifyError::RevocationListCriticalExtension);
+        }
+        let may_sign = issuer.extensions.key_usage.is_none_or(|usage| usage.has(KeyUsage::CRL_SIGN));
+        if !may_sign || !self.is_proved_by(issuer, algorithms) {
+            return Err(VerifyError::RevocationListSignature);
+        }
+        if self.serials.contains(certificate.serial) {
+            return Err(VerifyError::Revoked);
+        }
+        if now_s < self.this_update {
+            return Err(VerifyError::RevocationListNotYetValid);
+        }
+        let until = self.next_update.unwrap_or(i64::MAX);
+        if now_s > until { Err(VerifyError::RevocationListExpired) } else { Ok(until) }
+    }
+
+    fn is_proved_by(&self, issuer: &Certificate<'_>, algorithms: Algorithms<'_>) -> bool {
+        let key = &issuer.public_key;
+        if self.proved_by.get().is_some_and(|proved| **proved == *key.bytes) {
+            return true;
+        }
+        let signed = Signed::read(&self.der).map(|(signed, _): (Signed<'_>, Reader<'_>)| signed);
+        let proved = signed.is_ok_and(|signed| is_signed_by(&signed, key, algorithms));
+        if proved {
+            let _ = self.proved_by.set(key.bytes.into());
+        }
+        proved
+    }
+}

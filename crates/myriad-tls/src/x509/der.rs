@@ -1,0 +1,226 @@
+//! DER reader (ITU-T X.690), the only reader of this workspace. The writer is [`crate::x509::write`].
+//!
+//! As in OpenSSL, lengths may use more bytes than necessary: some authorities encode them in this way.
+
+use std::fmt;
+
+/// Error for malformed DER.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Malformed;
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("it is no certificate in DER")
+    }
+}
+
+impl std::error::Error for Malformed {}
+
+/// Tags of values.
+pub mod tag {
+    /// `BOOLEAN`.
+    pub const BOOLEAN: u8 = 0x01;
+    /// `INTEGER`.
+    pub const INTEGER: u8 = 0x02;
+    /// `BIT STRING`.
+    pub const BIT_STRING: u8 = 0x03;
+    /// `OCTET STRING`.
+    pub const OCTET_STRING: u8 = 0x04;
+    /// `NULL`.
+    pub const NULL: u8 = 0x05;
+    /// `OBJECT IDENTIFIER`.
+    pub const OID: u8 = 0x06;
+    /// `ENUMERATED`.
+    pub const ENUMERATED: u8 = 0x0a;
+    /// `UTF8String`.
+    pub const UTF8_STRING: u8 = 0x0c;
+    /// `PrintableString`.
+    pub const PRINTABLE_STRING: u8 = 0x13;
+    /// `T61String`, also called `TeletexString`.
+    pub const T61_STRING: u8 = 0x14;
+    /// `IA5String`.
+    pub const IA5_STRING: u8 = 0x16;
+    /// `UTCTime`.
+    pub const UTC_TIME: u8 = 0x17;
+    /// `GeneralizedTime`.
+    pub const GENERALIZED_TIME: u8 = 0x18;
+    /// `UniversalString`: UTF-32.
+    pub const UNIVERSAL_STRING: u8 = 0x1c;
+    /// `BMPString`: UTF-16.
+    pub const BMP_STRING: u8 = 0x1e;
+    /// `SEQUENCE`.
+    pub const SEQUENCE: u8 = 0x30;
+    /// `SET`.
+    pub const SET: u8 = 0x31;
+
+    /// Returns the tag `[number]` of a constructed value.
+    pub const fn context(number: u8) -> u8 {
+        0xa0 | number
+    }
+
+    /// Returns the tag `[number]` of a primitive value, which replaces the universal tag.
+    pub const fn implicit(number: u8) -> u8 {
+        0x80 | number
+    }
+}
+
+/// Value with its tag, content, and complete encoding.
+#[derive(Clone, Copy, Debug)]
+pub struct Value<'a> {
+    /// Tag, see [`tag`].
+    pub tag: u8,
+    /// Content.
+    pub content: &'a [u8],
+    /// Complete encoding: tag, length and content.
+    pub whole: &'a [u8],
+}
+
+/// Reader of consecutive values from untrusted bytes. Never panics; a rejected value is not consumed.
+#[derive(Clone, Copy, Debug)]
+pub struct Reader<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    /// Creates a reader of these bytes.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { rest: bytes }
+    }
+
+    /// Returns whether no bytes are left.
+    pub fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    /// Reads the next value: a tag of one byte and a definite length of at most four bytes, which suffices for
+    /// certificates.
+    pub fn value(&mut self) -> Result<Value<'a>, Malformed> {
+        let [tag, first, ..] = *self.rest else { return Err(Malformed) };
+        if tag & 0x1f == 0x1f {
+            return Err(Malformed);
+        }
+        let (head, length) = if first < 0x80 {
+            (2, usize::from(first))
+        } else {
+            let count = usize::from(first & 0x7f);
+            if !(1..=4).contains(&count) {
+                return Err(Malformed);
+            }
+            let digits = self.rest.get(2..2 + count).ok_or(Malformed)?;
+            (2 + count, digits.iter().fold(0usize, |length, digit| length << 8 | usize::from(*digit)))
+        };
+        let end = head.checked_add(length).ok_or(Malformed)?;
+        let whole = self.rest.get(..end).ok_or(Malformed)?;
+        self.rest = &self.rest[end..];
+        Ok(Value { tag, content: &whole[head..], whole })
+    }
+
+    /// Reads the next value, which must have that tag.
+    pub fn expect(&mut self, tag: u8) -> Result<Value<'a>, Malformed> {
+        self.optional(tag)?.ok_or(Malformed)
+    }
+
+    /// Reads the next value if it has that tag.
+    pub fn optional(&mut self, tag: u8) -> Result<Option<Value<'a>>, Malformed> {
+        if self.rest.first() == Some(&tag) { self.value().map(Some) } else { Ok(None) }
+    }
+
+    /// Returns a reader of the values in the next value, which must have that tag.
+    pub fn inside(&mut self, tag: u8) -> Result<Self, Malformed> {
+        self.expect(tag).map(|value| Self::new(value.content))
+    }
+
+    /// Reads a bit string of whole bytes.
+    pub fn bits(&mut self) -> Result<&'a [u8], Malformed> {
+        match self.expect(tag::BIT_STRING)?.content {
+            [0, bytes @ ..] => Ok(bytes),
+            _ => Err(Malformed),
+        }
+    }
+
+    /// Reads an optional boolean; false if it is absent.
+    pub fn flag(&mut self) -> Result<bool, Malformed> {
+        match self.optional(tag::BOOLEAN)? {
+            None => Ok(false),
+            Some(Value { content: [byte], .. }) => Ok(*byte != 0),
+            Some(_) => Err(Malformed),
+        }
+    }
+
+    /// Fails if bytes are left.
+    pub fn end(self) -> Result<(), Malformed> {
+        if self.is_empty() { Ok(()) } else { Err(Malformed) }
+    }
+}
+
+impl<'a> Value<'a> {
+    /// Returns a reader of the values in this value.
+    pub fn values(&self) -> Reader<'a> {
+        Reader::new(self.content)
+    }
+
+    /// Returns a non-negative number; numbers of more than 32 bits result in the maximum.
+    pub fn small(&self) -> Result<u32, Malformed> {
+        match self.content {
+            [] => Err(Malformed),
+            [first, ..] if *first >= 0x80 => Err(Malformed),
+            digits => Ok(digits.iter().fold(0u32, |number, digit| {
+                number.checked_mul(256).map_or(u32::MAX, |number| number | u32::from(*digit))
+            })),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::x509::write::{integer, sequence, value};
+
+    #[test]
+    fn lengths_are_read_and_bounded() {
+        let long = [&[4, 0x81, 0x80][..], &[7; 128]].concat();
+        assert_eq!(Reader::new(&long).value().unwrap().content.len(), 128);
+        for broken in [
+            &[4][..],
+            &[4, 1],
+            &[4, 0x80],
+            &[4, 0x85, 1, 1, 1, 1, 1],
+            &[0x1f, 0],
+            &[4, 0x84, 255, 255, 255, 255],
+        ] {
+            assert!(Reader::new(broken).value().is_err(), "{broken:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_cut_is_refused_and_what_is_refused_is_not_taken() {
+        let whole = sequence(&[&integer(&[1]), &value(tag::OCTET_STRING, &[9; 300])]);
+        for length in 0..whole.len() {
+            assert!(Reader::new(&whole[..length]).value().is_err(), "{length}");
+        }
+        let mut reader = Reader::new(&[2, 1, 5, 4, 9]);
+        assert!(reader.optional(tag::OCTET_STRING).is_ok_and(|value| value.is_none()));
+        assert!(reader.expect(tag::OCTET_STRING).is_err());
+        assert_eq!(reader.expect(tag::INTEGER).map(|value| value.content), Ok(&[5][..]));
+        assert!(reader.value().is_err() && !reader.is_empty());
+    }
+
+    #[test]
+    fn flags_and_bits_have_one_form() {
+        let flag = |bytes: &[u8]| Reader::new(bytes).flag();
+        assert_eq!([flag(&[]), flag(&[1, 1, 0]), flag(&[1, 1, 1])], [Ok(false), Ok(false), Ok(true)]);
+        assert_eq!([flag(&[1, 0]), flag(&[1, 2, 0, 0])], [Err(Malformed); 2]);
+        let bits = |bytes: &'static [u8]| Reader::new(bytes).bits();
+        assert_eq!([bits(&[3, 2, 0, 7]), bits(&[3, 1, 0])], [Ok(&[7][..]), Ok(&[][..])]);
+        assert_eq!([bits(&[3, 2, 1, 6]), bits(&[3, 0]), bits(&[4, 1, 0])], [Err(Malformed); 3]);
+    }
+
+    #[test]
+    fn numbers_stay_within_bounds() {
+        let small = |bytes: &[u8]| Reader::new(bytes).value().and_then(|value| value.small());
+        assert_eq!(small(&[2, 1, 5]), Ok(5));
+        assert_eq!(small(&[2, 2, 1, 0]), Ok(256));
+        assert_eq!(small(&[2, 5, 1, 0, 0, 0, 0]), Ok(u32::MAX));
+        assert_eq!(small(&[2, 1, 0xff]), Err(Malformed));
+    }
+}

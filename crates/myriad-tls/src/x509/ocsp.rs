@@ -1,0 +1,399 @@
+//! OCSP: signed status of one certificate (RFC 6960), which a server can staple.
+
+use std::fmt;
+
+use sha1::{Digest, Sha1};
+use sha2::Sha256;
+
+use crate::x509::certificate::Certificate;
+use crate::x509::der::{Malformed, Reader, Value, tag};
+use crate::x509::signature::{Algorithms, Signed, is_signed_by};
+use crate::x509::time;
+use crate::x509::write::holding;
+
+/// The `AlgorithmIdentifier` of SHA-1, which all responders use to identify certificates. It is not used for security.
+const SHA1: [u8; 11] = [0x30, 9, 6, 5, 0x2b, 0x0e, 3, 2, 0x1a, 5, 0];
+/// The identifier of SHA-256, 2.16.840.1.101.3.4.2.1, which some responders use instead.
+const SHA256: &[u8] = &[0x60, 0x86, 0x48, 1, 0x65, 3, 4, 2, 1];
+/// `id-pkix-ocsp-basic`: 1.3.6.1.5.5.7.48.1.1.
+const BASIC: [u8; 9] = [0x2b, 6, 1, 5, 5, 7, 48, 1, 1];
+/// Maximum number of certificates attached to a response. They are not signed, so an intermediary could add some.
+const MOST_SIGNERS: usize = 4;
+/// Maximum number of single responses that are checked.
+const MOST_ANSWERS: usize = 32;
+/// Maximum lead of a responder's clock over this machine's, in seconds; as in nginx.
+const SKEW_S: i64 = 300;
+
+/// Identifier of a certificate in OCSP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OcspId {
+    sha1: Issuer<20>,
+    sha256: Issuer<32>,
+    serial: Box<[u8]>,
+}
+
+/// Hashes of the issuer's name and key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Issuer<const LENGTH: usize> {
+    name: [u8; LENGTH],
+    key: [u8; LENGTH],
+}
+
+/// Validity of a verified response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OcspAnswer {
+    /// Time at which the status was known to be correct, in seconds since the Unix epoch.
+    pub this_update: i64,
+    /// Time of the next update; `None` if newer information is always available.
+    pub next_update: Option<i64>,
+}
+
+/// Status of a certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OcspStatus {
+    /// Not revoked.
+    Good,
+    /// Revoked by the authority.
+    Revoked,
+    /// Unknown to the responder.
+    Unknown,
+}
+
+/// Reason why a response is rejected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OcspError {
+    /// The response is malformed.
+    Malformed,
+    /// The response has more bytes than [`OcspId::LARGEST`].
+    TooLarge,
+    /// The responder reports an error, by its number in RFC 6960 section 4.2.1.
+    Unsuccessful(u8),
+    /// The response does not contain the certificate.
+    OtherCertificate,
+    /// The signature is wrong, or not from the responder in the response.
+    Signature,
+    /// The signer is not authorized by the issuer.
+    Unauthorized,
+    /// The certificate was revoked.
+    Revoked,
+    /// The certificate is unknown to the responder.
+    Unknown,
+    /// The response is not valid yet.
+    NotYetValid,
+    /// The response has expired.
+    Expired,
+}
+
+impl fmt::Display for OcspError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self {
+            Self::Malformed => "the OCSP response makes no sense",
+            Self::TooLarge => "the OCSP response is larger than any client takes",
+            Self::Unsuccessful(status) => {
+                let name = match status {
+                    1 => "malformed request",
+                    2 => "internal error",
+                    3 => "try later",
+                    5 => "signature required",
+                    6 => "unauthorized",
+                    _ => "unknown status",
+                };
+                return write!(f, "OCSP response not successful ({status}: {name})");
+            }
+            Self::OtherCertificate => "certificate status not found in the OCSP response",
+            Self::Signature => "the signature of the OCSP response is wrong",
+            Self::Unauthorized => "who signed the OCSP response may not speak for the authority",
+            Self::Revoked => "certificate status \"revoked\" in the OCSP response",
+            Self::Unknown => "certificate status \"unknown\" in the OCSP response",
+            Self::NotYetValid => "the OCSP response is of the future",
+            Self::Expired => "the OCSP response has expired",
+        };
+        f.write_str(text)
+    }
+}
+
+impl std::error::Error for OcspError {}
+
+impl From<Malformed> for OcspError {
+    fn from(_: Malformed) -> Self {
+        Self::Malformed
+    }
+}
+
+impl OcspId {
+    /// Maximum size of a stapled response in bytes: OpenSSL's clients accept a `CertificateStatus` message (RFC 6066
+    /// section 8) of 16 KB under TLS 1.2, and the format of TLS 1.3 allows 64 KB.
+    pub const LARGEST: usize = 16_000;
+
+    /// Creates the identifier of a certificate and its issuer.
+    pub fn of(certificate: &Certificate<'_>, issuer: &Certificate<'_>) -> Self {
+        let (name, key) = (certificate.issuer.der(), issuer.public_key.bytes);
+        Self {
+            sha1: Issuer { name: Sha1::digest(name).into(), key: Sha1::digest(key).into() },
+            sha256: Issuer { name: Sha256::digest(name).into(), key: Sha256::digest(key).into() },
+            serial: certificate.serial.into(),
+        }
+    }
+
+    /// Returns a request in DER (RFC 6960 section 4.1.1), without a nonce, because authorities sign in advance.
+    pub fn request(&self) -> Vec<u8> {
+        let serial = holding(tag::INTEGER, &[&self.serial]);
+        let octets = |hash: &[u8]| holding(tag::OCTET_STRING, &[hash]);
+        let (name, key) = (octets(&self.sha1.name), octets(&self.sha1.key));
+        let id = holding(tag::SEQUENCE, &[&SHA1, &name, &key, &serial]);
+        // OCSPRequest, TBSRequest, its list, Request.
+        (0..4).fold(id, |inner, _| holding(tag::SEQUENCE, &[&inner]))
+    }
+
+    fn is_meant(&self, mut id: Reader<'_>) -> Result<bool, Malformed> {
+        let algorithm = id.inside(tag::SEQUENCE)?.expect(tag::OID)?;
+        let name = id.expect(tag::OCTET_STRING)?.content;
+        let key = id.expect(tag::OCTET_STRING)?.content;
+        let serial = id.expect(tag::INTEGER)?.content;
+        id.end()?;
+        let is_issuer = match algorithm.content {
+            oid if *oid == SHA1[4..9] => *name == self.sha1.name && *key == self.sha1.key,
+            SHA256 => *name == self.sha256.name && *key == self.sha256.key,
+            _ => false,
+        };
+        Ok(is_issuer && *serial == *self.serial)
+    }
+
+    /// Verifies that a response in DER contains the status good for the certificate at `now_s`, in seconds since the
+    /// Unix epoch, and is signed. With `authorized` the signer must be the issuer or its delegated responder (RFC 6960
+    /// section 4.2.2.2), otherwise any attached certificate is accepted, as in nginx without `ssl_stapling_verify`.
+    pub fn check(
+        &self,
+        der: &[u8],
+        issuer: &Certificate<'_>,
+        authorized: bool,
+        now_s: i64,
+        algorithms: Algorithms<'_>,
+    ) -> Result<OcspAnswer, OcspError> {
+        self.said(der, issuer, authorized, now_s, algorithms)?.verdict()
+    }
+
+    /// Returns the status of the certificate in a response in DER at `now_s`, in seconds since the Unix epoch. The
+    /// response must be signed by the issuer or its delegated responder. An expired or not yet valid response is an
+    /// error, regardless of its status.
+    pub fn status(
+        &self,
+        der: &[u8],
+        issuer: &Certificate<'_>,
+        now_s: i64,
+        algorithms: Algorithms<'_>,
+    ) -> Result<(OcspStatus, OcspAnswer), OcspError> {
+        let said = self.said(der, issuer, true, now_s, algorithms)?;
+        said.time?;
+        let status = match said.status {
+            Ok(()) => OcspStatus::Good,
+            Err(OcspError::Revoked) => OcspStatus::Revoked,
+            Err(_) => OcspStatus::Unknown,
+        };
+        Ok((status, said.says))
+    }
+
+    /// Returns a key that is equal for the same certificate: hashes of the issuer's name and key, and the serial
+    /// number.
+    pub fn key(&self) -> Box<[u8]> {
+        [&self.sha256.name[..], &self.sha256.key, &self.serial].concat().into()
+    }
+
+    fn said(
+        &self,
+        der: &[u8],
+        issuer: &Certificate<'_>,
+        authorized: bool,
+        now_s: i64,
+        algorithms: Algorithms<'_>,
+    ) -> Result<Single, OcspError> {
+        let (signed, signers) = taken_apart(der)?;
+        let mut fields = Reader::new(signed.message).inside(tag::SEQUENCE)?;
+        fields.optional(tag::context(0))?;
+        let responder = fields.value()?;
+        // Time of creation, which is not used.
+        time::read(&mut fields)?;
+        let mut answers = fields.inside(tag::SEQUENCE)?;
+        let by = By { signed, signers, responder, issuer, now_s, algorithms };
+        let mut best: Option<Single> = None;
+        for _ in 0..MOST_ANSWERS {
+            if answers.is_empty() {
+                break;
+            }
+            let mut answer = answers.inside(tag::SEQUENCE)?;
+            if self.is_meant(answer.inside(tag::SEQUENCE)?)? {
+                let single = Single::read(answer, now_s)?;
+                best = Some(best.map_or(single, |best| best.or(single)));
+            }
+        }
+        let best = best.ok_or(OcspError::OtherCertificate)?;
+        by.proved(authorized)?;
+        Ok(best)
+    }
+}
+
+/// Checks that a response in DER can be stapled: successful and not larger than [`OcspId::LARGEST`]. Its status,
+/// certificate and signature are not checked.
+pub fn check_form(der: &[u8]) -> Result<(), OcspError> {
+    taken_apart(der).map(drop)
+}
+
+fn taken_apart(der: &[u8]) -> Result<(Signed<'_>, Vec<Certificate<'_>>), OcspError> {
+    if der.len() > OcspId::LARGEST {
+        return Err(OcspError::TooLarge);
+    }
+    Ok(signed(basic(der)?)?)
+}
+
+/// Returns the `BasicOCSPResponse` of a response.
+fn basic(der: &[u8]) -> Result<&[u8], OcspError> {
+    let mut outer = Reader::new(der);
+    let mut parts = outer.inside(tag::SEQUENCE)?;
+    outer.end()?;
+    match parts.expect(tag::ENUMERATED)?.content {
+        [0] => {}
+        [status] => return Err(OcspError::Unsuccessful(*status)),
+        _ => return Err(OcspError::Malformed),
+    }
+    let mut explicit = parts.inside(tag::context(0))?;
+    parts.end()?;
+    let mut typed = explicit.inside(tag::SEQUENCE)?;
+    explicit.end()?;
+    if *typed.expect(tag::OID)?.content != BASIC {
+        return Err(OcspError::Malformed);
+    }
+    let response = typed.expect(tag::OCTET_STRING)?.content;
+    typed.end()?;
+    Ok(response)
+}
+
+/// Returns the signed data and the attached certificates. These are not signed; a malformed certificate makes the
+/// response invalid, because clients would reject it.
+fn signed(basic: &[u8]) -> Result<(Signed<'_>, Vec<Certificate<'_>>), Malformed> {
+    let mut outer = Reader::new(basic);
+    let mut parts = outer.inside(tag::SEQUENCE)?;
+    outer.end()?;
+    let message = parts.expect(tag::SEQUENCE)?.whole;
+    let algorithm = parts.expect(tag::SEQUENCE)?.content;
+    let signature = parts.bits()?;
+    let mut signers = Vec::new();
+    if let Some(explicit) = parts.optional(tag::context(0))? {
+        let mut explicit = explicit.values();
+        let mut list = explicit.inside(tag::SEQUENCE)?;
+        explicit.end()?;
+        while !list.is_empty() {
+            if signers.len() == MOST_SIGNERS {
+                return Err(Malformed);
+            }
+            signers.push(Certificate::parse(list.expect(tag::SEQUENCE)?.whole)?);
+        }
+    }
+    parts.end()?;
+    Ok((Signed { message, algorithm, signature }, signers))
+}
+
+/// Signature data of a response.
+struct By<'a> {
+    signed: Signed<'a>,
+    signers: Vec<Certificate<'a>>,
+    responder: Value<'a>,
+    issuer: &'a Certificate<'a>,
+    now_s: i64,
+    algorithms: Algorithms<'a>,
+}
+
+impl By<'_> {
+    fn proved(&self, authorized: bool) -> Result<(), OcspError> {
+        if self.is_by(self.issuer) {
+            return Ok(());
+        }
+        let mut verdict = Err(OcspError::Signature);
+        for signer in self.signers.iter().filter(|signer| self.is_named(signer)) {
+            if authorized && !self.is_delegate(signer) {
+                verdict = Err(OcspError::Unauthorized);
+            } else if is_signed_by(&self.signed, &signer.public_key, self.algorithms) {
+                return Ok(());
+            }
+        }
+        verdict
+    }
+
+    fn is_by(&self, signer: &Certificate<'_>) -> bool {
+        self.is_named(signer) && is_signed_by(&self.signed, &signer.public_key, self.algorithms)
+    }
+
+    /// Returns whether the response names this signer as its responder.
+    fn is_named(&self, signer: &Certificate<'_>) -> bool {
+        const BY_NAME: u8 = tag::context(1);
+        const BY_KEY: u8 = tag::context(2);
+        let mut id = self.responder.values();
+        match self.responder.tag {
+            BY_NAME => *self.responder.content == *signer.subject.der(),
+            BY_KEY => id
+                .expect(tag::OCTET_STRING)
+                .is_ok_and(|key| *key.content == Sha1::digest(signer.public_key.bytes)[..]),
+            _ => false,
+        }
+    }
+
+    /// Returns whether the signer is a delegated responder of the issuer and currently valid.
+    fn is_delegate(&self, signer: &Certificate<'_>) -> bool {
+        let extensions = &signer.extensions;
+        let lives = (signer.not_before..=signer.not_after).contains(&self.now_s);
+        lives
+            && !extensions.has_unknown_critical
+            && extensions.purposes.is_some_and(|purposes| purposes.ocsp)
+            && signer.issuer == self.issuer.subject
+            && is_signed_by(&signer.signed, &self.issuer.public_key, self.algorithms)
+    }
+}
+
+/// Status and validity of a single response.
+#[derive(Clone, Copy)]
+struct Single {
+    status: Result<(), OcspError>,
+    /// Result of the validity check at the current time.
+    time: Result<(), OcspError>,
+    says: OcspAnswer,
+}
+
+impl Single {
+    fn read(mut answer: Reader<'_>, now_s: i64) -> Result<Self, Malformed> {
+        const GOOD: u8 = tag::implicit(0);
+        const REVOKED: u8 = tag::context(1);
+        const UNKNOWN: u8 = tag::implicit(2);
+        let status = match answer.value()?.tag {
+            GOOD => Ok(()),
+            REVOKED => Err(OcspError::Revoked),
+            UNKNOWN => Err(OcspError::Unknown),
+            _ => return Err(Malformed),
+        };
+        let this_update = time::read(&mut answer)?;
+        let next_update = match answer.optional(tag::context(0))? {
+            Some(explicit) => Some(time::read(&mut explicit.values())?),
+            None => None,
+        };
+        let time = if this_update.saturating_sub(SKEW_S) > now_s {
+            Err(OcspError::NotYetValid)
+        } else if next_update.is_some_and(|next| next < now_s || next < this_update) {
+            // No tolerance for clock differences: clients reject an expired response.
+            Err(OcspError::Expired)
+        } else {
+            Ok(())
+        };
+        Ok(Self { status, time, says: OcspAnswer { this_update, next_update } })
+    }
+
+    /// Returns the better of two responses: first the currently valid, then the newer, then that with the worse status.
+    fn or(self, other: Self) -> Self {
+        let rank = |single: &Self| (single.time.is_ok(), single.says.this_update, single.status.is_err());
+        if rank(&other) > rank(&self) { other } else { self }
+    }
+
+    fn verdict(self) -> Result<OcspAnswer, OcspError> {
+        self.status.and(self.time).map(|()| self.says)
+    }
+}
+
+#[cfg(test)]
+mod tests;

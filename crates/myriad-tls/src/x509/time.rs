@@ -1,0 +1,33 @@
+//! `UTCTime` and `GeneralizedTime` (RFC 5280 section 4.1.2.5).
+
+use myriad_base::calendar::{YearDigits, parse_x509_time};
+
+use crate::x509::der::{Malformed, Reader, tag};
+
+/// Reads a time in seconds since the Unix epoch.
+pub(crate) fn read(reader: &mut Reader<'_>) -> Result<i64, Malformed> {
+    let value = reader.value()?;
+    let year = match value.tag {
+        tag::UTC_TIME => YearDigits::Two,
+        tag::GENERALIZED_TIME => YearDigits::Four,
+        _ => return Err(Malformed),
+    };
+    parse_x509_time(value.content, year).ok_or(Malformed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tag_tells_how_long_the_year_is() {
+        let parsed = |tag: u8, text: &str| {
+            let der = [&[tag, text.len() as u8], text.as_bytes()].concat();
+            read(&mut Reader::new(&der))
+        };
+        assert_eq!(parsed(tag::UTC_TIME, "240229120000Z"), Ok(1_709_208_000));
+        assert_eq!(parsed(tag::GENERALIZED_TIME, "20240229120000Z"), Ok(1_709_208_000));
+        assert_eq!(parsed(tag::UTC_TIME, "20240229120000Z"), Err(Malformed));
+        assert_eq!(parsed(tag::OCTET_STRING, "240229120000Z"), Err(Malformed));
+    }
+}

@@ -1,0 +1,78 @@
+//! A direct request to php-fpm that bypasses Myriad: blocking, limited in time and bytes.
+
+use std::io::{self, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use bytes::BytesMut;
+use myriad_upstream::fastcgi_protocol::{Decoder, Event, Params, request};
+
+use myriad_cli::pidfile::reason;
+
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Maximum length of a response, in bytes.
+const LARGEST: usize = 4 << 20;
+
+trait Connection: Read + Write {}
+impl Connection for UnixStream {}
+impl Connection for TcpStream {}
+
+/// Requests a script with these parameters from php-fpm; returns its output, head and body.
+pub(super) fn ask(php: &str, params: &[(&str, &str)]) -> Result<Vec<u8>, String> {
+    let told = |error: io::Error| format!("php-fpm at {php}: {}", reason(&error));
+    let mut connection = connect(php).map_err(|error| {
+        let remedy = match error.kind() {
+            io::ErrorKind::PermissionDenied => "run the doctor as root, or as a user who may connect to it",
+            _ => "does php-fpm run (systemctl status 'php*-fpm')? Name its socket with --php",
+        };
+        format!("{}; {remedy}", told(error))
+    })?;
+    let mut block = Params::new();
+    for (name, value) in params {
+        block.push(name.as_bytes(), value.as_bytes());
+    }
+    let mut sent = Vec::new();
+    request::begin(&mut sent, false);
+    request::params(&mut sent, block.as_bytes());
+    request::params(&mut sent, b"");
+    sent.extend_from_slice(&request::stdin_end());
+    connection.write_all(&sent).map_err(told)?;
+    read(connection.as_mut()).map_err(told)
+}
+
+fn connect(php: &str) -> io::Result<Box<dyn Connection>> {
+    if php.starts_with('/') {
+        let stream = UnixStream::connect(php)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        return Ok(Box::new(stream));
+    }
+    let address = php.to_socket_addrs()?.next().ok_or(io::ErrorKind::AddrNotAvailable)?;
+    let stream = TcpStream::connect_timeout(&address, Duration::from_secs(5))?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    Ok(Box::new(stream))
+}
+
+fn read(connection: &mut dyn Connection) -> io::Result<Vec<u8>> {
+    let start = Instant::now();
+    let (mut decoder, mut input, mut output) = (Decoder::new(), BytesMut::new(), Vec::new());
+    let mut piece = [0; 8192];
+    loop {
+        let event = decoder.decode(&mut input);
+        match event.map_err(|error| io::Error::other(error.to_string()))? {
+            Some(Event::Stdout(bytes)) => output.extend_from_slice(&bytes),
+            Some(Event::End(_)) => return Ok(output),
+            Some(Event::StdoutEnd | Event::Stderr(_)) => {}
+            None => {
+                if output.len() > LARGEST || start.elapsed() > PATIENCE {
+                    return Err(io::Error::other("the answer is too long, or takes too long"));
+                }
+                let read = connection.read(&mut piece)?;
+                if read == 0 {
+                    return Err(io::ErrorKind::UnexpectedEof.into());
+                }
+                input.extend_from_slice(&piece[..read]);
+            }
+        }
+    }
+}

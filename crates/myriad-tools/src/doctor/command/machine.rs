@@ -1,0 +1,113 @@
+//! The machine: memory, swap, limits, processes that the kernel has killed.
+
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use crate::doctor::{Seen, Swap, Workers};
+use rustix::fs::OFlags;
+
+use crate::tune::command::largest_worker;
+use myriad_cli::pidfile::reason;
+
+/// Maximum number of records read from the kernel log, and maximum length of one in bytes.
+const RECORDS: usize = 200_000;
+const RECORD: usize = 8192;
+/// Maximum number of names of killed processes.
+const NAMES: usize = 1000;
+
+/// Returns a value of `/proc/meminfo`, in bytes.
+fn meminfo(name: &str) -> Seen<u64> {
+    let text =
+        fs::read_to_string("/proc/meminfo").map_err(|error| format!("/proc/meminfo: {}", reason(&error)))?;
+    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+    let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kilobytes.map(|kilobytes| kilobytes << 10).ok_or_else(|| format!("/proc/meminfo has no {name}"))
+}
+
+/// Returns the memory of the machine.
+pub(super) fn memory() -> Seen<u64> {
+    meminfo("MemTotal")
+}
+
+/// Returns the swap of the machine.
+pub(super) fn swap() -> Seen<Swap> {
+    let (total, free) = (meminfo("SwapTotal")?, meminfo("SwapFree")?);
+    Ok(Swap { total, used: total.saturating_sub(free) })
+}
+
+/// Returns `net.core.somaxconn`.
+pub(super) fn backlog() -> Seen<u64> {
+    let path = "/proc/sys/net/core/somaxconn";
+    let text = fs::read_to_string(path).map_err(|error| format!("{path}: {}", reason(&error)))?;
+    text.trim().parse().map_err(|_| format!("{path} holds no number"))
+}
+
+/// Returns the limit of open files of the worker process of a supervisor.
+pub(super) fn descriptors(supervisor: Option<u32>) -> Seen<u64> {
+    let supervisor = supervisor.ok_or("which Myriad serves the site is not known: -p PREFIX names it")?;
+    let children =
+        fs::read_to_string(format!("/proc/{supervisor}/task/{supervisor}/children")).unwrap_or_default();
+    let process = children.split_whitespace().next().map_or_else(|| supervisor.to_string(), str::to_owned);
+    let path = format!("/proc/{process}/limits");
+    let text = fs::read_to_string(&path).map_err(|error| format!("{path}: {}", reason(&error)))?;
+    let line = text.lines().find_map(|line| line.strip_prefix("Max open files"));
+    let soft = line.and_then(|line| line.split_whitespace().next());
+    match soft {
+        Some("unlimited") => Ok(u64::MAX),
+        Some(soft) => soft.parse().map_err(|_| format!("{path} makes no sense")),
+        None => Err(format!("{path} says nothing of open files")),
+    }
+}
+
+/// Returns the children of php-fpm.
+pub(super) fn workers() -> Seen<Workers> {
+    let (largest, count) =
+        largest_worker(Path::new("/proc")).ok_or("no child of php-fpm runs that may be looked at")?;
+    Ok(Workers { largest, count })
+}
+
+/// Returns the names of processes that the kernel has killed because memory was exhausted, from its log since boot.
+pub(super) fn killed() -> Seen<Vec<String>> {
+    let path = "/dev/kmsg";
+    // Non-blocking: at the end of the log, the kernel would block the reader until the next record.
+    let opened = File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path);
+    let mut log = opened.map_err(|error| format!("the kernel's log ({path}): {}", reason(&error)))?;
+    let (mut names, mut record) = (Vec::new(), [0; RECORD]);
+    for _ in 0..RECORDS {
+        match log.read(&mut record) {
+            Ok(0) => break,
+            Ok(length) => names.extend(ended(&String::from_utf8_lossy(&record[..length]))),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+            // A record that was overwritten while it was read.
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
+            Err(error) => return Err(format!("the kernel's log ({path}): {}", reason(&error))),
+        }
+        if names.len() >= NAMES {
+            break;
+        }
+    }
+    Ok(names)
+}
+
+/// Returns the name in a line such as `Out of memory: Killed process 812 (php-fpm8.2) total-vm:...`.
+fn ended(record: &str) -> Option<String> {
+    let (_, rest) = record.split_once("Killed process ")?;
+    let name = rest.split_once('(')?.1.split_once(')')?.0;
+    Some(name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_from_records_of_the_kernel() {
+        let record = "3,1234,99999,-;Out of memory: Killed process 812 (php-fpm8.2) total-vm:1kB, UID:33\n SUBSYSTEM=x\n";
+        assert_eq!(ended(record).as_deref(), Some("php-fpm8.2"));
+        for other in ["", "6,1,1,-;eth0: link up", "Killed process", "Killed process 1 (x"] {
+            assert_eq!(ended(other), None, "{other}");
+        }
+    }
+}

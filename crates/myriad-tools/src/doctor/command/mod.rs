@@ -1,0 +1,40 @@
+//! `myriad doctor`: examines a running stack and prints problems with remedies, the most severe first.
+//!
+//! ```text
+//! stack: Myriad, site, php-fpm -> look: machine, php (by FastCGI), site (by HTTP), sources -> crate::doctor::findings -> report
+//! ```
+
+mod fastcgi;
+mod look;
+mod machine;
+mod options;
+mod php;
+mod report;
+mod site;
+mod sources;
+mod stack;
+
+pub use options::USAGE;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use options::Options;
+
+use myriad_cli::admin::help;
+
+/// Exit status if the doctor fails, for example because no server responds.
+const NOT_LOOKED: u8 = 3;
+
+/// Runs `myriad doctor` with the arguments after its name.
+pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    tried(arguments).unwrap_or_else(|error| {
+        eprintln!("myriad: doctor: {error}");
+        ExitCode::from(NOT_LOOKED)
+    })
+}
+
+fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> {
+    let Some(options) = Options::parse(arguments)? else { return Ok(help(options::USAGE)) };
+    let (target, facts) = look::look(&options)?;
+    report::print(&target, &crate::doctor::findings(&facts), options.json, options.all)
+}

@@ -1,0 +1,188 @@
+//! PHP and WordPress as run by php-fpm, examined by a small script that is written for this purpose.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::doctor::{Opcache, Php, Pool, Seen, WordPress};
+use myriad_upstream::fastcgi_protocol::PoolStatus;
+use serde::Deserialize;
+
+use super::fastcgi::ask;
+use myriad_cli::wordpress::children_of_running;
+
+const SCRIPT: &str = include_str!("probe.php");
+/// Path of the status page, as `myriad tune` configures it.
+const STATUS: &str = "/fpm-status";
+/// Marker before the JSON, because plugins may write output before it.
+const MARK: &str = "MYRIAD:";
+
+/// Script, which is removed on drop.
+pub(super) struct Probe {
+    php: String,
+    path: PathBuf,
+}
+
+#[derive(Deserialize)]
+struct FoundPhp {
+    version: String,
+    upload: u64,
+    post: u64,
+    memory: i64,
+    opcache: bool,
+    status: serde_json::Value,
+}
+
+#[derive(Deserialize)]
+struct FoundWordPress {
+    version: String,
+    home: String,
+    database: String,
+    object_cache: bool,
+    plugins: Vec<String>,
+    active: Vec<String>,
+    nonce_life: u64,
+    queries: u64,
+    autoload: u64,
+    slow_queries: u64,
+    uptime: u64,
+    used_connections: u64,
+    most_connections: u64,
+    shows_errors: bool,
+}
+
+impl Probe {
+    /// Writes the script where php-fpm can read it: services with a private `/tmp` share `/run`.
+    pub(super) fn new(php: &str) -> Result<Self, String> {
+        let folder = if rustix::process::geteuid().is_root() { "/run".into() } else { std::env::temp_dir() };
+        let mut random = [0; 16];
+        rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())
+            .map_err(|error| format!("getrandom() failed ({error})"))?;
+        let name = random.iter().fold("myriad-doctor-".to_owned(), |name, byte| format!("{name}{byte:02x}"));
+        let path = folder.join(name + ".php");
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o644).open(&path);
+        let told =
+            |error: std::io::Error| format!("{}: {}", path.display(), myriad_cli::pidfile::reason(&error));
+        let mut file = file.map_err(told)?;
+        let probe = Self { php: php.to_owned(), path: path.clone() };
+        file.write_all(SCRIPT.as_bytes()).map_err(told)?;
+        Ok(probe)
+    }
+
+    /// Returns the version, sizes and OPcache of PHP.
+    pub(super) fn php(&self) -> Seen<Php> {
+        let found: FoundPhp = self.found(&[])?;
+        let opcache = match (found.opcache, found.status.as_object()) {
+            (false, _) => Ok(None),
+            (true, None) => Err("OPcache is on and does not say how it is".to_owned()),
+            (true, Some(_)) => Ok(Some(opcache(&found.status))),
+        };
+        let memory_limit = u64::try_from(found.memory).ok().filter(|limit| *limit > 0);
+        Ok(Php { version: found.version, opcache, upload: found.upload, post: found.post, memory_limit })
+    }
+
+    /// Returns the facts of the WordPress in a folder, loaded for the host in `authority`.
+    pub(super) fn wordpress(&self, root: &Path, authority: &str) -> Seen<WordPress> {
+        let site = root.display().to_string();
+        let found: FoundWordPress = self.found(&[("MYRIAD_SITE", &site), ("HTTP_HOST", authority)])?;
+        Ok(WordPress {
+            version: found.version,
+            home: found.home,
+            database: found.database,
+            object_cache: found.object_cache,
+            plugins: found.plugins,
+            active: found.active,
+            nonce_life_s: found.nonce_life,
+            queries: found.queries,
+            autoload: found.autoload,
+            slow_queries: found.slow_queries,
+            uptime_s: found.uptime,
+            used_connections: found.used_connections,
+            most_connections: found.most_connections,
+            shows_errors: found.shows_errors,
+        })
+    }
+
+    fn found<T: for<'de> Deserialize<'de>>(&self, further: &[(&str, &str)]) -> Seen<T> {
+        let script = self.path.display().to_string();
+        let mut params = request(&script, "/index.php", "");
+        params.extend_from_slice(further);
+        let answer = ask(&self.php, &params)?;
+        let text = String::from_utf8_lossy(&answer);
+        let Some((_, json)) = text.rsplit_once(MARK) else { return Err(refusal(&text)) };
+        serde_json::from_str(json.trim())
+            .map_err(|error| format!("what the script found makes no sense: {error}"))
+    }
+}
+
+impl Drop for Probe {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+fn request<'p>(script: &'p str, name: &'p str, query: &'p str) -> Vec<(&'p str, &'p str)> {
+    vec![
+        ("SCRIPT_FILENAME", script),
+        ("SCRIPT_NAME", name),
+        ("REQUEST_URI", name),
+        ("QUERY_STRING", query),
+        ("REQUEST_METHOD", "GET"),
+        ("SERVER_PROTOCOL", "HTTP/1.1"),
+        ("SERVER_NAME", "localhost"),
+        ("SERVER_SOFTWARE", "nginx/1 (Myriad)"),
+        ("REMOTE_ADDR", "127.0.0.1"),
+        ("GATEWAY_INTERFACE", "CGI/1.1"),
+    ]
+}
+
+/// Returns the reason why the script did not finish, from the text that was sent in its place.
+fn refusal(text: &str) -> String {
+    if text.contains("database connection") {
+        return "Error establishing a database connection".to_owned();
+    }
+    if text.contains("File not found") || text.contains("No input file") || text.contains("Access denied") {
+        return "php-fpm does not run a script outside the site's folder (open_basedir, chroot)".to_owned();
+    }
+    let status = text.lines().next().filter(|line| line.starts_with("Status:"));
+    format!(
+        "the script did not come to its end ({})",
+        status.unwrap_or("it wrote nothing; php-fpm's log says why").trim()
+    )
+}
+
+fn opcache(status: &serde_json::Value) -> Opcache {
+    let figure = |path: &str| status.pointer(path).and_then(serde_json::Value::as_u64).unwrap_or(0);
+    Opcache {
+        used: figure("/memory_usage/used_memory") + figure("/memory_usage/wasted_memory"),
+        free: figure("/memory_usage/free_memory"),
+        strings: figure("/interned_strings_usage/buffer_size"),
+        strings_free: figure("/interned_strings_usage/free_memory"),
+        keys: figure("/opcache_statistics/num_cached_keys"),
+        most_keys: figure("/opcache_statistics/max_cached_keys"),
+        restarts: figure("/opcache_statistics/oom_restarts") + figure("/opcache_statistics/hash_restarts"),
+        is_full: status.pointer("/cache_full").and_then(serde_json::Value::as_bool).unwrap_or(false),
+    }
+}
+
+/// Returns the status of the pool.
+pub(super) fn pool(php: &str, status: Option<&str>) -> Seen<Pool> {
+    let path = status.unwrap_or(STATUS);
+    let answer = ask(php, &request(path, path, "json"))?;
+    let at = answer.windows(4).position(|four| four == b"\r\n\r\n").map_or(0, |at| at + 4);
+    let status = PoolStatus::parse(&answer[at..]).map_err(|_| format!("nothing is at {path}"))?;
+    Ok(Pool {
+        total: status.total,
+        active: status.active,
+        queue: status.listen_queue,
+        reached: status.max_children_reached,
+    })
+}
+
+/// Returns `pm.max_children` of the pool, from its file.
+pub(super) fn most_children(php: &str) -> Seen<u32> {
+    let address = if php.starts_with('/') { format!("unix:{php}") } else { php.to_owned() };
+    children_of_running(&address)
+        .ok_or_else(|| format!("no file of php-fpm was found that says pm.max_children for {php}"))
+}

@@ -1,0 +1,151 @@
+//! The findings as text and as JSON, and the exit status.
+
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use crate::doctor::{Finding, Severity};
+use serde::Serialize;
+
+use myriad_cli::web::Target;
+
+/// Maximum width of wrapped text, and of the column before it.
+const WIDTH: usize = 96;
+const COLUMN: usize = 9;
+
+#[derive(Serialize)]
+struct Told<'f> {
+    check: &'f str,
+    severity: &'f str,
+    what: &'f str,
+    remedy: &'f str,
+}
+
+#[derive(Serialize)]
+struct All<'f> {
+    url: String,
+    status: &'f str,
+    findings: Vec<Told<'f>>,
+}
+
+/// Prints the findings; the most severe determines the exit status.
+pub(super) fn print(
+    target: &Target,
+    findings: &[Finding],
+    json: bool,
+    all: bool,
+) -> Result<ExitCode, String> {
+    let worst = findings.first().map_or(Severity::Fine, |finding| finding.severity);
+    let text = if json { as_json(target, findings, worst)? } else { as_text(target, findings, all) };
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            return Err(format!("standard output: {error}"));
+        }
+        _ => {}
+    }
+    Ok(match worst {
+        Severity::Fine => ExitCode::SUCCESS,
+        Severity::Warning => ExitCode::from(1),
+        Severity::Bad => ExitCode::from(2),
+        Severity::Unseen => ExitCode::from(3),
+    })
+}
+
+fn as_json(target: &Target, findings: &[Finding], worst: Severity) -> Result<String, String> {
+    let told = findings.iter().map(|finding| Told {
+        check: finding.check,
+        severity: finding.severity.name(),
+        what: &finding.what,
+        remedy: &finding.remedy,
+    });
+    let all = All { url: target.to_string(), status: worst.name(), findings: told.collect() };
+    serde_json::to_string(&all).map(|text| text + "\n").map_err(|error| error.to_string())
+}
+
+fn as_text(target: &Target, findings: &[Finding], all: bool) -> String {
+    let mut text = format!("{target}\n\n");
+    let mut fine = 0;
+    for finding in &merged(findings) {
+        if finding.severity == Severity::Fine {
+            fine += 1;
+            if !all {
+                continue;
+            }
+        }
+        let lead = format!("{:<COLUMN$}", finding.severity.name().to_uppercase());
+        wrapped(&plain(&finding.what), &lead, &mut text);
+        if !finding.remedy.is_empty() {
+            wrapped(&format!("-> {}", plain(&finding.remedy)), &" ".repeat(COLUMN), &mut text);
+        }
+    }
+    let rest = if all || fine == 0 { "" } else { ", which --all shows" };
+    let _ = writeln!(
+        text,
+        "{}{fine} checks found nothing wrong{rest}.",
+        if findings.len() > fine && !all { "\n" } else { "" }
+    );
+    text
+}
+
+/// Merges findings of one check that have the same text for several pages (`home: ...`, `post: ...`).
+fn merged(findings: &[Finding]) -> Vec<Finding> {
+    let mut merged: Vec<Finding> = Vec::new();
+    for finding in findings {
+        let same = merged.iter_mut().rev().find_map(|known| {
+            let is_same = known.check == finding.check && known.severity == finding.severity;
+            let (names, said) = known.what.split_once(": ").filter(|_| is_same)?;
+            let (name, says) = finding.what.split_once(": ")?;
+            (said == says).then(|| format!("{names}, {name}: {said}")).map(|what| known.what = what)
+        });
+        if same.is_none() {
+            merged.push(finding.clone());
+        }
+    }
+    merged
+}
+
+/// Replaces control characters: text of a page must not control the terminal.
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+}
+
+/// Appends a text, wrapped to the maximum width and indented below its first line.
+fn wrapped(line: &str, lead: &str, text: &mut String) {
+    let (mut column, indent) = (0, " ".repeat(lead.len()));
+    for word in line.split(' ') {
+        let length = word.chars().count();
+        if column == 0 {
+            text.push_str(lead);
+            column = lead.len();
+        } else if column + length + 1 > WIDTH {
+            let _ = write!(text, "\n{indent}");
+            column = indent.len();
+        } else {
+            text.push(' ');
+            column += 1;
+        }
+        text.push_str(word);
+        column += length;
+    }
+    text.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn findings_that_say_the_same_of_pages_are_one() {
+        let finding =
+            |severity, what: &str| Finding { check: "a", severity, what: what.into(), remedy: "b".into() };
+        let list = [
+            finding(Severity::Bad, "home: x: y"),
+            finding(Severity::Bad, "post: x: y"),
+            finding(Severity::Bad, "page: other"),
+            finding(Severity::Warning, "feed: x: y"),
+            finding(Severity::Warning, "plain"),
+        ];
+        let texts: Vec<_> = merged(&list).into_iter().map(|finding| finding.what).collect();
+        assert_eq!(texts, ["home, post: x: y", "page: other", "feed: x: y", "plain"]);
+    }
+}

@@ -1,0 +1,144 @@
+//! Pages of the site and their assets, requested like a visitor.
+
+use std::io::Read as _;
+
+use crate::doctor::{Asset, Page, Seen, Visit, is_minified, linked};
+use crate::warm::Sitemap;
+use flate2::read::GzDecoder;
+
+use myriad_cli::web::{Answer, Client, Failure, Target};
+use myriad_cli::wordpress::{Denied, Kind, Layout};
+
+/// User agent of the doctor, which the server treats as a tool with the lowest priority for PHP (presets/bots.conf).
+const AGENT: &str = concat!("Myriad-Doctor/", env!("CARGO_PKG_VERSION"));
+/// Maximum decompressed length of a page in bytes, and maximum number of examined style sheets and scripts.
+const LARGEST: u64 = 16 << 20;
+const MOST_ASSETS: usize = 60;
+/// Maximum number of denied files that are requested.
+const MAX_DENIED: usize = 20;
+/// Strings that show a nonce in a page.
+const NONCES: [&str; 3] = ["_wpnonce", "\"nonce\":\"", "nonce="];
+
+/// Observations of a site.
+pub(super) struct Site {
+    pub(super) pages: Vec<Page>,
+    pub(super) assets: Seen<Vec<Asset>>,
+    pub(super) pictures: usize,
+    pub(super) behind_tls: Seen<Visit>,
+}
+
+/// Examines a site. Fails if no server responds for the home page.
+pub(super) fn look(home: &Target, at: Option<&str>) -> Result<Site, Failure> {
+    let mut client = Client::new(at, AGENT);
+    let first = client.get(home, &[("Accept-Encoding", "gzip")])?;
+    let body = text(&first);
+    let mut pages = vec![page(&mut client, "home", home)];
+    // A unique argument: no stored page matches it, and the stored response matches no other request.
+    let alone = format!("{}?myriad-doctor={}", home.path, std::process::id());
+    if let Ok(answer) = client.get(&home.with_path(&alone), &[("Accept-Encoding", "gzip")]) {
+        pages[0].uncached = Some(visit(&answer)).filter(|visit| visit.cache.as_deref() != Some("HIT"));
+    }
+    for (kind, map) in [("post", "/wp-sitemap-posts-post-1.xml"), ("page", "/wp-sitemap-posts-page-1.xml")] {
+        let found = client.get(&home.with_path(map), &[]).ok().filter(|answer| answer.status == 200);
+        let urls = found.map(|answer| Sitemap::read(&answer.body).pages).unwrap_or_default();
+        let target = urls
+            .iter()
+            .filter_map(|url| Target::parse(url).ok())
+            .find(|target| target.authority == home.authority && target.path != home.path);
+        match target {
+            // The scheme of the home page, because a site with a proxy in front uses https here.
+            Some(target) => pages.push(page(&mut client, kind, &Target { tls: home.tls, ..target })),
+            None => pages.push(unseen(kind, home, map)),
+        }
+    }
+    for (kind, path) in
+        [("feed", "/feed/"), ("sitemap", "/wp-sitemap.xml"), ("404", "/myriad-doctor-finds-nothing-here/")]
+    {
+        pages.push(page(&mut client, kind, &home.with_path(path)));
+    }
+    let behind_tls = client
+        .get(home, &[("Accept-Encoding", "gzip"), ("X-Forwarded-Proto", "https")])
+        .map(|answer| visit(&answer))
+        .map_err(|error| error.to_string());
+    let linked = linked(&body, &home.authority);
+    let assets = linked.assets.iter().take(MOST_ASSETS).map(|path| asset(&mut client, &home.with_path(path)));
+    let assets = assets.collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string());
+    Ok(Site { pages, assets, pictures: linked.pictures.len(), behind_tls })
+}
+
+/// Requests files that a `.htaccess` denies, one of each folder; returns the URL paths of those that are sent.
+pub(super) fn exposed(home: &Target, at: Option<&str>, layout: &Layout) -> Seen<Vec<String>> {
+    let denied = Denied::find(layout, Kind::WordPress, &mut Vec::new());
+    let mut client = Client::new(at, AGENT);
+    let mut exposed = Vec::new();
+    for path in denied.examples(&layout.root, MAX_DENIED) {
+        let answer = client.get(&home.with_path(&path), &[("Range", "bytes=0-0")]);
+        if matches!(answer.map_err(|error| error.to_string())?.status, 200 | 206) {
+            exposed.push(path);
+        }
+    }
+    Ok(exposed)
+}
+
+fn unseen(kind: &'static str, home: &Target, map: &str) -> Page {
+    let why = format!("no {kind} stands in {}", home.with_path(map));
+    Page { kind, url: home.to_string(), visits: Err(why), uncached: None }
+}
+
+fn page(client: &mut Client, kind: &'static str, target: &Target) -> Page {
+    let mut once = || client.get(target, &[("Accept-Encoding", "gzip")]).map(|answer| visit(&answer));
+    let visits = once().and_then(|first| Ok((first, once()?))).map_err(|error| error.to_string());
+    Page { kind, url: target.to_string(), visits, uncached: None }
+}
+
+fn visit(answer: &Answer) -> Visit {
+    let field = |name: &str| answer.field(name).unwrap_or_default();
+    let cookies = answer.fields.get_all(b"Set-Cookie").filter_map(|value| {
+        let name = value.split(|byte| *byte == b'=').next()?;
+        Some(String::from_utf8_lossy(name).trim().chars().filter(|c| !c.is_control()).take(128).collect())
+    });
+    let body = text(answer);
+    Visit {
+        status: answer.status,
+        first_byte_ms: u64::try_from(answer.first_byte.as_millis()).unwrap_or(u64::MAX),
+        cache: answer.field("X-Cache"),
+        cookies: cookies.collect(),
+        cache_control: field("Cache-Control"),
+        encoding: field("Content-Encoding"),
+        media_type: field("Content-Type"),
+        bytes: body.len() as u64,
+        location: answer.field("Location"),
+        vary: field("Vary"),
+        has_nonce: NONCES.iter().any(|word| body.contains(word)),
+        cache_status: answer.field("Cache-Status"),
+    }
+}
+
+fn asset(client: &mut Client, target: &Target) -> Result<Asset, Failure> {
+    let answer = client.get(target, &[("Accept-Encoding", "gzip")])?;
+    let body = text(&answer);
+    let control = answer.field("Cache-Control").unwrap_or_default();
+    let kept_s = control.split(',').find_map(|word| word.trim().strip_prefix("max-age=")?.parse().ok());
+    let by_date = answer.field("Expires").filter(|value| value.contains("GMT")).map(|_| 86_400);
+    Ok(Asset {
+        path: target.path.clone(),
+        status: answer.status,
+        bytes: body.len() as u64,
+        encoding: answer.field("Content-Encoding").unwrap_or_default(),
+        kept_s: kept_s.or(by_date),
+        has_validator: answer.field("ETag").is_some() || answer.field("Last-Modified").is_some(),
+        is_minified: is_minified(body.as_bytes()),
+    })
+}
+
+/// Returns the decompressed text of a body.
+fn text(answer: &Answer) -> String {
+    let mut bytes = Vec::new();
+    if answer.field("Content-Encoding").as_deref() == Some("gzip") {
+        // Corrupt data is examined up to the first error.
+        let _ = GzDecoder::new(answer.body.as_slice()).take(LARGEST).read_to_end(&mut bytes);
+    } else {
+        bytes.clone_from(&answer.body);
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}

@@ -1,0 +1,104 @@
+//! Checks of style sheets and scripts.
+
+use crate::doctor::facts::{Asset, Facts, Seen};
+use crate::doctor::finding::{Finding, Report};
+
+/// Number of files of a page above which a finding is reported, even if they are loaded concurrently (HTTP/2).
+const MANY: usize = 30;
+/// Minimum recommended lifetime of a file in browser caches, in seconds: an hour.
+const KEPT_S: u64 = 3600;
+/// Length in bytes below which compression has little effect.
+const SMALL: u64 = 1024;
+/// Number of file names in a finding.
+const SHOWN: usize = 4;
+
+pub(crate) fn check(facts: &Facts, list: &mut Vec<Finding>) {
+    denied(&facts.exposed, Report::new("files-denied", list));
+    let assets = match &facts.assets {
+        Ok(assets) => assets,
+        Err(why) => {
+            return Report::new("files", list)
+                .unseen(format!("style sheets and scripts could not be looked at: {why}"), "");
+        }
+    };
+    requests(assets, facts.pictures, Report::new("requests", list));
+    let some = |is_wrong: &dyn Fn(&&Asset) -> bool| assets.iter().filter(is_wrong).collect::<Vec<_>>();
+    let is_there = |asset: &&Asset| asset.status == 200;
+    told(
+        &some(&|asset| !is_there(asset)),
+        Report::new("files-missing", list),
+        "are not there",
+        "the plugin or theme that names them has removed them: purge its cache, then all pages: myriad purge --all --soft",
+        "all style sheets and scripts are there",
+    );
+    told(
+        &some(&|asset| is_there(asset) && asset.encoding.is_empty() && asset.bytes >= SMALL),
+        Report::new("files-compression", list),
+        "are sent without compression",
+        "gzip on; and their types in gzip_types, as the WordPress preset has it",
+        "all are compressed",
+    );
+    told(
+        &some(&|asset| is_there(asset) && asset.kept_s.is_none_or(|kept| kept < KEPT_S)),
+        Report::new("files-expires", list),
+        "are asked for again by each browser within the hour",
+        "expires 7d; in the location of files, as the WordPress preset has it",
+        "browsers keep all of them",
+    );
+    told(
+        &some(&|asset| is_there(asset) && !asset.has_validator),
+        Report::new("files-etag", list),
+        "have neither ETag nor Last-Modified, and are sent whole when browsers ask again",
+        "etag on; and let them be files, not made by PHP",
+        "all have an ETag or a date",
+    );
+    told(
+        &some(&|asset| is_there(asset) && !asset.is_minified),
+        Report::new("files-minified", list),
+        "are as people have written them",
+        "turn SCRIPT_DEBUG off, or have a plugin such as Autoptimize pack them",
+        "all are packed or small",
+    );
+}
+
+/// Checks that files denied by a `.htaccess` are not sent.
+fn denied(exposed: &Seen<Vec<String>>, report: Report<'_>) {
+    match exposed.as_deref() {
+        Err(why) => report.unseen(format!("files that a .htaccess denies could not be requested: {why}"), ""),
+        Ok([]) => report.fine("no file that a .htaccess denies is sent"),
+        Ok(exposed) => {
+            let shown: Vec<_> = exposed.iter().take(SHOWN).map(String::as_str).collect();
+            report.bad(
+                format!(
+                    "files that a .htaccess denies are sent to every client, in {} folders: {}",
+                    exposed.len(),
+                    shown.join(", ")
+                ),
+                "myriad reload, which reads .htaccess files again; in a configuration of your own: \
+                 location ^~ /FOLDER/ { internal; }",
+            );
+        }
+    }
+}
+
+fn requests(assets: &[Asset], pictures: usize, report: Report<'_>) {
+    let all = 1 + assets.len() + pictures;
+    let said = format!(
+        "a first visit of the home page asks {all} times: {} style sheets and scripts, {pictures} pictures",
+        assets.len()
+    );
+    if assets.len() > MANY {
+        report.warn(said, "fewer plugins, or one such as Autoptimize that puts files together");
+    } else {
+        report.fine(said);
+    }
+}
+
+fn told(wrong: &[&Asset], report: Report<'_>, what: &str, remedy: &str, fine: &str) {
+    if wrong.is_empty() {
+        return report.fine(fine);
+    }
+    let names: Vec<_> = wrong.iter().take(SHOWN).map(|asset| asset.path.as_str()).collect();
+    let more = if wrong.len() > SHOWN { format!(" and {} more", wrong.len() - SHOWN) } else { String::new() };
+    report.warn(format!("{} files {what}: {}{more}", wrong.len(), names.join(", ")), remedy);
+}

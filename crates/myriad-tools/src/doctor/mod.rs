@@ -1,0 +1,44 @@
+//! Checks of a `WordPress` stack: converts [`Facts`] to [`Finding`]s with remedies, the most severe first.
+//!
+//! ```text
+//! collection (in the binary) -> Facts -> machine, php, pages, files: a function for each check -> findings -> Severity of all
+//! ```
+//!
+//! A fact is [`Seen`] or contains the reason why it could not be determined. A check without its facts reports that,
+//! and never counts as passed.
+
+mod assets;
+pub mod command;
+mod down;
+mod facts;
+mod files;
+mod finding;
+mod lifetimes;
+mod machine;
+mod pages;
+mod php;
+mod plugins;
+mod proxies;
+mod wordpress;
+
+pub use assets::{Linked, is_minified, linked};
+pub use facts::{
+    Asset, CookieSource, Facts, Opcache, Page, Php, Pool, Seen, Senders, Stored, Swap, Visit, WordPress,
+    Workers,
+};
+pub use finding::{Finding, Severity};
+
+/// Returns the findings of all checks, the most severe first; checks of equal severity keep their order.
+#[must_use]
+pub fn findings(facts: &Facts) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    down::check(facts, &mut findings);
+    machine::check(facts, &mut findings);
+    php::check(facts, &mut findings);
+    wordpress::check(facts, &mut findings);
+    pages::check(facts, &mut findings);
+    proxies::check(facts, &mut findings);
+    files::check(facts, &mut findings);
+    findings.sort_by_key(|finding| finding.severity);
+    findings
+}

@@ -1,0 +1,36 @@
+//! Check of untrusted proxies in front.
+
+use crate::doctor::facts::{Facts, Senders};
+use crate::doctor::finding::{Finding, Report};
+
+/// Minimum number of requests of a sender for a suggestion.
+const FEWEST: u64 = 3;
+
+pub(crate) fn check(facts: &Facts, list: &mut Vec<Finding>) {
+    let report = Report::new("trusted-proxy", list);
+    let senders = match &facts.senders {
+        Ok(senders) => senders,
+        Err(why) => {
+            return report
+                .unseen(why, "run the doctor on the machine of Myriad, as root or as who started it");
+        }
+    };
+    let all = senders.requests.iter().map(|(_, requests)| requests).sum::<u64>() + senders.others;
+    match only_proxy(senders, all) {
+        Some((option, requests)) => report.warn(
+            format!(
+                "{requests} requests with X-Forwarded-For came from {option}, which is not a trusted proxy: limits and logs have its address \
+                 in place of its clients' addresses"
+            ),
+            format!("if that is your proxy or CDN, start Myriad with --trusted-proxy {option}"),
+        ),
+        None if all == 0 => report.fine("no untrusted sender reports addresses of clients"),
+        None => report.fine(format!("{all} requests claim an address of their client; the claim is ignored")),
+    }
+}
+
+/// Returns the sender of at least nine in ten of these requests. Clients with forged addresses are many senders.
+fn only_proxy(senders: &Senders, all: u64) -> Option<(&str, u64)> {
+    let (option, requests) = senders.requests.iter().max_by_key(|(_, requests)| *requests)?;
+    (*requests >= FEWEST && requests * 10 >= all * 9).then_some((option, *requests))
+}

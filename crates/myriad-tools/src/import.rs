@@ -1,0 +1,284 @@
+//! `myriad import`: translates rules of Apache into the nginx language, on standard output.
+
+use std::ffi::OsString;
+use std::io::{Read, Write};
+use std::process::ExitCode;
+
+use myriad_cli::apache::{LARGEST, Options, translate};
+
+use myriad_cli::admin::{Known, Words, help};
+use myriad_cli::pidfile::reason;
+use myriad_cli::site_folder::{SiteFolder, read_named};
+
+/// Text of `--help`.
+pub const USAGE: &str = "\
+Usage: myriad import [FILE] [--root DIR] [--php ADDRESS] [--name HOST]...
+                     [--listen ADDRESS] [--at PATH]
+
+Translates Apache's rules, a .htaccess or a file with virtual hosts, into a site
+in the nginx language and prints it. Above each part stands what it was, with
+its line, and what it does. What cannot be translated is named with the reason,
+in the text and on standard error.
+
+  FILE             : (default: .htaccess here; - for standard input)
+  --root DIR       : folder of the site (default: DocumentRoot, else the folder
+                     of a FILE called .htaccess)
+  --php ADDRESS    : php-fpm's socket, or HOST:PORT; else PHP files answer 404
+  --name HOST      : name of the site, may be repeated (default: ServerName)
+  --listen ADDRESS : (default: that of <VirtualHost>, else 80)
+  --at PATH        : URL path of the folder in which the .htaccess lies
+                     (default: /)
+
+Try it: myriad import > site.conf, in a folder that nginx.conf includes, then
+myriad -t, and myriad -t --explain /some/page.
+
+Exit status: 0 all of it is translated; 2 all but what is named; 1 after an
+error.
+";
+
+const OPTIONS: &[Known] =
+    &[("--root", true), ("--php", true), ("--name", true), ("--listen", true), ("--at", true)];
+/// Exit status if some rules are not translated.
+const IN_PART: u8 = 2;
+
+/// Runs `myriad import` with the arguments after its name.
+pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    tried(arguments).unwrap_or_else(|error| {
+        eprintln!("myriad: import: {error}");
+        ExitCode::FAILURE
+    })
+}
+
+fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> {
+    let words = Words::parse(arguments, OPTIONS)?;
+    if words.help {
+        return Ok(help(USAGE));
+    }
+    let file = match words.plain.as_slice() {
+        [] => ".htaccess",
+        [file] => file.as_str(),
+        [_, other, ..] => return Err(format!("\"{other}\" is too much here (see myriad import --help)")),
+    };
+    let text = read(file)?;
+    let translation = translate(&text, &options(&words, file)?);
+    for remark in &translation.remarks {
+        let kind = if remark.is_missing { "not translated" } else { "note" };
+        eprintln!("{file}:{}: {kind}: {}\n  {}", remark.line, remark.text, remark.reason);
+    }
+    std::io::stdout().write_all(translation.text.as_bytes()).map_err(|error| reason(&error))?;
+    Ok(if translation.is_whole() { ExitCode::SUCCESS } else { ExitCode::from(IN_PART) })
+}
+
+/// Reads the text of a file; invalid UTF-8 is replaced.
+fn read(file: &str) -> Result<String, String> {
+    let failed =
+        |error: std::io::Error| format!("{file}: {}; name the file, or - for standard input", reason(&error));
+    let limit = LARGEST as u64;
+    let path = std::path::absolute(file).map_err(failed)?;
+    let mut bytes = Vec::new();
+    if file == "-" {
+        std::io::stdin().take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
+    } else if path.starts_with("/dev") || path.starts_with("/proc") {
+        // A pipe of the shell: `myriad import <(...)`.
+        std::fs::File::open(path)
+            .and_then(|opened| opened.take(limit + 1).read_to_end(&mut bytes))
+            .map_err(failed)?;
+    } else if let (Some(folder), Some(".htaccess")) =
+        (path.parent(), path.file_name().and_then(|name| name.to_str()))
+    {
+        bytes = SiteFolder::new(folder).read(".htaccess", limit).map_err(failed)?;
+    } else {
+        bytes = read_named(&path, limit).map_err(failed)?;
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn options(words: &Words, file: &str) -> Result<Options, String> {
+    let defaults = Options::default();
+    let sound = |option: &str, value: Option<String>| match value {
+        Some(text)
+            if text.is_empty()
+                || text.contains(|letter: char| letter.is_control() || "$;{}\"'\\".contains(letter)) =>
+        {
+            Err(format!("{option} \"{text}\" cannot stand in a configuration"))
+        }
+        value => Ok(value),
+    };
+    let names = words.values("--name");
+    for name in &names {
+        sound("--name", Some(name.clone()))?;
+    }
+    let base = sound("--at", words.value("--at"))?.unwrap_or(defaults.base);
+    let around = std::path::absolute(file)
+        .ok()
+        .filter(|path| path.file_name().is_some_and(|name| name == ".htaccess"));
+    // The folder of the file is the root of the site if the file applies to `/`.
+    let around = around.and_then(|path| Some(path.parent()?.to_str()?.to_owned())).filter(|_| base == "/");
+    let root = match words.value("--root") {
+        Some(root) => Some(root),
+        None => around,
+    };
+    Ok(Options {
+        source: file.to_owned(),
+        root: sound("--root", root)?,
+        php: sound("--php", words.value("--php"))?,
+        listen: sound("--listen", words.value("--listen"))?.unwrap_or(defaults.listen),
+        names,
+        base: format!("/{}/", base.trim_matches('/')).replace("//", "/"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use myriad_conf::{MemoryLoader, Node};
+
+    use super::*;
+
+    const PIECES: &[&str] = &[
+        "RewriteEngine On\n",
+        "RewriteCond ",
+        "RewriteRule ",
+        "%{REQUEST_URI}",
+        "%{HTTP_HOST}",
+        "%1",
+        "$1",
+        "$x",
+        "^(.*)$",
+        " [L,R=301]",
+        "\n",
+        "\t",
+        "\"",
+        "'",
+        "\\",
+        "$",
+        "<Files ",
+        "<IfModule ",
+        "<Location /",
+        "</Files>\n",
+        "</IfModule>\n",
+        "</Location>\n",
+        ">\n",
+        "{",
+        "} ",
+        ";",
+        "#",
+        "\"; allow all; #",
+        "é",
+        "\u{0}",
+        "Header set X ",
+        "Require ",
+        "ip 10.0.0.0/8 ",
+        "Order ",
+        "Redirect /",
+        " /b;}",
+        "ExpiresByType ",
+        "text/css A5",
+        "AddType a/b .",
+        "SetEnvIf A ",
+        "SetEnv A ",
+        "ErrorDocument 404 ",
+        "php_value a ",
+        "(",
+        ")",
+        "[",
+        "]",
+        "!",
+        "99999999999999999999",
+        "RedirectMatch ",
+        "Options ",
+        "DirectoryIndex ",
+        "AuthType Basic\nRequire valid-user\nAuthUserFile /",
+        "AuthName ",
+        "<Limit GET>\n",
+        "<VirtualHost *:80>\n",
+        "ServerName ",
+        "DocumentRoot /",
+        "</VirtualHost>\n",
+        "env=",
+        "-f",
+        "=a",
+        " ",
+    ];
+    /// Fragments that terminate a word unless it is quoted correctly.
+    const SHARP: &[&str] = &["\"", "'", "\\", "\t", "\"; allow all; #", "}", "a"];
+    /// All directives that a translation may contain, except those of [`TABLES`].
+    const WRITTEN: &[&str] = &[
+        "add_header",
+        "auth_basic",
+        "auth_basic_user_file",
+        "autoindex",
+        "break",
+        "charset",
+        "client_max_body_size",
+        "default_type",
+        "deny",
+        "error_page",
+        "etag",
+        "expires",
+        "fastcgi_param",
+        "fastcgi_pass",
+        "fastcgi_split_path_info",
+        "geo",
+        "gzip",
+        "gzip_types",
+        "gzip_vary",
+        "if",
+        "include",
+        "index",
+        "listen",
+        "location",
+        "map",
+        "more_clear_headers",
+        "more_clear_input_headers",
+        "more_set_headers",
+        "more_set_input_headers",
+        "return",
+        "rewrite",
+        "root",
+        "server",
+        "server_name",
+        "server_tokens",
+        "set",
+        "ssl_certificate",
+        "ssl_certificate_key",
+        "try_files",
+        "types",
+    ];
+    /// Blocks whose entries are not directives.
+    const TABLES: &[&str] = &["geo", "map", "types"];
+
+    fn foreign<'n>(nodes: &'n [Node], found: &mut Vec<&'n Node>) {
+        let is = |names: &[&str], node: &Node| names.iter().any(|name| node.name.text == name.as_bytes());
+        found.extend(nodes.iter().filter(|node| !is(WRITTEN, node)));
+        for node in nodes.iter().filter(|node| !is(TABLES, node)) {
+            foreign(node.block.as_deref().unwrap_or_default(), found);
+        }
+    }
+
+    /// Text of a `.htaccess` remains a single word: none of its quotes, braces or `;` terminates a directive.
+    #[test]
+    fn no_text_of_a_file_leaves_its_place() {
+        for seed in 0..3000 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let mut text = String::new();
+            for _ in 0..random.usize(..40) {
+                text.push_str(PIECES[random.usize(..PIECES.len())]);
+                for _ in 0..random.usize(..2) * random.usize(..7) {
+                    text.push_str(SHARP[random.usize(..SHARP.len())]);
+                }
+            }
+            let options = Options { php: Some("/run/php.sock".into()), ..Options::default() };
+            let told = translate(&text, &options);
+            assert!(!told.text.contains('\u{0}'), "seed {seed}\n{text}");
+            let path = Path::new("/site.conf");
+            let loader = MemoryLoader::with(path.to_owned(), told.text.clone().into_bytes());
+            let parsed = myriad_serve::registry().parse(&loader, path, b"");
+            assert!(parsed.errors.is_empty(), "seed {seed}: {:?}\n{text}\n{}", parsed.errors, told.text);
+            let mut found = Vec::new();
+            foreign(&parsed.nodes, &mut found);
+            assert!(found.is_empty(), "seed {seed}: {found:?}\n{text}\n{}", told.text);
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Responses of all addresses of a configuration, compared before and after the services are swapped.
+
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::UnixStream;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use myriad_conf::Model;
+use myriad_conf::model::{ListenAddress, ListenConf, ServerConf, ServerName};
+
+use myriad_cli::web::{Client, Target};
+
+/// Maximum number of checks: of a thousand servers on one address a part is representative.
+const MOST: usize = 64;
+/// Maximum time for an address to respond after the swap.
+const PATIENCE: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(100);
+/// Maximum time to establish a connection on which no request is sent.
+const CONNECT: Duration = Duration::from_secs(5);
+const AGENT: &str = "myriad-takeover";
+
+/// Check of one address.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Question {
+    /// Requests the page `/` of a host.
+    Page { at: SocketAddr, tls: bool, host: String },
+    /// Tests that a connection is accepted, for protocols other than HTTP.
+    Connection(SocketAddr),
+    /// Tests that a socket in the file system accepts a connection.
+    Path(Vec<u8>),
+}
+
+/// Result of a check.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    Status(u16),
+    Connected,
+    Nothing(String),
+}
+
+/// Returns checks for all addresses of a configuration, each server name once for an address. Datagram sockets are
+/// skipped.
+pub(super) fn questions(model: &Model) -> Vec<Question> {
+    let (mut seen, mut questions) = (HashSet::new(), Vec::new());
+    let of = |servers: &[ServerConf], is_http: bool| -> Vec<Question> {
+        servers
+            .iter()
+            .flat_map(|server| {
+                server.listens.iter().filter_map(move |listen| question(server, listen, is_http))
+            })
+            .collect()
+    };
+    let http = model.http.iter().flat_map(|block| of(&block.servers, true));
+    let stream = model.stream.iter().flat_map(|block| of(&block.servers, false));
+    for question in http.chain(stream) {
+        if questions.len() < MOST && seen.insert(question.clone()) {
+            questions.push(question);
+        }
+    }
+    questions
+}
+
+fn question(server: &ServerConf, listen: &ListenConf, is_http: bool) -> Option<Question> {
+    let at = match &listen.address {
+        ListenAddress::Ip(address) if !listen.quic && !listen.udp => reached(*address),
+        ListenAddress::Unix(path) => return Some(Question::Path(path.clone())),
+        _ => return None,
+    };
+    if !is_http || listen.proxy_protocol {
+        return Some(Question::Connection(at));
+    }
+    Some(Question::Page { at, tls: listen.ssl, host: host(server) })
+}
+
+/// Returns the loopback address for a wildcard address.
+fn reached(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, address.port())
+}
+
+/// Returns the first name of a server that is a host name.
+fn host(server: &ServerConf) -> String {
+    let name = server.names.iter().find_map(|name| match name {
+        ServerName::Exact(name) if !name.is_empty() && name != "_" => Some(name.clone()),
+        ServerName::Dot(suffix) => Some(suffix.trim_start_matches('.').to_owned()),
+        ServerName::WildcardPrefix(suffix) => Some(format!("www{suffix}")),
+        _ => None,
+    });
+    name.unwrap_or_else(|| "localhost".to_owned())
+}
+
+impl Question {
+    /// Performs the check once.
+    pub(super) fn ask(&self) -> Told {
+        match self {
+            Self::Page { at, tls, host } => {
+                let scheme = if *tls { "https" } else { "http" };
+                let url = Target::parse(&format!("{scheme}://{host}:{}/", at.port()));
+                let target = url.or_else(|_| Target::parse(&format!("{scheme}://localhost:{}/", at.port())));
+                let asked = target.and_then(|target| {
+                    let mut client = Client::new(Some(&at.to_string()), AGENT);
+                    client.get(&target, &[]).map_err(|error| error.to_string())
+                });
+                asked.map_or_else(Told::Nothing, |answer| Told::Status(answer.status))
+            }
+            Self::Connection(at) => connected(TcpStream::connect_timeout(at, CONNECT).map(drop)),
+            Self::Path(path) => connected(UnixStream::connect(OsStr::from_bytes(path)).map(drop)),
+        }
+    }
+
+    /// Repeats the check until the result is not worse than before, for the time that a server may take to start.
+    fn ask_until(&self, before: &Told) -> Told {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let told = self.ask();
+            if !told.is_worse_than(before) || Instant::now() >= deadline {
+                return told;
+            }
+            sleep(PAUSE);
+        }
+    }
+}
+
+impl std::fmt::Display for Question {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Page { at, tls, host } => {
+                write!(f, "{at} ({}://{host}/)", if *tls { "https" } else { "http" })
+            }
+            Self::Connection(at) => write!(f, "{at}"),
+            Self::Path(path) => write!(f, "unix:{}", String::from_utf8_lossy(path)),
+        }
+    }
+}
+
+fn connected(result: std::io::Result<()>) -> Told {
+    result.map_or_else(|error| Told::Nothing(myriad_cli::pidfile::reason(&error)), |()| Told::Connected)
+}
+
+impl Told {
+    /// Returns whether the result is worse for clients: no response in place of a response, or an error of a higher
+    /// class.
+    fn is_worse_than(&self, before: &Self) -> bool {
+        match (self, before) {
+            (_, Self::Nothing(_)) => false,
+            (Self::Nothing(_), _) => true,
+            (Self::Status(now), Self::Status(then)) => *now >= 400 && now / 100 > then / 100,
+            _ => false,
+        }
+    }
+}
+
+impl std::fmt::Display for Told {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Status(status) => write!(f, "status {status}"),
+            Self::Connected => f.write_str("takes connections"),
+            Self::Nothing(why) => write!(f, "no answer ({why})"),
+        }
+    }
+}
+
+/// Performs all checks before the swap. If no server ran, all addresses must respond after it.
+pub(super) fn before(questions: &[Question], ran: bool) -> Vec<Told> {
+    let ask = |question: &Question| if ran { question.ask() } else { Told::Connected };
+    questions.iter().map(ask).collect()
+}
+
+/// Repeats all checks and prints the results; the error lists those that are worse than before.
+pub(super) fn compare(questions: &[Question], before: &[Told]) -> Result<(), String> {
+    let mut worse = Vec::new();
+    for (question, before) in questions.iter().zip(before) {
+        let now = question.ask_until(before);
+        let was = if now == *before || *before == Told::Connected {
+            String::new()
+        } else {
+            format!("; before: {before}")
+        };
+        println!("  {question}: {now}{was}");
+        if now.is_worse_than(before) {
+            worse.push(format!("{question}: {now}, before: {before}"));
+        }
+    }
+    if worse.is_empty() { Ok(()) } else { Err(worse.join("\n")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn worse_is_what_takes_a_page_from_visitors() {
+        let nothing = || Told::Nothing("refused".into());
+        for (now, before, worse) in [
+            (Told::Status(200), Told::Status(301), false),
+            (Told::Status(404), Told::Status(200), true),
+            (Told::Status(404), Told::Status(403), false),
+            (Told::Status(502), Told::Status(404), true),
+            (Told::Status(404), Told::Status(502), false),
+            (nothing(), Told::Status(502), true),
+            (nothing(), Told::Connected, true),
+            (nothing(), nothing(), false),
+            (Told::Status(500), Told::Connected, false),
+        ] {
+            assert_eq!(now.is_worse_than(&before), worse, "{now} after {before}");
+        }
+    }
+}

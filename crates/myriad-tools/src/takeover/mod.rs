@@ -1,0 +1,207 @@
+//! `myriad takeover`: replaces an installed nginx with Myriad on the same configuration, and reverts that.
+//!
+//! ```text
+//! nginx::find -> Origin::examine -> errors, differences -> swap: drop-in, services, responses
+//!                                                                '--worse than before--> revert
+//! ```
+
+mod answers;
+mod differences;
+mod nginx;
+mod options;
+mod record;
+mod services;
+mod swap;
+mod unit;
+
+pub use options::USAGE;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use myriad_log::Level;
+
+use myriad_cli::admin::{Act, help};
+use myriad_cli::cli;
+use myriad_cli::configuration::{Configuration, Origin};
+use myriad_cli::paths::Paths;
+use myriad_cli::port_holder;
+use myriad_cli::report::Finding;
+use nginx::Nginx;
+use options::Options;
+use record::Record;
+use swap::Swap;
+use unit::CommandLine;
+
+/// Runs `myriad takeover` with the arguments after its name.
+pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    tried(arguments).unwrap_or_else(|error| {
+        eprintln!("myriad: takeover: {error}");
+        ExitCode::FAILURE
+    })
+}
+
+fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> {
+    let Some(options) = Options::parse(arguments)? else { return Ok(help(USAGE)) };
+    if options.act == Act::Undo {
+        return undo(&options);
+    }
+    if Record::read(&options.root)?.is_some() {
+        return Err("it was taken over already; myriad takeover --undo has nginx back".into());
+    }
+    let nginx =
+        Nginx::find(&options, master(&options)?).map_err(|error| error + &port_holder::web_servers())?;
+    println!("{} at {}", nginx.version, nginx.program.display());
+    println!("configuration {}, prefix {}", nginx.configuration.display(), nginx.prefix.display());
+    let origin = origin(&nginx)?;
+    let Some(configuration) = examined(&origin) else {
+        return Err("the configuration is refused as said above; nothing was changed. Mend it (nginx need not be stopped for \
+                    that), then again"
+            .into());
+    };
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let line = CommandLine::of(&nginx, &configuration.parsed, program);
+    let folders = unit::folders(&nginx, &configuration.parsed);
+    if options.act == Act::Show {
+        show(&options, &nginx, &line);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let found =
+        swap::obstacles(&options.unit).map_err(|error| format!("{error}\n{}", by_hand(&nginx, &line)))?;
+    let record = Record {
+        program: nginx.program.clone(),
+        configuration: nginx.configuration.clone(),
+        prefix: nginx.prefix.clone(),
+        ..found
+    };
+    let questions = answers::questions(&configuration.model);
+    let unit = unit::text(&line, &folders);
+    Swap { root: &options.root, record, unit, questions }.apply()?;
+    println!(
+        "\nMyriad serves. It reads {}, so a change there and `systemctl reload myriad` is all.",
+        nginx.configuration.display()
+    );
+    println!("Back to nginx: myriad takeover --undo");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the nginx master process: that of the service, else the only running one.
+fn master(options: &Options) -> Result<Option<u32>, String> {
+    if options.configuration.is_some() {
+        return Ok(None);
+    }
+    // A process that was started manually does not belong to systemd.
+    if let Ok(service) = services::look(&options.unit)
+        && service.pid.is_some()
+    {
+        return Ok(service.pid);
+    }
+    match nginx::masters().as_slice() {
+        [] => Ok(None),
+        [master] => Ok(Some(*master)),
+        [first, others @ ..] => Err(format!(
+            "process {first} and {} more are masters of nginx: name the configuration with -c",
+            others.len()
+        )),
+    }
+}
+
+/// Returns the configuration as Myriad would read it in place of nginx.
+fn origin(nginx: &Nginx) -> Result<Origin, String> {
+    if !nginx.configuration.is_file() {
+        return Err(format!(
+            "{}: no such file; name nginx's configuration with -c",
+            nginx.configuration.display()
+        ));
+    }
+    let options = cli::Options {
+        prefix: Some(nginx.prefix.clone()),
+        configuration: Some(nginx.configuration.clone()),
+        error_log: Some(nginx.error_log.clone()),
+        ..cli::Options::default()
+    };
+    Ok(Origin { paths: Paths::new(&options), directives: Vec::new(), preset: None })
+}
+
+/// Prints the result of reading the configuration; `None` if it is rejected.
+fn examined(origin: &Origin) -> Option<Configuration> {
+    let configuration = match origin.load() {
+        Ok(configuration) => configuration,
+        Err(findings) => {
+            let refused = findings.iter().filter(|finding| finding.level < Level::Warn).count();
+            println!("\nRefused, {refused} in all:");
+            print_all(&findings);
+            return None;
+        }
+    };
+    let lines = differences::lines(&configuration.parsed);
+    println!("\nIt is read and sound. Directives that do not do what they do in nginx: {}", lines.len());
+    for line in &lines {
+        println!("{line}");
+    }
+    let warnings = configuration.warnings();
+    if !warnings.is_empty() {
+        println!("\nTo be looked at:");
+        print_all(&warnings);
+    }
+    Some(configuration)
+}
+
+fn print_all(findings: &[Finding]) {
+    for finding in findings {
+        println!("{}\n", finding.text);
+    }
+}
+
+/// Prints the actions of `--apply`.
+fn show(options: &Options, nginx: &Nginx, line: &CommandLine) {
+    println!("\nIt can be taken over. `myriad takeover --apply` then");
+    println!("  writes {}", unit::PLACE);
+    println!("  stops and disables {}, enables and starts {}", options.unit, services::MYRIAD);
+    println!("  asks each address; nginx is back by itself where one does not answer as before");
+    println!("Without systemd:\n{}", by_hand(nginx, line));
+}
+
+/// Returns the commands of a manual takeover.
+fn by_hand(nginx: &Nginx, line: &CommandLine) -> String {
+    let of_nginx = |more: &str| {
+        let shell = |path: &std::path::Path| unit::shell(&path.display().to_string());
+        format!(
+            "{} -p {} -c {}{more}",
+            shell(&nginx.program),
+            shell(&nginx.prefix),
+            shell(&nginx.configuration)
+        )
+    };
+    format!(
+        "  {}\n  {}\nand back:\n  {}\n  {}",
+        of_nginx(" -s quit"),
+        line.words(&[], false, unit::shell),
+        line.words(&["-s", "quit"], false, unit::shell),
+        of_nginx("")
+    )
+}
+
+fn undo(options: &Options) -> Result<ExitCode, String> {
+    let Some(record) = Record::read(&options.root)? else {
+        return Err("nothing was taken over here: there is no record of it".into());
+    };
+    // The addresses may have changed since; the file contains those that nginx will listen on.
+    let nginx = Nginx {
+        configuration: record.configuration.clone(),
+        prefix: record.prefix.clone(),
+        error_log: "stderr".into(),
+        ..Nginx::default()
+    };
+    let configuration = origin(&nginx).and_then(|origin| origin.load().map_err(|_| String::new())).ok();
+    let questions =
+        configuration.map(|configuration| answers::questions(&configuration.model)).unwrap_or_default();
+    let before = answers::before(&questions, true);
+    println!("The services change places:");
+    swap::back(&options.root, &record)?;
+    if record.nginx_ran {
+        println!("Each address is asked:");
+        answers::compare(&questions, &before)?;
+    }
+    println!("nginx has its place again.");
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,75 @@
+//! Services of the machine, queried and controlled by `systemctl`.
+
+use std::process::{Command, Output};
+
+/// Unit of the Myriad package.
+pub(super) const MYRIAD: &str = "myriad.service";
+/// Queried properties.
+const PROPERTIES: [&str; 4] = ["LoadState", "ActiveState", "UnitFileState", "MainPID"];
+
+/// State of a service.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Service {
+    pub(super) is_installed: bool,
+    pub(super) is_active: bool,
+    pub(super) is_enabled: bool,
+    /// Main process, if it runs.
+    pub(super) pid: Option<u32>,
+}
+
+/// Queries a service; the error is the reason why systemd cannot be queried.
+pub(super) fn look(unit: &str) -> Result<Service, String> {
+    let mut arguments = vec!["show"];
+    for property in PROPERTIES {
+        arguments.extend(["-p", property]);
+    }
+    arguments.push(unit);
+    let output = run(&arguments)?;
+    Ok(read(&String::from_utf8_lossy(&output.stdout)))
+}
+
+fn read(text: &str) -> Service {
+    let value = |name: &str| {
+        let of = |line: &str| {
+            line.split_once('=').filter(|(key, _)| *key == name).map(|(_, v)| v.trim().to_owned())
+        };
+        text.lines().find_map(of).unwrap_or_default()
+    };
+    Service {
+        is_installed: value("LoadState") == "loaded",
+        is_active: matches!(value("ActiveState").as_str(), "active" | "reloading" | "activating"),
+        is_enabled: value("UnitFileState").starts_with("enabled"),
+        pid: value("MainPID").parse().ok().filter(|pid| *pid > 0),
+    }
+}
+
+/// Executes an action by systemd; the error is its message.
+pub(super) fn tell(arguments: &[&str]) -> Result<(), String> {
+    println!("  systemctl {}", arguments.join(" "));
+    run(arguments).map(drop)
+}
+
+fn run(arguments: &[&str]) -> Result<Output, String> {
+    let output = Command::new("systemctl")
+        .args(arguments)
+        .output()
+        .map_err(|error| format!("systemctl: {}", myriad_cli::pidfile::reason(&error)))?;
+    if output.status.success() {
+        return Ok(output);
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(format!("systemctl {}: {}", arguments.join(" "), said.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_systemctl_shows_is_read() {
+        let running = read("LoadState=loaded\nActiveState=active\nUnitFileState=enabled\nMainPID=17\n");
+        assert_eq!(running, Service { is_installed: true, is_active: true, is_enabled: true, pid: Some(17) });
+        let missing = read("LoadState=not-found\nActiveState=inactive\nUnitFileState=\nMainPID=0\n");
+        assert_eq!((missing, read("")), (Service::default(), Service::default()));
+    }
+}

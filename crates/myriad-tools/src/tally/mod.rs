@@ -1,0 +1,47 @@
+//! Statistics of logs: converts lines of access and error logs to reports.
+//!
+//! ```text
+//! line -> Layout | read_object -> Visit  \
+//!                                          Tally -> Report -> text for a terminal, or JSON
+//! line -> read_fault ----------> Fault   /
+//! ```
+//!
+//! | module | contents |
+//! |---|---|
+//! | `time` | times in the forms of logs and of command lines |
+//! | `visit` | a request, by the fields in its line |
+//! | `layout` | lines of a `log_format` |
+//! | `object` | lines that are JSON |
+//! | `fault` | lines of the error log, and the group of a message |
+//! | `remedy` | remedies for groups of errors |
+//! | `top` | the most frequent keys, in bounded memory |
+//! | `times` | a histogram of durations |
+//! | `page` | the name that groups requests for a page |
+//! | `counts` | all counts |
+//! | `report`, `render` | the results, and their form for people |
+//!
+//! Input is untrusted: no line causes a panic, and memory usage is limited to some 60 MB for any number of lines.
+
+pub mod command;
+mod counts;
+mod fault;
+mod layout;
+mod object;
+mod page;
+mod remedy;
+mod render;
+mod report;
+mod time;
+mod times;
+mod top;
+mod visit;
+
+pub use counts::Tally;
+pub use fault::{Fault, read_fault};
+pub use layout::Layout;
+pub use object::read_object;
+pub use remedy::remedy;
+pub use render::{Question, Style, render};
+pub use report::Report;
+pub use time::moment;
+pub use visit::Visit;

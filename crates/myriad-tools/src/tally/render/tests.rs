@@ -1,0 +1,99 @@
+use super::*;
+use crate::tally::{Layout, Tally, read_fault};
+
+fn style(width: usize, has_colors: bool, has_unicode: bool) -> Style {
+    Style {
+        width,
+        has_colors,
+        has_unicode,
+        offset_minutes: |_| 60,
+        escaped: |text| text.replace('\u{1b}', "\\x1B"),
+    }
+}
+
+fn report() -> Report {
+    let format = "$remote_addr [$msec] \"$request\" $status $body_bytes_sent $request_time $upstream_cache_status \"$http_user_agent\"";
+    let layout = Layout::of(format, false).expect("a layout");
+    let mut tally = Tally::default();
+    for number in 0..2000_u64 {
+        let time = 1_795_500_000 + number * 60;
+        let uri =
+            format!("/a/very/long/name/of/a/page/that/goes/on/and/on/and/on/{}?x={number}", number % 30);
+        let status = [200, 200, 200, 304, 404, 502][(number % 6) as usize];
+        let cache = ["HIT", "MISS", "EXPIRED", "BYPASS"][(number % 4) as usize];
+        let line = format!(
+            "10.0.0.{} [{time}.000] \"GET {uri} HTTP/1.1\" {status} {number} 0.{:03} {cache} \"Mozilla/5.0 \u{1b}[2J\"",
+            number % 20,
+            number % 1000
+        );
+        tally.visit(&layout.read(line.as_bytes()).expect("a line"));
+    }
+    let line = "2026/11/24 17:07:09 [error] 1#1: *7 open() \"/srv/x\" failed (2: No such file or directory), client: ::1, server: a";
+    tally.fault(&read_fault(line, |_| 0).expect("a line"));
+    Report::of(&tally, 10)
+}
+
+/// Returns a report of a format without durations and cache status.
+fn bare_report() -> Report {
+    let mut tally = Tally::default();
+    let layout = Layout::of("$remote_addr $request", false).expect("a format");
+    tally.visit(&layout.read(b"192.0.2.1 GET / HTTP/1.1").expect("a line"));
+    Report::of(&tally, 10)
+}
+
+#[test]
+fn nothing_is_wider_than_the_terminal_and_nothing_steers_it() {
+    for width in [60, 80] {
+        let text = render(&bare_report(), &Question::ALL, &style(width, false, true));
+        assert!(text.contains("not told by this format"), "{text}");
+        for line in text.lines() {
+            assert!(line.chars().count() <= width, "{width}: {line}");
+        }
+    }
+    for width in [60, 80, 140] {
+        let text = render(&report(), &Question::ALL, &style(width, false, true));
+        assert!(!text.contains('\u{1b}'));
+        for line in text.lines() {
+            assert!(line.chars().count() <= width, "{width}: {line}");
+        }
+        let colored = render(&report(), &Question::ALL, &style(width, true, true));
+        let plain: String = colored
+            .split("\u{1b}[")
+            .map(|part| part.split_once('m').map_or(part, |(_, rest)| rest))
+            .collect();
+        for line in plain.lines() {
+            assert!(line.chars().count() <= width, "{width}: {line}");
+        }
+    }
+}
+
+#[test]
+fn every_question_is_answered() {
+    let text = render(&report(), &Question::ALL, &style(100, false, false));
+    assert!(text.is_ascii(), "{text}");
+    for part in [
+        "2,000 requests",
+        "from the cache 33.3 %",
+        "Requests by hour",
+        "Most asked for",
+        "Slowest pages",
+        "Most often not from the cache",
+        "Who asks most",
+        "10.0.0.0",
+        "[error] open() \"*\" failed (2: No such file or directory)",
+        "last 2026-11-24 18:07:09, client ::1",
+        "-> links lead to what is not there",
+    ] {
+        assert!(text.contains(part), "{part} is not in\n{text}");
+    }
+}
+
+#[test]
+fn a_format_that_does_not_tell_says_what_to_log() {
+    let mut tally = Tally::default();
+    let line = r#"::1 - - [24/Nov/2026:17:07:09 +0000] "GET / HTTP/1.1" 200 1 "-" "-""#;
+    tally.visit(&Layout::combined().read(line.as_bytes()).expect("a line"));
+    let text = render(&Report::of(&tally, 5), &[Question::Slow, Question::Missed], &style(80, false, true));
+    assert!(text.contains("log $request_time") && text.contains("log $upstream_cache_status"), "{text}");
+    assert_eq!(render(&Report::of(&tally, 5), &[Question::Errors], &style(80, false, true)), "");
+}

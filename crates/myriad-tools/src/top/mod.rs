@@ -1,0 +1,107 @@
+//! `myriad top`: shows the activity of a running server in a terminal, updated every second.
+//!
+//! ```text
+//! feed: control socket -> ticks, ranked pages --channel--> loop -> view: lines of text -> screen: the terminal
+//!                                       keys, signals -----^
+//! ```
+
+mod event;
+mod feed;
+mod figures;
+mod options;
+mod paint;
+mod screen;
+mod state;
+mod view;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+
+use event::{Event, Key};
+use myriad_cli::admin::{Output, Running, help};
+use myriad_cli::signals::Signals;
+use myriad_cli::terminal;
+use options::Options;
+pub use options::USAGE;
+use paint::Paint;
+use screen::Screen;
+use state::State;
+
+/// Maximum delay until a key or a changed size takes effect.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// Runs `myriad top` with the arguments after its name. The exit status is 0, or 1 after an error.
+pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    tried(arguments).unwrap_or_else(|error| {
+        eprintln!("myriad: top: {error}");
+        ExitCode::FAILURE
+    })
+}
+
+fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> {
+    let Some(options) = Options::parse(arguments)? else { return Ok(help(options::USAGE)) };
+    let running = Running::find(&options.server, options.socket.as_deref())?;
+    if options.once {
+        once(&running)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if !terminal::is_interactive() {
+        return Err("standard input and output must be a terminal: use --once for a snapshot (ssh -t HOST myriad top)".to_owned());
+    }
+    watch(&running)
+}
+
+/// Prints the figures of the first complete second.
+fn once(running: &Running) -> Result<(), String> {
+    let mut state = State::default();
+    for tick in feed::ticks(running, 2)? {
+        state.tick(tick);
+    }
+    for by in feed::RANKINGS {
+        state.ranking(by, feed::ranking(running, by)?);
+    }
+    let paint = Paint { has_colors: false, has_unicode: terminal::has_unicode() };
+    let mut output = Output::new();
+    for line in view::snapshot(&state, terminal::width(), paint) {
+        if !output.line(&line)? {
+            break;
+        }
+    }
+    output.finish().map(drop)
+}
+
+/// Shows ticks until `q`, a signal, or the terminal is closed.
+fn watch(running: &Running) -> Result<ExitCode, String> {
+    use rustix::process::Signal;
+
+    let signals = Signals::watch(&[Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT])
+        .map_err(|error| error.to_string())?;
+    // The first response is received before the screen is switched: an error is then printed to the unchanged terminal.
+    let (sender, events) = mpsc::channel();
+    feed::start(running, &sender)?;
+    let _screen = Screen::take().map_err(|error| format!("the terminal: {error}"))?;
+    screen::keys(sender);
+    let paint = Paint { has_colors: terminal::has_colors(), has_unicode: terminal::has_unicode() };
+    let mut state = State::default();
+    loop {
+        let (width, height) = screen::size();
+        if screen::draw(&view::screen(&state, (width, height), paint), height).is_err() {
+            return Ok(ExitCode::SUCCESS);
+        }
+        match events.recv_timeout(PATIENCE) {
+            Ok(Event::Tick(tick)) => state.tick(*tick),
+            Ok(Event::Ranking(by, pages)) => state.ranking(by, pages),
+            Ok(Event::Purge(purge)) => state.purge(purge),
+            Ok(Event::Broken(why)) => state.broken = Some(why),
+            Ok(Event::Connected) => state.broken = None,
+            Ok(Event::Key(Key::Quit)) | Err(RecvTimeoutError::Disconnected) => return Ok(ExitCode::SUCCESS),
+            Ok(Event::Key(key)) => state.key(key),
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        if !signals.take().is_empty() {
+            return Ok(ExitCode::SUCCESS);
+        }
+    }
+}

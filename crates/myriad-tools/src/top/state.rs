@@ -1,0 +1,117 @@
+//! Data received from the server, and the selected view.
+
+use std::collections::{HashMap, VecDeque};
+
+use myriad_admin::protocol::RequestCounts;
+use myriad_admin::protocol::sight::{Counts, PurgeEvent, Tick, TopPage};
+
+use super::event::Key;
+
+/// Number of seconds whose counts are stored; the widest terminal shows this number.
+const SECONDS: usize = 400;
+/// Number of stored purges.
+const PURGES: usize = 100;
+
+/// View that fills the screen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum View {
+    #[default]
+    Overview,
+    Pages,
+    Misses,
+    Origins,
+    Zones,
+}
+
+impl View {
+    pub(super) const ALL: [(Self, &'static str); 5] = [
+        (Self::Overview, "Overview"),
+        (Self::Pages, "Pages"),
+        (Self::Misses, "Misses"),
+        (Self::Origins, "Origins"),
+        (Self::Zones, "Zones"),
+    ];
+}
+
+/// Received data and the selected view.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    pub(super) tick: Option<Tick>,
+    /// Counts of seconds, the newest last, each converted to a rate by its interval.
+    pub(super) seconds: VecDeque<Counts>,
+    rankings: HashMap<&'static str, Vec<TopPage>>,
+    /// Purges, the newest first.
+    pub(super) purges: VecDeque<PurgeEvent>,
+    pub(super) view: View,
+    pub(super) is_paused: bool,
+    pub(super) helps: bool,
+    /// Reason why no ticks arrive.
+    pub(super) broken: Option<String>,
+}
+
+impl State {
+    pub(super) fn tick(&mut self, tick: Tick) {
+        if self.is_paused {
+            return;
+        }
+        if self.seconds.len() == SECONDS {
+            self.seconds.pop_front();
+        }
+        self.seconds.push_back(rates(&tick));
+        self.tick = Some(tick);
+    }
+
+    pub(super) fn ranking(&mut self, by: &'static str, pages: Vec<TopPage>) {
+        if !self.is_paused {
+            self.rankings.insert(by, pages);
+        }
+    }
+
+    pub(super) fn purge(&mut self, purge: PurgeEvent) {
+        self.purges.push_front(purge);
+        self.purges.truncate(PURGES);
+    }
+
+    pub(super) fn ranked(&self, by: &str) -> &[TopPage] {
+        self.rankings.get(by).map_or(&[], Vec::as_slice)
+    }
+
+    pub(super) fn key(&mut self, key: Key) {
+        match key {
+            Key::Letter('p') => self.is_paused = !self.is_paused,
+            Key::Letter('?' | 'h') => self.helps = !self.helps,
+            Key::Letter(digit @ '1'..='5') => {
+                self.view = View::ALL[digit as usize - '1' as usize].0;
+                self.helps = false;
+            }
+            Key::Tab => {
+                let at = View::ALL.iter().position(|(view, _)| *view == self.view).unwrap_or(0);
+                self.view = View::ALL[(at + 1) % View::ALL.len()].0;
+                self.helps = false;
+            }
+            Key::Letter(_) | Key::Quit => {}
+        }
+    }
+}
+
+/// Converts counts of an interval to rates per second.
+fn rates(tick: &Tick) -> Counts {
+    let rate = |count: u64| count.saturating_mul(1000) / tick.interval_ms.max(1);
+    let delta = tick.delta;
+    Counts {
+        requests: rate(delta.requests),
+        bytes: rate(delta.bytes),
+        fetches: rate(delta.fetches),
+        accepted: rate(delta.accepted),
+        status_4xx: rate(delta.status_4xx),
+        status_5xx: rate(delta.status_5xx),
+        cache: RequestCounts {
+            hit: rate(delta.cache.served()),
+            miss: rate(delta.cache.asked() - delta.cache.served()),
+            bypass: rate(delta.cache.bypass),
+            ..RequestCounts::default()
+        },
+        uncached: rate(delta.uncached),
+        ..Counts::default()
+    }
+}

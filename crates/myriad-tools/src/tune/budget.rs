@@ -1,0 +1,158 @@
+//! Division of the memory into shares of the programs, within three quarters of it.
+
+use crate::tune::amount::{GIB, MIB, about, down_to, up_to};
+use crate::tune::facts::{Apache, Database, DatabaseKind, Facts, Mpm};
+use crate::tune::shares::{Budget, CHILDREN_PER_CORE, Share, Sizes};
+use crate::tune::{database, opcache};
+
+/// Memory of Myriad in addition to its pages: the process, small files, connections.
+const MYRIAD: u64 = 64 * MIB;
+/// Memory of the php-fpm master, and of Apache without its workers.
+const MASTER: u64 = 20 * MIB;
+/// Maximum number of children; above it the bookkeeping of php-fpm costs more than further children yield.
+const MOST_CHILDREN: u32 = 1024;
+/// Memory of an Apache process without PHP, and of one of its threads.
+const APACHE_PROCESS: u64 = 8 * MIB;
+const APACHE_THREAD: u64 = MIB / 2;
+
+/// Divides the memory. Shares that do not depend on the number of children are allocated first; the rest is for PHP
+/// children.
+pub(crate) fn budget(facts: &Facts) -> Budget {
+    let limit = facts.memory / 4 * 3;
+    let mut sizes = Sizes {
+        apcu: if facts.php.as_ref().is_some_and(|php| php.apcu) { apcu(facts.memory) } else { 0 },
+        object_cache: if facts.object_cache.is_some() { object_cache(facts.memory) } else { 0 },
+        ..opcache::sizes(facts)
+    };
+    let mut shares = vec![myriad(facts.memory)];
+    if let Some(database) = &facts.database {
+        sizes.pool = database::pool(facts.memory, database);
+        sizes.temporary_table = database::temporary_table(facts.memory);
+        shares.push(database_share(facts.memory, database, &sizes));
+    }
+    if facts.object_cache.is_some() {
+        shares.push(Share {
+            name: "object cache".into(),
+            bytes: sizes.object_cache / 4 * 5,
+            how: format!(
+                "maxmemory {}, and a quarter for fragments and the copy that it saves",
+                about(sizes.object_cache)
+            ),
+        });
+    }
+    if facts.php.is_some() || facts.apache.is_some_and(|apache| apache.php) {
+        shares.push(Share {
+            name: "PHP, shared".into(),
+            bytes: sizes.opcache + sizes.jit + sizes.apcu + MASTER,
+            how: format!(
+                "OPcache {}, machine code {}, APCu {}, {} for the master",
+                about(sizes.opcache),
+                about(sizes.jit),
+                about(sizes.apcu),
+                about(MASTER)
+            ),
+        });
+    }
+    let taken: u64 = shares.iter().map(|share| share.bytes).sum();
+    let rest = limit.saturating_sub(taken);
+    let apache_workers = facts.apache.map_or(0, |apache| apache_workers(facts, apache, rest, &sizes));
+    if let Some(apache) = facts.apache {
+        shares.push(apache_share(facts, apache, apache_workers, &sizes));
+    }
+    let rest = limit.saturating_sub(shares.iter().map(|share| share.bytes).sum());
+    let children = if facts.php.is_some() { children(facts, rest, &sizes) } else { 0 };
+    if children > 0 {
+        shares.push(Share {
+            name: "PHP, children".into(),
+            bytes: u64::from(children) * child(facts, &sizes),
+            how: format!(
+                "{children} of {} each{}",
+                about(facts.worker.bytes),
+                if sizes.pool > 0 {
+                    format!(", and {} for a connection to the database", about(connection(&sizes)))
+                } else {
+                    String::new()
+                }
+            ),
+        });
+    }
+    let of_php = children + if facts.apache.is_some_and(|apache| apache.php) { apache_workers } else { 0 };
+    sizes.connections = database::connections(of_php);
+    Budget { limit, shares, children, apache_workers, sizes }
+}
+
+fn myriad(memory: u64) -> Share {
+    Share {
+        name: "Myriad".into(),
+        bytes: memory / 8 + MYRIAD,
+        how: format!("an eighth of the memory for pages, {} for itself and small files", about(MYRIAD)),
+    }
+}
+
+fn database_share(memory: u64, database: &Database, sizes: &Sizes) -> Share {
+    let base = database::base(memory, database);
+    // The bookkeeping of a buffer pool adds a twelfth.
+    Share {
+        name: database.name(),
+        bytes: base + sizes.pool / 12 * 13,
+        how: format!("buffer pool {}, {} for itself", about(sizes.pool), about(base + sizes.pool / 12)),
+    }
+}
+
+/// Returns the memory of a child, including its database connection.
+fn child(facts: &Facts, sizes: &Sizes) -> u64 {
+    facts.worker.bytes + connection(sizes)
+}
+
+/// Returns the memory of an active connection: its buffers, and a temporary table in one of four connections.
+fn connection(sizes: &Sizes) -> u64 {
+    if sizes.pool == 0 { 0 } else { database::CONNECTION + sizes.temporary_table / 4 }
+}
+
+fn children(facts: &Facts, rest: u64, sizes: &Sizes) -> u32 {
+    let bear = u32::try_from(rest / child(facts, sizes).max(1)).unwrap_or(u32::MAX);
+    bear.clamp(1, (facts.cores.max(1) * CHILDREN_PER_CORE).min(MOST_CHILDREN))
+}
+
+/// Returns the number of concurrent requests in Apache. If PHP runs in Apache and in php-fpm, Apache gets a quarter of
+/// the rest; without php-fpm it gets the whole rest.
+fn apache_workers(facts: &Facts, apache: Apache, rest: u64, sizes: &Sizes) -> u32 {
+    if apache.php {
+        let rest = if facts.php.is_some() { rest / 4 } else { rest };
+        return children(facts, rest.saturating_sub(MASTER), sizes).max(1);
+    }
+    let each = if apache.mpm == Mpm::Prefork { APACHE_PROCESS } else { APACHE_THREAD };
+    let bear = u32::try_from(rest / 16 / each).unwrap_or(u32::MAX);
+    match apache.mpm {
+        Mpm::Prefork => bear.clamp(4, 256),
+        // A process has 25 threads.
+        Mpm::Worker | Mpm::Event => (bear / 25 * 25).clamp(25, 400),
+    }
+}
+
+fn apache_share(facts: &Facts, apache: Apache, workers: u32, sizes: &Sizes) -> Share {
+    let (each, what) = match (apache.php, apache.mpm) {
+        (true, _) => (child(facts, sizes), "workers with PHP in them"),
+        (false, Mpm::Prefork) => (APACHE_PROCESS, "processes"),
+        (false, _) => (APACHE_THREAD, "threads"),
+    };
+    Share {
+        name: "Apache".into(),
+        bytes: MASTER + u64::from(workers) * each,
+        how: format!("{workers} {what}"),
+    }
+}
+
+fn apcu(memory: u64) -> u64 {
+    down_to(memory / 48, 8 * MIB).clamp(16 * MIB, 256 * MIB)
+}
+
+fn object_cache(memory: u64) -> u64 {
+    up_to(memory / 32, 8 * MIB).clamp(32 * MIB, 2 * GIB)
+}
+
+impl DatabaseKind {
+    pub(crate) fn is_mariadb(self) -> bool {
+        self == Self::MariaDb
+    }
+}

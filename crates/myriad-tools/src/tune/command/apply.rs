@@ -1,0 +1,157 @@
+//! The actions `--apply` and `--undo`.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::tune::{ConfigFile, Plan};
+
+use super::checks;
+use super::record::{Before, Entry, PLACE, Record, hash};
+use myriad_cli::machine_files::{self, below};
+use myriad_cli::pidfile::reason;
+
+/// Writes the files of a plan. If one cannot be written, or a program rejects it, the state before this call is
+/// restored.
+pub(super) fn apply(root: &Path, plan: &Plan) -> Result<ExitCode, String> {
+    let mut record = Record::read(root)?;
+    let replaced = plan
+        .files
+        .iter()
+        .map(|file| Before::of(&below(root, &file.path)).map_err(|error| told(file, &error)));
+    let replaced = replaced.collect::<Result<Vec<_>, _>>()?;
+    for (file, before) in plan.files.iter().zip(&replaced) {
+        keep(root, &mut record, file, before.as_ref());
+    }
+    record
+        .write(root)
+        .map_err(|error| format!("{}: {}; run it as root", below(root, PLACE).display(), reason(&error)))?;
+    let written =
+        plan.files.iter().try_for_each(|file| write(root, file).map_err(|error| told(file, &error)));
+    if let Err(error) = written.and_then(|()| checks::run(root, plan)) {
+        take_back(root, plan, replaced, record);
+        return Err(format!("{error}\nNothing was changed."));
+    }
+    println!("\nWritten. To have it read:");
+    let mut told: Vec<&str> = Vec::new();
+    for file in &plan.files {
+        if !told.contains(&file.activate.as_str()) {
+            told.push(&file.activate);
+            println!("  {}", file.activate);
+        }
+    }
+    println!("To go back: myriad tune --undo{}", of_root(root));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Records the file that is replaced, unless an earlier `--apply` has recorded it.
+fn keep(root: &Path, record: &mut Record, file: &ConfigFile, before: Option<&Before>) {
+    let written = hash(file.text().as_bytes());
+    if let Some(entry) = record.entry(&file.path) {
+        entry.written = written;
+        return;
+    }
+    let mut missing = Vec::new();
+    for folder in Path::new(&file.path).ancestors().skip(1) {
+        let path = folder.display().to_string();
+        if below(root, &path).exists() || record.folders.contains(&path) {
+            break;
+        }
+        missing.push(path);
+    }
+    record.folders.extend(missing.into_iter().rev());
+    record.files.push(Entry { path: file.path.clone(), before: before.cloned(), written });
+}
+
+fn write(root: &Path, file: &ConfigFile) -> io::Result<()> {
+    machine_files::write(root, &file.path, file.text().as_bytes(), 0o644)
+}
+
+/// Restores the state before this `--apply`, including the files that an earlier one has written.
+fn take_back(root: &Path, plan: &Plan, replaced: Vec<Option<Before>>, mut record: Record) {
+    for (file, before) in plan.files.iter().zip(replaced) {
+        let path = below(root, &file.path);
+        let Some(before) = before else {
+            let _ = fs::remove_file(&path);
+            record.files.retain(|entry| entry.path != file.path);
+            continue;
+        };
+        let _ = before.restore(&path);
+        let now = fs::read(&path).map(|bytes| hash(&bytes)).unwrap_or_default();
+        if let Some(entry) = record.entry(&file.path) {
+            entry.written = now;
+        }
+    }
+    if record.files.is_empty() {
+        remove_folders(root, &record.folders);
+        let _ = Record::forget(root);
+    } else {
+        let _ = record.write(root);
+    }
+}
+
+fn remove_folders(root: &Path, folders: &[String]) {
+    for folder in folders.iter().rev() {
+        // A folder that contains other files remains.
+        let _ = fs::remove_dir(below(root, folder));
+    }
+}
+
+/// Restores the state before the first `--apply`.
+pub(super) fn undo(root: &Path, force: bool) -> Result<ExitCode, String> {
+    let mut record = Record::read(root)?;
+    if record.files.is_empty() {
+        println!("Nothing to undo: {} is not there, so nothing was applied.", below(root, PLACE).display());
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut left = Vec::new();
+    for entry in record.files {
+        let path = below(root, &entry.path);
+        let now = fs::read(&path).ok();
+        if now.as_ref().is_some_and(|now| hash(now) != entry.written) && !force {
+            println!(
+                "left as it is: {}, which somebody has changed since (--force takes it back, too)",
+                path.display()
+            );
+            left.push(entry);
+            continue;
+        }
+        let (undone, what) = match &entry.before {
+            Some(before) => (before.restore(&path), "as it was"),
+            None if now.is_none() => (Ok(()), "gone already"),
+            None => (fs::remove_file(&path), "removed"),
+        };
+        match undone {
+            Ok(()) => println!("{what}: {}", path.display()),
+            Err(error) => {
+                println!("not undone: {}: {}; run it as root", path.display(), reason(&error));
+                left.push(entry);
+            }
+        }
+    }
+    remove_folders(root, &record.folders);
+    if left.is_empty() {
+        Record::forget(root)
+            .map_err(|error| format!("{}: {}", below(root, PLACE).display(), reason(&error)))?;
+        println!(
+            "Now let the programs read their files again, as after --apply. `myriad tune` shows what holds."
+        );
+        return Ok(ExitCode::SUCCESS);
+    }
+    record.files = left;
+    record
+        .write(root)
+        .map_err(|error| format!("{}: {}; run it as root", below(root, PLACE).display(), reason(&error)))?;
+    Ok(ExitCode::FAILURE)
+}
+
+fn told(file: &ConfigFile, error: &io::Error) -> String {
+    let remedy = if error.kind() == io::ErrorKind::PermissionDenied { "; run it as root" } else { "" };
+    format!("{}: {}{remedy}", file.path, reason(error))
+}
+
+/// Returns the option that names the root, for a command to type.
+fn of_root(root: &Path) -> String {
+    if root == Path::new("/") { String::new() } else { format!(" --root {}", root.display()) }
+}

@@ -1,0 +1,76 @@
+//! Validation of written files by the programs that read them.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::tune::{ConfigFile, Format, Plan};
+
+use myriad_cli::machine_files::below;
+
+/// Runs each program to validate its files. A program that is not installed is reported as not run.
+pub(super) fn run(root: &Path, plan: &Plan) -> Result<(), String> {
+    println!();
+    for file in &plan.files {
+        let Some(mut command) = command(root, file) else { continue };
+        let name = command.get_program().to_string_lossy().into_owned();
+        let output = command.stdin(Stdio::null()).output();
+        let Ok(output) = output else {
+            println!("not checked: {}: {name} is not on this machine", file.path);
+            continue;
+        };
+        let said =
+            String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
+        if let Some(complaint) = complaint(file, output.status.success(), &said) {
+            return Err(format!("{}: {name} refuses it: {complaint}", file.path));
+        }
+        println!("checked: {} by {name}", file.path);
+    }
+    Ok(())
+}
+
+/// Returns a command that reads a file and has no other effect.
+fn command(root: &Path, file: &ConfigFile) -> Option<Command> {
+    let path = below(root, &file.path);
+    let mut command = match file.format {
+        Format::FpmPool => {
+            let fpm = path.parent()?.parent()?;
+            let version = fpm.parent()?.file_name()?.to_str()?;
+            let mut command = Command::new(format!("/usr/sbin/php-fpm{version}"));
+            command.arg("-t").arg("-y").arg(fpm.join("php-fpm.conf")).arg("-c").arg(fpm);
+            command.env("PHP_INI_SCAN_DIR", fpm.join("conf.d"));
+            command
+        }
+        Format::MyCnf => {
+            let server =
+                if file.path.contains("mariadb") { "/usr/sbin/mariadbd" } else { "/usr/sbin/mysqld" };
+            let mut command = Command::new(server);
+            command.arg(format!("--defaults-file={}", path.display())).args(["--help", "--verbose"]);
+            command
+        }
+        Format::Apache if root == Path::new("/") => {
+            let mut command = Command::new("/usr/sbin/apache2ctl");
+            command.arg("configtest");
+            command
+        }
+        _ => return None,
+    };
+    command.env("LC_ALL", "C");
+    Some(command)
+}
+
+/// Returns the complaint of a program about a file.
+fn complaint(file: &ConfigFile, is_well: bool, said: &str) -> Option<String> {
+    let words: &[&str] = match file.format {
+        // The server exits successfully with an unknown variable that starts with `loose`, and warns of values that it
+        // has adjusted.
+        Format::MyCnf => &["unknown variable", "unknown option", "adjusted", "[ERROR]"],
+        Format::FpmPool => &["ALERT", "ERROR", "WARNING: [pool"],
+        _ => &["Syntax error", "AH00180", "AH00513"],
+    };
+    let line = said.lines().find(|line| words.iter().any(|word| line.contains(word)));
+    match line {
+        Some(line) => Some(line.trim().to_owned()),
+        None if is_well => None,
+        None => Some(said.lines().last().unwrap_or("it ended with an error").to_owned()),
+    }
+}

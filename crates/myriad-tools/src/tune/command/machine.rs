@@ -1,0 +1,146 @@
+//! Facts of this machine and of the files below a root.
+
+use std::path::{Path, PathBuf};
+
+use crate::tune::{Facts, Worker, parse_amount};
+use myriad_serve::machine_memory;
+
+use super::options::{DatabaseSaid, Options};
+use super::programs::{apache, database, names, object_cache, php, text};
+use super::workers;
+use myriad_cli::machine_files::below;
+use myriad_cli::site_folder::SiteFolder;
+use myriad_cli::wordpress::{self, Layout};
+
+/// Maximum number of PHP files counted, and of folders read.
+const MAX_FILES: usize = 1_000_000;
+const MAX_FOLDERS: usize = 200_000;
+/// Kernel settings that are never lowered.
+const KERNEL: [&str; 5] = [
+    "net.core.somaxconn",
+    "net.ipv4.tcp_max_syn_backlog",
+    "net.core.rmem_max",
+    "net.core.wmem_max",
+    "fs.file-max",
+];
+
+/// Facts, and the site whose files were counted.
+pub(super) struct Found {
+    pub(super) facts: Facts,
+    pub(super) site: Option<PathBuf>,
+}
+
+/// Collects all facts that the options do not provide.
+pub(super) fn look(options: &Options) -> Result<Found, String> {
+    let root = options.root.as_path();
+    let is_here = root == Path::new("/");
+    let site = site(options)?;
+    let memory = options.memory.unwrap_or_else(machine_memory);
+    let facts = Facts {
+        memory,
+        cores: options.cores.unwrap_or_else(cores),
+        body: options.body.unwrap_or_else(body),
+        php: php(root),
+        worker: match options.worker {
+            Some(bytes) => Worker { bytes, measured: 1 },
+            // Workers of this machine are unrelated to those of another root.
+            None => {
+                is_here.then(|| workers::measured(Path::new("/proc"))).flatten().unwrap_or(Worker::ASSUMED)
+            }
+        },
+        site_files: site.as_deref().map(count),
+        database: match options.database {
+            DatabaseSaid::Nothing => database(root),
+            DatabaseSaid::Missing => None,
+            DatabaseSaid::This(database) => Some(database),
+        },
+        object_cache: object_cache(root),
+        apache: apache(root),
+        kernel: if is_here { kernel() } else { Vec::new() },
+    };
+    Ok(Found { facts, site })
+}
+
+/// Returns the folder of the site: the named one, which must contain WordPress, else the first below `/var/www`.
+fn site(options: &Options) -> Result<Option<PathBuf>, String> {
+    let is_site = |folder: &Path| Layout::find(folder).is_ok_and(|layout| layout.is_some());
+    if let Some(site) = &options.site {
+        if !is_site(site) {
+            return Err(format!(
+                "--site {}: no WordPress is there; name the folder with its index.php",
+                site.display()
+            ));
+        }
+        return Ok(Some(site.clone()));
+    }
+    let top = below(&options.root, "/var/www");
+    let inner = names(&top).into_iter().flat_map(|name| {
+        let folder = top.join(name);
+        [
+            folder.clone(),
+            folder.join("html"),
+            folder.join("public"),
+            folder.join("public_html"),
+            folder.join("htdocs"),
+        ]
+    });
+    Ok(inner.into_iter().find(|folder| is_site(folder)))
+}
+
+/// Returns the number of PHP files of a site. Links are not followed; uploads are skipped.
+fn count(site: &Path) -> u32 {
+    let site = std::path::absolute(site).unwrap_or_else(|_| site.to_owned());
+    let Ok(files) = SiteFolder::new(&site).files("", MAX_FOLDERS) else { return 0 };
+    let files = files.except(&["wp-content/uploads"]);
+    let counted = files.filter(|file| file.extension().is_some_and(|end| end == "php"));
+    u32::try_from(counted.take(MAX_FILES).count()).unwrap_or(u32::MAX)
+}
+
+fn cores() -> u32 {
+    std::thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(u32::MAX))
+}
+
+/// Returns the `client_max_body_size` of the preset, for sites that do not change it (`--set uploads=`).
+fn body() -> u64 {
+    parse_amount(wordpress::largest_upload()).unwrap_or(1 << 20)
+}
+
+fn kernel() -> Vec<(String, u64)> {
+    let value = |name: &&str| Some(((*name).to_owned(), kernel_value(name)?.parse().ok()?));
+    KERNEL.iter().filter_map(value).collect()
+}
+
+/// Returns the value of a setting of the running kernel.
+pub(super) fn kernel_value(name: &str) -> Option<String> {
+    let value = text(&Path::new("/proc/sys").join(name.replace('.', "/")))?;
+    Some(value.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn body_is_that_of_the_preset() {
+        assert_eq!(body(), 64 << 20);
+    }
+
+    #[test]
+    fn php_files_are_counted_without_uploads_and_links() {
+        let site = std::env::temp_dir().join(format!("myriad-count-{}", std::process::id()));
+        for path in [
+            "index.php",
+            "wp-includes/a.php",
+            "wp-content/plugins/x/y.php",
+            "wp-content/uploads/z.php",
+            "readme.html",
+        ] {
+            let path = site.join(path);
+            std::fs::create_dir_all(path.parent().expect("parent")).expect("folder");
+            std::fs::write(path, "").expect("file");
+        }
+        std::os::unix::fs::symlink(&site, site.join("wp-content/loop")).expect("link");
+        assert_eq!(count(&site), 3);
+        std::fs::remove_dir_all(&site).expect("clean");
+    }
+}

@@ -1,0 +1,48 @@
+//! `myriad tune`: settings of the whole stack for this machine, compared with the present ones, written and undone on
+//! request.
+//!
+//! ```text
+//! machine::facts -> crate::tune::plan -> report (next to sources::present)
+//!                                     -> apply: record, files, validated by their programs -> undo
+//! ```
+
+mod apply;
+mod checks;
+mod machine;
+mod options;
+mod programs;
+mod record;
+mod report;
+mod sources;
+mod workers;
+
+pub use options::USAGE;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use options::Options;
+
+use myriad_cli::admin::{Act, help};
+pub use workers::largest as largest_worker;
+
+/// Runs `myriad tune` with the arguments after its name.
+pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    tried(arguments).unwrap_or_else(|error| {
+        eprintln!("myriad: tune: {error}");
+        ExitCode::FAILURE
+    })
+}
+
+fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> {
+    let Some(options) = Options::parse(arguments)? else { return Ok(help(options::USAGE)) };
+    if options.act == Act::Undo {
+        return apply::undo(&options.root, options.force);
+    }
+    let found = machine::look(&options)?;
+    let plan = crate::tune::plan(&found.facts);
+    report::print(&options.root, &found, &plan)?;
+    if options.act == Act::Apply {
+        return apply::apply(&options.root, &plan);
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,182 @@
+//! Command line of `myriad tune`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use crate::tune::{Database, parse_amount};
+
+use myriad_cli::admin::{Act, Known, Words};
+
+/// Text of `--help`.
+pub const USAGE: &str = "\
+Usage: myriad tune [--apply | --undo [--force]] [--site DIR] [--root PREFIX]
+                   [--memory SIZE] [--cores N] [--worker SIZE]
+                   [--body SIZE] [--database NAME-VERSION]
+
+Plans php-fpm, php.ini, OPcache, APCu, MariaDB or MySQL, Redis or Valkey,
+Apache, kernel and limits of open files, so that all together stay within three
+quarters of the memory and nothing is swapped. Prints what would change and
+why; changes nothing unless told to.
+
+  --apply         : write it, into files of Myriad's own beside those of the
+                    packages, and check it by the programs themselves
+  --undo          : put everything back as it was before the first --apply;
+                    files that somebody has changed since stay
+  --force         : with --undo: those, too
+  --site DIR      : the folder of WordPress, whose PHP files are counted
+                    (default: looked for in /var/www)
+  --root PREFIX   : read and write below PREFIX in place of /
+  --memory SIZE   : 2g, 512m (default: this machine's, or its control group's)
+  --cores N       : (default: this machine's)
+  --worker SIZE   : memory of a worker of PHP that it shares with no other
+                    (default: measured where php-fpm runs, else 80m)
+  --body SIZE     : client_max_body_size of Myriad (default: the preset's)
+  --database NAME : mariadb-10.11, mysql-8.0, or none (default: the installed)
+
+Exit status: 0; 1 after an error, or where --undo left something.
+";
+
+const OPTIONS: &[Known] = &[
+    ("--apply", false),
+    ("--undo", false),
+    ("--force", false),
+    ("--site", true),
+    ("--root", true),
+    ("--memory", true),
+    ("--cores", true),
+    ("--worker", true),
+    ("--body", true),
+    ("--database", true),
+];
+
+/// Value of `--database`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DatabaseSaid {
+    /// The option is missing: the installed database.
+    Nothing,
+    /// The value is `none`.
+    Missing,
+    This(Database),
+}
+
+/// Options of a command line; they replace facts that would be detected.
+#[derive(Clone, Debug)]
+pub(super) struct Options {
+    pub(super) act: Act,
+    pub(super) force: bool,
+    pub(super) root: PathBuf,
+    pub(super) site: Option<PathBuf>,
+    pub(super) memory: Option<u64>,
+    pub(super) cores: Option<u32>,
+    pub(super) worker: Option<u64>,
+    pub(super) body: Option<u64>,
+    pub(super) database: DatabaseSaid,
+}
+
+/// Minimum and maximum of planned memory, in bytes.
+const MEMORY: std::ops::RangeInclusive<u64> = 512 << 20..=16 << 40;
+
+impl Options {
+    /// Parses the words after `myriad tune`; `None` if help is requested.
+    pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<Self>, String> {
+        let words = Words::parse(arguments, OPTIONS)?;
+        if words.help {
+            return Ok(None);
+        }
+        words.at_most(0, "tune")?;
+        let act = words.act()?;
+        if words.has("--force") && act != Act::Undo {
+            return Err("--force goes with --undo".into());
+        }
+        let root = words.root()?;
+        if root.join("wp-includes").is_dir() {
+            let root = root.display();
+            return Err(format!(
+                "--root {root}: that is a WordPress; name it by --site, and by --root the root of a system"
+            ));
+        }
+        let memory = size(&words, "--memory")?;
+        if let Some(memory) = memory.filter(|memory| !MEMORY.contains(memory)) {
+            return Err(format!("--memory {}: from 512m to 16t", crate::tune::amount(memory)));
+        }
+        let worker = size(&words, "--worker")?;
+        if worker.is_some_and(|worker| !(1 << 20..=16 << 30).contains(&worker)) {
+            return Err("--worker: from 1m to 16g".into());
+        }
+        Ok(Some(Self {
+            act,
+            force: words.has("--force"),
+            root,
+            site: words.value("--site").map(PathBuf::from),
+            memory,
+            cores: words.value("--cores").map(|text| cores(&text)).transpose()?,
+            worker,
+            body: size(&words, "--body")?,
+            database: database(words.value("--database"))?,
+        }))
+    }
+}
+
+fn size(words: &Words, option: &str) -> Result<Option<u64>, String> {
+    let Some(text) = words.value(option) else { return Ok(None) };
+    let size = parse_amount(&text).filter(|size| *size > 0);
+    size.map(Some).ok_or_else(|| format!("{option} \"{text}\" is no size; write 2g, 512m or 65536k"))
+}
+
+fn cores(text: &str) -> Result<u32, String> {
+    let cores = text.parse().ok().filter(|cores| (1..=4096).contains(cores));
+    cores.ok_or_else(|| format!("--cores \"{text}\" is no number from 1 to 4096"))
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the value is made for it")]
+fn database(text: Option<String>) -> Result<DatabaseSaid, String> {
+    match text.as_deref() {
+        None => Ok(DatabaseSaid::Nothing),
+        Some("none") => Ok(DatabaseSaid::Missing),
+        Some(text) => Database::parse(text)
+            .map(DatabaseSaid::This)
+            .ok_or_else(|| format!("--database \"{text}\": write mariadb-10.11, mysql-8.0 or none")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(arguments: &[&str]) -> Result<Option<Options>, String> {
+        Options::parse(arguments.iter().map(OsString::from))
+    }
+
+    #[test]
+    fn facts_are_read_and_nonsense_is_told() {
+        let options =
+            parsed(&["--memory", "2g", "--cores=4", "--database", "none"]).expect("sound").expect("no help");
+        assert_eq!(
+            (options.memory, options.cores, options.database),
+            (Some(2 << 30), Some(4), DatabaseSaid::Missing)
+        );
+        assert_eq!(options.act, Act::Show);
+        for (arguments, part) in [
+            (&["--apply", "--undo"][..], "not both"),
+            (&["--memory", "lots"], "is no size"),
+            (&["--memory", "1m"], "from 512m"),
+            (&["--worker", "1"], "from 1m"),
+            (&["--cores", "0"], "no number from 1"),
+            (&["--database", "oracle"], "mariadb-10.11"),
+            (&["--root", "/nowhere/at/all"], "no such folder"),
+            (&["--force"], "goes with --undo"),
+            (&["now"], "too much here"),
+        ] {
+            assert!(parsed(arguments).expect_err(part).contains(part), "{arguments:?}");
+        }
+    }
+
+    #[test]
+    fn site_is_no_root() {
+        let site = std::env::temp_dir().join(format!("myriad-tune-site-{}", std::process::id()));
+        std::fs::create_dir_all(site.join("wp-includes")).expect("a folder");
+        let told = parsed(&["--root", &site.display().to_string()]).expect_err("no root");
+        assert!(told.contains("name it by --site"), "{told}");
+        std::fs::remove_dir_all(&site).expect("removed");
+    }
+}

@@ -1,0 +1,76 @@
+//! Measured size of php-fpm children.
+
+use std::path::Path;
+
+use crate::tune::Worker;
+
+use super::programs::{names, text};
+
+/// Minimum plausible size: a child that has not processed a request yet is small.
+const LEAST: u64 = 32 << 20;
+
+/// Returns the size of a worker: the largest running php-fpm child plus a fifth. `None` if none runs.
+pub(super) fn measured(proc: &Path) -> Option<Worker> {
+    let (largest, measured) = largest(proc)?;
+    Some(Worker { bytes: (largest / 5 * 6).max(LEAST), measured })
+}
+
+/// Returns the size of the largest running php-fpm child in bytes, and the number of running children.
+pub fn largest(proc: &Path) -> Option<(u64, u32)> {
+    let sizes: Vec<u64> = names(proc)
+        .iter()
+        .filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
+        .map(|name| proc.join(name))
+        .filter(|process| is_child(&process.join("cmdline")))
+        .filter_map(|process| own(&process))
+        .collect();
+    let largest = sizes.iter().max()?;
+    Some((*largest, u32::try_from(sizes.len()).unwrap_or(u32::MAX)))
+}
+
+fn is_child(cmdline: &Path) -> bool {
+    text(cmdline).is_some_and(|line| line.starts_with("php-fpm: pool "))
+}
+
+/// Returns the memory that a process shares with no other. Without the right to read that, returns its anonymous
+/// memory.
+fn own(process: &Path) -> Option<u64> {
+    let kilobytes = |text: &str, names: &[&str]| -> Option<u64> {
+        let values = text.lines().filter_map(|line| {
+            let (name, value) = line.split_once(':')?;
+            names.contains(&name).then(|| value.split_whitespace().next()?.parse::<u64>().ok())?
+        });
+        values.reduce(|a, b| a + b)
+    };
+    let private = text(&process.join("smaps_rollup"))
+        .and_then(|text| kilobytes(&text, &["Private_Clean", "Private_Dirty", "Swap"]));
+    let bytes = private.or_else(|| kilobytes(&text(&process.join("status"))?, &["RssAnon"]))?;
+    Some(bytes << 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn largest_child_counts_and_masters_do_not() {
+        let proc = std::env::temp_dir().join(format!("myriad-workers-{}", std::process::id()));
+        for (pid, cmdline, private) in [
+            ("10", "php-fpm: master process (x)", 900),
+            ("11", "php-fpm: pool www", 50),
+            ("12", "php-fpm: pool www", 60),
+        ] {
+            let folder = proc.join(pid);
+            std::fs::create_dir_all(&folder).expect("folder");
+            std::fs::write(folder.join("cmdline"), cmdline).expect("file");
+            let rollup = format!(
+                "55-66 ---p\nRss: 99999 kB\nPrivate_Clean: 1024 kB\nPrivate_Dirty: {} kB\n",
+                (private - 1) << 10
+            );
+            std::fs::write(folder.join("smaps_rollup"), rollup).expect("file");
+        }
+        assert_eq!(measured(&proc), Some(Worker { bytes: (60 << 20) / 5 * 6, measured: 2 }));
+        std::fs::remove_dir_all(&proc).expect("clean");
+        assert_eq!(measured(&proc), None);
+    }
+}

@@ -1,0 +1,176 @@
+//! MariaDB and MySQL, depending on the version.
+
+use crate::tune::amount::{GIB, MIB, about, down_to, text};
+use crate::tune::facts::{Database, Facts};
+use crate::tune::file::{ConfigFile, Format};
+use crate::tune::shares::Budget;
+
+/// Memory of an active connection: thread, net, sort and join buffers, its part of the caches.
+pub(crate) const CONNECTION: u64 = 3 * MIB;
+/// Chunk of the buffer pool. The server rounds the pool size up to a multiple of it.
+const CHUNK: u64 = 128 * MIB;
+/// Memory below which minimum sizes are used.
+const SMALL: u64 = 3 * GIB / 2;
+const PAGE_CACHE: u64 = 8 * MIB;
+
+/// Returns the memory of the server in addition to its buffer pool.
+pub(crate) fn base(memory: u64, database: &Database) -> u64 {
+    let own = if database.kind.is_mariadb() {
+        96 * MIB
+    } else if measures_itself(memory) {
+        400 * MIB
+    } else {
+        170 * MIB
+    };
+    own + 3 * PAGE_CACHE
+}
+
+/// Returns whether the performance schema of MySQL stays on; it takes some 230 MB.
+fn measures_itself(memory: u64) -> bool {
+    memory >= 4 * GIB
+}
+
+/// Returns the size of the buffer pool: a share of the memory, limited to three times the size of the data.
+pub(crate) fn pool(memory: u64, database: &Database) -> u64 {
+    if memory < SMALL {
+        return CHUNK / 2;
+    }
+    let share = if memory < 4 * GIB { memory / 8 } else { memory / 5 };
+    let needed = database.data.map_or(u64::MAX, |data| data.saturating_mul(3).max(512 * MIB));
+    let step = CHUNK * u64::from(instances(share.min(needed), database));
+    down_to(share.min(needed), step).max(CHUNK)
+}
+
+/// Returns the number of buffer pool instances: one for each gigabyte, at most 8, if the server supports several; else
+/// 1.
+fn instances(pool: u64, database: &Database) -> u32 {
+    let has = if database.kind.is_mariadb() { database.version < (10, 5, 0) } else { true };
+    if has && pool >= GIB { u32::try_from(pool / GIB).unwrap_or(8).min(8) } else { 1 }
+}
+
+/// Returns the maximum size of a temporary table in memory.
+pub(crate) fn temporary_table(memory: u64) -> u64 {
+    if memory < 4 * GIB {
+        16 * MIB
+    } else if memory < 32 * GIB {
+        32 * MIB
+    } else {
+        64 * MIB
+    }
+}
+
+/// Returns the number of connections: one for each child, and some for cron, backups and administrators.
+pub(crate) fn connections(children: u32) -> u32 {
+    (children + 20).next_multiple_of(10)
+}
+
+/// Returns the configuration file of the database.
+pub(crate) fn file(facts: &Facts, database: &Database, budget: &Budget) -> ConfigFile {
+    let is_mariadb = database.kind.is_mariadb();
+    let (path, group, service) = if is_mariadb {
+        ("/etc/mysql/mariadb.conf.d/99-myriad.cnf", "mariadb", "mariadb")
+    } else {
+        ("/etc/mysql/mysql.conf.d/zz-myriad.cnf", "mysqld", "mysql")
+    };
+    let mut file =
+        ConfigFile::new(path, Format::MyCnf, &database.name(), format!("systemctl restart {service}"));
+    buffer_pool(&mut file, group, database, budget);
+    redo_log(&mut file, group, database, budget.sizes.pool);
+    let children = budget.children;
+    file.set(
+        group,
+        "max_connections",
+        budget.sizes.connections,
+        format!("one for each of {children} children of PHP, and some for cron, backups and you"),
+    );
+    file.set(
+        group,
+        "thread_cache_size",
+        budget.sizes.connections.min(256),
+        "a page of WordPress is a connection: its thread is kept for the next",
+    );
+    let table = budget.sizes.temporary_table;
+    file.set(
+        group,
+        "tmp_table_size",
+        text(table),
+        format!("lists of posts sort in memory up to {}", about(table)),
+    );
+    file.set(group, "max_heap_table_size", text(table), "the lower of the two counts, so both are the same");
+    file.set(
+        group,
+        "table_open_cache",
+        if facts.memory < SMALL { 1000 } else { 4000 },
+        "shops have some hundred tables",
+    );
+    file.set(group, "table_definition_cache", if facts.memory < SMALL { 800 } else { 2000 }, "as above");
+    file.set(
+        group,
+        "key_buffer_size",
+        text(PAGE_CACHE),
+        "for MyISAM alone, which WordPress has not used since 2013",
+    );
+    if is_mariadb {
+        file.set(group, "aria_pagecache_buffer_size", text(PAGE_CACHE), "for temporary tables on disk alone");
+    } else if !measures_itself(facts.memory) {
+        file.set(group, "performance_schema", "OFF", "measuring takes some 230 MB");
+    }
+    query_cache(&mut file, group, database);
+    file
+}
+
+fn buffer_pool(file: &mut ConfigFile, group: &str, database: &Database, budget: &Budget) {
+    let pool = budget.sizes.pool;
+    let known = database.data.map(|data| format!("; the data are {} now", about(data))).unwrap_or_default();
+    file.set(
+        group,
+        "innodb_buffer_pool_size",
+        text(pool),
+        format!(
+            "tables and indexes in memory, in multiples of the chunk of {}{known}",
+            about(CHUNK.min(pool))
+        ),
+    );
+    if instances(pool, database) > 1 {
+        file.set(
+            group,
+            "innodb_buffer_pool_instances",
+            instances(pool, database),
+            "a gigabyte each, so that threads do not wait for one lock",
+        );
+    }
+    let needs_direct =
+        if database.kind.is_mariadb() { database.version < (10, 6, 0) } else { database.version < (8, 4, 0) };
+    if needs_direct {
+        file.set(
+            group,
+            "innodb_flush_method",
+            "O_DIRECT",
+            "pages stand in the buffer pool, and not a second time in the kernel",
+        );
+    }
+}
+
+/// Sets the redo log: a quarter of the pool stores an hour of writes of a busy site.
+fn redo_log(file: &mut ConfigFile, group: &str, database: &Database, pool: u64) {
+    let size = down_to(pool / 4, 16 * MIB).clamp(48 * MIB, 2 * GIB);
+    let why = format!("a quarter of the buffer pool, {} at least: writes are gathered", about(48 * MIB));
+    if !database.kind.is_mariadb() && database.version >= (8, 0, 30) {
+        file.set(group, "innodb_redo_log_capacity", text(size.max(96 * MIB)), why);
+    } else if !database.kind.is_mariadb() || database.version < (10, 5, 0) {
+        // Two files of this size.
+        file.set(group, "innodb_log_file_size", text(down_to(size / 2, 8 * MIB)), why);
+    } else {
+        file.set(group, "innodb_log_file_size", text(size), why);
+    }
+}
+
+/// Disables the query cache, which has one lock for all connections. MySQL has none since 8.0, and does not start with
+/// its settings.
+fn query_cache(file: &mut ConfigFile, group: &str, database: &Database) {
+    if !database.kind.is_mariadb() && database.version >= (8, 0, 0) {
+        return;
+    }
+    file.set(group, "query_cache_type", 0, "one lock for all connections; each write empties it");
+    file.set(group, "query_cache_size", 0, "as above");
+}

@@ -1,0 +1,63 @@
+//! Kernel settings, and limits of open files.
+
+use crate::tune::amount::GIB;
+use crate::tune::facts::Facts;
+use crate::tune::file::{ConfigFile, Format};
+
+/// Returns the files of kernel settings and limits.
+pub(crate) fn files(facts: &Facts) -> Vec<ConfigFile> {
+    vec![sysctl(facts), limits(facts)]
+}
+
+fn sysctl(facts: &Facts) -> ConfigFile {
+    let path = "/etc/sysctl.d/99-myriad.conf";
+    let mut file = ConfigFile::new(path, Format::Sysctl, "kernel", format!("sysctl -p {path}"));
+    let backlog = if facts.memory < 4 * GIB { 4096 } else { 16384 };
+    let mut raise = |name: &str, value: u64, why: &str| {
+        // A higher present value is retained.
+        let now = facts.kernel.iter().find(|(known, _)| known == name).map_or(0, |(_, value)| *value);
+        file.set("", name, value.max(now), why);
+    };
+    raise("net.core.somaxconn", backlog, "connections that wait to be accepted, of each socket");
+    raise("net.ipv4.tcp_max_syn_backlog", backlog, "the same, half open");
+    raise("net.core.rmem_max", 7_500_000, "HTTP/3 reads from one socket for all its visitors");
+    raise("net.core.wmem_max", 7_500_000, "as above");
+    raise("fs.file-max", descriptors(facts) * 4, "descriptors of all programs together");
+    file.set("", "vm.swappiness", 10, "memory is planned so that nothing has to be swapped");
+    file.set(
+        "",
+        "net.ipv4.tcp_slow_start_after_idle",
+        0,
+        "a visitor's second page comes as fast as the first",
+    );
+    if facts.object_cache.is_some() {
+        file.set(
+            "",
+            "vm.overcommit_memory",
+            1,
+            "the object cache copies itself to save: the copy shares its memory",
+        );
+    }
+    file
+}
+
+/// Returns the number of descriptors of a program: for 16384 connections of each worker, two each, for the connection
+/// and for a file or an origin connection.
+fn descriptors(facts: &Facts) -> u64 {
+    (u64::from(facts.cores.max(1)) * 16384 * 2 + 4096).clamp(65_536, 1 << 20)
+}
+
+fn limits(facts: &Facts) -> ConfigFile {
+    let activate = "log in again; a service of systemd has LimitNOFILE";
+    let mut file =
+        ConfigFile::new("/etc/security/limits.d/99-myriad.conf", Format::Limits, "limits", activate);
+    let count = descriptors(facts);
+    for (who, why) in [
+        ("*", "descriptors of whoever logs in and starts a server"),
+        ("root", "root is named by itself: `*` leaves it out"),
+    ] {
+        file.set("", &format!("{who} soft nofile"), count.min(65_536), why);
+        file.set("", &format!("{who} hard nofile"), count, "as above; Myriad raises its own limit to this");
+    }
+    file
+}

@@ -1,0 +1,32 @@
+//! Redis and Valkey as the object cache.
+
+use crate::tune::facts::ObjectCache;
+use crate::tune::file::{ConfigFile, Format};
+use crate::tune::shares::Budget;
+
+/// Returns the files: the settings, and the unit that passes them after the main file of the server.
+pub(crate) fn files(server: &ObjectCache, budget: &Budget) -> Vec<ConfigFile> {
+    let service = &server.service;
+    let folder = server.configuration.rsplit_once('/').map_or("/etc/redis", |(folder, _)| folder);
+    let own = format!("{folder}/99-myriad.conf");
+    let restart = format!("systemctl daemon-reload && systemctl restart {service}");
+    let mut settings = ConfigFile::new(own.as_str(), Format::Redis, service, restart.as_str());
+    settings.set(
+        "",
+        "maxmemory",
+        budget.sizes.object_cache,
+        "bytes; without a bound it grows until the kernel ends somebody",
+    );
+    settings.set(
+        "",
+        "maxmemory-policy",
+        "allkeys-lru",
+        "what nobody has read for longest gives way; keep no sessions or queues in this server",
+    );
+    settings.set("", "tcp-backlog", 1024, "all children may connect at once");
+    let path = format!("/etc/systemd/system/{service}.service.d/99-myriad.conf");
+    let mut unit = ConfigFile::new(path, Format::Unit, service, restart.as_str());
+    unit.set("Service", "ExecStart", "", "the package's command, and the file above read after its own");
+    unit.set("Service", "ExecStart", format!("{} --include {own}", server.command), "");
+    vec![settings, unit]
+}

@@ -1,0 +1,162 @@
+//! PHP: pools of php-fpm, `php.ini`, APCu.
+
+use crate::tune::amount::{GIB, MIB, about, text};
+use crate::tune::facts::{Facts, Php};
+use crate::tune::file::{ConfigFile, Format};
+use crate::tune::opcache;
+use crate::tune::shares::{Budget, CHILDREN_PER_CORE};
+
+/// Sizes of uploads. Each is larger than the previous one: a form has fields in addition to its file, and PHP needs
+/// memory to parse it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Uploads {
+    pub(crate) upload: u64,
+    pub(crate) post: u64,
+    pub(crate) memory_limit: u64,
+    /// Set if `client_max_body_size` admits larger requests than PHP accepts.
+    pub(crate) is_less_than_body: bool,
+}
+
+pub(crate) fn uploads(facts: &Facts) -> Uploads {
+    let step = 4 * MIB;
+    let most = (facts.memory / 8 / step * step).max(4 * step);
+    let post = (facts.body / step * step).clamp(2 * step, most);
+    let usual = match facts.memory {
+        memory if memory < 2 * GIB => 128 * MIB,
+        memory if memory < 16 * GIB => 256 * MIB,
+        _ => 512 * MIB,
+    };
+    Uploads {
+        upload: post - (post / 16 / MIB * MIB).max(MIB),
+        post,
+        memory_limit: usual.max(post + 64 * MIB),
+        is_less_than_body: post < facts.body / step * step,
+    }
+}
+
+/// Returns the files of PHP.
+pub(crate) fn files(facts: &Facts, budget: &Budget) -> Vec<ConfigFile> {
+    let mut files = Vec::new();
+    if let Some(php) = &facts.php {
+        files.push(pools(facts, php, budget));
+        files.push(ini(facts, php, budget, "fpm", format!("systemctl reload php{}-fpm", php.name())));
+        if facts.apache.is_some_and(|apache| apache.php) {
+            files.push(ini(facts, php, budget, "apache2", "systemctl restart apache2".to_owned()));
+        }
+    }
+    files
+}
+
+fn pools(facts: &Facts, php: &Php, budget: &Budget) -> ConfigFile {
+    let path = format!("/etc/php/{}/fpm/pool.d/zz-myriad.conf", php.name());
+    let program = format!("php-fpm {}", php.name());
+    let mut file =
+        ConfigFile::new(path, Format::FpmPool, &program, format!("systemctl reload php{}-fpm", php.name()));
+    let children = budget.children;
+    let count = u32::try_from(php.pools.len()).unwrap_or(u32::MAX).max(1);
+    if count > 1 {
+        file.set(
+            "global",
+            "process.max",
+            children,
+            format!("{count} pools share the memory: never more children together"),
+        );
+    }
+    file.set("global", "rlimit_files", 65536, "descriptors of a child; the default of 1024 is soon used up");
+    for pool in &php.pools {
+        let own = if count == 1 { children } else { (children * 2 / count).clamp(1, children) };
+        pool_lines(facts, pool, own, count, &mut file);
+    }
+    file
+}
+
+fn pool_lines(facts: &Facts, pool: &str, children: u32, pools: u32, file: &mut ConfigFile) {
+    let worker = facts.worker;
+    let measured = match worker.measured {
+        0 => format!("{} each, assumed since none runs", about(worker.bytes)),
+        count => format!("{} each: the largest of {count} that run, and a fifth more", about(worker.bytes)),
+    };
+    if pools > 4 {
+        file.set(pool, "pm", "ondemand", "many pools: those that nobody visits hold no memory");
+        file.set(pool, "pm.process_idle_timeout", "30s", "a child goes when nobody has come for so long");
+    } else {
+        file.set(pool, "pm", "dynamic", "children come with a rush and go after it");
+    }
+    let bound = if pools > 1 {
+        "a part of what all pools share"
+    } else if children == facts.cores.max(1) * CHILDREN_PER_CORE {
+        "eight for each core, more would only take turns"
+    } else {
+        "as many as the rest of the memory bears"
+    };
+    file.set(pool, "pm.max_children", children, format!("{bound}; {measured}"));
+    // The values must satisfy least <= start <= most <= children.
+    let most = (children / 2).max(1);
+    let least = (children / 8).max(1).min(most);
+    let start = (facts.cores.max(1) * 2).clamp(least, most);
+    file.set(pool, "pm.start_servers", start, "two for each core from the beginning");
+    file.set(pool, "pm.min_spare_servers", least, "idle ones for a rush that begins");
+    file.set(pool, "pm.max_spare_servers", most, "more idle ones give their memory back");
+    file.set(
+        pool,
+        "pm.max_requests",
+        1000,
+        "then a child ends and a new one comes: what a plugin leaks is given back",
+    );
+    file.set(
+        pool,
+        "listen.backlog",
+        1024,
+        "a rush waits a moment and is not refused; Myriad sends no more than there are children",
+    );
+    if !facts.php.as_ref().is_some_and(|php| php.with_status.iter().any(|own| own == pool)) {
+        file.set(
+            pool,
+            "pm.status_path",
+            "/fpm-status",
+            "for `myriad doctor` and origin_queue status=; it is no address of the site",
+        );
+    }
+}
+
+fn ini(facts: &Facts, php: &Php, budget: &Budget, sapi: &str, activate: String) -> ConfigFile {
+    let path = format!("/etc/php/{}/{sapi}/conf.d/99-myriad.ini", php.name());
+    let mut file = ConfigFile::new(path, Format::PhpIni, &format!("PHP {} ({sapi})", php.name()), activate);
+    let Uploads { upload, post, memory_limit, is_less_than_body } = uploads(facts);
+    let agrees = if is_less_than_body {
+        format!(
+            "an eighth of the memory: lower client_max_body_size to it, which lets {} through",
+            about(facts.body)
+        )
+    } else {
+        "the same as client_max_body_size of Myriad: what comes through is taken".to_owned()
+    };
+    file.set("", "memory_limit", text(memory_limit), "for one page; more than a form may send");
+    file.set("", "post_max_size", text(post), agrees);
+    file.set("", "upload_max_filesize", text(upload), "less than the form that brings it");
+    file.set(
+        "",
+        "max_input_vars",
+        5000,
+        "menus and large forms of the back office have more than 1000 fields",
+    );
+    file.set(
+        "",
+        "realpath_cache_size",
+        "8M",
+        "paths of all files of a large site; the default of 4M is soon full",
+    );
+    file.set("", "realpath_cache_ttl", 600, "seconds: files of a site stay where they are");
+    opcache::lines(facts, budget, &mut file);
+    if php.apcu {
+        file.set("", "apc.enabled", 1, "APCu keeps objects between pages");
+        file.set(
+            "",
+            "apc.shm_size",
+            text(budget.sizes.apcu),
+            "shared by all children; for larger ones use Redis or Valkey",
+        );
+        file.set("", "apc.ttl", 3600, "seconds: what nobody has read so long gives way, and not all at once");
+    }
+    file
+}

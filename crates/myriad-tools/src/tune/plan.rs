@@ -1,0 +1,81 @@
+//! The plan: budget, files, and remarks.
+
+use crate::tune::amount::about;
+use crate::tune::budget::budget;
+use crate::tune::facts::Facts;
+use crate::tune::file::ConfigFile;
+use crate::tune::shares::Budget;
+use crate::tune::{apache, database, kernel, object_cache, php};
+
+/// Plan for a machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Memory budget of the programs.
+    pub budget: Budget,
+    /// Files to write.
+    pub files: Vec<ConfigFile>,
+    /// Additional information for the reader of the plan, as sentences.
+    pub remarks: Vec<String>,
+}
+
+impl Plan {
+    /// Returns the file at a path.
+    pub fn file(&self, path: &str) -> Option<&ConfigFile> {
+        self.files.iter().find(|file| file.path == path)
+    }
+}
+
+/// Creates the plan for a machine.
+pub fn plan(facts: &Facts) -> Plan {
+    let budget = budget(facts);
+    let mut files = php::files(facts, &budget);
+    if let Some(database) = &facts.database {
+        files.push(database::file(facts, database, &budget));
+    }
+    if let Some(server) = &facts.object_cache {
+        files.extend(object_cache::files(server, &budget));
+    }
+    if let Some(apache) = facts.apache {
+        files.push(apache::file(apache, &budget));
+    }
+    files.extend(kernel::files(facts));
+    let remarks = remarks(facts, &budget);
+    Plan { budget, files, remarks }
+}
+
+fn remarks(facts: &Facts, budget: &Budget) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if !budget.fits() {
+        remarks.push(format!(
+            "{} of memory are too few for all of this: it takes {}, and {} may be used. Move the database to another machine, \
+             use fewer plugins, or take a larger machine",
+            about(facts.memory),
+            about(budget.sum()),
+            about(budget.limit)
+        ));
+    } else if budget.children == 1 {
+        remarks.push(
+            "there is room for one child of PHP alone: WordPress, which asks itself at times, then waits for itself until it gives up"
+                .to_owned(),
+        );
+    }
+    if facts.php.is_none() {
+        remarks.push("no php-fpm was found: nothing is planned for PHP".to_owned());
+    } else if facts.worker.measured == 0 {
+        remarks.push(
+            "no worker of PHP runs that could be measured: ask again while the site is visited, or say --worker 60m".to_owned(),
+        );
+    }
+    if facts.database.is_none() {
+        remarks.push("no database was found on this machine: none is planned for".to_owned());
+    }
+    if php::uploads(facts).is_less_than_body {
+        remarks.push(format!(
+            "Myriad lets {} through and PHP takes {}: say client_max_body_size {}m",
+            about(facts.body),
+            about(php::uploads(facts).post),
+            php::uploads(facts).post >> 20
+        ));
+    }
+    remarks
+}

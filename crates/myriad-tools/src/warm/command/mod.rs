@@ -1,0 +1,32 @@
+//! `myriad warm`: requests pages before clients do, the most requested first, within a budget that leaves priority to
+//! visitors.
+//!
+//! ```text
+//! sitemap, log or stored pages -> pages::of -> work::run: threads that request, wait and count -> total
+//! ```
+
+mod options;
+mod pages;
+mod work;
+
+pub use options::USAGE;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use options::Options;
+
+use myriad_cli::admin::help;
+
+/// Runs `myriad warm` with the arguments after its name.
+pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    tried(arguments).unwrap_or_else(|error| {
+        eprintln!("myriad: warm: {error}");
+        ExitCode::FAILURE
+    })
+}
+
+fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> {
+    let Some(options) = Options::parse(arguments)? else { return Ok(help(options::USAGE)) };
+    let pages = pages::of(&options)?;
+    work::run(&options, pages)
+}

@@ -1,0 +1,190 @@
+//! Command line of `myriad warm`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use crate::warm::Budget;
+
+use myriad_cli::admin::{Known, Words};
+use myriad_cli::web::Target;
+
+/// Text of `--help`.
+pub const USAGE: &str = "\
+Usage: myriad warm URL [--sitemap URL] [--log FILE] ...
+       myriad warm --by-heat [URL] ...
+              [--budget N,P%] [--limit N] [--encodings gzip,br]
+              [--at HOST:PORT] [--header 'Name: value']... [--quiet] [--json]
+
+Asks for the pages of a site, so that they are stored before visitors come.
+Pages that are fresh already are left out. It is the last whom Myriad calls
+(origin_priority), rests between pages, and rests longer where they are slow.
+
+  URL             : of the site: http://example.com/
+  --sitemap URL   : another sitemap than those that robots.txt names,
+                    /wp-sitemap.xml, /sitemap_index.xml or /sitemap.xml
+  --log FILE      : the pages of an access log (combined), hottest first;
+                    - reads standard input
+  --by-heat       : the pages that are stored and stale, most hits first: after
+                    `myriad purge --all --soft`, while they are served stale
+  --budget N,P%   : N pages at once, each asking P % of the time
+                    (default: 1,50%)
+  --limit N       : no more than N pages (default: 10000)
+  --encodings LIST: have these encodings made, too: gzip,br
+  --at HOST:PORT  : where Myriad listens (default: 127.0.0.1, URL's port)
+  --header FIELD  : a further field: 'X-Forwarded-Proto: https' where a proxy
+                    before Myriad speaks https
+  --quiet         : no progress
+  --json          : the total as a JSON object
+
+Which server's pages are looked at:
+  -c FILE         : the one with this configuration (default: what runs)
+  -p PREFIX       : the prefix; of a `myriad wordpress`, its --prefix
+  --socket PATH   : the one behind this control socket
+
+Exit status: 0; 1 after an error, or where a page failed; 2 without any page.
+";
+
+/// User agent of these requests, which the server treats as a tool with the lowest priority (presets/bots.conf).
+pub(super) const AGENT: &str = concat!("Myriad-Warm/", env!("CARGO_PKG_VERSION"));
+
+const OPTIONS: &[Known] = &[
+    ("--sitemap", true),
+    ("--log", true),
+    ("--by-heat", false),
+    ("--budget", true),
+    ("--limit", true),
+    ("--encodings", true),
+    ("--at", true),
+    ("--header", true),
+    ("--quiet", false),
+    ("--json", false),
+];
+
+/// Maximum number of pages without `--limit`, and with it.
+const USUAL: usize = 10_000;
+const MOST: usize = 1_000_000;
+
+/// Source of the list of pages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// Sitemap at a URL, or the sitemap of the site.
+    Sitemap(Option<Target>),
+    Log(PathBuf),
+    Heat,
+}
+
+#[derive(Debug)]
+pub(super) struct Options {
+    pub(super) words: Words,
+    /// Site; `None` for `--by-heat` of all sites.
+    pub(super) site: Option<Target>,
+    pub(super) source: Source,
+    pub(super) budget: Budget,
+    pub(super) limit: usize,
+    /// Codings of `--encodings`; empty without the option.
+    pub(super) encodings: Vec<String>,
+    pub(super) at: Option<String>,
+    pub(super) headers: Vec<(String, String)>,
+}
+
+impl Options {
+    /// Parses the words after `myriad warm`; `None` if help is requested.
+    pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<Self>, String> {
+        let words = Words::parse(arguments, OPTIONS)?;
+        if words.help {
+            return Ok(None);
+        }
+        words.at_most(1, "warm")?;
+        let site = words.plain.first().map(|url| Target::parse(url)).transpose()?;
+        let source = match (words.value("--sitemap"), words.value("--log"), words.has("--by-heat")) {
+            (sitemap, None, false) => Source::Sitemap(sitemap.map(|url| Target::parse(&url)).transpose()?),
+            (None, Some(log), false) => Source::Log(log.into()),
+            (None, None, true) => Source::Heat,
+            _ => return Err("one of --sitemap, --log and --by-heat".into()),
+        };
+        if site.is_none() && source != Source::Heat {
+            return Err("which site? Name its URL: myriad warm http://example.com/".into());
+        }
+        Ok(Some(Self {
+            site,
+            source,
+            budget: budget(words.value("--budget"))?,
+            limit: limit(words.value("--limit"))?,
+            encodings: encodings(words.value("--encodings"))?,
+            at: words.value("--at"),
+            headers: words.values("--header").iter().map(|field| header(field)).collect::<Result<_, _>>()?,
+            words,
+        }))
+    }
+}
+
+fn budget(text: Option<String>) -> Result<Budget, String> {
+    text.map_or(Ok(Budget::default()), |text| {
+        Budget::parse(&text).ok_or_else(|| {
+            format!("--budget \"{text}\": write 2,25% for two pages at once, a quarter of the time")
+        })
+    })
+}
+
+fn limit(text: Option<String>) -> Result<usize, String> {
+    text.map_or(Ok(USUAL), |text| {
+        let number = text.parse().ok().filter(|number| (1..=MOST).contains(number));
+        number.ok_or_else(|| format!("--limit \"{text}\" is no number from 1 to {MOST}"))
+    })
+}
+
+fn encodings(text: Option<String>) -> Result<Vec<String>, String> {
+    let text = text.unwrap_or_default();
+    let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
+    names
+        .map(|name| match name {
+            "gzip" | "br" | "zstd" => Ok(name.to_owned()),
+            _ => Err(format!("--encodings \"{name}\": gzip, br, zstd")),
+        })
+        .collect()
+}
+
+/// Parses a header field. Line breaks are rejected, as they would start a second field.
+fn header(field: &str) -> Result<(String, String), String> {
+    let parts = field.split_once(':').map(|(name, value)| (name.trim(), value.trim()));
+    let is_token = |name: &str| {
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
+    match parts {
+        Some((name, value)) if is_token(name) && !value.chars().any(char::is_control) => {
+            Ok((name.to_owned(), value.to_owned()))
+        }
+        _ => Err(format!("--header \"{}\": write 'Name: value'", field.escape_debug())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(arguments: &[&str]) -> Result<Option<Options>, String> {
+        Options::parse(arguments.iter().map(OsString::from))
+    }
+
+    #[test]
+    fn pages_come_from_one_place() {
+        let source = |arguments: &[&str]| parsed(arguments).expect("sound").expect("no help").source;
+        assert_eq!(source(&["http://a.test/"]), Source::Sitemap(None));
+        assert_eq!(source(&["--by-heat"]), Source::Heat);
+        assert_eq!(source(&["a.test", "--log", "x"]), Source::Log("x".into()));
+        for (arguments, part) in [
+            (&[][..], "which site"),
+            (&["--log", "x"], "which site"),
+            (&["a.test", "--log", "x", "--by-heat"], "one of"),
+            (&["a.test", "b.test"], "too much"),
+            (&["ftp://a.test"], "neither http nor https"),
+            (&["a.test", "--budget", "fast"], "2,25%"),
+            (&["a.test", "--limit", "0"], "no number"),
+            (&["a.test", "--encodings", "lzma"], "gzip, br"),
+            (&["a.test", "--header", "x"], "Name: value"),
+            (&["a.test", "--header", "X: y\r\nZ: a"], "Name: value"),
+        ] {
+            assert!(parsed(arguments).expect_err(part).contains(part), "{arguments:?}");
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Pages to request: from sitemaps, a log, or stored pages.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use crate::warm::{Heat, Sitemap, sitemaps_of_robots};
+use flate2::read::GzDecoder;
+use myriad_admin::protocol::{PageReport, PagesRequest, Reply, Request};
+
+use super::options::{AGENT, Options, Source};
+use myriad_cli::admin::Running;
+use myriad_cli::pidfile::reason;
+use myriad_cli::web::{Client, Target};
+
+/// Maximum number of sitemap files, and maximum decompressed length of one in bytes (sitemaps.org: 50 MB).
+const MOST_FILES: usize = 1000;
+const LARGEST: u64 = 50 << 20;
+/// Maximum number of stored pages that are read.
+const MOST_STORED: u64 = 200_000;
+/// Maximum length of a line of a log, in bytes.
+const LONGEST_LINE: u64 = 64 << 10;
+/// Sitemaps if robots.txt names none: those of WordPress and of the plugins that replace it.
+const USUAL: [&str; 3] = ["/wp-sitemap.xml", "/sitemap_index.xml", "/sitemap.xml"];
+
+/// Pages in the order of the requests, and the numbers of skipped pages.
+#[derive(Debug, Default)]
+pub(super) struct Pages {
+    pub(super) targets: VecDeque<Target>,
+    /// Number of pages that are already fresh.
+    pub(super) fresh: usize,
+    /// Number of pages of other sites.
+    pub(super) elsewhere: usize,
+    /// Number of pages beyond `--limit`.
+    pub(super) beyond: usize,
+}
+
+/// Finds the pages.
+pub(super) fn of(options: &Options) -> Result<Pages, String> {
+    let stored = stored(options);
+    if options.source == Source::Heat {
+        return Ok(by_heat(options, stored?));
+    }
+    let site = options.site.as_ref().ok_or("which site?")?;
+    let mut pages = Pages::default();
+    let found = match &options.source {
+        Source::Log(path) => of_log(path)?.into_iter().map(|path| site.with_path(&path)).collect(),
+        Source::Sitemap(said) => of_sitemaps(options, site, said.as_ref(), &mut pages)?,
+        Source::Heat => Vec::new(),
+    };
+    let stored = stored.unwrap_or_else(|why| {
+        eprintln!(
+            "myriad: warm: what is stored cannot be looked at, so fresh pages are asked for, too: {why}"
+        );
+        Vec::new()
+    });
+    let known: HashMap<&str, &PageReport> =
+        stored.iter().filter_map(|page| Some((page.url.as_deref()?, page))).collect();
+    let mut seen = HashSet::new();
+    for target in found {
+        let url = target.to_string();
+        if known.get(url.as_str()).is_some_and(|page| is_done(page, options)) {
+            pages.fresh += 1;
+        } else if pages.targets.len() >= options.limit {
+            pages.beyond += 1;
+        } else if seen.insert(url) {
+            pages.targets.push_back(target);
+        }
+    }
+    Ok(pages)
+}
+
+/// Returns whether a page needs no request: it is fresh and has all requested encodings.
+fn is_done(page: &PageReport, options: &Options) -> bool {
+    page.is_fresh()
+        && options.encodings.iter().all(|name| page.encodings.iter().any(|made| made.coding == *name))
+}
+
+/// Returns the stored pages of the host of the site.
+fn stored(options: &Options) -> Result<Vec<PageReport>, String> {
+    let running = Running::find(&options.words.server, options.words.socket.as_deref())?;
+    let host = options.site.as_ref().map(|site| site.host().to_owned());
+    let mut pages = Vec::new();
+    running.ask(
+        &Request::Pages(PagesRequest { host, limit: Some(MOST_STORED), ..PagesRequest::default() }),
+        |reply| {
+            if let Reply::Page(page) = reply {
+                pages.push(*page);
+            }
+            Ok(true)
+        },
+    )?;
+    Ok(pages)
+}
+
+/// Returns stale stored pages, those with most hits first.
+fn by_heat(options: &Options, mut stored: Vec<PageReport>) -> Pages {
+    stored.sort_by(|a, b| b.hits.cmp(&a.hits).then_with(|| a.url.cmp(&b.url)));
+    let (mut pages, mut seen) = (Pages::default(), HashSet::new());
+    for page in &stored {
+        let Some(target) = page.url.as_deref().and_then(|url| Target::parse(url).ok()) else { continue };
+        if is_done(page, options) {
+            pages.fresh += 1;
+        } else if pages.targets.len() >= options.limit {
+            pages.beyond += 1;
+        } else if seen.insert(target.to_string()) {
+            pages.targets.push_back(target);
+        }
+    }
+    pages
+}
+
+/// Returns the targets in a log, the most requested first.
+fn of_log(path: &Path) -> Result<Vec<String>, String> {
+    let told = |error: &io::Error| format!("--log {}: {}", path.display(), reason(error));
+    let reader: Box<dyn Read> = if path == Path::new("-") {
+        Box::new(io::stdin())
+    } else {
+        let file = File::open(path).map_err(|error| told(&error))?;
+        if path.extension().is_some_and(|end| end == "gz") {
+            Box::new(GzDecoder::new(file))
+        } else {
+            Box::new(file)
+        }
+    };
+    let (mut lines, mut line, mut heat) =
+        (BufReader::with_capacity(256 << 10, reader), Vec::new(), Heat::default());
+    loop {
+        line.clear();
+        let read =
+            (&mut lines).take(LONGEST_LINE).read_until(b'\n', &mut line).map_err(|error| told(&error))?;
+        if read == 0 {
+            break;
+        }
+        heat.add(line.trim_ascii_end());
+    }
+    let passed_over = heat.passed_over();
+    let targets = heat.hottest();
+    if targets.is_empty() {
+        return Err(format!(
+            "--log {}: no GET that was answered with 200 among {passed_over} lines; is it in the form `combined`?",
+            path.display()
+        ));
+    }
+    Ok(targets)
+}
+
+/// Returns the pages of the sitemaps of the site, in their order.
+fn of_sitemaps(
+    options: &Options,
+    site: &Target,
+    said: Option<&Target>,
+    pages: &mut Pages,
+) -> Result<Vec<Target>, String> {
+    let mut client = Client::new(options.at.as_deref(), AGENT);
+    let mut files: VecDeque<Target> = said.cloned().into_iter().collect();
+    if files.is_empty() {
+        let robots = read(&mut client, options, &site.with_path("/robots.txt"))?.unwrap_or_default();
+        files.extend(sitemaps_of_robots(&robots).iter().filter_map(|url| Target::parse(url).ok()));
+        files.extend(USUAL.map(|path| site.with_path(path)));
+    }
+    let (mut seen, mut found) = (HashSet::new(), Vec::new());
+    let is_ours = |target: &Target| target.tls == site.tls && target.authority == site.authority;
+    let mut other = None;
+    while let Some(file) = files.pop_front().filter(|_| seen.len() < MOST_FILES) {
+        // A sitemap that robots.txt names, or the first existing one of the usual names, is sufficient.
+        let is_usual = said.is_none() && USUAL.contains(&file.path.as_str()) && !found.is_empty();
+        if is_usual || !is_ours(&file) || !seen.insert(file.path.clone()) {
+            other = other.or_else(|| (!is_ours(&file)).then(|| file.to_string()));
+            continue;
+        }
+        let Some(bytes) = read(&mut client, options, &file)? else { continue };
+        let sitemap = Sitemap::read(&bytes);
+        for url in sitemap.sitemaps.iter().rev() {
+            files.extend(Target::parse(url));
+            // Files of an index precede further indexes.
+            files.rotate_right(1);
+        }
+        for target in sitemap.pages.iter().filter_map(|url| Target::parse(url).ok()) {
+            if is_ours(&target) {
+                found.push(target);
+            } else {
+                pages.elsewhere += 1;
+                other = other.or_else(|| Some(target.to_string()));
+            }
+        }
+    }
+    if found.is_empty() {
+        return Err(match other {
+            Some(other) => {
+                format!("the sitemap of {site} names other addresses only, such as {other}: warm that site")
+            }
+            None => format!("{site} has no sitemap with pages; name one with --sitemap, or a log with --log"),
+        });
+    }
+    Ok(found)
+}
+
+/// Returns the decompressed bytes of a file; `None` if it does not exist.
+fn read(client: &mut Client, options: &Options, target: &Target) -> Result<Option<Vec<u8>>, String> {
+    let fields: Vec<_> =
+        options.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let answer = client.get(target, &fields).map_err(|error| error.to_string())?;
+    if answer.status != 200 {
+        return Ok(None);
+    }
+    if !answer.body.starts_with(&[0x1f, 0x8b]) {
+        return Ok(Some(answer.body));
+    }
+    let mut bytes = Vec::new();
+    let unpacked = GzDecoder::new(answer.body.as_slice()).take(LARGEST).read_to_end(&mut bytes);
+    unpacked.map_err(|error| format!("{target}: {error}"))?;
+    Ok(Some(bytes))
+}

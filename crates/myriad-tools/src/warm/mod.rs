@@ -1,0 +1,13 @@
+//! Sources and pace of cache warming: [`Sitemap`] and [`Heat`] list pages, [`Pace`] computes pauses.
+//!
+//! The crate converts texts to lists; the caller reads files and requests pages. The contents of sitemaps and logs are
+//! untrusted, so all sizes are limited, and invalid parts are skipped without an error.
+
+pub mod command;
+mod heat;
+mod pace;
+mod sitemap;
+
+pub use heat::Heat;
+pub use pace::{Budget, Pace};
+pub use sitemap::{Sitemap, sitemaps_of_robots};

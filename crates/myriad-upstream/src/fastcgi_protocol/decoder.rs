@@ -1,0 +1,234 @@
+//! Decodes the output of a responder: STDOUT, STDERR and END_REQUEST records of a request.
+
+use std::fmt;
+
+use bytes::{Buf, Bytes, BytesMut};
+
+use crate::fastcgi_protocol::record::{HEADER_LEN, Header, ProtocolStatus, REQUEST_ID, RecordType, VERSION};
+
+#[cfg(test)]
+mod tests;
+
+/// Length of an END_REQUEST body in bytes (FastCGI 1.0, section 5.5).
+const END_LEN: u16 = 8;
+
+/// Maximum number of consecutive records without content. Each costs the peer eight bytes and this side an iteration,
+/// so an endless sequence of them would never time out.
+const MAX_IDLE_RECORDS: u32 = 10_000;
+
+/// Maximum number of consecutive bytes on the error stream without any output. More means that the application is out
+/// of control, and each piece would restart the timeout.
+const MAX_STDERR: u32 = 16 << 20;
+
+/// Event from the output of the responder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// Response bytes, never empty; a record arrives in any number of pieces.
+    Stdout(Bytes),
+    /// The responder closed its output stream (an empty STDOUT record); END_REQUEST has not arrived yet.
+    StdoutEnd,
+    /// Text for the error log, never empty; in pieces instead of lines.
+    Stderr(Bytes),
+    /// The request is finished; no event follows.
+    End(End),
+}
+
+/// Content of END_REQUEST (section 5.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// Exit status of the application, as in CGI.
+    pub app_status: u32,
+    /// Result at the protocol level.
+    pub protocol_status: ProtocolStatus,
+}
+
+/// Protocol violation, in nginx's words for the error log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DecodeError {
+    /// The version byte is not 1.
+    Version(u8),
+    /// A record type that a responder must not send.
+    RecordType(u8),
+    /// A record for a request that does not exist.
+    RequestId(u16),
+    /// An END_REQUEST record shorter than its fixed eight bytes.
+    EndLength(u16),
+    /// Thousands of records without content.
+    Babble,
+    /// Megabytes of error messages without any output.
+    Stderr,
+    /// Bytes after END_REQUEST.
+    AfterEnd,
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Version(version) => {
+                write!(f, "upstream sent unsupported FastCGI protocol version: {version}")
+            }
+            Self::RecordType(kind) => write!(f, "upstream sent unexpected FastCGI record: {kind}"),
+            Self::RequestId(id) => write!(f, "upstream sent unexpected FastCGI request id: {id}"),
+            Self::EndLength(length) => write!(f, "upstream sent FastCGI end of request of length {length}"),
+            Self::Babble => f.write_str("upstream sent too many empty FastCGI records"),
+            Self::Stderr => f.write_str("upstream sent too much in FastCGI stderr"),
+            Self::AfterEnd => f.write_str("upstream sent data after the FastCGI end of request"),
+        }
+    }
+}
+
+impl std::error::Error for DecodeError {}
+
+//          header of STDOUT, STDERR          content done
+//   Header ────────────────────────▶ Stream ──────────────▶ Padding ──▶ Header
+//      │   header of END_REQUEST                                  ▲
+//      ├────────────────────────────▶ End ──────────────────────▶ Over
+//      │   header of a management record                          │
+//      └────────────────────────────▶ Skip ─────────────────────┘
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Waiting for the eight bytes of a header.
+    Header,
+    /// In a stream record with `left` remaining bytes of content.
+    Stream { kind: RecordType, left: u16, padding: u8 },
+    /// Waiting for the eight bytes of END_REQUEST; `rest` further bytes of content and padding must be skipped.
+    End { rest: u32 },
+    /// Skipping content or padding.
+    Skip { left: u32 },
+    /// END_REQUEST was decoded; `left` bytes must be skipped, and no other bytes may follow.
+    Over { left: u32 },
+}
+
+/// Demultiplexer for the records of a responder.
+///
+/// The decoder accepts the bytes as they arrive. It only stores its position in the record, so the caller must buffer
+/// at most the eight bytes of a header.
+#[derive(Clone, Debug)]
+pub struct Decoder {
+    state: State,
+    idle_records: u32,
+    /// Number of bytes on the error stream since the last output.
+    stderr: u32,
+}
+
+impl Default for Decoder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Decoder {
+    /// Creates a decoder for the response to a request.
+    pub const fn new() -> Self {
+        Self { state: State::Header, idle_records: 0, stderr: 0 }
+    }
+
+    /// Removes the next event from the start of `input`; `None` means that more bytes are needed. Content is split off
+    /// instead of copied. After an error, the connection must be closed.
+    pub fn decode(&mut self, input: &mut BytesMut) -> Result<Option<Event>, DecodeError> {
+        loop {
+            match self.state {
+                State::Header => {
+                    let Some(bytes) = input.first_chunk::<HEADER_LEN>() else { return Ok(None) };
+                    let header = Header::decode(*bytes);
+                    self.state = self.enter(header)?;
+                    input.advance(HEADER_LEN);
+                    if self.ends_stdout(header) {
+                        return Ok(Some(Event::StdoutEnd));
+                    }
+                }
+                State::Stream { left: 0, padding, .. } => self.state = State::Skip { left: padding.into() },
+                State::Stream { kind, left, padding } => {
+                    if input.is_empty() {
+                        return Ok(None);
+                    }
+                    let taken = input.len().min(left.into());
+                    self.state = State::Stream { kind, left: left - taken as u16, padding };
+                    let content = input.split_to(taken).freeze();
+                    return self.piece(kind, content).map(Some);
+                }
+                State::End { rest } => {
+                    let Some(&body) = input.first_chunk::<{ END_LEN as usize }>() else { return Ok(None) };
+                    input.advance(usize::from(END_LEN));
+                    self.state = State::Over { left: skip(input, rest) };
+                    return Ok(Some(Event::End(read_end(body))));
+                }
+                State::Skip { left } => match skip(input, left) {
+                    0 => self.state = State::Header,
+                    left => {
+                        self.state = State::Skip { left };
+                        return Ok(None);
+                    }
+                },
+                State::Over { left } => {
+                    let left = skip(input, left);
+                    self.state = State::Over { left };
+                    return if input.is_empty() { Ok(None) } else { Err(DecodeError::AfterEnd) };
+                }
+            }
+        }
+    }
+
+    fn piece(&mut self, kind: RecordType, content: Bytes) -> Result<Event, DecodeError> {
+        if kind != RecordType::Stderr {
+            self.stderr = 0;
+            return Ok(Event::Stdout(content));
+        }
+        // A piece is at most as long as a record.
+        self.stderr += content.len() as u32;
+        if self.stderr > MAX_STDERR { Err(DecodeError::Stderr) } else { Ok(Event::Stderr(content)) }
+    }
+
+    /// Returns whether END_REQUEST and its padding were read completely, so that the connection can carry another
+    /// request.
+    pub fn is_clean_end(&self) -> bool {
+        self.state == State::Over { left: 0 }
+    }
+
+    fn ends_stdout(&self, header: Header) -> bool {
+        header.content_length == 0
+            && matches!(self.state, State::Stream { kind: RecordType::Stdout, left: 0, .. })
+    }
+
+    /// Returns the state after a header, or an error if the header is invalid.
+    fn enter(&mut self, header: Header) -> Result<State, DecodeError> {
+        if header.version != VERSION {
+            return Err(DecodeError::Version(header.version));
+        }
+        let kind = RecordType::from_number(header.kind).ok_or(DecodeError::RecordType(header.kind))?;
+        let whole = u32::from(header.content_length) + u32::from(header.padding_length);
+        let idle = header.content_length == 0 || header.request_id == 0;
+        self.idle_records = if idle { self.idle_records + 1 } else { 0 };
+        if self.idle_records > MAX_IDLE_RECORDS {
+            return Err(DecodeError::Babble);
+        }
+        match (kind, header.request_id) {
+            (RecordType::GetValuesResult | RecordType::UnknownType, 0) => Ok(State::Skip { left: whole }),
+            (RecordType::Stdout | RecordType::Stderr, REQUEST_ID) => {
+                Ok(State::Stream { kind, left: header.content_length, padding: header.padding_length })
+            }
+            (RecordType::EndRequest, REQUEST_ID) if header.content_length < END_LEN => {
+                Err(DecodeError::EndLength(header.content_length))
+            }
+            (RecordType::EndRequest, REQUEST_ID) => Ok(State::End { rest: whole - u32::from(END_LEN) }),
+            (RecordType::Stdout | RecordType::Stderr | RecordType::EndRequest, id) => {
+                Err(DecodeError::RequestId(id))
+            }
+            _ => Err(DecodeError::RecordType(header.kind)),
+        }
+    }
+}
+
+/// Drops up to `left` bytes of `input` and returns the number of bytes still to drop.
+fn skip(input: &mut BytesMut, left: u32) -> u32 {
+    let dropped = input.len().min(left as usize);
+    input.advance(dropped);
+    left - dropped as u32
+}
+
+fn read_end(body: [u8; END_LEN as usize]) -> End {
+    End {
+        app_status: u32::from_be_bytes([body[0], body[1], body[2], body[3]]),
+        protocol_status: ProtocolStatus::from_number(body[4]),
+    }
+}
