@@ -224,7 +224,7 @@ def restarted(started, options):
         return [f"{first:.2f}", ""]
     deadline = began + 300
     while time.monotonic() < deadline:
-        found = re.findall(r"(\d+) files of \d+ bytes known", log.read_text(errors="replace"))
+        found = re.findall(r"(\d+) files of \d+ bytes found", log.read_text(errors="replace"))
         if found and int(found[-1]) >= options.objects:
             return [f"{first:.2f}", f"{time.monotonic() - began:.1f}"]
         time.sleep(0.1)

@@ -1,4 +1,4 @@
-// Questions to the server. The secret is kept in memory alone: other pages of this origin cannot read it.
+// Requests to the server. The secret is only stored in memory: other pages of this origin cannot read it.
 
 let secret = "";
 
@@ -6,7 +6,7 @@ export function setSecret(text: string): void {
     secret = text.trim();
 }
 
-/** Takes the secret of the link that `myriad wordpress status` prints, `#secret=…`, and removes it from the address and the history. */
+/** Reads the secret from the link that `myriad wordpress status` prints, `#secret=…`, and removes it from the URL. */
 export function takeSecret(): boolean {
     const text = /^#secret=(.+)$/.exec(location.hash)?.[1];
     if (!text) return false;
@@ -23,7 +23,7 @@ export function headers(): Record<string, string> {
     return secret ? { Authorization: `Bearer ${secret}` } : {};
 }
 
-/** An answer that is no success. */
+/** Error response of the server. */
 export class Refused extends Error {
     constructor(
         readonly status: number,
@@ -32,7 +32,7 @@ export class Refused extends Error {
         super(why);
     }
 
-    /** Whether a secret is asked for, or another one. */
+    /** Returns whether the server requires a secret, or a different one. */
     get needsSecret(): boolean {
         return this.status === 401 || (this.status === 403 && /secret/.test(this.message));
     }
@@ -40,7 +40,7 @@ export class Refused extends Error {
 
 let turn: Promise<unknown> = Promise.resolve();
 
-/** Asks below the page's own folder, one question after the other: the server looks into its zones for few at once. */
+/** Sends a GET request below the page's folder. Requests run one at a time, because the server rejects too many at once. */
 export function get<T>(path: string, query: Record<string, string | number> = {}): Promise<T> {
     const words = Object.entries(query).map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
     const asked = turn.then(() => ask<T>(words.length ? `${path}?${words.join("&")}` : path, {}));
@@ -69,7 +69,7 @@ async function ask<T>(path: string, options: RequestInit): Promise<T> {
     return (await answer.json()) as T;
 }
 
-/** What an answer says of why it is none. */
+/** Returns the error that a response describes. */
 export async function refusal(answer: Response): Promise<Refused> {
     let why = `${answer.status} ${answer.statusText}`.trim();
     try {
@@ -77,7 +77,7 @@ export async function refusal(answer: Response): Promise<Refused> {
         const error = (told as { error?: unknown }).error;
         if (typeof error === "string") why = error;
     } catch {
-        // An error page: its status says enough.
+        // The body is not JSON: the status is sufficient.
     }
     return new Refused(answer.status, why);
 }

@@ -1,4 +1,4 @@
-// A chart: a title, a sentence that sums it up, the drawing, a legend with figures, and the same as a table.
+// Chart: a title, a summary, the drawing, a legend with figures, and the same data as a table.
 
 import uPlot from "uplot";
 
@@ -10,9 +10,9 @@ import type { Known } from "./contract";
 export interface Line {
     name: Name;
     label: string;
-    /** A colour of the style sheet: `--hit`. */
+    /** Name of a colour in the style sheet, such as `--hit`. */
     color: string;
-    /** Marks that tell areas apart without colour. */
+    /** Patterns that distinguish areas without colour. */
     marks?: "rising" | "falling" | "dots";
     dash?: number[];
     filled?: boolean;
@@ -20,12 +20,12 @@ export interface Line {
 
 export interface Plan {
     title: string;
-    /** What the figures are, for the table and for the axis. */
+    /** Formats a figure for the table and the axis. */
     format: (value: Known) => string;
     lines: Line[];
     stacked?: boolean;
     logarithmic?: boolean;
-    /** The axis reaches so far at the least. */
+    /** Minimum upper bound of the axis. */
     top?: number;
     most?: number;
     summary: (columns: Columns) => string;
@@ -82,7 +82,7 @@ export class Chart {
         new ResizeObserver(() => this.resize()).observe(this.plot);
     }
 
-    /** Draws these figures. */
+    /** Draws the columns. */
     show(columns: Columns): void {
         const jumped = this.columns !== null && this.columns.step !== columns.step;
         this.columns = columns;
@@ -97,7 +97,7 @@ export class Chart {
         if (!this.table.hidden) this.fillTable();
     }
 
-    /** Draws anew, in the colours that hold now. */
+    /** Draws again, with the current colours. */
     repaint(): void {
         this.forget();
         if (this.columns) this.show(this.columns);
@@ -108,7 +108,7 @@ export class Chart {
         this.drawing = null;
     }
 
-    /** Columns as the drawing takes them: where lines are stacked, each lies on those before it, and the last comes first. */
+    /** Columns in the order of the drawing: stacked lines are sums with the lines before them, last line first. */
     private data(columns: Columns): (number[] | Known[])[] {
         const lists = this.plan.lines.map((line) => columns[line.name]);
         if (!this.plan.stacked) return [columns.at, ...lists];
@@ -181,7 +181,7 @@ export class Chart {
         this.drawing = new uPlot(options, this.data(this.columns) as uPlot.AlignedData, this.plot);
     }
 
-    /** Figures of the legend: where the pointer is, else the newest. */
+    /** Shows figures in the legend: those at the pointer, else the newest. */
     private figures(index: number | null): void {
         const columns = this.columns;
         if (!columns) return;
@@ -196,7 +196,7 @@ export class Chart {
         write(this.when, seconds == null ? "" : clock(seconds * 1000));
     }
 
-    /** Left and right move through the figures, Escape leaves them. */
+    /** Moves through the figures with the arrow keys, Home and Escape. */
     private step(event: KeyboardEvent): void {
         const [drawing, columns] = [this.drawing, this.columns];
         if (!drawing || !columns?.at.length) return;
@@ -221,7 +221,7 @@ export class Chart {
         else this.resize();
     }
 
-    /** Rows in even steps, the newest first: each is the mean of its step. */
+    /** Fills the table with rows of equal periods, the newest first: each row has the means of its period. */
     private fillTable(): void {
         const columns = this.columns;
         if (!columns) return;
@@ -241,7 +241,7 @@ export class Chart {
     }
 }
 
-/** Whole decades around these figures, at least two. */
+/** Returns the bounds of whole decades around the figures, at least two decades. */
 function decades(low: number | null, high: number | null): [number, number] {
     const from = 10 ** Math.floor(Math.log10(Math.max(low ?? 0.1, 0.01)));
     const to = 10 ** Math.ceil(Math.log10(Math.max(high ?? 10, 0.02) * 1.05));
@@ -253,7 +253,7 @@ function label(seconds: number, step: number): string {
     return clock(seconds * 1000, step < 60);
 }
 
-/** What an area is filled with: a light ground of its colour, and marks in the colour. */
+/** Returns the fill of an area: a light ground of its colour, with marks in that colour. */
 function areaFill(color: string, ground: string, marks: Line["marks"], light: boolean): CanvasPattern | string {
     const canvas = document.createElement("canvas");
     const size = 8;

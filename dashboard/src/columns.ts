@@ -1,4 +1,4 @@
-// Columns of figures over time, from live ticks and from kept history alike: rates of a second, milliseconds, bytes.
+// Columns of figures over time, from live ticks and from stored history: rates per second, milliseconds, bytes.
 
 import type { History, Known, Status, Tick } from "./contract";
 
@@ -8,7 +8,7 @@ export const NAMES = [
 ] as const;
 export type Name = (typeof NAMES)[number];
 
-/** Rows in step: `at` are seconds since the Unix epoch. */
+/** Columns of equal length; `at` are seconds since the Unix epoch. */
 export type Columns = { at: number[]; step: number } & Record<Name, Known[]>;
 
 export function empty(step: number): Columns {
@@ -17,18 +17,18 @@ export function empty(step: number): Columns {
     return columns;
 }
 
-/** Share of the requests to the cache that it answered; null where it was not asked. */
+/** Share of requests that the cache answered; null if it had none. */
 export function ratio(hits: number, asked: number): Known {
     return asked > 0 ? hits / asked : null;
 }
 
-/** What was answered without waiting for an origin, and what was asked of the cache: all but bypasses. */
+/** Counts responses that did not wait for an origin, and requests that looked up the cache (all except bypasses). */
 export function asked(counts: Record<Status, number>): { hits: number; asked: number } {
     const hits = counts.hit + counts.stale + counts.updating;
     return { hits, asked: hits + counts.miss + counts.expired + counts.revalidated };
 }
 
-/** Appends a second; keeps the newest `most`. */
+/** Appends a tick, and retains the newest `most` rows. */
 export function append(columns: Columns, tick: Tick, most: number): void {
     const { delta } = tick;
     const per = 1000 / Math.max(tick.interval_ms, 1);
@@ -66,7 +66,7 @@ export function append(columns: Columns, tick: Tick, most: number): void {
     if (over > 0) for (const list of [columns.at, ...NAMES.map((name) => columns[name])]) list.splice(0, over);
 }
 
-/** History as the server keeps it. */
+/** Returns columns from the server's history. */
 export function ofHistory(history: History): Columns {
     const columns = empty(history.step_s);
     const { series } = history;
@@ -107,13 +107,13 @@ export function ofHistory(history: History): Columns {
     return columns;
 }
 
-/** The last figure that is known. */
+/** Returns the last known figure. */
 export function last(list: Known[]): Known {
     for (let index = list.length - 1; index >= 0; index--) if (list[index] != null) return list[index] ?? null;
     return null;
 }
 
-/** Least, mean and greatest of what is known. */
+/** Returns minimum, mean and maximum of the known figures. */
 export function extent(list: Known[]): { low: number; mean: number; high: number } | null {
     const known = list.filter((value): value is number => value != null);
     if (!known.length) return null;

@@ -1,4 +1,4 @@
-// What the server tells: the fields of its API that the page reads. Figures that are not known are null.
+// Fields of the server's API that the page reads. Unknown figures are null.
 
 export type Known = number | null;
 

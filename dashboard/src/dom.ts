@@ -1,9 +1,9 @@
-// Elements. Text goes into the page by text nodes alone: what a visitor wrote is never read as markup.
+// Elements. Text is only inserted as text nodes, so that data from visitors is never parsed as markup.
 
 export type Child = Node | string | null | undefined | false;
 type Attributes = Record<string, string | number | boolean | null | undefined | ((event: Event) => void)>;
 
-/** Makes an element: `on…` are listeners, all else are attributes; a false or missing value leaves one out. */
+/** Creates an element: `on…` are listeners, other names are attributes; false and missing values are omitted. */
 export function el<K extends keyof HTMLElementTagNameMap>(
     name: K,
     attributes: Attributes = {},
@@ -18,24 +18,24 @@ export function el<K extends keyof HTMLElementTagNameMap>(
     return node;
 }
 
-/** The element of the page with this id. */
+/** Returns the element of the page with this id. */
 export function byId<T extends HTMLElement = HTMLElement>(id: string): T {
     const node = document.getElementById(id);
     if (!node) throw new Error(`the page has no #${id}`);
     return node as T;
 }
 
-/** Writes a text, if it is another one. */
+/** Sets the text, unless it is unchanged. */
 export function write(node: Node, text: string): void {
     if (node.textContent !== text) node.textContent = text;
 }
 
-/** Fills a list of children, without touching the page where nothing has changed. */
+/** Replaces the children of an element, without null and false. */
 export function fill(parent: Element, children: Child[]): void {
     parent.replaceChildren(...children.filter((child): child is Node | string => child != null && child !== false));
 }
 
-/** A custom property that the style sheet reads: shares of bars. */
+/** Sets a custom property of the style sheet: the share of a bar. */
 export function share(node: HTMLElement, value: number): void {
     node.style.setProperty("--share", String(Math.max(0, Math.min(1, value || 0))));
 }

@@ -1,4 +1,4 @@
-// Figures as people read them. None of these puts more than four digits before a reader.
+// Human-readable formats of figures. Most of them have at most four digits.
 
 import type { Known } from "./contract";
 
@@ -6,7 +6,7 @@ export const NONE = "–";
 
 const plain = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 
-/** A count: `1,234`, `12.3k`, `4.56M`. */
+/** Formats a count: `1,234`, `12.3k`, `4.56M`. */
 export function count(value: Known | undefined): string {
     if (value == null) return NONE;
     if (value < 10_000) return plain.format(value);
@@ -16,18 +16,18 @@ export function count(value: Known | undefined): string {
     return digits(value / 1e12) + "T";
 }
 
-/** A count with all of its digits, for titles and tables. */
+/** Formats a count with all of its digits, for titles and tables. */
 export function exact(value: Known | undefined): string {
     return value == null ? NONE : plain.format(value);
 }
 
-/** A rate of a second; below ten with one fraction digit. */
+/** Formats a rate per second; with one decimal below ten. */
 export function rate(value: Known | undefined): string {
     if (value == null) return NONE;
     return value > 0 && value < 9.95 ? trimmed(value.toFixed(1)) : count(Math.round(value));
 }
 
-/** Bytes in powers of 1024. */
+/** Formats bytes in powers of 1024. */
 export function bytes(value: Known | undefined): string {
     if (value == null) return NONE;
     let unit = 0;
@@ -36,7 +36,7 @@ export function bytes(value: Known | undefined): string {
     return (unit === 0 ? plain.format(rest) : digits(rest)) + " " + ["B", "KB", "MB", "GB", "TB", "PB"][unit];
 }
 
-/** A time of milliseconds: `85 µs`, `4.2 ms`, `1.3 s`. */
+/** Formats a time in milliseconds: `85 µs`, `4.2 ms`, `1.3 s`. */
 export function took(ms: Known | undefined): string {
     if (ms == null) return NONE;
     if (ms < 1) return plain.format(ms * 1000) + " µs";
@@ -47,13 +47,13 @@ export function took(ms: Known | undefined): string {
 export function percent(share: Known | undefined): string {
     if (share == null) return NONE;
     const value = share * 100;
-    // 99.96 % is not all.
+    // 99.96 % must not be shown as 100 %.
     if (value > 0 && value < 0.05) return "< 0.1 %";
     if (value > 99.9 && value < 100) return (Math.floor(value * 100) / 100).toFixed(2) + " %";
     return (value === 100 || value === 0 ? String(value) : value.toFixed(1)) + " %";
 }
 
-/** How long something is: `12 s`, `4 min`, `3 h 20 min`, `2 d 4 h`. */
+/** Formats a duration: `12 s`, `4 min`, `3 h 20 min`, `2 d 4 h`. */
 export function span(ms: number): string {
     const s = Math.max(0, Math.round(ms / 1000));
     if (s < 60) return `${s} s`;
@@ -63,7 +63,7 @@ export function span(ms: number): string {
     return h % 24 ? `${d} d ${h % 24} h` : `${d} d`;
 }
 
-/** Time of the day, with seconds. */
+/** Formats the time of day, by default with seconds. */
 export function clock(ms: number, seconds = true): string {
     return new Date(ms).toLocaleTimeString("en-GB", {
         hour: "2-digit",
@@ -72,7 +72,7 @@ export function clock(ms: number, seconds = true): string {
     });
 }
 
-/** `1 page`, `2 pages`. */
+/** Formats a count with its unit: `1 page`, `2 pages`. */
 export function many(value: number, word: string): string {
     return `${exact(value)} ${word}${value === 1 ? "" : "s"}`;
 }

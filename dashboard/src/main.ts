@@ -1,8 +1,8 @@
-// The page: a live stream and a few questions in, panels out.
+// Page: the input is a live stream and periodic requests, the output is panels.
 //
 //   live ticks --.                       .-> charts, figures
 //   history -----+-> columns of figures -+
-//   tops, purges, servers: asked for now and then, while somebody looks
+//   tops, purges, servers: requested periodically, while the page is visible
 
 import { get, hasSecret, Refused, setSecret, takeSecret } from "./api";
 import type { Chart } from "./chart";
@@ -20,13 +20,13 @@ import { zones } from "./panels/zones";
 import { Stream, type State } from "./stream";
 import { theme } from "./theme";
 
-/** Seconds that the live view shows. */
+/** Length of the live view, in seconds. */
 const LIVE = 300;
-/** Lists are asked for again after so long. */
+/** Interval at which lists are requested. */
 const LISTS_MS = 5_000;
-/** History is asked for again after so long. */
+/** Interval at which the history is requested. */
 const HISTORY_MS = 10_000;
-/** A page that nobody has looked at for so long leaves the stream. */
+/** Time after which a hidden page closes the stream. */
 const HIDDEN_MS = 60_000;
 
 const RANGES: Record<string, { range: number; step: number }> = {
@@ -116,7 +116,7 @@ class Page {
         field.focus();
     }
 
-    /** Shows a state, and tells it to who does not see it, once. */
+    /** Shows a state, and announces it once to screen readers. */
     private say(text: string): void {
         write(byId("state-text"), text);
         if (text === this.announced) return;

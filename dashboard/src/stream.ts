@@ -1,7 +1,7 @@
-// The live stream: Server-Sent Events read by `fetch`, since EventSource cannot send the secret.
+// Live stream: Server-Sent Events read by `fetch`, because EventSource cannot send the secret.
 //
-//   connecting -> live -> (ends, or is silent) -> waiting -> connecting
-//              -> refused: the secret is missing or wrong, or there is no such path; nothing is tried until `retry`
+//   connecting -> live -> (closed or silent) -> waiting -> connecting
+//              -> refused: the secret is missing or wrong, or the path does not exist; no attempt until `retry`
 
 import { headers, refusal, type Refused } from "./api";
 
@@ -16,9 +16,9 @@ export interface Listener {
     event(name: string, data: unknown): void;
 }
 
-/** A second without an event is slow, this long is a lost connection. */
+/** Time without an event after which the connection is considered lost. */
 const SILENCE_MS = 6_000;
-/** Waits between tries, then the last of them again and again. */
+/** Pauses between attempts; the last one is repeated. */
 const PAUSES_MS = [500, 1_000, 2_000, 4_000, 8_000];
 
 export class Stream {
@@ -31,14 +31,14 @@ export class Stream {
         private readonly listener: Listener,
     ) {}
 
-    /** Connects now, whatever went before. */
+    /** Connects now, in any state. */
     retry(): void {
         this.stop();
         this.tries = 0;
         void this.connect();
     }
 
-    /** Ends the stream; nothing is told of it. */
+    /** Closes the stream without notifying the listener. */
     stop(): void {
         clearTimeout(this.timer);
         this.current?.abort();
@@ -65,14 +65,14 @@ export class Stream {
             if (!answer.ok || !answer.body) {
                 const why = await refusal(answer);
                 if (this.current !== mine) return;
-                // 502 and the like pass, what was asked for wrongly does not.
+                // Server errors such as 502 are temporary, client errors are not.
                 if (answer.status >= 500) throw why;
                 this.listener.state({ name: "refused", why });
                 return;
             }
             await this.read(answer.body, mine, heard);
         } catch {
-            // Lost, silent, or refused for now: the same again.
+            // Lost, silent, or temporarily refused: try again.
         } finally {
             clearTimeout(watch);
         }
@@ -105,7 +105,7 @@ export class Stream {
     }
 }
 
-/** Events out of text in pieces of any size (HTML standard, section 9.2.6). */
+/** Parser of events in text pieces of any size (HTML standard, section 9.2.6). */
 export class Parser {
     private rest = "";
     private name = "";

@@ -1,10 +1,10 @@
-// Light, dark, or as the system has it.
+// Theme: light, dark, or the system's.
 
 import { byId } from "./dom";
 
 const KEY = "myriad-theme";
 
-/** Sets up the switch; `changed` is told when other colours hold. */
+/** Sets up the switch; `changed` is called when the colours change. */
 export function theme(changed: () => void): void {
     const choice = byId<HTMLSelectElement>("theme");
     const apply = (): void => {
@@ -22,7 +22,7 @@ export function theme(changed: () => void): void {
     apply();
 }
 
-// A browser may keep nothing: then the choice holds for this page.
+// Browsers can deny storage: then the choice applies to this page only.
 function kept(): string | null {
     try {
         const word = localStorage.getItem(KEY);
@@ -36,6 +36,6 @@ function keep(word: string): void {
     try {
         localStorage.setItem(KEY, word);
     } catch {
-        // As said above.
+        // Storage is denied.
     }
 }

@@ -105,7 +105,7 @@ impl Server {
     /// Returns the number of completed zone recoveries. Before the recovery, a purge counts only the minimum of its
     /// objects.
     pub fn recoveries(&self) -> usize {
-        self.place.read("error.log").matches(" known after ").count()
+        self.place.read("error.log").matches(" bytes found in ").count()
     }
 
     /// Waits until `count` recoveries have completed.

@@ -208,7 +208,7 @@ fn connections_are_counted_in_the_state_they_are_in() {
 }
 
 #[test]
-fn a_page_of_the_short_way_is_kept_from_visitors_of_other_sites() {
+fn shortcut_hit_is_refused_to_visitors_with_foreign_referer() {
     let site = Cached {
         server: "fastcgi_cache_valid 1h; valid_referers none site.test; if ($invalid_referer) { return 403; }",
         ..Cached::default()

@@ -117,7 +117,7 @@ fn certificate_for_several_names_comes_while_the_site_is_served() {
     assert_eq!(server.fetch(&Request::get("/page.txt")).text(), "a page");
     assert_eq!(serial(&server, "one.test"), None);
     pebble.resume();
-    server.log_has("the certificate for one.test, two.test, www.two.test is here");
+    server.log_has("obtained the certificate for one.test, two.test, www.two.test");
     for host in ["one.test", "two.test", "www.two.test"] {
         assert_eq!(page(&server, host), "a page", "{host}");
     }
@@ -151,7 +151,7 @@ fn handshakes_prove_names_where_no_plain_port_is_open() {
     let servers = "server { listen 127.0.0.1:@TLS@ ssl; server_name one.test; acme_certificate pebble key=rsa:2048; \
                      ssl_certificate $acme_certificate; ssl_certificate_key $acme_certificate_key; root @DIR@/html; }";
     let server = Server::start(place, &http("challenge tls-alpn-01;", servers));
-    server.log_has("the certificate for one.test is here");
+    server.log_has("obtained the certificate for one.test");
     assert_eq!(page(&server, "one.test"), "a page");
     let shown = certificate(&server, "one.test").expect("a certificate");
     assert!(shown.contains("rsaEncryption") && shown.contains("2048 bit"), "{shown}");
@@ -178,7 +178,7 @@ fn handshakes_prove_names_where_no_plain_port_is_open() {
 fn restart_goes_on_with_the_certificate_and_a_new_order_with_the_account() {
     let (place, pebble) = with_pebble(|_| {});
     let mut server = Server::start(place, &http("", &self::server("one.test", "")));
-    server.log_has("the certificate for one.test is here");
+    server.log_has("obtained the certificate for one.test");
     let first = serial(&server, "one.test").expect("a certificate");
     kept(&server);
     let key = server.read("state/account.key");
@@ -188,7 +188,7 @@ fn restart_goes_on_with_the_certificate_and_a_new_order_with_the_account() {
     assert_eq!(pebble.said("Issued certificate"), 1);
     // For another name, the existing account is used.
     server.reload(&http("", &self::server("two.test", "")));
-    server.log_has("the certificate for two.test is here");
+    server.log_has("obtained the certificate for two.test");
     assert_eq!(server.read("state/account.key"), key);
     assert_eq!(pebble.said("There are now 2 accounts"), 0);
     assert_eq!(pebble.said("Issued certificate"), 2);
@@ -202,7 +202,7 @@ fn short_lived_certificate_is_renewed_and_used_without_a_restart() {
         return;
     }
     let server = Server::start(place, &http("profile short require;", &self::server("one.test", "")));
-    server.log_has("the certificate for one.test is here");
+    server.log_has("obtained the certificate for one.test");
     let first = serial(&server, "one.test").expect("a certificate");
     server.log_has("renewing the certificate for one.test");
     wait_for("another certificate", || serial(&server, "one.test").is_some_and(|now| now != first));
@@ -217,40 +217,40 @@ fn account_of_elsewhere_is_asked_for_and_bound() {
     let (place, _pebble) = with_pebble(|options| options.external_accounts = true);
     place.write("account.mac", format!("{EXTERNAL_KEY}\n"));
     let server = Server::start(place, &http("", &self::server("one.test", "")));
-    server.log_has("write external_account_key in acme_issuer \"pebble\"");
+    server.log_has("add external_account_key to acme_issuer \"pebble\"");
     assert_eq!(server.get("/page.txt").text(), "a page");
     server.reload(&http("external_account_key kid-1 account.mac;", &self::server("one.test", "")));
-    server.log_has("the certificate for one.test is here");
+    server.log_has("obtained the certificate for one.test");
     assert_eq!(page(&server, "one.test"), "a page");
 }
 
 #[test]
-fn refused_nonces_are_taken_anew() {
+fn rejected_nonce_is_replaced_and_request_retried() {
     let (place, pebble) = with_pebble(|options| options.refused_nonces = 60);
     let server = Server::start(place, &http("account_key ecdsa:384;", &self::server("one.test", "")));
-    server.log_has("the certificate for one.test is here");
+    server.log_has("obtained the certificate for one.test");
     assert!(!server.read("error.log").contains("[error]"));
     assert_eq!(pebble.said("Issued certificate"), 1);
 }
 
 #[test]
-fn name_that_leads_elsewhere_is_told_with_the_reason_and_tried_again_later() {
+fn failed_domain_validation_is_logged_with_reason_and_retried_later() {
     let (place, pebble) = with_pebble(|_| {});
     // No process listens at this address.
     pebble.names.put("two.test", "127.0.0.9".parse().expect("address"));
     let both = format!("{}{}", self::server("one.test", ""), self::server("two.test", ""));
     let server = Server::start(place, &http("", &both));
-    server.log_has("the authority could not validate \"two.test\"");
-    server.log_has("it asks by http on port 80");
-    server.log_has("handshakes are refused until it is there; next attempt in 6");
+    server.log_has("the certificate authority could not validate \"two.test\"");
+    server.log_has("the authority connects by HTTP to port 80");
+    server.log_has("TLS handshakes are refused until a certificate is issued; next attempt in 6");
     // The other order is not delayed, and the site serves both names.
-    server.log_has("the certificate for one.test is here");
+    server.log_has("obtained the certificate for one.test");
     assert_eq!(page(&server, "one.test"), "a page");
     assert_eq!(server.fetch(&Request::get("/page.txt").host("two.test")).text(), "a page");
     // After the repair and a reload, the order is retried immediately.
     pebble.names.put("two.test", "127.0.0.1".parse().expect("address"));
     server.reload(&http("", &both));
-    server.log_has("the certificate for two.test is here");
+    server.log_has("obtained the certificate for two.test");
     assert_eq!(page(&server, "two.test"), "a page");
 }
 
@@ -260,9 +260,9 @@ fn reload_in_the_middle_of_an_order_lets_it_go_on() {
     let server = Server::start(place, &http("", &self::server("one.test", "")));
     wait_for("the order", || pebble.said("Added order") == 1);
     server.reload(&http("", &self::server("one.test", "location /new { return 200 new; }")));
-    server.log_has("the new configuration runs");
+    server.log_has("the new configuration is in effect");
     assert_eq!(server.get("/new").text(), "new");
-    server.log_has("the certificate for one.test is here");
+    server.log_has("obtained the certificate for one.test");
     assert_eq!(page(&server, "one.test"), "a page");
     assert_eq!((pebble.said("Added order"), pebble.said("Issued certificate")), (1, 1));
 }
@@ -275,7 +275,7 @@ fn servers_that_order_the_same_share_one_order() {
                     acme_certificate pebble one.test two.test; ssl_certificate $acme_certificate; \
                     ssl_certificate_key $acme_certificate_key; return 200 other; }";
     let server = Server::start(place, &http("", &format!("{}{listed}", self::server(names, ""))));
-    server.log_has("the certificate for one.test, two.test is here");
+    server.log_has("obtained the certificate for one.test, two.test");
     assert_eq!(serial(&server, "other.test"), serial(&server, "one.test"));
     assert_eq!(pebble.said("Added order"), 1);
     kept(&server);
@@ -293,7 +293,7 @@ fn resolver_of_the_configuration_looks_the_authority_up() {
         self::server("one.test", "")
     );
     let server = Server::start(place, &text);
-    server.log_has("the certificate for one.test is here");
+    server.log_has("obtained the certificate for one.test");
     assert!(state(&server).is_empty(), "nothing is kept with state_path off");
 }
 
@@ -326,7 +326,7 @@ fn preset_serves_a_domain_by_https_once_its_certificate_is_there() {
     assert_eq!(server.fetch(&css()).text(), "a { color: red }");
     pebble.resume();
     wait_for("the certificate", || {
-        server.read("stderr").contains("the certificate for one.test, www.one.test is here")
+        server.read("stderr").contains("obtained the certificate for one.test, www.one.test")
     });
     let led = server.fetch(&css());
     let there = format!("https://one.test:{tls_port}/style.css");

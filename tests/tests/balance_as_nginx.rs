@@ -80,7 +80,7 @@ fn keys_and_clients_come_to_the_servers_that_nginx_chooses() {
 }
 
 #[test]
-fn consistent_hashing_takes_names_and_sockets_apart_as_nginx_does() {
+fn consistent_hashing_of_names_and_sockets_matches_nginx() {
     let port = Place::new().port;
     let place = Place::new();
     let socket = place.path("one.sock");

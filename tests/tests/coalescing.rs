@@ -68,7 +68,7 @@ fn the_lock_is_on_where_nothing_is_written() {
 }
 
 #[test]
-fn without_the_lock_everyone_asks_for_themselves() {
+fn requests_without_cache_lock_fetch_separately() {
     let meeting = Meeting::of(2);
     let (server, origin) = with("fastcgi_cache_valid 1h; fastcgi_cache_lock off;").start(move |call| {
         let text = if meeting.takes_place() { "page" } else { "for one alone" };
@@ -138,7 +138,7 @@ fn the_others_get_the_page_when_the_first_client_leaves() {
 }
 
 #[test]
-fn a_page_whose_only_client_left_is_stored_all_the_same() {
+fn page_is_stored_although_its_only_client_disconnected() {
     let gate = Arc::new(Gate::new());
     let held = Arc::clone(&gate);
     let (server, origin) =
@@ -209,7 +209,7 @@ fn a_waiter_loses_patience_after_lock_timeout() {
 }
 
 #[test]
-fn a_fetch_that_fails_strands_nobody() {
+fn failed_fetch_blocks_no_client() {
     let (server, origin) = Cached::default().start(|call| {
         thread::sleep(Duration::from_millis(100));
         call.hang_up();
@@ -236,7 +236,7 @@ fn a_fetch_that_fails_strands_nobody() {
 }
 
 #[test]
-fn a_page_that_breaks_off_looks_whole_to_nobody() {
+fn truncated_page_looks_complete_to_no_client() {
     let (server, _origin) = Cached::default().start(|call| {
         thread::sleep(Duration::from_millis(50));
         call.answer("Content-Type: text/plain", "x".repeat(50_000));

@@ -63,7 +63,7 @@ fn a_client_of_codings_that_only_the_origin_makes_gets_a_page_of_its_own_and_bro
 }
 
 #[test]
-fn a_page_that_does_not_vary_by_codings_is_one_for_all_whoever_comes_first() {
+fn page_without_vary_on_encoding_is_shared_regardless_of_first_client() {
     let (server, origin) = serve();
     assert_eq!(status(&server, "/plain", "deflate"), "MISS");
     for codings in ["gzip, deflate, br", "deflate", "x", "gzip"] {
@@ -73,7 +73,7 @@ fn a_page_that_does_not_vary_by_codings_is_one_for_all_whoever_comes_first() {
 }
 
 #[test]
-fn whoever_comes_first_everybody_s_page_is_asked_for_without_codings() {
+fn shared_page_is_fetched_without_accept_encoding_regardless_of_first_client() {
     let (server, origin) = serve();
     assert_eq!(see(&server, "/page", "deflate"), page("MISS", "identity", "1 for ''"));
     for codings in ["deflate", "gzip", "deflate"] {
@@ -112,7 +112,7 @@ fn a_purge_of_the_key_takes_the_pages_for_all_codings() {
 }
 
 #[test]
-fn a_page_for_other_codings_that_is_on_its_way_at_a_purge_of_the_key_is_for_nobody_who_comes_after_it() {
+fn encoded_page_in_flight_during_key_purge_is_not_served_to_later_clients() {
     let gate = Arc::new(Gate::new());
     let held = Arc::clone(&gate);
     let cached = Cached { server: PURGED_BY_KEY, ..Cached::default() };
@@ -144,7 +144,7 @@ fn file_of(server: &Server, target: &str) -> PathBuf {
 }
 
 #[test]
-fn a_page_whose_file_somebody_removes_goes_for_all_codings() {
+fn removal_of_page_file_removes_page_for_all_encodings() {
     let (server, origin) = serve();
     fill(&server);
     let file = file_of(&server, "/page");
@@ -224,7 +224,7 @@ fn a_place_that_a_client_of_other_codings_is_sent_on_to_stores_everybody_s_page_
 }
 
 #[test]
-fn a_coded_answer_without_vary_is_for_none_but_those_who_named_its_coding() {
+fn encoded_response_without_vary_is_served_only_to_clients_that_named_its_encoding() {
     for coding in ["deflate", "x-own, gzip", "gzip\nContent-Encoding: x-own"] {
         let rules = Cached { server: "fastcgi_cache_valid 1h;", ..Cached::default() };
         let (server, origin) = rules.start(move |call| {

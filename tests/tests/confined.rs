@@ -43,7 +43,7 @@ fn worker_has_given_up_what_it_has_no_use_for() {
 }
 
 #[test]
-fn core_is_written_of_whom_it_is_asked() {
+fn core_dump_is_written_where_worker_rlimit_core_is_set() {
     for user in ["root", "nobody"] {
         let place = Place::new();
         fs::set_permissions(place.path("html"), fs::Permissions::from_mode(0o777)).expect("permissions");
@@ -91,7 +91,7 @@ fn owner_of_worker(main: &str) -> u32 {
 }
 
 #[test]
-fn memory_of_a_worker_that_is_its_user_from_the_start_is_nobody_elses() {
+fn memory_of_worker_started_as_its_user_is_inaccessible_unless_cores_are_enabled() {
     assert_eq!(owner_of_worker(""), 0);
     assert_ne!(owner_of_worker("worker_rlimit_core 1m;"), 0, "cores are asked for");
 }
@@ -105,7 +105,7 @@ fn supervisor_leaves_no_core_either() {
 }
 
 #[test]
-fn who_wants_to_keeps_it() {
+fn sandbox_can_be_switched_off() {
     let server = Server::start_with(Place::new(), "sandbox off; worker_rlimit_core 1m;", SITE);
     assert_eq!(server.get("/").text(), "up");
     assert_eq!((known(&server, "NoNewPrivs"), known(&server, "Seccomp")), ("0".into(), "0".into()));

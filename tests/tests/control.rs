@@ -87,7 +87,7 @@ fn pages_are_listed_and_shown_as_they_are() {
 }
 
 #[test]
-fn pages_of_visitors_who_name_a_port_are_listed_with_it() {
+fn pages_requested_with_port_are_listed_with_port() {
     let (mut server, _origin) = SITE.start(|call| call.answer("Content-Type: text/plain", "page"));
     for host in ["localhost", "localhost:80", "localhost:8080"] {
         server.fetch(&Request::get("/a").host(host));
@@ -115,7 +115,7 @@ fn options_take_no_other_option_for_their_value() {
     let (server, _origin) = SITE.start(|call| call.answer("Content-Type: text/plain", "page"));
     let (status, said) = refused(&server, &["purge", "--tag"]);
     assert_eq!(status, Some(1));
-    assert!(said.contains("option \"--tag\" requires a value, and \"-p\" is another option"), "{said}");
+    assert!(said.contains("option \"--tag\" requires a value, but \"-p\" is another option"), "{said}");
     told(&server, &["purge", "--tag=-p"]);
 }
 
@@ -148,7 +148,7 @@ fn figures_are_those_of_the_zone() {
     assert!(text.contains("          1 pages"), "{text}");
     let json = told(&server, &["cache", "stats", "--json"]);
     assert!(json.starts_with("{\"zone\":\"pages\"") && json.contains("\"pages\":1,"), "{json}");
-    assert!(refused(&server, &["cache", "stats", "--zone", "x"]).1.contains("there is \"pages\""));
+    assert!(refused(&server, &["cache", "stats", "--zone", "x"]).1.contains("available zones: \"pages\""));
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn requests_are_counted_by_what_the_cache_did() {
     );
     assert!(count("hit") >= Some(2), "{counts}");
     server.signal(Signal::HUP);
-    server.log_has("the new configuration runs");
+    server.log_has("the new configuration is in effect");
     let later = told(&server, &["cache", "stats", "--json"]);
     let requests = |text: &str| {
         text.split("\"requests\":").nth(1).and_then(|rest| rest.split('}').next()).map(str::to_owned)
@@ -195,7 +195,7 @@ fn the_socket_is_the_owner_s_alone_and_outlives_workers_and_reloads() {
     assert_eq!(mode & 0o777, 0o600);
     server.get("/a");
     server.signal(Signal::HUP);
-    server.log_has("the new configuration runs");
+    server.log_has("the new configuration is in effect");
     assert_eq!(told(&server, &["cache", "ls"]).lines().count(), 2);
     let worker = server.workers()[0];
     myriad_tests::signal(worker, Signal::KILL);
@@ -207,7 +207,7 @@ fn the_socket_is_the_owner_s_alone_and_outlives_workers_and_reloads() {
     let (code, why) = refused(&server, &["cache", "stats"]);
     assert_eq!(code, Some(1));
     assert!(
-        why.contains("no Myriad is running for the configuration") && why.contains("myriad.sock"),
+        why.contains("no Myriad server is running for the configuration") && why.contains("myriad.sock"),
         "{why}"
     );
 }
@@ -221,12 +221,12 @@ fn a_socket_that_a_crash_left_is_replaced_and_one_in_use_is_not() {
     let path = server.path("myriad.sock");
     server.restart_after(Signal::QUIT, || other = UnixListener::bind(&path).ok());
     assert!(other.is_some());
-    server.log_has("another server listens there");
+    server.log_has("another server listens on this socket");
     assert_eq!(server.get("/a").status, 200);
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_and_harms_nobody() {
+fn invalid_control_request_is_rejected_without_harm() {
     let (server, _origin) = SITE.start(|call| call.answer("Content-Type: text/plain", "page"));
     assert!(ask(&server, b"hello\n").starts_with("{\"error\":"));
     assert!(ask(&server, b"{\"purge\":{}}\n").contains("nothing to purge"));
@@ -265,7 +265,7 @@ fn a_crowd_of_commands_is_bounded_and_all_are_answered() {
     let mut silent: Vec<_> = (0..8).map(|_| sit()).collect();
     wait_for("all seats to be taken", || {
         silent.push(sit());
-        ask(&server, b"{\"stats\":{}}\n").contains("too many commands")
+        ask(&server, b"{\"stats\":{}}\n").contains("too many concurrent commands")
     });
     drop(silent);
     wait_for("a free seat", || ask(&server, b"{\"stats\":{}}\n").contains("\"zone\""));
@@ -286,7 +286,7 @@ fn tagged() -> (Server, myriad_tests::Origin) {
 }
 
 #[test]
-fn purges_by_url_and_tag_tell_exact_counts() {
+fn purges_by_url_and_tag_report_exact_counts() {
     let (server, _origin) = tagged();
     assert!(told(&server, &["cache", "show", "http://localhost/b"]).contains("  tags      all other\n"));
     let text = told(&server, &["purge", "http://localhost/a", "--tag", "other", "--tag", "none"]);
@@ -312,7 +312,7 @@ fn a_soft_purge_leaves_stale_pages() {
     told(&server, &["purge", "--all", "--soft"]);
     let list = told(&server, &["cache", "ls"]);
     assert_eq!((list.lines().count(), list.matches(" stale ").count()), (6, 5), "{list}");
-    assert!(told(&server, &["cache", "show", "http://localhost/b"]).contains("fresh     no: purged softly"));
+    assert!(told(&server, &["cache", "show", "http://localhost/b"]).contains("fresh     no: soft purged"));
     assert_eq!(server.get("/b").cache(), "EXPIRED");
 }
 
@@ -320,10 +320,10 @@ fn a_soft_purge_leaves_stale_pages() {
 fn a_purge_that_makes_no_sense_purges_nothing() {
     let (server, _origin) = tagged();
     for (arguments, part) in [
-        (&["purge"][..], "purge: what?"),
+        (&["purge"][..], "purge: give URLs"),
         (&["purge", "--all", "--regex", "("], "does not compile"),
-        (&["purge", "--all", "--zone", "x"], "there is no zone"),
-        (&["purge", "http://localhost/b", "http:///"], "is no URL"),
+        (&["purge", "--all", "--zone", "x"], "unknown zone"),
+        (&["purge", "http://localhost/b", "http:///"], "is not a URL"),
     ] {
         let (code, why) = refused(&server, arguments);
         assert_eq!((code, why.contains(part)), (Some(1), true), "{why}");
@@ -400,7 +400,7 @@ fn the_api_purges_for_loopback_alone_and_by_a_host_of_its_own() {
             assert_eq!(ask("127.0.0.1", location, host), "403", "{location} {host}");
         }
     }
-    server.log_has("api forbidden: the host is none of the server's names");
+    server.log_has("api forbidden: the host is not a name of the server");
     let read = |location: &str, host: &str| {
         server.fetch(&Request::new("GET", &format!("/{location}/cache")).field("Host", host)).status
     };
@@ -454,18 +454,21 @@ fn servers_are_taken_out_of_service_and_back_while_they_run_and_over_reloads() {
     assert_eq!(server.get("/").status, 502);
     told(&server, &["upstream", "up", "pair"]);
     assert_eq!(answering(&server), (4, 4));
-    server.log_has(&format!("server {one} of upstream \"pair\" is to be down"));
+    server.log_has(&format!("server {one} of upstream \"pair\": state set to down by an administrator"));
     let json = told(&server, &["upstream", "ls", "pair", &two, "--json"]);
     assert!(json.contains("\"group\":\"pair\"") && json.contains("\"state\":\"up\""), "{json}");
 }
 
 #[test]
-fn groups_and_servers_that_are_not_there_are_told_with_those_that_are() {
+fn unknown_groups_and_servers_are_reported_with_existing_ones() {
     let (server, [one, _]) = pair();
     let (status, error) = refused(&server, &["upstream", "down", "pairs"]);
-    assert!(status == Some(1) && error.contains("no upstream \"pairs\"; there is \"pair\""), "{error}");
+    assert!(
+        status == Some(1) && error.contains("unknown upstream \"pairs\"; available upstreams: \"pair\""),
+        "{error}"
+    );
     let (status, error) = refused(&server, &["upstream", "down", "pair", "127.0.0.1:1"]);
-    let there = format!("no server \"127.0.0.1:1\"; it has \"{one}\"");
+    let there = format!("no server \"127.0.0.1:1\"; its servers: \"{one}\"");
     assert!(status == Some(1) && error.contains(&there), "{error}");
     assert_eq!(refused(&server, &["upstream", "ls", "pair", "nobody"]).0, Some(2));
     assert_eq!(answering(&server), (4, 4));

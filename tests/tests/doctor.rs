@@ -143,8 +143,8 @@ fn provoked_faults_are_found_and_named() {
     assert!(is("files-denied", "bad", "/wp-content/uploads/orders/book%201.pdf"), "{text}");
     assert!(is("compression", "warning", "home is sent without compression"), "{text}");
     assert!(is("files-compression", "warning", "without compression"), "{text}");
-    assert!(is("upload-sizes", "warning", "a large upload fails"), "{text}");
-    let cookie = "sets the cookie visit_id for everybody, which comes from mu-plugins/visit-counter.php";
+    assert!(is("upload-sizes", "warning", "large uploads fail"), "{text}");
+    let cookie = "sets the cookie visit_id for all visitors, set by mu-plugins/visit-counter.php";
     assert!(is("page-not-cached", "bad", cookie) || is("cookie-dropped", "warning", cookie), "{text}");
     // In the text output the most severe finding comes first.
     let root = site.root().display().to_string();
@@ -161,7 +161,7 @@ fn provoked_faults_are_found_and_named() {
     let text = told(&look(&site, &server, &php));
     let proxy = findings(&text, "tls-proxy");
     assert!(
-        proxy.iter().any(|(severity, told)| *severity == "bad" && told.contains("leads to itself")),
+        proxy.iter().any(|(severity, told)| *severity == "bad" && told.contains("redirects to itself")),
         "{text}"
     );
     // A database that rejects WordPress.
@@ -174,7 +174,7 @@ fn provoked_faults_are_found_and_named() {
     assert!(
         findings(&text, "database")
             .iter()
-            .any(|(severity, told)| *severity == "bad" && told.contains("does not reach its database")),
+            .any(|(severity, told)| *severity == "bad" && told.contains("cannot connect to its database")),
         "{text}"
     );
 }
@@ -219,20 +219,20 @@ fn plugin_that_sets_a_cookie_on_every_page_is_named() {
         "contact-form",
         "add_action('init', function () { if (!session_id()) session_start(); });",
     );
-    says("sets the cookie PHPSESSID for everybody, which comes from plugins/contact-form");
+    says("sets the cookie PHPSESSID for all visitors, set by plugins/contact-form");
     let off = "require_once ABSPATH . 'wp-admin/includes/plugin.php'; deactivate_plugins('contact-form/contact-form.php');";
     site.run_php(&format!("127.0.0.1:{}", server.port), off);
     // A cookie with a literal name that is not in the preset's list of impersonal cookies.
     let code = "add_action('send_headers', function () { setcookie('last_seen_by', bin2hex(random_bytes(4)), 0, '/'); });";
     plugin(&site, &server, "last-seen", code);
-    says("sets the cookie last_seen_by for everybody, which comes from plugins/last-seen");
+    says("sets the cookie last_seen_by for all visitors, set by plugins/last-seen");
     let off = "require_once ABSPATH . 'wp-admin/includes/plugin.php'; deactivate_plugins('last-seen/last-seen.php');";
     site.run_php(&format!("127.0.0.1:{}", server.port), off);
     std::fs::remove_dir_all(site.root().join("wp-content/plugins/last-seen")).expect("removed");
     // A cookie with a computed name.
     let code = "add_action('send_headers', function () { setcookie(implode('_', ['guest', 'mark']), '1', 0, '/'); });";
     plugin(&site, &server, "guests", code);
-    says("sets the cookie guest_mark for everybody; no plugin or theme has that name in its files, but ");
+    says("sets the cookie guest_mark for all visitors; no plugin or theme contains this name, but ");
     says("plugins/guests");
 }
 
@@ -251,7 +251,10 @@ fn php_that_is_down_is_the_first_finding() {
         findings(text, check).iter().any(|(found, told)| *found == severity && told.contains(part))
     };
     // The pool of the site has fewer children than Myriad assumes, and its proxy is not trusted.
-    assert!(has(&text, "children-assumed", "warning", "Myriad sends it up to 32 requests at once"), "{text}");
+    assert!(
+        has(&text, "children-assumed", "warning", "Myriad sends it up to 32 concurrent requests"),
+        "{text}"
+    );
     assert!(has(&text, "trusted-proxy", "warning", "start Myriad with --trusted-proxy 127.0.0.1"), "{text}");
     assert!(has(&text, "object-cache", "warning", "--install-object-cache redis:/run/"), "{text}");
 
@@ -267,23 +270,23 @@ fn php_that_is_down_is_the_first_finding() {
     let text = told(&output);
     let first = text.split("{\"check\":\"").nth(1).expect("a finding");
     assert!(first.starts_with("php-down\",\"severity\":\"bad\""), "{text}");
-    assert!(first.contains("nothing listens there"), "{text}");
+    assert!(first.contains("nothing listens on this address"), "{text}");
     assert!(findings(&text, "php").is_empty() && findings(&text, "wordpress").is_empty(), "{text}");
     assert_eq!(output.status.code(), Some(2));
 }
 
 #[test]
-fn what_cannot_be_looked_at_is_told_with_a_remedy() {
+fn uncheckable_target_is_reported_with_remedy() {
     let closed = Place::new();
     closed.write("html/index.php", "<?php");
     let folder = closed.path("html").display().to_string();
     let url = format!("http://127.0.0.1:{}/", closed.port);
     let prefix = closed.folder().display().to_string();
     for (arguments, part) in [
-        (vec![url.as_str(), "-p", &prefix], "does Myriad run there? Name its address with --at"),
-        (vec![&url, "-p", &prefix, "--root", &folder], "no WordPress is there"),
-        (vec!["ftp://a.test/"], "neither http nor https"),
-        (vec!["http://a.test/", "b"], "too much here"),
+        (vec![url.as_str(), "-p", &prefix], "check that Myriad is running, or give its address with --at"),
+        (vec![&url, "-p", &prefix, "--root", &folder], "no WordPress found"),
+        (vec!["ftp://a.test/"], "does not start with http:// or https://"),
+        (vec!["http://a.test/", "b"], "unexpected argument"),
     ] {
         let output = doctor(&arguments);
         assert_eq!(output.status.code(), Some(3), "{arguments:?}: {}", told(&output));
@@ -292,7 +295,7 @@ fn what_cannot_be_looked_at_is_told_with_a_remedy() {
     std::fs::create_dir_all(closed.path("html/wp-includes")).expect("folder");
     let output = doctor(&[&url, "-p", &prefix, "--root", &folder]);
     assert!(
-        told(&output).contains("has no wp-config.php: finish WordPress' installation"),
+        told(&output).contains("has no wp-config.php: complete the WordPress installation"),
         "{}",
         told(&output)
     );

@@ -39,7 +39,7 @@ const HINTS: &str = "http/2 103 \r\nlink: <https://cdn.example>; rel=preconnect\
     link: </style.css?ver=1&x=2>; rel=preload; as=style\r\nlink: </app.js>; rel=preload; as=script\r\n\r\nhttp/2 200";
 
 #[test]
-fn visitor_whose_page_is_never_stored_is_told_what_everybodys_page_loads() {
+fn visitor_of_uncached_page_gets_early_hints_of_shared_page() {
     let (server, _origin) = start("proxy_cache_valid 200 1h;");
     let logged_in = "Cookie: wordpress_logged_in_1=x";
     let first = heads(&server, H2, &[NAVIGATES, logged_in]);
@@ -59,7 +59,7 @@ fn visitor_whose_page_is_never_stored_is_told_what_everybodys_page_loads() {
 }
 
 #[test]
-fn visitor_who_waits_for_a_page_that_is_over_is_told_what_it_loaded() {
+fn visitor_waiting_for_expired_page_gets_its_early_hints() {
     let (server, _origin) = start("proxy_cache_valid 200 1s;");
     assert!(heads(&server, H2, &[NAVIGATES]).contains("x-cache: miss"));
     let mut expired = String::new();

@@ -8,7 +8,7 @@ use std::process::Command;
 use myriad_tests::{Place, binary, workspace};
 
 #[test]
-fn stored_pages_are_served_whatever_fails_behind_and_around_the_server() {
+fn stored_pages_are_served_whatever_fails_around_server() {
     let place = Place::new();
     let mut soak = Command::new("python3");
     soak.arg(workspace().join("bench/soak.py"))

@@ -69,7 +69,7 @@ fn what_has_come_passes_all_filters_while_the_origin_pauses() {
 }
 
 #[test]
-fn stored_page_is_changed_for_each_visitor_anew() {
+fn stored_page_is_filtered_for_each_visitor() {
     let site = Cached {
         key: "$uri",
         server: "fastcgi_cache_valid 1h; gzip on; sub_filter_types text/plain; sub_filter_last_modified on;

@@ -15,7 +15,7 @@ fn a_right_expectation_passes() {
 }
 
 #[test]
-fn each_wrong_expectation_fails_and_says_why() {
+fn each_wrong_expectation_fails_with_reason() {
     for (expected, said) in [
         ("404", "status: expected 404, found 200"),
         ("200\nX-A: 2", "X-A: expected [\"2\"], found [\"1\"]"),
@@ -51,7 +51,7 @@ fn a_configuration_that_is_wrongly_accepted_or_refused_fails() {
 }
 
 #[test]
-fn every_golden_file_can_be_read_and_says_what_it_covers() {
+fn every_golden_file_is_parsable_and_declares_coverage() {
     let files = find(&folder());
     assert!(!files.is_empty());
     for (name, path) in files {

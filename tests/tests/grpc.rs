@@ -163,14 +163,16 @@ fn checked(mut place: Place, words: &str, says_health: bool) -> (Server, [Grpc; 
 }
 
 #[test]
-fn servers_that_say_they_do_not_serve_get_no_calls() {
+fn grpc_servers_that_report_not_serving_get_no_calls() {
     for words in ["mandatory type=grpc grpc_service=test", "keepalive_time=1m type=grpc grpc_service=test"] {
         let (server, [a, b]) = checked(Place::new(), words, true);
         wait_for("both", || [&a, &b].iter().all(|one| state_of(&server, &one.address) == "up"));
         assert_eq!(who_answers(&server), "aaaaabbbbb");
         std::fs::write(&b.sick, "").expect("written");
-        let log =
-            format!("server {} of upstream \"pair\" is unhealthy: it says that it is not serving", b.address);
+        let log = format!(
+            "server {} of upstream \"pair\" is unhealthy: it reports that it is not serving",
+            b.address
+        );
         server.log_has(&log);
         assert_eq!(who_answers(&server), "aaaaaaaaaa");
         std::fs::remove_file(&b.sick).expect("removed");
@@ -182,7 +184,7 @@ fn servers_that_say_they_do_not_serve_get_no_calls() {
 #[test]
 fn servers_that_do_not_know_the_protocol_are_well_where_that_status_is() {
     let (server, [a, _b]) = checked(Place::new(), "type=grpc", false);
-    let why = "it has answered with status 12 of gRPC, \"Method not found!\"";
+    let why = "it responded with gRPC status 12, \"Method not found!\"";
     server.log_has(&format!("server {} of upstream \"pair\" is unhealthy: {why}", a.address));
     drop(server);
     let (server, [a, b]) = checked(Place::new(), "mandatory passes=3 type=grpc grpc_status=12", false);

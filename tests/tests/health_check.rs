@@ -69,7 +69,7 @@ fn a_sick_server_gets_no_requests_until_it_is_well_again_over_reloads_too() {
     two.is_sick.store(true, SeqCst);
     let address = two.origin.address.clone();
     server.log_has(&format!(
-        "server {address} of upstream \"pair\" is unhealthy: it has answered with status 500"
+        "server {address} of upstream \"pair\" is unhealthy: it responded with status 500"
     ));
     assert_eq!((answering(&server), state_of(&server, &address)), ((8, 0), "unhealthy".to_owned()));
     let probe =
@@ -108,7 +108,7 @@ fn a_mandatory_check_is_passed_before_the_first_request_comes() {
 }
 
 #[test]
-fn a_server_that_hangs_up_or_listens_nowhere_is_unhealthy_and_visitors_are_told_at_once() {
+fn unresponsive_or_unreachable_server_is_unhealthy_and_requests_fail_immediately() {
     let port = Place::new().port;
     let http = format!(
         "upstream pair {{ server 127.0.0.1:{port}; }}

@@ -141,7 +141,7 @@ fn an_upload_in_chunks_reaches_the_origin_whole() {
 }
 
 #[test]
-fn a_client_that_asks_first_is_told_to_continue() {
+fn expect_100_continue_is_answered_before_body() {
     let (server, _origin) = start();
     let mut client = server.connect();
     client.send("POST /upload HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n");
@@ -285,7 +285,7 @@ fn a_chunked_body_that_grows_too_large_is_refused() {
 }
 
 #[test]
-fn a_body_that_nobody_reads_is_not_taken_for_a_request() {
+fn unread_body_is_not_parsed_as_request() {
     let (server, _origin) = start();
     let hidden = "GET /hidden HTTP/1.1\r\nHost: a\r\n\r\n";
     let mut client = server.connect();
@@ -363,7 +363,7 @@ fn request_lines_that_are_none_are_refused() {
 }
 
 #[test]
-fn broken_chunks_are_refused_and_reach_nobody() {
+fn malformed_chunks_are_rejected_and_not_forwarded() {
     let (server, origin) = start();
     let bodies = [
         "5\n12345\r\n0\r\n\r\n",

@@ -208,7 +208,7 @@ fn connection_that_ends_serves_what_was_asked_before() {
 }
 
 #[test]
-fn what_is_said_ahead_of_an_answer_comes_as_a_frame_of_its_own() {
+fn interim_response_is_sent_as_separate_headers_frame() {
     let origin = HttpOrigin::start(|call| {
         let hints = "HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n";
         call.send(format!("{hints}HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", call.body.len()));
@@ -238,7 +238,7 @@ fn what_is_said_ahead_of_an_answer_comes_as_a_frame_of_its_own() {
 }
 
 #[test]
-fn body_that_does_not_come_behind_an_early_answer_is_reset_as_if_nothing_were_wrong() {
+fn missing_body_after_early_response_is_reset_with_no_error() {
     let server = start("");
     let mut hand = Hand::greet(server.port, &[]);
     hand.send(HEADERS, END_HEADERS, 1, &head("POST", "/small", &[("content-length", "5")]));

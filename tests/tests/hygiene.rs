@@ -32,7 +32,7 @@ fn preset_by_https_leaves_nothing_to_complain_of() {
     command.args(["--https-listen", &format!("127.0.0.1:{}", tls.port)]);
     command.args(["--acme-directory", &pebble.directory(), "--acme-ca"]).arg(place.path("pebble-ca.crt"));
     let server = Server::run(place, command);
-    wait_for("the certificate", || server.read("stderr").contains("the certificate for one.test is here"));
+    wait_for("the certificate", || server.read("stderr").contains("obtained the certificate for one.test"));
     let mut testssl = Command::new(workspace().join("scripts/testssl"));
     if std::env::var_os("MYRIAD_TESTSSL").is_none_or(|form| form != "full") {
         testssl.arg("--quick");

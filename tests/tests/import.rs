@@ -579,42 +579,42 @@ fn same(site: &Site) {
 }
 
 #[test]
-fn wordpress_answers_as_behind_apache() {
+fn wordpress_responses_match_apache() {
     same(&WORDPRESS);
 }
 
 #[test]
-fn laravel_answers_as_behind_apache() {
+fn laravel_responses_match_apache() {
     same(&LARAVEL);
 }
 
 #[test]
-fn drupal_answers_as_behind_apache() {
+fn drupal_responses_match_apache() {
     same(&DRUPAL);
 }
 
 #[test]
-fn joomla_redirects_and_blocked_visitors_answer_as_behind_apache() {
+fn joomla_redirects_and_blocked_visitors_match_apache() {
     same(&JOOMLA);
 }
 
 #[test]
-fn single_directives_answer_as_behind_apache() {
+fn single_directives_match_apache() {
     same(&PARTS);
 }
 
 #[test]
-fn old_and_new_rules_of_access_answer_as_behind_apache() {
+fn old_and_new_access_rules_match_apache() {
     same(&GATES);
 }
 
 #[test]
-fn sections_of_a_virtual_host_answer_as_behind_apache() {
+fn virtual_host_sections_match_apache() {
     same(&HOST);
 }
 
 #[test]
-fn what_is_not_translated_is_named_and_the_exit_status_tells() {
+fn untranslated_directives_are_named_and_set_exit_status() {
     let place = Place::new();
     place.write(
         ".htaccess",

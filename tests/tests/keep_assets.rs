@@ -100,7 +100,7 @@ fn kept(server: &Server) -> usize {
 }
 
 #[test]
-fn only_files_for_everybody_that_a_page_names_are_kept() {
+fn only_public_files_referenced_by_page_are_retained() {
     let (server, _origin) = start("cache_keep_assets 1d;");
     server.get("/page");
     wait_for("both files", || kept(&server) == 2);
@@ -113,7 +113,7 @@ fn only_files_for_everybody_that_a_page_names_are_kept() {
 }
 
 #[test]
-fn nothing_is_kept_without_the_directive() {
+fn no_asset_is_retained_without_directive() {
     let (server, _origin) = start("");
     server.get("/page");
     remove(&server, &["css/style.css"]);
@@ -122,7 +122,7 @@ fn nothing_is_kept_without_the_directive() {
 }
 
 #[test]
-fn file_is_kept_over_a_restart_and_ends_with_a_purge() {
+fn retained_asset_survives_restart_and_is_removed_by_purge() {
     let (mut server, _origin) = start("cache_keep_assets 1d; fastcgi_cache_purge on;");
     server.get("/page");
     wait_for("both files", || kept(&server) == 2);

@@ -104,12 +104,12 @@ fn times_and_questions_narrow_the_answer_and_nothing_found_is_status_two() {
     assert!(text.contains("100.0 %") && !text.contains("wp-login") && status == Some(0), "{text}");
     let (text, errors, status) = run(&["--since", "2026-11-25"]);
     assert_eq!((text.trim(), status), ("", Some(2)));
-    assert!(errors.contains("no line was read that fits"), "{errors}");
+    assert!(errors.contains("no log line was found that matches the options"), "{errors}");
     let (_, errors, status) = told(&command().arg(place.path("none.log")).output().expect("it runs"));
     assert!(errors.contains("none.log: 2: No such file or directory") && status == Some(1), "{errors}");
     place.write("odd.log", "what is this\nno log at all\n");
     let (_, errors, status) = told(&command().arg(place.path("odd.log")).output().expect("it runs"));
-    assert!(errors.contains("name it by --format") && status == Some(1), "{errors}");
+    assert!(errors.contains("specify it with --format") && status == Some(1), "{errors}");
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn error_logs_are_grouped_with_count_and_remedy() {
     place.write("error.log", (0..200).map(line).collect::<String>() + repeated);
     let (text, errors, status) = told(&command().arg(place.path("error.log")).output().expect("it runs"));
     assert_eq!((errors.as_str(), status), ("", Some(0)));
-    assert!(text.contains("1,434 lines of error logs") && text.contains("1,234  [warn]"), "{text}");
+    assert!(text.contains("1,434 error log lines") && text.contains("1,234  [warn]"), "{text}");
     assert!(text.contains("200  [error] connect() failed (111: Connection refused)"), "{text}");
     assert!(text.contains("-> start the origin"), "{text}");
 }

@@ -100,7 +100,7 @@ trait ReadWrite: Read + Write {}
 impl<T: Read + Write> ReadWrite for T {}
 
 #[test]
-fn a_compressed_log_is_whole_once_the_server_has_ended() {
+fn compressed_log_is_complete_after_server_exit() {
     let mut server = Server::start(
         Place::new(),
         "log_format plain '$uri';
@@ -124,7 +124,7 @@ fn a_compressed_log_is_whole_once_the_server_has_ended() {
 }
 
 #[test]
-fn no_line_is_lost_or_torn_while_logs_are_opened_anew_under_load() {
+fn no_line_is_lost_or_torn_while_logs_are_reopened_under_load() {
     let server = Server::start(
         Place::new(),
         "log_format numbered '[$arg_n] $status $http_filler;';
@@ -159,7 +159,7 @@ fn no_line_is_lost_or_torn_while_logs_are_opened_anew_under_load() {
 }
 
 #[test]
-fn a_log_that_cannot_be_written_holds_up_no_visitor_and_what_is_lost_is_told() {
+fn unwritable_log_delays_no_visitor_and_lost_lines_are_reported() {
     let place = Place::new();
     let pipe = place.path("slow.log");
     let kind = rustix::fs::FileType::Fifo;
@@ -195,11 +195,11 @@ fn a_log_that_cannot_be_written_holds_up_no_visitor_and_what_is_lost_is_told() {
     reader.read_exact(&mut arrived).expect("all that was not lost");
     assert!(arrived.split(|byte| *byte == b'\n').all(|line| line.is_empty() || line == long.as_bytes()));
     server.get("/full");
-    server.log_has("write() to \"/dev/full\" failed (28: No space left on device), 1 line lost; make room");
+    server.log_has("write() to \"/dev/full\" failed (28: No space left on device), 1 line lost; free space");
 }
 
 #[test]
-fn a_sample_keeps_every_error_and_json_is_json() {
+fn log_sample_includes_every_error_and_json_log_is_valid() {
     let server = Server::start(
         Place::new(),
         "server { listen 127.0.0.1:@PORT@; root @DIR@/html;
@@ -292,7 +292,7 @@ fn every_line_of_a_json_log_is_json_in_utf8_whatever_clients_send() {
 }
 
 #[test]
-fn an_error_log_as_json_tells_who_asked_for_what() {
+fn json_error_log_contains_client_and_request() {
     let server = Server::start(
         Place::new(),
         "server { listen 127.0.0.1:@PORT@; server_name a.test; root @DIR@/html;

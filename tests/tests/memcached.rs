@@ -92,7 +92,7 @@ fn values_are_answers_and_what_is_not_there_is_made_by_the_application() {
 }
 
 #[test]
-fn connections_are_kept() {
+fn idle_memcached_connections_are_reused() {
     let mut place = Place::new();
     let memcached = Memcached::start(&mut place);
     let http = "upstream kept { server @MEMCACHED@; keepalive 4; }

@@ -119,7 +119,7 @@ fn zone_fills_up_to_the_limit_and_what_is_hot_and_what_is_on_disk_is_served() {
         .output();
     let told = String::from_utf8(told.expect("runs").stdout).expect("text");
     assert!(
-        told.contains("of 128.0M") && told.contains("zone pages") && told.contains("with memory enough"),
+        told.contains("of 128.0M") && told.contains("zone pages") && told.contains("reduced from"),
         "{told}"
     );
 }
@@ -155,7 +155,7 @@ fn limit_that_a_reload_lowers_shrinks_zones_and_one_that_it_takes_away_lets_them
             && figure(&now["begun"]["refusing"]) == 0,
         "{now:#}"
     );
-    server.log_has("enough again: zones have given up ");
+    server.log_has("memory shortage resolved: ");
     assert!(server.get("/pages/599").body == page(599));
     assert_eq!(origin.count(), 600, "pages that left memory are on disk");
     reload("off");
@@ -199,7 +199,7 @@ fn without_memory_idle_connections_are_closed_origins_spared_and_stored_pages_se
     wait_for("a refusal", || busy.fetch(&Request::get("/raw/1")).status == 503);
     let asked = origin.count();
     assert!(busy.fetch(&Request::get("/pages/7")).body == page(7), "stored pages are served");
-    server.log_has("requests for origins get 503");
+    server.log_has("requests to upstreams get 503");
     wait_for("the oldest to be closed", || clients[0].is_closed());
     // Connections with an incomplete head are closed last, which frees enough memory.
     wait_for("enough memory", || matches!(memory(&server)["stage"].as_str(), Some("normal" | "shrinking")));
@@ -215,7 +215,7 @@ fn without_memory_idle_connections_are_closed_origins_spared_and_stored_pages_se
 }
 
 #[test]
-fn what_is_no_limit_is_told_with_the_least_that_there_is() {
+fn invalid_memory_limit_is_rejected_with_minimum() {
     for wrong in ["1k", "63m", "0%", "101%", "x%", "much", "-1"] {
         let place = Place::new();
         place.write("myriad.conf", format!("memory_limit {wrong}; events {{ }}"));

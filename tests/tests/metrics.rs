@@ -275,7 +275,7 @@ fn a_million_requests_are_counted_exactly() {
 }
 
 #[test]
-fn versions_of_http_and_handshakes_are_counted_apart() {
+fn http_versions_and_handshakes_are_counted_separately() {
     let mut site = site(2);
     let requests = [Request::get("/"), Request::get("/a"), Request::head("/b")];
     for transport in [Transport::Http1Tls, Transport::Http2, Transport::Http3] {

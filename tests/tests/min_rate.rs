@@ -103,7 +103,7 @@ fn held_by_the_kernel(server: &Server, client: u16) -> u64 {
 }
 
 #[test]
-fn kernel_takes_little_of_an_answer_that_nobody_reads() {
+fn kernel_buffers_little_of_unread_response() {
     let (server, _origin) = start("off");
     let mut reader = TcpStream::connect(("127.0.0.1", server.port)).expect("a connection");
     let port = reader.local_addr().expect("an address").port();
@@ -195,7 +195,7 @@ fn open_slowly(hand: &mut Hand, stream: u32) {
 }
 
 #[test]
-fn streams_whose_windows_open_by_a_byte_are_reset() {
+fn streams_whose_windows_open_bytewise_are_reset() {
     let (server, _origin) = start(STRICT);
     // SETTINGS_INITIAL_WINDOW_SIZE
     let mut hand = Hand::greet(server.port, &[(4, 0)]);
@@ -235,12 +235,12 @@ fn grows_little(target: &str) {
 }
 
 #[test]
-fn little_is_held_of_files_whose_readers_take_a_byte() {
+fn little_of_file_is_buffered_for_bytewise_readers() {
     grows_little("/large");
 }
 
 #[test]
-fn reader_of_http2_who_takes_nothing_off_the_socket_is_reset() {
+fn http2_reader_that_reads_nothing_from_socket_is_reset() {
     let (server, _origin) = start(STRICT);
     let mut hand = Hand::greet(server.port, &[(4, 0x7fff_ffff)]);
     hand.send(WINDOW_UPDATE, 0, 0, &0x7fff_0000u32.to_be_bytes());
@@ -249,7 +249,7 @@ fn reader_of_http2_who_takes_nothing_off_the_socket_is_reset() {
 }
 
 #[test]
-fn bodies_and_heads_of_http2_that_trickle_in_are_ended() {
+fn slowly_arriving_http2_bodies_and_heads_are_aborted() {
     let (server, _origin) = start(STRICT);
     let mut hand = Hand::greet(server.port, &[]);
     hand.send(HEADERS, END_HEADERS, 1, &head("POST", "/upload", &[("content-length", "100000")]));

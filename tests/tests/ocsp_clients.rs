@@ -102,7 +102,7 @@ fn certificate_that_was_taken_back_is_refused_and_an_answer_holds_while_it_is_ca
     assert_eq!(asked(&server, "client"), "200 SUCCESS", "nobody is asked while the answer holds");
     let responder = OcspResponder::start(&server, "@OCSP@", "revoked", "root");
     server.reload(&config(&cached));
-    server.log_has("the new configuration runs");
+    server.log_has("the new configuration is in effect");
     assert_eq!(asked(&server, "client"), "200 SUCCESS", "over a reload, too");
     server.reload(&config(&format!("{ON} ssl_ocsp_cache off;")));
     myriad_tests::wait_for("the other configuration", || {
@@ -159,7 +159,7 @@ fn whole_chain_is_asked_about_or_the_leaf_alone() {
 }
 
 #[test]
-fn what_an_authority_does_not_know_or_somebody_else_says_is_not_believed() {
+fn unknown_or_wrongly_signed_ocsp_status_is_not_trusted() {
     for (index, signer, verdict) in [
         ("/dev/null", "root", "400 FAILED:certificate status unknown"),
         ("good", "other", "400 FAILED:certificate status request failed"),
@@ -172,7 +172,7 @@ fn what_an_authority_does_not_know_or_somebody_else_says_is_not_believed() {
 }
 
 #[test]
-fn responder_that_says_nothing_holds_up_nobody_else_and_strangers_have_nobody_asked() {
+fn silent_responder_delays_no_other_client_and_untrusted_client_triggers_no_query() {
     let place = place();
     let silent = TcpListener::bind(place.fill("127.0.0.1:@OCSP@")).expect("the responder's port");
     let server = Server::start(place, &config("ssl_verify_client optional; ssl_ocsp on;"));

@@ -34,7 +34,8 @@ fn another_process_serves(place: &str, task: &str, meanwhile: impl Fn(&Server)) 
     let server = start(place);
     let before = server.workers();
     panic(&server);
-    let line = format!("a panic ended a task of the worker ({task}): a test wants a panic");
+    let line =
+        format!("panic in the worker task \"{task}\", the worker process is restarted: a test wants a panic");
     wait_for(&line, || {
         meanwhile(&server);
         server.read("error.log").contains(&line)
@@ -85,7 +86,7 @@ fn panic_of_a_connection_ends_it_alone_and_is_counted_right() {
     let mut client = server.connect();
     client.send(Request::get("/").bytes());
     assert!(client.is_closed(), "nothing is answered");
-    server.log_has("a panic ended a connection: a test wants a panic");
+    server.log_has("panic while processing a connection: a test wants a panic");
     assert_eq!(other.fetch(&Request::get("/")).text(), "here");
     drop(client);
     let status = other.fetch(&Request::get("/status")).text();
@@ -105,7 +106,7 @@ fn panic_of_a_quic_connection_ends_it_alone() {
     let mut client = visitor.connect(server.port).expect("a connection");
     panic(&server);
     assert!(client.fetch(&Request::get("/")).is_err());
-    server.log_has("a panic ended a connection: a test wants a panic");
+    server.log_has("panic while processing a connection: a test wants a panic");
     assert_eq!(other.get("/").text(), "here");
     assert_eq!(server.workers(), before);
     let status = server.get("/status").text();

@@ -114,7 +114,7 @@ fn try_both_ways(site: &Site, what: &str, cookie: &str, number: usize) {
 }
 
 #[test]
-fn fastcgi_pages_are_nobody_else_s_under_any_recipe_for_any_cookie() {
+fn personal_fastcgi_pages_are_never_shared_under_any_recipe_or_cookie() {
     let cookies = personal();
     for (what, recipe) in RECIPES {
         let site = fastcgi(recipe);
@@ -125,7 +125,7 @@ fn fastcgi_pages_are_nobody_else_s_under_any_recipe_for_any_cookie() {
 }
 
 #[test]
-fn proxied_pages_are_nobody_else_s_under_any_recipe_for_any_cookie() {
+fn personal_proxied_pages_are_never_shared_under_any_recipe_or_cookie() {
     let cookies = personal();
     for (what, recipe) in RECIPES {
         let site = proxy(recipe);
@@ -186,7 +186,7 @@ fn the_directive_ends_the_list_or_changes_it_in_both_directions() {
 }
 
 #[test]
-fn bearers_and_strangers_who_come_at_once_get_each_their_own() {
+fn concurrent_personal_and_anonymous_clients_get_their_own_pages() {
     for recipe in ["", "fastcgi_cache_lock off;", "fastcgi_cache_bypass $skip;"] {
         let site = fastcgi(recipe);
         std::thread::scope(|scope| {

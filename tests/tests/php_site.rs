@@ -163,7 +163,7 @@ fn a_page_that_is_edited_shows_at_once_since_the_wiki_purges_it() {
 }
 
 #[test]
-fn files_are_sent_and_what_is_nobody_s_business_is_not_there() {
+fn files_are_served_and_private_files_are_not_found() {
     let wiki = Wiki::start();
     let picture = wiki.page("/resources/assets/mediawiki.png");
     assert_eq!((picture.status, picture.field("Content-Type")), (200, Some("image/png")));

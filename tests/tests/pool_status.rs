@@ -67,7 +67,7 @@ fn no_more_is_sent_than_a_small_pool_has_children_for() {
 }
 
 #[test]
-fn preset_asks_the_pool_where_its_path_is_set() {
+fn preset_queries_pool_status_at_configured_path() {
     let mut place = Place::new();
     let php = "pm = static\npm.max_children = 3\npm.status_path = /fpm-status\n";
     let _php = Php::start_pool(&mut place, php);
@@ -105,7 +105,7 @@ fn children_that_work_for_somebody_else_are_not_counted_upon() {
 }
 
 #[test]
-fn pools_that_make_children_when_they_need_them_are_not_kept_small() {
+fn pools_that_spawn_children_on_demand_are_not_limited_to_current_children() {
     for (php, children) in [
         ("pm = ondemand\npm.max_children = 6\npm.process_idle_timeout = 60s\n", "1 children"),
         (
@@ -124,20 +124,20 @@ fn pools_that_make_children_when_they_need_them_are_not_kept_small() {
 }
 
 #[test]
-fn status_that_is_not_there_is_told_once_and_the_rule_without_it_holds_until_it_is_read() {
+fn missing_pool_status_is_reported_once_and_concurrency_alone_bounds_queue() {
     let mut place = Place::new();
     let without = "pm = static\npm.max_children = 2\n";
     let mut php = Php::start_pool(&mut place, without);
     let server = site(place, &QUEUE.replace("concurrency=16", "concurrency=1"));
     let line =
-        "origin_queue \"php\": the status of php-fpm cannot be read, \"concurrency=\" alone bounds the queue";
+        "origin_queue \"php\": the status of php-fpm is unavailable, only \"concurrency=\" limits the queue";
     server.log_has(line);
-    server.log_has("it has answered with status 404");
+    server.log_has("it responded with status 404");
     let held = working(&server, "/slow.php", 1);
     assert_eq!(server.get("/fast.php").status, 503);
     drop(held);
     php.restart_pool(&format!("{without}pm.status_path = /fpm-status\n"));
-    server.log_has("origin_queue \"php\": the status of php-fpm is read again");
+    server.log_has("origin_queue \"php\": the status of php-fpm is available again");
     wait_until_shown(&server, "2 children");
     let log = server.read("error.log");
     assert_eq!(log.matches(line).count(), 1, "{log}");
@@ -164,7 +164,7 @@ fn liar(status: &'static str, part: &str) {
     let mut place = Place::new();
     place.set("PHP", &origin.address);
     let server = site(place, QUEUE);
-    server.log_has("the status of php-fpm cannot be read");
+    server.log_has("the status of php-fpm is unavailable");
     server.log_has(part);
     assert_eq!(server.get("/").text(), "here", "{status}");
     assert!(!shown(&server).contains("children"), "{status}");
@@ -173,12 +173,12 @@ fn liar(status: &'static str, part: &str) {
 #[test]
 fn status_that_is_wrong_huge_or_late_bounds_nothing() {
     liar("{}", "missing field");
-    liar("<html>", "no status of php-fpm in JSON");
+    liar("<html>", "not a php-fpm status in JSON");
     liar(
         r#"{"process manager":"static","listen queue":0,"idle processes":0,"active processes":4294967295,"total processes":4294967295,"max children reached":0}"#,
         "4294967295 active children",
     );
     liar("huge", "longer than 8192 bytes");
     liar("head", "too big header");
-    liar("silent", "it takes too long");
+    liar("silent", "the status request timed out");
 }

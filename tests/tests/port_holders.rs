@@ -45,11 +45,11 @@ fn nginx_that_holds_the_port_is_named_with_the_way_to_take_over_and_back() {
     nginx.wait().expect("ended");
     for part in [
         "to take over from nginx:",
-        "myriad takeover says what differs",
+        "myriad takeover lists the differences",
         "myriad -t -c /etc/nginx/nginx.conf",
-        "--domain example.com has new certificates issued",
+        "--domain example.com requests new certificates",
         "systemctl disable --now nginx",
-        "to go back: stop Myriad (myriad wordpress stop), and systemctl enable --now nginx",
+        "to revert: stop Myriad (myriad wordpress stop), and run systemctl enable --now nginx",
     ] {
         assert!(said.contains(part), "{part}\n{said}");
     }
@@ -62,7 +62,7 @@ fn apache_that_holds_the_port_is_named_with_the_way_to_take_over_and_back() {
     let said = refused(&place, apache.port);
     for part in [
         "to take over from Apache:",
-        "PHP must run as php-fpm",
+        "PHP must run in php-fpm",
         "systemctl disable --now apache2",
         "systemctl enable --now apache2",
     ] {

@@ -65,7 +65,7 @@ fn personal_cookies_neither_read_nor_fill_a_shared_page_under_any_recipe() {
 }
 
 #[test]
-fn cookies_that_are_nobody_s_do_not_keep_a_page_from_being_shared() {
+fn impersonal_cookies_do_not_prevent_sharing() {
     let (server, origin) = Cached::default().start(|call| call.answer("Content-Type: text/plain", "shared"));
     server.get("/");
     for cookie in [
@@ -131,7 +131,7 @@ fn a_page_that_sets_a_cookie_is_not_shared() {
 }
 
 #[test]
-fn a_cookie_whose_field_is_ignored_reaches_only_the_client_that_caused_it() {
+fn cookie_of_ignored_set_cookie_field_reaches_only_client_that_triggered_fetch() {
     let (server, origin) =
         with("fastcgi_cache_valid 1h; fastcgi_ignore_headers Set-Cookie;").start(sets_a_cookie);
     let first = server.get("/");
@@ -148,7 +148,7 @@ fn a_cookie_whose_field_is_ignored_reaches_only_the_client_that_caused_it() {
 }
 
 #[test]
-fn of_many_who_wait_only_one_gets_the_cookie() {
+fn only_one_of_many_waiting_clients_gets_cookie() {
     for ignore in ["", "fastcgi_ignore_headers Set-Cookie;"] {
         let rules = format!("fastcgi_cache_valid 1h; {ignore}");
         let (server, origin) = with(&rules).start(|call| {
@@ -168,7 +168,7 @@ fn of_many_who_wait_only_one_gets_the_cookie() {
 }
 
 #[test]
-fn a_refresh_behind_a_visitor_s_back_gives_its_cookie_to_nobody() {
+fn background_refresh_gives_its_cookie_to_no_client() {
     let rules = "fastcgi_cache_valid 1s; fastcgi_ignore_headers Set-Cookie Cache-Control; fastcgi_cache_use_stale updating; \
                  fastcgi_cache_background_update on;";
     let (server, origin) = with(rules).start(sets_a_cookie);
@@ -243,7 +243,7 @@ fn a_session_does_not_wait_for_a_shared_fetch_nor_start_one() {
 }
 
 #[test]
-fn the_page_that_php_makes_for_a_stranger_holds_nothing_of_another_request() {
+fn shared_page_from_php_contains_nothing_of_individual_requests() {
     fn page(server: &Server, target: &str, field: (&str, &str)) -> String {
         server.fetch(&Request::get(target).field(field.0, field.1)).text()
     }
@@ -285,7 +285,7 @@ fn refusing(call: &mut Call) {
 }
 
 #[test]
-fn an_error_that_one_visitor_s_request_caused_is_nobody_else_s_page() {
+fn error_caused_by_one_request_is_not_shared() {
     let (server, _origin) = with("fastcgi_cache_valid any 1h;").start(refusing);
     let large = Request::get("/large").field("X-Large", &"x".repeat(4500));
     let many =

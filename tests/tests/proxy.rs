@@ -68,7 +68,7 @@ fn a_silent_tunnel_ends_with_the_read_time_out() {
 }
 
 #[test]
-fn an_origin_that_switches_unasked_reaches_nobody() {
+fn unsolicited_protocol_switch_of_origin_reaches_no_client() {
     let origin = Wire::start(echo);
     let server = start(&origin, SOCKET);
     for request in [
@@ -111,7 +111,7 @@ fn only_listed_protocols_are_asked_for_and_only_those_are_switched_to() {
 }
 
 #[test]
-fn connections_are_kept_only_behind_answers_that_ended_cleanly() {
+fn connections_are_reused_only_after_cleanly_finished_responses() {
     let origin = Wire::start(|connection| {
         while let Some(head) = connection.head() {
             let extra = if head.starts_with("GET /extra") { "HTTP/1.1 200 OK\r\n" } else { "" };
@@ -147,7 +147,7 @@ fn an_answer_that_two_readers_could_frame_differently_is_refused() {
 }
 
 #[test]
-fn a_streamed_body_is_framed_anew() {
+fn streamed_body_is_framed_from_scratch() {
     let origin = Wire::start(|connection| {
         let Some(_) = connection.head() else { return };
         let body = connection.until(b"0\r\n\r\n").unwrap_or_default();

@@ -88,7 +88,7 @@ fn wordpress(method: &str, target: &str) -> Request {
 }
 
 #[test]
-fn nginx_helper_asks_for_the_address_below_purge() {
+fn nginx_helper_purges_addresses_below_purge_path() {
     let (server, _php) = start();
     fill(&server);
     assert_eq!(server.fetch(&wordpress("GET", "/purge/hello/")).status, 200);
@@ -121,7 +121,7 @@ fn nginx_helper_purges_all() {
 }
 
 #[test]
-fn cache_purge_plugin_of_nginx_asks_below_purge() {
+fn cache_purge_plugin_for_nginx_purges_below_purge_path() {
     let (server, _php) = start();
     fill(&server);
     assert_eq!(server.fetch(&wordpress("GET", "/purge/")).status, 200);
@@ -211,7 +211,7 @@ fn litespeed_cache_purges_in_its_answers() {
 }
 
 #[test]
-fn strangers_purge_nothing() {
+fn unauthorized_clients_cannot_purge() {
     let (server, _php) = start();
     fill(&server);
     for request in [

@@ -26,7 +26,7 @@ fn a_reload_under_load_drops_no_request() {
 }
 
 #[test]
-fn a_kept_connection_sees_the_new_configuration() {
+fn idle_connection_uses_new_configuration_after_reload() {
     let server = Server::start(Place::new(), &version("old"));
     let mut client = server.connect();
     assert_eq!(client.fetch(&Request::get("/")).text(), "version old");
@@ -39,7 +39,7 @@ fn a_kept_connection_sees_the_new_configuration() {
 }
 
 #[test]
-fn a_broken_configuration_keeps_the_old_one_running() {
+fn broken_configuration_leaves_old_one_running() {
     let server = Server::start(Place::new(), &version("old"));
     for broken in [
         "server { listen 127.0.0.1:@PORT@; locatoin / { } }",
@@ -92,7 +92,7 @@ fn slow_page(gate: &Arc<Gate>) -> (Server, Origin) {
 }
 
 #[test]
-fn an_exchange_keeps_going_through_a_reload() {
+fn exchange_in_progress_survives_reload() {
     let gate = Arc::new(Gate::new());
     let (server, origin) = slow_page(&gate);
     let mut client = server.connect();
@@ -173,7 +173,7 @@ fn a_worker_that_is_killed_is_replaced() {
 }
 
 #[test]
-fn logs_are_opened_anew_on_usr1() {
+fn logs_are_reopened_on_usr1() {
     let http =
         "access_log @DIR@/access.log; server { listen 127.0.0.1:@PORT@; location / { return 200 x; } }";
     let server = Server::start(Place::new(), http);

@@ -22,7 +22,7 @@ fn age(answer: &Answer) -> Option<u64> {
 }
 
 #[test]
-fn age_goes_on_from_what_the_origin_said_and_a_fetched_page_has_none_of_its_own() {
+fn age_continues_from_origin_value_and_fetched_page_has_none() {
     let (server, origin) = site("", |call| match call.field("X-Age") {
         Some(_) => call.answer("HTTP/1.1 200 OK\nCache-Control: max-age=100\nAge: 30", "page"),
         None => call.answer("HTTP/1.1 200 OK\nCache-Control: max-age=100", "page"),
@@ -112,7 +112,7 @@ fn a_change_removes_the_page_and_those_that_its_answer_names_on_this_host() {
 }
 
 #[test]
-fn an_answer_to_authorization_is_shared_only_where_it_says_so() {
+fn response_to_authorized_request_is_shared_only_if_explicitly_allowed() {
     let (server, _origin) = site("", |call| {
         let control = call.field("X-Control").unwrap_or("max-age=100").to_owned();
         call.answer(&format!("HTTP/1.1 200 OK\nCache-Control: {control}"), "page");
@@ -178,7 +178,7 @@ fn only_if_cached_never_reaches_the_origin_and_no_other_wish_bypasses() {
 }
 
 #[test]
-fn interim_responses_reach_who_caused_the_fetch_and_are_not_stored() {
+fn interim_responses_reach_client_that_triggered_fetch_and_are_not_stored() {
     let (server, _origin) = site("", |call| {
         call.send(
             "HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n",

@@ -57,12 +57,12 @@ fn are_served(server: &Server, newcomers: usize) {
 }
 
 #[test]
-fn newcomers_are_served_among_a_thousand_idle_clients_with_256_descriptors() {
+fn new_clients_are_served_among_thousand_idle_ones_with_256_descriptors() {
     let own = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: own.maximum, maximum: own.maximum }).expect("descriptors");
     let origin = origin();
     let server = start_with("worker_rlimit_nofile 256;", &origin);
-    server.log_has("need more than 256 open files");
+    server.log_has("exceed the limit of 256 open files");
     let clients = idle_clients(server.port, 1000);
     are_served(&server, 20);
     server.log_has(LINE);
@@ -182,13 +182,13 @@ fn idle_clients_give_way_to_files_and_to_origins_that_need_a_descriptor() {
     for _ in 0..20 {
         assert!(is_ok(&asking.wait_for(HEADERS)), "an answer of the origin");
     }
-    server.log_has("the open files of the process are not enough");
+    server.log_has("the open files of the process are exhausted");
     let gone = clients.iter_mut().map(Client::has_input).filter(|closed| *closed).count();
     assert!((1..100).contains(&gone), "{gone} clients gave way");
 }
 
 #[test]
-fn idle_connections_of_http2_are_told_and_closed() {
+fn idle_http2_connections_get_goaway_and_are_closed() {
     let origin = origin();
     let server = start(8, &origin);
     let mut hands: Vec<Hand> = (0..8)
@@ -221,7 +221,7 @@ fn idle_connections_of_http3_make_room_for_others() {
 }
 
 #[test]
-fn nobody_gives_way_to_a_client_of_http3_whose_address_may_be_made_up() {
+fn no_connection_is_closed_for_http3_client_with_unvalidated_address() {
     let origin = origin();
     let server = start(8, &origin);
     // The maximum number of clients; an eighth of the connections is reserved for origins.

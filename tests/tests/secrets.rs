@@ -121,7 +121,7 @@ fn commands(server: &Server) -> String {
 }
 
 #[test]
-fn no_secret_stands_in_logs_dumps_or_what_administrators_are_told() {
+fn no_secret_appears_in_logs_dumps_or_administrative_output() {
     let origin = HttpOrigin::start(|call| {
         call.answer("HTTP/1.1 200 OK\nContent-Type: text/html\nX-Powered-By: test", "a page");
     });

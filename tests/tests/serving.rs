@@ -61,7 +61,7 @@ fn the_server_is_chosen_by_host_as_nginx_chooses() {
 }
 
 #[test]
-fn default_server_answers_for_strangers() {
+fn default_server_handles_unknown_hosts() {
     let http = "server { listen 127.0.0.1:@PORT@; server_name a.test; return 200 a; }\n\
                 server { listen 127.0.0.1:@PORT@ default_server; server_name b.test; return 200 b; }";
     let server = serve(http);

@@ -41,7 +41,7 @@ fn what_an_application_decided_is_asked_of_it_again() {
 }
 
 #[test]
-fn rules_that_read_a_field_tell_its_values_apart() {
+fn rules_that_read_field_separate_its_values() {
     let site = Cached {
         key: "$skin$request_uri",
         http: "map $http_user_agent $skin { default desktop; ~Mobile mobile; }",
@@ -128,7 +128,7 @@ fn a_get_with_a_body_neither_reads_nor_fills_a_shared_page() {
 }
 
 #[test]
-fn variants_too_long_to_tell_apart_are_nobody_s() {
+fn variants_with_too_long_field_values_are_not_shared() {
     let (server, _origin) =
         Cached { http: "large_client_header_buffers 4 32k;", ..Cached::default() }.start(|call| {
             let last = call.param("HTTP_X_LANG").chars().last().unwrap_or('-');
@@ -142,7 +142,7 @@ fn variants_too_long_to_tell_apart_are_nobody_s() {
 }
 
 #[test]
-fn servers_that_share_a_socket_are_told_apart_by_their_own_address() {
+fn servers_sharing_socket_are_distinguished_by_local_address() {
     let origin = Origin::start(|call| {
         let text = call.param("SITE").to_owned();
         call.answer("Content-Type: text/plain", text);
@@ -177,7 +177,7 @@ fn servers_that_share_a_socket_are_told_apart_by_their_own_address() {
 }
 
 #[test]
-fn a_stale_page_stands_in_also_where_nobody_waits_for_anybody() {
+fn stale_page_replaces_error_even_without_cache_lock() {
     let site = Cached {
         server: "fastcgi_cache_valid 1s; fastcgi_cache_lock off; fastcgi_cache_use_stale error timeout http_500;",
         ..Cached::default()

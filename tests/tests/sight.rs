@@ -145,7 +145,7 @@ fn pages_are_ranked_and_misses_have_their_reasons() {
 }
 
 #[test]
-fn purges_are_logged_and_the_misses_behind_them_say_so() {
+fn purges_are_logged_and_subsequent_misses_name_them() {
     let (server, _origin) = start();
     for target in ["/a", "/tagged", "/other"] {
         server.get(target);
@@ -187,7 +187,7 @@ fn purges_are_logged_and_the_misses_behind_them_say_so() {
 }
 
 #[test]
-fn ticks_tell_what_was_done_and_end_with_the_configuration() {
+fn ticks_report_activity_and_stop_with_configuration() {
     let (server, _origin) = start();
     let mut events = Events::open(&server);
     let before_any = events.tick();
@@ -230,7 +230,7 @@ fn ticks_tell_what_was_done_and_end_with_the_configuration() {
 }
 
 #[test]
-fn readers_are_bounded_and_strangers_get_nothing() {
+fn live_readers_are_limited_and_unauthorized_clients_get_nothing() {
     let (server, _origin) = start();
     let readers: Vec<Events> = (0..32).map(|_| Events::open(&server)).collect();
     let refused = server.get("/api/live");
@@ -276,7 +276,7 @@ fn hits(server: &Server) -> u64 {
 }
 
 #[test]
-fn history_is_kept_over_restarts_and_a_damaged_one_harms_nobody() {
+fn history_survives_restarts_and_damaged_history_is_harmless() {
     let (mut server, _origin) = start();
     // A step has ten seconds.
     let patience = Duration::from_secs(40);
@@ -289,12 +289,12 @@ fn history_is_kept_over_restarts_and_a_damaged_one_harms_nobody() {
     wait_patiently_for("what was done before the end", patience, || hits(&server) == 6);
     let history = server.path("cache.history");
     server.restart_after(Signal::QUIT, || std::fs::write(&history, "no history").expect("a file"));
-    server.log_has("cannot be read (it is no history, or has been cut)");
+    server.log_has("(it is not a history file, or is truncated)");
     assert_eq!(hits(&server), 0);
 }
 
 #[test]
-fn inspector_tells_the_way_of_a_request_and_what_is_stored() {
+fn inspector_reports_request_handling_and_stored_page() {
     let (server, origin) = start();
     let inspect = |arguments: &str| -> InspectReport {
         serde_json::from_str(&ask(&server, &format!("/api/inspect?{arguments}"))).expect("a report")

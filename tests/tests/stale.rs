@@ -109,7 +109,7 @@ fn a_stale_page_stands_in_for_every_failure_that_is_named() {
 }
 
 #[test]
-fn a_failure_that_is_not_named_is_shown_and_the_page_kept() {
+fn unlisted_failure_is_passed_on_and_page_is_retained() {
     let (server, _origin, mood) = expired("fastcgi_cache_use_stale error http_500;");
     mood.store(STATUS_503, Ordering::SeqCst);
     assert_eq!(see(&server), (503, "EXPIRED".into(), "busy".into()));
@@ -168,7 +168,7 @@ fn updating_lets_one_fetch_while_the_others_get_the_stale_page() {
 }
 
 #[test]
-fn in_the_background_nobody_waits_for_the_refresh() {
+fn no_client_waits_for_background_refresh() {
     let (server, origin, gate) = held(IN_THE_BACKGROUND);
     let first = server.get("/");
     assert_eq!((first.cache(), first.text().as_str()), ("STALE", "page 1"));
@@ -197,7 +197,7 @@ fn seen_and_seen_again(server: &Server, uri: &str) -> (String, String, Duration)
 }
 
 #[test]
-fn a_connection_that_ends_anyway_stays_a_moment_so_that_who_comes_again_at_once_finds_the_new_page() {
+fn closing_connection_lingers_so_that_immediate_next_request_gets_new_page() {
     const PAGES: usize = 20;
     let (server, _origin) = Cached { server: IN_THE_BACKGROUND, ..Cached::default() }.start(|call| {
         // Longer than the interval between the two requests of a client.
@@ -230,7 +230,7 @@ fn a_connection_that_ends_anyway_does_not_stay_for_a_slow_refresh() {
 }
 
 #[test]
-fn the_refresh_ends_well_when_the_visitor_who_caused_it_leaves() {
+fn background_refresh_completes_after_triggering_client_disconnects() {
     let (server, origin, gate) = held(IN_THE_BACKGROUND);
     let mut client = server.connect();
     assert_eq!(client.fetch(&Request::get("/")).text(), "page 1");
@@ -322,7 +322,7 @@ fn php_killed_under_load_costs_no_visitor_a_page() {
 }
 
 #[test]
-fn a_page_that_everybody_asks_for_is_refreshed_before_it_expires() {
+fn popular_page_is_refreshed_before_expiry() {
     let site = Cached {
         server: "fastcgi_cache_valid 10s; fastcgi_cache_background_update on;",
         ..Cached::default()

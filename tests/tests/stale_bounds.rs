@@ -138,7 +138,7 @@ fn no_visitor_can_have_a_page_removed_by_a_condition_of_their_own() {
 }
 
 #[test]
-fn who_comes_after_the_time_for_refreshes_waits_and_gets_the_old_page_only_if_that_fails() {
+fn request_after_refresh_period_waits_and_gets_stale_page_only_on_failure() {
     let times = "fastcgi_cache_stale 1s 1h;";
     let rules = format!("{BACKGROUND} {times}");
     let (server, _origin) = site(&rules, "X-Accel-Expires: 600");
@@ -184,7 +184,7 @@ fn redirecting(rules: &str, target: &'static str) -> (Server, Origin) {
 }
 
 #[test]
-fn who_is_redirected_after_a_change_sees_the_page_with_it() {
+fn client_redirected_after_change_gets_updated_page() {
     for rules in ["fastcgi_cache_invalidate redirect;", "cache_rfc9111 on;"] {
         for target in ["/post/#comment-5", "http://localhost/post/#comment-5"] {
             let (server, origin) = redirecting(rules, target);

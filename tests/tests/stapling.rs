@@ -73,7 +73,7 @@ fn answers_are_fetched_proved_and_shown_and_hold_over_a_reload() {
     // The responder is not queried again while the response is fresh.
     drop(responder);
     server.reload(&config("ssl_stapling_verify on; add_header X-New 1;"));
-    server.log_has("the new configuration runs");
+    server.log_has("the new configuration is in effect");
     assert!(status(&server).contains(GOOD));
     assert!(!server.read("error.log").contains("OCSP"), "{}", server.read("error.log"));
 }
@@ -93,7 +93,7 @@ fn answers_that_prove_nothing_are_not_shown() {
     for (index, signer, lines, why) in [
         ("revoked", "root", "", "certificate status \"revoked\" in the OCSP response"),
         ("/dev/null", "root", "", "certificate status \"unknown\" in the OCSP response"),
-        ("good", "other", "ssl_stapling_verify on;", "may not speak for the authority"),
+        ("good", "other", "ssl_stapling_verify on;", "is not authorized by the issuer"),
     ] {
         let place = place();
         let _responder = OcspResponder::start(&place, "@OCSP@", index, signer);
@@ -192,9 +192,9 @@ fn an_answer_that_was_padded_on_its_way_is_not_shown() {
     });
     wait_for("the answer", || status(&server).contains(GOOD));
     for (length, why) in [
-        (200, "the OCSP response makes no sense"),
-        (15_000, "the OCSP response makes no sense"),
-        (100_000, "its length makes no sense"),
+        (200, "the OCSP response cannot be parsed"),
+        (15_000, "the OCSP response cannot be parsed"),
+        (100_000, "invalid or too large Content-Length"),
     ] {
         let server = started(&|_| der(0x30, &[&vec![0x41; length]]));
         server.log_has(why);
@@ -203,7 +203,7 @@ fn an_answer_that_was_padded_on_its_way_is_not_shown() {
 }
 
 #[test]
-fn an_answer_whose_time_is_over_is_told_of_and_not_shown() {
+fn expired_ocsp_response_is_logged_and_not_stapled() {
     let mut place = place();
     let answer = joined(&place, &[over(&place)]);
     answering(&mut place, answered(&answer));
@@ -263,9 +263,9 @@ fn the_answer_of_a_file_is_looked_at_before_it_is_shown() {
     let server = Server::start(place, &config("ssl_stapling_file answer.der;"));
     assert!(status(&server).contains(GOOD));
     for (file, why) in [
-        ("junk.der", "the OCSP response is larger than any client takes"),
+        ("junk.der", "the OCSP response is larger than clients accept"),
         ("later.der", "OCSP response not successful (3: try later)"),
-        ("leaf.crt", "the OCSP response makes no sense"),
+        ("leaf.crt", "the OCSP response cannot be parsed"),
     ] {
         let before = server.read("error.log").len();
         server.reload(&config(&format!("ssl_stapling_file {file};")));
@@ -280,27 +280,27 @@ fn the_answer_of_a_file_is_looked_at_before_it_is_shown() {
 }
 
 #[test]
-fn responders_that_say_nonsense_are_told_of_and_another_may_be_named() {
+fn malformed_responder_output_is_logged_and_other_responder_is_configurable() {
     let large =
         [b"HTTP/1.1 200 OK\r\nContent-Type: application/ocsp-response\r\n\r\n".to_vec(), vec![0x30; 2 << 20]]
             .concat();
     for (answer, why) in [
-        (b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n".to_vec(), "it answered 500"),
+        (b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n".to_vec(), "it responded with status 500"),
         (
             b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\nno".to_vec(),
             "invalid \"Content-Type\" header: \"text/html\"",
         ),
         (
             b"HTTP/1.1 200 OK\r\nContent-Type: application/ocsp-response\r\n\r\n0000".to_vec(),
-            "makes no sense",
+            "the OCSP response cannot be parsed",
         ),
         (
             b"HTTP/1.1 200 OK\r\nContent-Type: application/ocsp-response\r\n\r\n\x30\x03\x0a\x01\x03"
                 .to_vec(),
             "OCSP response not successful (3: try later)",
         ),
-        (large, "it sends too much"),
-        (answered(&vec![0x30; 20_000]), "its length makes no sense"),
+        (large, "the response is too large"),
+        (answered(&vec![0x30; 20_000]), "invalid or too large Content-Length"),
     ] {
         let mut place = place();
         answering(&mut place, answer);
@@ -311,7 +311,7 @@ fn responders_that_say_nonsense_are_told_of_and_another_may_be_named() {
 }
 
 #[test]
-fn certificates_that_nobody_can_be_asked_for_are_warned_of() {
+fn certificates_without_usable_responder_are_warned_about() {
     let said = |certificate: &str, lines: &str| {
         let place = place();
         let http = config(lines)
@@ -333,6 +333,6 @@ fn certificates_that_nobody_can_be_asked_for_are_warned_of() {
         "{silent}"
     );
     let secure = said("chain.crt", "ssl_stapling_responder https://ocsp.test/;");
-    assert!(secure.contains("\"https://ocsp.test/\" is no URL that begins with http://"), "{secure}");
+    assert!(secure.contains("must begin with http://, but is \"https://ocsp.test/\""), "{secure}");
     assert!(!said("chain.crt", "").contains("ignored"));
 }

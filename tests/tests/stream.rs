@@ -66,7 +66,7 @@ fn bytes_pass_both_ways_and_go_on_through_a_reload_until_the_end() {
 }
 
 #[test]
-fn side_that_has_ended_may_still_be_answered_where_both_may_go_on() {
+fn half_closed_side_still_receives_data_with_proxy_half_close() {
     let peer = echo();
     let server =
         start(&format!("server {{ listen 127.0.0.1:@PORT@; proxy_pass {peer}; proxy_half_close on; }}"));

@@ -68,7 +68,7 @@ fn text_goes_out_before_an_include_that_takes_its_time() {
 }
 
 #[test]
-fn a_visitor_who_hangs_up_ends_what_the_page_was_waiting_for() {
+fn client_disconnect_aborts_pending_subrequest() {
     let origin = Origin::start(|call| {
         assert!(call.wait_for_hang_up(), "the server keeps an origin busy for nobody");
     });
@@ -102,7 +102,7 @@ fn one_origin_request_makes_a_fragment_for_all_pages_that_wait() {
 }
 
 #[test]
-fn a_fragment_made_for_a_personal_cookie_is_nobody_else_s() {
+fn fragment_for_personal_cookie_is_not_shared() {
     let origin = Origin::start(named);
     let app = "fastcgi_cache pages; fastcgi_cache_key $uri; fastcgi_cache_valid 1h;";
     let server = pages(&origin, "<!--#include virtual=\"/app/part\" -->", app);

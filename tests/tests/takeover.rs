@@ -146,8 +146,8 @@ fn services_change_places_and_back_and_the_page_is_the_same() {
     for part in [
         "nginx/1.",
         "nginx.conf",
-        "read and sound",
-        "It can be taken over",
+        "The configuration is valid",
+        "The takeover is possible",
         "worker_processes",
         "nginx.conf:2",
     ] {
@@ -167,25 +167,26 @@ fn services_change_places_and_back_and_the_page_is_the_same() {
         unit.contains(&format!("ReadWritePaths=\"-{}\"", machine.place.path("logs").display())),
         "{unit}"
     );
-    assert!(machine.says(&["--apply"], false).contains("taken over already"));
+    assert!(machine.says(&["--apply"], false).contains("already taken over"));
 
     let said = machine.says(&["--undo"], true);
-    assert!(said.contains("nginx has its place again"), "{said}");
+    assert!(said.contains("nginx is restored"), "{said}");
     assert_eq!(machine.server(), "nginx");
     assert!(!machine.is_enabled("myriad.service") && machine.is_enabled("nginx.service"));
     assert!(!machine.has(UNIT) && !machine.has(RECORD));
-    assert!(machine.says(&["--undo"], false).contains("nothing was taken over"));
+    assert!(machine.says(&["--undo"], false).contains("nothing to undo"));
 }
 
 #[test]
 fn nginx_is_back_by_itself_where_myriad_does_not_start_or_does_not_answer() {
     let machine = Machine::start();
-    for (what, part) in [("refuses", "systemctl start myriad.service: Job for"), ("elsewhere", "no answer (")]
+    for (what, part) in
+        [("refuses", "systemctl start myriad.service: Job for"), ("elsewhere", "no response (")]
     {
         machine.place.write(&format!("units/{what}"), "");
         let said = machine.says(&["--apply"], false);
         assert!(
-            said.contains(part) && said.contains("nginx is back, and answers as before"),
+            said.contains(part) && said.contains("nginx is restored and responds as before"),
             "{what}\n{said}"
         );
         assert_eq!(machine.server(), "nginx", "{what}");
@@ -196,7 +197,7 @@ fn nginx_is_back_by_itself_where_myriad_does_not_start_or_does_not_answer() {
 }
 
 #[test]
-fn nginx_that_was_started_by_hand_beside_systemd_is_looked_at() {
+fn nginx_started_by_hand_outside_systemd_is_inspected() {
     let machine = Machine::start();
     machine.place.write("units/by-hand", "");
     let output = machine.takeover(&[]);
@@ -204,11 +205,11 @@ fn nginx_that_was_started_by_hand_beside_systemd_is_looked_at() {
         format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     let ours = format!("configuration {},", machine.place.path("nginx.conf").display());
     // Other tests may run nginx at the same time: then a configuration must be specified.
-    assert!(said.contains(&ours) || said.contains("more are masters of nginx"), "{said}");
+    assert!(said.contains(&ours) || said.contains("nginx master processes are running"), "{said}");
 }
 
 #[test]
-fn refused_directive_is_told_with_its_place_and_nginx_goes_on() {
+fn rejected_directive_is_reported_with_position_and_nginx_continues() {
     let machine = Machine::start();
     let text = machine
         .place
@@ -223,7 +224,7 @@ fn refused_directive_is_told_with_its_place_and_nginx_goes_on() {
 }
 
 #[test]
-fn without_systemd_the_commands_are_told() {
+fn manual_commands_are_printed_without_systemd() {
     let machine = Machine::start();
     machine.place.write("units/no-systemd", "");
     let configuration = machine.place.path("nginx.conf").display().to_string();
@@ -234,7 +235,7 @@ fn without_systemd_the_commands_are_told() {
         said.contains("has not been booted with systemd") && said.contains("/usr/sbin/nginx -p"),
         "{said}"
     );
-    assert!(said.contains("-s quit") && said.contains("and back:"), "{said}");
+    assert!(said.contains("-s quit") && said.contains("To restore nginx:"), "{said}");
     // The printed commands work: nginx stops, Myriad serves, and vice versa.
     let run = |line: &str| {
         let done = Command::new("sh").args(["-c", line]).output().expect("sh");
@@ -254,7 +255,7 @@ fn without_systemd_the_commands_are_told() {
 }
 
 #[test]
-fn machine_without_nginx_is_told_so() {
+fn missing_nginx_is_reported() {
     let place = Place::new();
     let mut command = Command::new(binary());
     command.args(["takeover", "-c", "nginx.conf", "--nginx"]).arg(place.path("no-such-nginx"));

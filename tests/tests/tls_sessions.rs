@@ -96,7 +96,7 @@ fn early_data_are_judged_whichever_server_the_request_names() {
 }
 
 #[test]
-fn handshakes_that_do_not_go_on_lock_nobody_out_who_shares_their_address() {
+fn stalled_handshakes_do_not_block_other_clients_of_same_address() {
     let server = start("client_header_timeout 5m;", "return 200 served;");
     let connect = || TcpStream::connect(("127.0.0.1", server.port)).expect("a connection");
     let _silent: Vec<TcpStream> = (0..300).map(|_| connect()).collect();
@@ -104,7 +104,7 @@ fn handshakes_that_do_not_go_on_lock_nobody_out_who_shares_their_address() {
     for client in &mut slow {
         client.write_all(&[22, 3, 1, 2, 0, 1, 0]).expect("room");
     }
-    server.log_has("too many handshakes of this address are under way");
+    server.log_has("too many handshakes in progress from this client network");
     assert!(openssl(&server, &[], CLOSING).contains("served"));
 }
 
@@ -165,7 +165,7 @@ fn sessions_are_resumed_by_any_worker_and_after_a_reload() {
     let kept = Kept::new(&server, &WAYS);
     kept.come_back(&server, "at once");
     server.signal(Signal::HUP);
-    server.log_has("the new configuration runs");
+    server.log_has("the new configuration is in effect");
     kept.come_back(&server, "after a reload");
 }
 
@@ -351,7 +351,7 @@ fn client_of_authorities(place: &Place) {
 }
 
 #[test]
-fn whoever_has_proved_itself_to_a_server_is_judged_anew_by_another_that_shares_its_sessions() {
+fn resumed_client_is_verified_again_by_other_server_sharing_sessions() {
     let place = place();
     client_of_authorities(&place);
     certificate(&place.path("stranger.crt"), &place.path("stranger.key"));
@@ -402,7 +402,7 @@ fn numbers_of_sessions_stay_when_they_are_resumed() {
 }
 
 #[test]
-fn handshakes_that_never_end_are_ended() {
+fn incomplete_handshakes_are_closed_after_timeout() {
     let server = start("client_header_timeout 2s;", "return 200 served;");
     let connect = || TcpStream::connect(("127.0.0.1", server.port)).expect("a connection");
     // Only the beginning of a hello.

@@ -93,7 +93,7 @@ fn a_snapshot_is_plain_text_that_no_visitor_steers() {
     assert!(!text.contains('\u{1b}') && text.lines().all(|line| line.chars().count() <= 100), "{text}");
     let output = run("none.sock");
     let errors = String::from_utf8(output.stderr).expect("text");
-    assert!(output.status.code() == Some(1) && errors.contains("no Myriad is running"), "{errors}");
+    assert!(output.status.code() == Some(1) && errors.contains("no Myriad server is running"), "{errors}");
 }
 
 #[test]

@@ -276,7 +276,7 @@ fn undo_puts_everything_back_as_it_was() {
     assert!(place.read(&ini).contains("memory_limit = 512M"));
     assert!(place.path("etc/sysctl.d/99-myriad.conf").is_file());
     let again = tune(&place, &["--memory", "16g"]);
-    assert!(told(&again).contains("As planned already"), "{}", told(&again));
+    assert!(told(&again).contains("Already as planned"), "{}", told(&again));
     let undone = tune(&place, &["--undo"]);
     assert!(undone.status.success(), "{}", told(&undone));
     let after = everything(place.folder());
@@ -296,7 +296,7 @@ fn file_that_somebody_has_changed_is_left_by_undo() {
     place.write(sysctl, "vm.swappiness = 42\n");
     let undone = tune(&place, &["--undo"]);
     assert_eq!(undone.status.code(), Some(1), "{}", told(&undone));
-    assert!(told(&undone).contains("somebody has changed since"), "{}", told(&undone));
+    assert!(told(&undone).contains("was changed since --apply"), "{}", told(&undone));
     assert_eq!(place.read(sysctl), "vm.swappiness = 42\n");
     assert!(!place.path("etc/security/limits.d/99-myriad.conf").exists());
     let forced = tune(&place, &["--undo", "--force"]);
@@ -322,7 +322,7 @@ fn nothing_is_changed_where_one_file_cannot_be_written_or_is_refused() {
     let before = everything(place.folder());
     let refused = tune(&place, &["--apply", "--memory", "4g"]);
     let text = told(&refused);
-    assert!(text.contains("refuses it") && text.contains("Nothing was changed"), "{text}");
+    assert!(text.contains("rejects it") && text.contains("Nothing was changed"), "{text}");
     let after = without_var(everything(place.folder()));
     assert!(after == without_var(before));
 }
@@ -339,9 +339,9 @@ fn report_shows_what_holds_and_why_it_should_not() {
     for part in [
         "- pm.max_children = 5   (www.conf)",
         "+ pm.max_children = 8",
-        "eight for each core",
-        "1536 MB may be taken",
-        "www.conf says php_value[memory_limit] = 64M",
+        "eight per core",
+        "1536 MB can be used",
+        "www.conf sets php_value[memory_limit] = 64M",
     ] {
         assert!(report.contains(part), "{part}\n{report}");
     }

@@ -96,7 +96,7 @@ fn bytes_pass_both_ways_and_what_came_with_the_request_among_them() {
 }
 
 #[test]
-fn map_chooses_among_what_is_written_and_nobody_else_is_reached() {
+fn map_selects_only_listed_tunnel_targets() {
     let [one, other] = [Shouter::start(), Shouter::start()];
     let forbidden = TcpListener::bind("127.0.0.1:0").expect("a port");
     forbidden.set_nonblocking(true).expect("a socket");

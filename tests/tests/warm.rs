@@ -101,7 +101,7 @@ fn log_is_warmed_hottest_first() {
 }
 
 #[test]
-fn stale_pages_are_made_anew_by_heat_while_visitors_get_them() {
+fn stale_pages_are_refreshed_by_popularity_while_visitors_get_them() {
     let site = WordPress::shared();
     let server = site.serve();
     let posts = posts(&server);
@@ -162,7 +162,7 @@ fn requests_of_warming_come_last_at_php() {
 }
 
 #[test]
-fn what_cannot_be_warmed_is_told_with_a_remedy() {
+fn unwarmable_target_is_reported_with_remedy() {
     let site = WordPress::shared();
     let server = site.serve();
     let closed = Place::new();
@@ -170,10 +170,10 @@ fn what_cannot_be_warmed_is_told_with_a_remedy() {
     let log = server.path("error.log").display().to_string();
     server.write("error.log", "no access log\n");
     for (arguments, status, part) in [
-        (vec![nobody.as_str()], 1, "does Myriad run there? Name its address with --at"),
+        (vec![nobody.as_str()], 1, "check that Myriad is running, or give its address with --at"),
         (vec!["http://127.0.0.1/", "--log", "/nowhere.log"], 1, "/nowhere.log"),
-        (vec!["http://127.0.0.1/", "--log", &log], 1, "is it in the form `combined`?"),
-        (vec!["--by-heat", "--socket", "/nowhere.sock"], 1, "no Myriad is running"),
+        (vec!["http://127.0.0.1/", "--log", &log], 1, "check that the format is `combined`"),
+        (vec!["--by-heat", "--socket", "/nowhere.sock"], 1, "no Myriad server is running"),
         (vec!["--by-heat"], 2, "\"asked\":0"),
     ] {
         let output = warm(&server, &arguments);

@@ -92,7 +92,7 @@ fn sites_are_apart(site: &WordPress, server: &Server, first: &[(&str, &str)], se
 }
 
 #[test]
-fn sites_in_folders_are_apart_and_share_the_files_of_one_wordpress() {
+fn subfolder_sites_are_isolated_and_share_one_wordpress_installation() {
     let (site, server) = network(false, &[]);
     let first = [(HOST, "/"), (HOST, "/about/")];
     let second = [(HOST, "/second/"), (HOST, "/second/of-the-second/")];
@@ -114,7 +114,7 @@ fn sites_in_folders_are_apart_and_share_the_files_of_one_wordpress() {
 }
 
 #[test]
-fn sites_with_names_of_their_own_are_apart() {
+fn sites_with_separate_domains_are_isolated() {
     let (site, server) = network(true, &["--name", HOST, "--name", "*.site.test"]);
     // The same paths with different pages.
     let first = [(HOST, "/"), (HOST, "/about/"), (HOST, "/feed/")];

@@ -161,7 +161,7 @@ const WP_CLI: &str = "define('WP_CLI', true); class WP_CLI { static $commands = 
     static function error($text) { echo 'Error: ', $text; exit(0); } }";
 
 #[test]
-fn commands_of_wp_cli_purge_and_tell() {
+fn wp_cli_commands_purge_and_report_status() {
     let site = WordPress::alone();
     let server = site.serve_with_plugin();
     let run = |code: &str| {

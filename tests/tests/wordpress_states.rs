@@ -144,7 +144,7 @@ fn page_that_ends_in_its_middle_is_not_stored() {
 }
 
 #[test]
-fn page_that_asks_for_the_device_is_stored_for_each_class_of_devices() {
+fn page_that_checks_device_is_stored_per_device_class() {
     let site = Site::start();
     for (asked, text) in [(false, "For computers"), (true, "For telephones"), (false, "For computers")] {
         for cache in ["MISS", "HIT"] {

@@ -9,7 +9,8 @@
  * Text Domain:       myriad-cache
  * Domain Path:       /languages
  *
- * A page that is made for Myriad bears tags of all that it was made from; a change purges the tags of what has changed.
+ * Each page that is generated for Myriad has tags for all objects in it; a change purges the tags of the changed
+ * objects.
  *
  * @package Myriad_Cache
  */
@@ -22,13 +23,13 @@ define( 'MYRIAD_CACHE_VERSION', '1.0.0' );
 define( 'MYRIAD_CACHE_FILE', __FILE__ );
 
 if ( isset( $_SERVER['MYRIAD_CLOCK'] ) && ! defined( 'DISABLE_WP_CRON' ) ) {
-	// Myriad runs what is due, so no visitor has to; without the plugin or Myriad all is as before.
+	// Myriad runs due cron events, so that requests of visitors do not run them.
 	define( 'DISABLE_WP_CRON', true );
 }
 
 spl_autoload_register(
 	static function ( $name ) {
-		// Most requests need few of the classes.
+		// Most requests need only a few of the classes.
 		if ( 0 === strpos( $name, 'Myriad_Cache_' ) ) {
 			$file = __DIR__ . '/includes/class-' . strtolower( str_replace( '_', '-', $name ) ) . '.php';
 			if ( is_file( $file ) ) {

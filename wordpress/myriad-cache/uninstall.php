@@ -1,6 +1,6 @@
 <?php
 /**
- * What is left when the plugin is deleted: nothing.
+ * Deletes all data when the plugin is deleted.
  *
  * @package Myriad_Cache
  */
@@ -10,7 +10,7 @@ if ( ! defined( 'WP_UNINSTALL_PLUGIN' ) ) {
 }
 
 /**
- * Deletes the options of the site at hand.
+ * Deletes the options of the current site.
  */
 function myriad_cache_forget() {
 	foreach ( array( 'myriad_cache_hours', 'myriad_cache_mode', 'myriad_cache_pending', 'myriad_cache_last' ) as $myriad_cache_option ) {

@@ -5,8 +5,9 @@
  * Version:     1.0.0
  * License:     MIT OR Apache-2.0
  *
- * Written by `myriad wordpress --install-object-cache`, and removed by `--remove-object-cache`. Where its folder or the PHP extension
- * is missing, or wp-config.php has `define( 'MYRIAD_OBJECT_CACHE', false );`, WordPress goes on with the cache of its own.
+ * Written by `myriad wordpress --install-object-cache`, and removed by `--remove-object-cache`. If its folder or the
+ * PHP extension is missing, or if wp-config.php contains `define( 'MYRIAD_OBJECT_CACHE', false );`, WordPress uses its
+ * own cache.
  *
  * @package Myriad_Object_Cache
  */
@@ -24,5 +25,5 @@ if ( ! Myriad_Object_Cache_Connection::is_possible() ) {
 require_once __DIR__ . '/myriad-object-cache/class-myriad-object-cache-values.php';
 require_once __DIR__ . '/myriad-object-cache/class-myriad-object-cache-pool.php';
 require_once __DIR__ . '/myriad-object-cache/class-wp-object-cache.php';
-// The functions stand in a file of their own, as PHP makes those of a file before it runs the first line.
+// The functions are in a separate file, because PHP defines the functions of a file before it executes the first line.
 require_once __DIR__ . '/myriad-object-cache/functions.php';

@@ -71,7 +71,7 @@ fn waiting_request_is_called_when_another_ends_the_better_class_first() {
     let mut first = Some(first);
     block_on(poll_fn(|cx| {
         going.retain_mut(|one| one.as_mut().poll(cx).is_pending());
-        // All requests wait now.
+        // All requests are waiting.
         first = None;
         if going.is_empty() { Poll::Ready(()) } else { Poll::Pending }
     }));
@@ -142,7 +142,7 @@ fn slot_is_free_when_the_last_byte_of_the_answer_has_come() {
 }
 
 #[test]
-fn place_without_a_queue_asks_nobody() {
+fn location_without_queue_admits_all_requests() {
     let site = TestSite::new(
         "",
         "origin_queue zone=t_off concurrency=1 queue=0;
@@ -155,7 +155,7 @@ fn place_without_a_queue_asks_nobody() {
 }
 
 #[test]
-fn visitor_is_told_when_to_come_again() {
+fn retry_after_is_sent_with_503() {
     let site = site("origin_queue zone=t_again concurrency=1 timeout=1500ms;");
     let mut exchange = begun(&site, "/");
     retry_later(&mut exchange, 429);

@@ -38,12 +38,12 @@ mod tests {
     }
 
     #[test]
-    fn page_from_the_cache_tells_the_seconds_since_it_was_made() {
+    fn cached_page_has_age_in_seconds() {
         assert!(age("", |_| ()).is_some_and(|seconds| (100..110).contains(&seconds)));
     }
 
     #[test]
-    fn page_fetched_or_confirmed_for_this_request_tells_no_age() {
+    fn fetched_or_revalidated_page_has_no_age() {
         assert_eq!(age("", |exchange| exchange.request.cache.journey.fetched = true), None);
         let confirmed = |exchange: &mut Exchange| {
             exchange.request.cache.shown.status = Some(CacheStatus::Revalidated);
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn age_that_the_origin_told_is_counted_on() {
+    fn age_from_origin_is_continued() {
         let fetched = |exchange: &mut Exchange| {
             exchange.request.cache.journey.fetched = true;
             exchange.request.origin_mut().head = Some(head(200, &[("Age", "100")]));
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn hidden_age_is_not_told() {
+    fn hidden_age_is_not_sent() {
         assert_eq!(age("fastcgi_hide_header Age;", |_| ()), None);
     }
 }

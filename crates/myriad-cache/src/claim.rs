@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn page_that_another_fetches_is_waited_for_as_long_as_the_lock_says() {
+    fn page_being_fetched_is_awaited_up_to_lock_timeout() {
         let site = site(LOCKED);
         let writer = lead(&site);
         assert_eq!(claimed(&site), "follow for Some(7s)");
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn page_that_may_not_be_stored_is_waited_for_by_nobody_for_a_while() {
+    fn uncacheable_page_is_not_awaited_for_a_while() {
         let site = site(LOCKED);
         lead(&site).uncacheable(myriad_net::clock::now_ms(), 60_000);
         assert_eq!(claimed(&site), "lead false");

@@ -27,7 +27,7 @@ static ROWS: &[Directive] = &[Directive::new(
     Contexts::HSL,
     FLAG,
     set!(Feature<DeviceClass>.flag => on),
-    "Whether what varies by User-Agent has one variant for each class of device.",
+    "Stores one variant per device class for responses that vary by User-Agent.",
 )
 .default("off")
 .own()];

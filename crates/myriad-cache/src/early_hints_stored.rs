@@ -36,7 +36,7 @@ pub static ROWS: &[Directive] = &[Directive::new(
     Contexts::HSL,
     FLAG,
     set!(Feature<StoredHintSettings>.flag => on),
-    "Whether browsers that wait for an origin are told by 103 (Early Hints) what the last stored page of the address loads.",
+    "Sends 103 (Early Hints) to browsers that wait for the origin, with the resources of the last stored page of the URL.",
 )
 .default("off")
 .own()];

@@ -25,7 +25,7 @@ pub(crate) fn content(exchange: &mut Exchange, origin: &OriginPlace) {
     sink.note("content", handler, target, None);
     for script in origin.protocol.scripts() {
         let script = value(exchange, script);
-        let is_there = if std::path::Path::new(&script).exists() { "" } else { "there is no such file here" };
+        let is_there = if std::path::Path::new(&script).exists() { "" } else { "this file does not exist" };
         sink.note("script", script, is_there, None);
     }
 }
@@ -61,15 +61,16 @@ pub(crate) fn known(exchange: &mut Exchange, cached: Cached<'_>) -> Step {
     let lines = lines.0.take();
     let has_read = lines.iter().any(|line| line.text == "read" && line.outcome == "yes");
     let read = match is_served {
-        Some(true) => "yes: the page of anonymous visitors, with the parts of this visitor",
+        Some(true) => "yes: the page for anonymous visitors, with the fragments of this visitor",
         None if has_read => {
-            "yes, if its origin has marked the page for known visitors (see esi_known_cookies); otherwise the origin is asked"
+            "yes, if the origin has marked the page for known visitors (see esi_known_cookies); otherwise the request is \
+                 sent to the origin"
         }
         None | Some(false) => {
             exchange.request.cache.shown.status = Some(CacheStatus::Bypass);
             zone(&*sink, cached.cache);
             let why = why(exchange, cached.cache, BypassReason::PersonalCookie);
-            let read = format!("no: {why}, and the cache has no page for known visitors");
+            let read = format!("no: {why}, and no page for known visitors is cached");
             sink.note("cache", "read", read, None);
             return stop(exchange, cached, &Next::Pass(PassReason::NotCut));
         }
@@ -105,7 +106,7 @@ fn key(sink: &dyn Sink, request: &Request) {
 /// Stops the explanation of a request whose place has no cache.
 pub(crate) fn uncached(exchange: &Exchange) -> Step {
     if let Some(sink) = &exchange.request.received.sink {
-        sink.note("cache", "none here: every request reaches the origin", "", None);
+        sink.note("cache", "not configured: every request is sent to the origin", "", None);
     }
     stopped(exchange)
 }
@@ -135,12 +136,12 @@ pub(crate) fn stop(exchange: &mut Exchange, cached: Cached<'_>, next: &Next) -> 
         say("store", format!("no: {why}"));
     } else {
         let unless =
-            "it sets a cookie, is private, or X-Accel-Expires, Cache-Control or Expires say otherwise";
+            "it sets a cookie, is private, or is excluded by X-Accel-Expires, Cache-Control or Expires";
         say("store", stores(cache));
         say("unless", unless.to_owned());
     }
     if !cached.origin.ahead.on {
-        say("buffering off", "the answer is streamed".to_owned());
+        say("buffering off", "the response is streamed".to_owned());
     }
     stopped(exchange)
 }
@@ -155,12 +156,12 @@ fn stopped(exchange: &Exchange) -> Step {
 /// Describes the effect of a step that waits for the disk or refreshes a page.
 fn effect(next: &Next) -> &'static str {
     match next {
-        Next::Gather => "looked up once the body is there, for the key may hold it",
-        Next::Load(_) | Next::Read(_) => "looked up once its file is read",
+        Next::Gather => "looked up when the body has been received, because the key may contain it",
+        Next::Load(_) | Next::Read(_) => "looked up when its file has been read",
         Next::Open(..) => "served from its file",
         Next::Refresh(_, Occasion::Early) => "served, and refreshed before it expires",
-        Next::Refresh(_, Occasion::Stale) => "served stale, and refreshed meanwhile",
-        Next::Follow(_) => "waited for while it is fetched",
+        Next::Refresh(_, Occasion::Stale) => "served stale, and refreshed in the background",
+        Next::Follow(_) => "waits for the fetch in flight",
         _ => "",
     }
 }
@@ -179,14 +180,14 @@ fn not_stored(exchange: &mut Exchange, cache: &CachePlace, reason: PassReason) -
         PassReason::Bypass(reason) => return why(exchange, cache, reason),
         PassReason::Unstored => match kept_out(exchange, cache) {
             Some(why) => return why,
-            None => "the request may change something, and says more than a fetch for everybody would",
+            None => "the request may change data, and contains headers that a shared fetch does not send",
         },
-        PassReason::HiddenFields => "Connection names fields, which the origin is not told",
+        PassReason::HiddenFields => "Connection names headers, which are not forwarded to the origin",
         PassReason::FarRange => "the range begins beyond *_cache_max_range_offset",
-        PassReason::Piece => "the page under the key is a piece of an answer (slice)",
-        PassReason::LockTimeout => "the page was waited for too long (*_cache_lock_timeout)",
-        PassReason::NotCut => "the visitor is known, and the page has no parts of theirs",
-        PassReason::NotShared | PassReason::Seldom => "the answer is for this visitor alone",
+        PassReason::Piece => "the page under the key is a slice of a response (slice)",
+        PassReason::LockTimeout => "waiting for the page timed out (*_cache_lock_timeout)",
+        PassReason::NotCut => "the visitor is known, and the page has no fragments for this visitor",
+        PassReason::NotShared | PassReason::Seldom => "the response is private to this visitor",
     };
     text.to_owned()
 }
@@ -238,10 +239,10 @@ fn why(exchange: &mut Exchange, cache: &CachePlace, reason: BypassReason) -> Str
             String::from_utf8_lossy(exchange.request.received.head.method_bytes())
         ),
         BypassReason::Authorization => {
-            "the request has Authorization, and the key does not hold it".to_owned()
+            "the request has an Authorization header, and the key does not contain it".to_owned()
         }
         BypassReason::Body => "the request has a body".to_owned(),
-        BypassReason::Upgrade => "the request wants another protocol".to_owned(),
+        BypassReason::Upgrade => "the request upgrades to another protocol".to_owned(),
     }
 }
 
@@ -254,13 +255,16 @@ fn stores(cache: &CachePlace) -> String {
             StatusMatch::Any => "any below 500".to_owned(),
             StatusMatch::Code(code) => code.to_string(),
         };
-        let time = if told(at) { "as long as a variable says".to_owned() } else { duration(valid.ms) };
+        let time = if told(at) { "the time in a variable".to_owned() } else { duration(valid.ms) };
         format!("{status} for {time}")
     });
     let each = each.collect::<Vec<_>>().join(", ");
-    let each = if each.is_empty() { "what the answer itself gives a time".to_owned() } else { each };
-    let uses =
-        if rules.min_uses > 1 { format!(", from request {} on", rules.min_uses) } else { String::new() };
+    let each = if each.is_empty() { "responses that specify a lifetime".to_owned() } else { each };
+    let uses = if rules.min_uses > 1 {
+        format!(", from request number {} on", rules.min_uses)
+    } else {
+        String::new()
+    };
     format!("yes: {each}{uses}")
 }
 
@@ -303,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn miss_tells_zone_key_and_what_is_stored_and_starts_no_fetch() {
+    fn miss_reports_zone_key_and_storability_without_fetching() {
         let site = site("fastcgi_cache_valid 200 1h; fastcgi_cache_lock on;");
         for _ in 0..2 {
             let told = explained(&site, "/a", "GET", &[]);
@@ -314,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn request_that_is_passed_tells_why_and_no_key() {
+    fn bypassed_request_reports_reason_without_key() {
         let told = explained(&site(""), "/a", "DELETE", &[]);
         let why = "no: the method DELETE is not among *_cache_methods";
         assert_eq!(
@@ -324,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions_tell_which_text_holds() {
+    fn conditions_report_matching_value() {
         let site = site("fastcgi_cache_bypass $arg_a $arg_b; fastcgi_no_cache $arg_b;");
         let told = explained(&site, "/a?b=7", "GET", &[]);
         assert_eq!(told[1..3], ["cache key /a?b=7", "cache read no: *_cache_bypass: $arg_b is \"7\""]);
@@ -336,23 +340,26 @@ mod tests {
         let site = site("fastcgi_cache_use_stale updating; fastcgi_cache_background_update on;");
         let page = store(&mut site.exchange("/a", &[]), &head(200, &[]), 0);
         let told = explained(&site, "/a", "GET", &[]);
-        assert_eq!(told.last().map(String::as_str), Some("cache page served stale, and refreshed meanwhile"));
+        assert_eq!(
+            told.last().map(String::as_str),
+            Some("cache page served stale, and refreshed in the background")
+        );
         let exchange = site.exchange("/a", &[]);
         assert!(!page.is_updating(exchange.request.received.at_ms));
         assert!(held(&exchange).cache.zone.fetches.begin().is_some());
     }
 
     #[test]
-    fn place_without_a_cache_says_so() {
+    fn location_without_cache_is_reported() {
         let site = site_of("fastcgi_pass unix:/nowhere/php.sock;");
         assert_eq!(
             explained(&site, "/a", "GET", &[]),
-            ["cache none here: every request reaches the origin "]
+            ["cache not configured: every request is sent to the origin "]
         );
     }
 
     #[test]
-    fn durations_are_told_in_their_greatest_unit() {
+    fn durations_are_rendered_in_largest_exact_unit() {
         for (ms, text) in [
             (0, "no time"),
             (1, "1ms"),

@@ -32,13 +32,13 @@ mod tests {
     }
 
     #[test]
-    fn field_that_is_set_anew_is_not_hidden() {
+    fn overridden_field_is_not_hidden() {
         let proxy = site_of(&format!("{PROXY} proxy_set_header X-Language en;"));
         assert!(!hides(&proxy, &[("X-Language", "de"), ("Connection", "X-Language")]));
     }
 
     #[test]
-    fn fastcgi_is_told_all_fields() {
+    fn fastcgi_receives_all_fields() {
         assert!(!hides(&site(""), &[("X-Language", "de"), ("Connection", "X-Language")]));
     }
 }

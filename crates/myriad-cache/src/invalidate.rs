@@ -43,7 +43,7 @@ async fn mark(request: &Request, cache: &CachePlace, targets: impl Iterator<Item
     if !urls.is_empty()
         && let Err(error) = purge::invalidate(&cache.zone, &urls).await
     {
-        request.log(Level::Error, format_args!("what a redirect leads to could not be invalidated: {error}"));
+        request.log(Level::Error, format_args!("the target of a redirect could not be invalidated: {error}"));
     }
 }
 

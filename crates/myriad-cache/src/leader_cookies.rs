@@ -49,18 +49,18 @@ mod tests {
     }
 
     #[test]
-    fn cookies_go_to_who_caused_the_fetch_alone() {
+    fn cookies_are_sent_only_to_client_that_caused_fetch() {
         assert_eq!(appended("", true, &[]), "Set-Cookie: a=1\r\nSet-Cookie: b=2\r\n");
         assert_eq!(appended("", false, &[]), "");
     }
 
     #[test]
-    fn hidden_cookies_go_to_nobody() {
+    fn hidden_cookies_are_sent_to_no_client() {
         assert_eq!(appended("fastcgi_hide_header Set-Cookie;", true, &[]), "");
     }
 
     #[test]
-    fn who_has_an_impersonal_cookie_that_the_origin_was_not_told_keeps_it() {
+    fn impersonal_cookie_withheld_from_origin_is_not_overwritten() {
         let sent = [("Cookie", "b=own")];
         let shared = "shared_fetch_headers on; impersonal_cookies b;";
         assert_eq!(appended(shared, true, &sent), "Set-Cookie: a=1\r\n");

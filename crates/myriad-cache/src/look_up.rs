@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn variants_are_told_apart_by_what_the_page_varies_by() {
+    fn variants_are_distinguished_by_vary_fields() {
         let site = site("");
         let german = &[("Accept-Language", "de")];
         store(&mut site.exchange("/a", german), &head(200, &[("Vary", "Accept-Language")]), 60_000);

@@ -68,8 +68,8 @@ static ROWS: &[Directive] = &[Directive::new(
     Contexts::HSL,
     at_least(1),
     Set::Settings(maintenance),
-    "Files that exist while the application is closed for maintenance. Its 503 then replaces all pages of the host at once, as with \
-     `X-Myriad-State: maintenance`; without such a file it is a failure.",
+    "Files that exist while the application is in maintenance. Its 503 response then replaces all pages of the host \
+         immediately, as with `X-Myriad-State: maintenance`; without such a file, 503 counts as a failure.",
 )
 .default("off")
 .own()];
@@ -79,7 +79,7 @@ fn maintenance(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     for index in 0..args.len() {
         match args.bytes(index) {
             b"off" if args.len() == 1 => {}
-            b"off" => return Err(args.invalid(index, "alone: \"off\" excludes every file")),
+            b"off" => return Err(args.invalid(index, "the only argument: \"off\" excludes every file")),
             _ => files.push(args.text(index)?),
         }
     }
@@ -128,11 +128,11 @@ pub(crate) async fn invalidate(request: &Request, cache: &CachePlace, cause: Cau
     let what = What::Host(host.as_slice().into());
     match purge::invalidate_in(&cache.zone, &what, PurgedBy::Origin).await {
         Ok(_) => {
-            let what = "the application is closed for maintenance: all pages of the host are invalidated";
+            let what = "the application is in maintenance: all pages of the host are invalidated";
             request.log(Level::Notice, format_args!("{what}"));
         }
         Err(error) => {
-            let what = format_args!("pages could not be invalidated for maintenance: {error}");
+            let what = format_args!("could not invalidate pages for maintenance: {error}");
             request.log(Level::Error, what);
         }
     }

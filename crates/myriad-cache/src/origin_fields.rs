@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn page_that_was_just_fetched_is_told_by_its_own_head() {
+    fn just_fetched_page_uses_its_own_head() {
         assert_eq!(shown(true), None);
     }
 

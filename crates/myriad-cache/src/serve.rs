@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn page_becomes_an_answer_and_is_told_in_logs() {
+    fn page_becomes_response_with_cache_status_and_age() {
         let (next, exchange) = served("", 200);
         assert_eq!(next, "answer 200");
         assert_eq!(exchange.request.cache.shown.status, Some(CacheStatus::Hit));
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn piece_that_nobody_asked_for_is_not_served() {
+    fn unrequested_partial_content_is_not_served() {
         assert_eq!(served("", 206).0, "pass Piece");
     }
 

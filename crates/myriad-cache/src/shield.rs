@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn page_of_the_application_that_says_when_to_come_again_is_no_worse_than_ours() {
+    fn application_503_with_retry_after_is_not_replaced_unless_stale_page_exists() {
         let site = site("origin_backoff 1h; fastcgi_cache_use_stale http_503;");
         for (stored, expected) in [(false, None), (true, Some("serve Stale"))] {
             let mut exchange = keyed(&site, &[]);

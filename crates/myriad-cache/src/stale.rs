@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn stale_page_is_served_while_it_is_refreshed_where_the_rules_say_so() {
+    fn stale_page_is_served_during_refresh_if_configured() {
         let directives = "fastcgi_cache_use_stale updating; fastcgi_cache_background_update on;";
         assert_eq!(judged(directives, true, &[]).0, "refresh Stale");
         assert_eq!(judged(directives, false, &[]).0, "claim false");
@@ -108,12 +108,12 @@ mod tests {
     }
 
     #[test]
-    fn answer_to_a_password_is_waited_for_by_nobody_else() {
+    fn response_to_authorization_is_not_shared_with_waiters() {
         assert_eq!(judged("", false, &[("Authorization", "Basic YTpi")]).0, "lead false");
     }
 
     #[test]
-    fn answer_that_is_kept_out_is_passed() {
+    fn unstorable_response_is_passed_through() {
         assert_eq!(judged("shared_fetch_headers on; fastcgi_no_cache 1;", false, &[]).0, "pass Unstored");
     }
 

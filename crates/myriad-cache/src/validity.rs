@@ -31,7 +31,7 @@ pub(crate) fn rules<'a>(
         Ok(()) if time.is_empty() => 0,
         Ok(()) => std::str::from_utf8(&time).ok().and_then(parse_time_ms).unwrap_or_else(|| {
             let time = time.escape_ascii();
-            request.log(Level::Error, format_args!("invalid time \"{time}\" for which an answer is valid"));
+            request.log(Level::Error, format_args!("invalid validity time \"{time}\" of a response"));
             0
         }),
         Err(error) => {
@@ -59,7 +59,7 @@ mod tests {
     const TOLD: &str = "fastcgi_cache_valid 200 $upstream_http_x_valid;";
 
     #[test]
-    fn time_is_what_the_answer_says() {
+    fn validity_is_evaluated_from_variable_or_fixed_time() {
         assert_eq!(ms(TOLD, "5m"), 300_000);
         assert_eq!(ms("fastcgi_cache_valid 200 1h;", "5m"), 3_600_000);
     }

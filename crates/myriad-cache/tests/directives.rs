@@ -81,7 +81,7 @@ fn the_key_is_what_is_written_and_else_that_of_the_protocol() {
 }
 
 #[test]
-fn a_head_becomes_a_get_unless_a_protocol_has_a_word_for_it_and_says_no() {
+fn head_becomes_get_where_protocol_converts_it_by_default() {
     let convert_head = |prefix: &str, inside: &str| {
         settings(inside).origin(protocol(prefix)).own::<CacheSettings>().convert_head
     };
@@ -114,7 +114,7 @@ fn impersonal_cookies_are_a_list_that_replaces_the_one_outside() {
 }
 
 #[test]
-fn what_a_shared_fetch_tells_is_inherited_and_replaced_as_a_list() {
+fn shared_fetch_headers_are_inherited_and_replaced_as_list() {
     let inside = |outer: &str, inner: &str| {
         let http = http(&format!("{outer} server {{ {inner} }}"));
         http.servers[0].settings.feature::<SharedFetchSettings>().clone()

@@ -58,7 +58,7 @@ pub fn parse(arguments: Vec<OsString>) -> Result<Options, String> {
         }
     }
     match &options.explain {
-        Some(asked) if asked.url.is_empty() => Err("-H and --method go with --explain".to_owned()),
+        Some(asked) if asked.url.is_empty() => Err("-H and --method require --explain".to_owned()),
         _ => Ok(options),
     }
 }

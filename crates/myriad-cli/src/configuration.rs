@@ -238,7 +238,7 @@ impl Loader for Files {
         let mut bytes = Vec::new();
         let read = std::fs::File::open(path)?.take(LARGEST_FILE + 1).read_to_end(&mut bytes)?;
         if read as u64 > LARGEST_FILE {
-            let text = format!("it is larger than {} MiB", LARGEST_FILE >> 20);
+            let text = format!("the file is larger than {} MiB", LARGEST_FILE >> 20);
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
         }
         Ok(bytes)

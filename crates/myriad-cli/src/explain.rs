@@ -19,7 +19,7 @@ impl Asked {
         question.method = self.method.clone().unwrap_or(question.method);
         for field in &self.fields {
             let (name, value) =
-                field.split_once(':').ok_or_else(|| format!("-H: \"{field}\" has no colon"))?;
+                field.split_once(':').ok_or_else(|| format!("-H: \"{field}\" contains no colon"))?;
             if name.eq_ignore_ascii_case("host") {
                 question.host = Some(value.trim().to_owned());
             } else {
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_is_taken_apart() {
+    fn url_is_split_into_host_port_and_target() {
         let asked = question("http://a.example:8080/x?y#z", &[]).expect("a question");
         assert_eq!((asked.host.as_deref(), asked.port), (Some("a.example:8080"), Some(8080)));
         assert_eq!(asked.target, "/x?y");

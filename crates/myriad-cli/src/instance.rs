@@ -99,7 +99,7 @@ impl Instance {
     pub fn claim(prefix: &Path) -> Result<Self, String> {
         let path = path(prefix);
         let failed =
-            |error: &io::Error| format!("wordpress: the lock \"{}\": {}", path.display(), reason(error));
+            |error: &io::Error| format!("wordpress: lock file \"{}\": {}", path.display(), reason(error));
         let open = || {
             let file = File::from(path_walk::open_for_appending(&path)?);
             // Access for its owner only: any user who can read the file can lock it.
@@ -126,8 +126,8 @@ impl Instance {
         let who = who.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"));
         let folder = prefix.display();
         Err(format!(
-            "wordpress: {folder} is in use by {who}: stop that by `myriad wordpress stop --prefix {folder}`, \
-             or name another folder with --prefix"
+            "wordpress: {folder} is in use by {who}: stop it with `myriad wordpress stop --prefix {folder}`, or choose \
+                 another folder with --prefix"
         ))
     }
 
@@ -171,7 +171,7 @@ pub fn holder(prefix: &Path) -> io::Result<Option<Holder>> {
     };
     let known = file.metadata()?;
     if !known.is_file() {
-        return Err(io::Error::other("its lock is no plain file"));
+        return Err(io::Error::other("the lock file is not a regular file"));
     }
     match file.try_lock_shared() {
         Ok(()) => return Ok(None),
@@ -190,7 +190,7 @@ pub fn holder(prefix: &Path) -> io::Result<Option<Holder>> {
             return Ok(Some(holder));
         }
     }
-    Err(io::Error::other("its holder has not yet said which process it is"))
+    Err(io::Error::other("the process that holds the lock has not written its process ID yet"))
 }
 
 /// Returns the server that has locked a folder, for a command; the error is a sentence.
@@ -198,7 +198,7 @@ pub fn held(prefix: &Path) -> Result<Option<Holder>, String> {
     holder(prefix).map_err(|error| {
         let path = path(prefix);
         let who = if error.kind() == io::ErrorKind::PermissionDenied {
-            ": ask as root, or as who started it"
+            ": run the command as root, or as the user who started the server"
         } else {
             ""
         };
@@ -239,12 +239,15 @@ impl Holder {
     /// server is starting and the signal is `HUP` or `USR1`, which would terminate it.
     pub fn signal(&self, signal: Signal) -> Result<OwnedFd, String> {
         if self.told == STARTING && matches!(signal, Signal::HUP | Signal::USR1) {
-            return Err(format!("process {} is only starting: ask again in a moment", self.pid));
+            return Err(format!("process {} is still starting: try again in a moment", self.pid));
         }
         let process = self.process()?;
         pidfd_send_signal(&process, signal).map_err(|error| {
-            let who =
-                if error == rustix::io::Errno::PERM { ": ask as root, or as who started it" } else { "" };
+            let who = if error == rustix::io::Errno::PERM {
+                ": run the command as root, or as the user who started the server"
+            } else {
+                ""
+            };
             format!("kill({}) failed ({}){who}", self.pid, reason(&error.into()))
         })?;
         Ok(process)
@@ -264,7 +267,7 @@ impl Holder {
             return Ok(process);
         }
         Err(format!(
-            "the lock is of user {}, and process {pid}, which it names, of user {owner}: it is left alone",
+            "the lock file belongs to user {}, but process {pid}, which it names, to user {owner}: no signal was sent",
             self.owner
         ))
     }
@@ -362,7 +365,7 @@ mod tests {
         assert_eq!(known.told, "serves [31mx\n", "a terminal obeys none of it");
         assert_eq!(known.reloads, None, "an earlier binary does not say");
         let error = known.process().expect_err("a process of ours");
-        assert!(error.contains("of user 54321, and process"), "{error}");
+        assert!(error.contains("to user 54321, but process"), "{error}");
         drop(lock);
         let own = Instance::claim(&folder.0).expect("free");
         own.tell(&Reloads::default(), "serves\n").expect("told");
@@ -372,11 +375,11 @@ mod tests {
     }
 
     #[test]
-    fn pipe_in_the_place_of_a_lock_holds_nobody_up() {
+    fn pipe_or_symlink_as_lock_file_fails_without_blocking() {
         let folder = Folder::new("pipe");
         let kind = rustix::fs::FileType::Fifo;
         rustix::fs::mknodat(rustix::fs::CWD, path(&folder.0), kind, 0o600.into(), 0).expect("a pipe");
-        assert!(holder(&folder.0).expect_err("a pipe").to_string().contains("no plain file"));
+        assert!(holder(&folder.0).expect_err("a pipe").to_string().contains("not a regular file"));
         std::fs::remove_file(path(&folder.0)).expect("remove");
         std::os::unix::fs::symlink("/etc/passwd", path(&folder.0)).expect("a link");
         assert!(holder(&folder.0).is_err(), "no link is followed");

@@ -167,7 +167,7 @@ impl PathWalk {
         let file = File::from(open(OFlags::NOFOLLOW | OFlags::NONBLOCK)?);
         let known = file.metadata()?;
         if !known.is_file() || known.nlink() > 1 {
-            let why = "it is no plain file of one name, in a folder where others than root may put files";
+            let why = "it is not a regular file with a single name, and is in a folder where users other than root can create files";
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
         }
         Ok(file.into())
@@ -200,8 +200,8 @@ pub fn open_for_appending(path: &Path) -> io::Result<OwnedFd> {
         return Ok(File::options().create(true).append(true).mode(myriad_log::MODE).open(path)?.into());
     }
     let refused = || {
-        let why = "a link that leads there is not root's, or lies where others than root could have put it: \
-                   name the file that it leads to";
+        let why = "the path contains a symbolic link that does not belong to root, or that users other than root can replace: give \
+             the path of the target";
         io::Error::new(io::ErrorKind::PermissionDenied, why)
     };
     let mut path = path::absolute(path)?;

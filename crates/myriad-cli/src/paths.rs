@@ -102,8 +102,8 @@ impl Paths {
             path.parent().filter(|folder| error.kind() == io::ErrorKind::NotFound && !folder.is_dir());
         let Some(folder) = missing else { return String::new() };
         format!(
-            "\nhelp: make the folder: mkdir -p {}\nhelp: or name another: \"error_log\", \"access_log\" and \"pid\" in the \
-             configuration, relative to the prefix {} (-p)",
+            "\nhelp: create the folder: mkdir -p {}\nhelp: or set other paths: \"error_log\", \"access_log\" and \"pid\" in \
+                 the configuration, relative to the prefix {} (-p)",
             folder.display(),
             self.prefix.display()
         )

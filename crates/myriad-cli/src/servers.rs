@@ -66,7 +66,7 @@ pub fn only_own() -> Option<Named> {
 pub fn hint() -> String {
     let servers = running();
     if servers.is_empty() {
-        return "; no server of Myriad runs on this machine".to_owned();
+        return "; no Myriad server is running on this machine".to_owned();
     }
     let uid = rustix::process::geteuid().as_raw();
     let lines = servers.iter().map(|server| {
@@ -75,7 +75,7 @@ pub fn hint() -> String {
         let owner = owner.map(|owner| format!(", of {owner}")).unwrap_or_default();
         format!("\n  {}    (process {}{owner})", server.option, server.pid)
     });
-    format!("; these servers run:{}", lines.collect::<String>())
+    format!("; running servers:{}", lines.collect::<String>())
 }
 
 /// Reads the command line of a process.

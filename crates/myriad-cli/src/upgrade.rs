@@ -28,15 +28,15 @@ pub const USAGE: &str = "\
 Usage: myriad upgrade [-p prefix] [-c filename] [-g directives]
        myriad upgrade --pid-file FILE
 
-Has the binary that is installed now take the place of the one that runs: it is
-started on the same sockets, and when it accepts, the old one is told to finish
-what is under way and end. No request is lost. Where the new one does not get
-as far as that, the old one goes on.
+Replaces the running server with the installed binary: the new binary starts on
+the same sockets, and once it accepts connections, the old process finishes its
+requests in flight and exits. No request is lost. If the new binary does not
+start, the old process continues to serve.
 
-  --pid-file FILE : that of the server (default: what the configuration says,
-                    or PREFIX/myriad.pid where a `myriad wordpress` runs)
+  --pid-file FILE : pid file of the server (default: from the configuration,
+                    or PREFIX/myriad.pid for a running `myriad wordpress`)
 
-Exit status: 0; 1 after an error; 3 where no server runs.
+Exit status: 0; 1 after an error; 3 if no server is running.
 ";
 
 const OPTIONS: &[Known] = &[("--pid-file", true)];
@@ -67,12 +67,16 @@ fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> 
         None => configured(&words)?,
     };
     let Some(old) = running(&pid_file) else {
-        eprintln!("myriad: upgrade: no server runs by {}{}", pid_file.display(), servers::hint());
+        eprintln!(
+            "myriad: upgrade: no server is running with the pid file {}{}",
+            pid_file.display(),
+            servers::hint()
+        );
         return Ok(ExitCode::from(NOT_RUNNING));
     };
     check_is_ours(old)?;
     let new = replaced(&pid_file, old)?;
-    println!("process {new} serves; process {old} finishes what is under way and ends");
+    println!("process {new} serves new requests; process {old} finishes its requests in flight and exits");
     Ok(ExitCode::SUCCESS)
 }
 
@@ -87,7 +91,7 @@ fn configured(words: &Words) -> Result<PathBuf, String> {
     let configuration = origin.load().map_err(|findings| {
         let texts: Vec<_> = findings.into_iter().map(|finding| finding.text).collect();
         format!(
-            "the installed binary refuses the configuration, so the old one goes on:\n{}",
+            "the installed binary rejects the configuration; the old process continues to serve:\n{}",
             texts.join("\n")
         )
     })?;
@@ -104,7 +108,7 @@ fn of_preset(prefix: &Path) -> Result<PathBuf, String> {
         if pidfile::read(&path)? != holder.pid {
             let folder = prefix.display();
             return Err(format!(
-                "{} does not name process {}, which holds {folder}",
+                "{} does not contain process {}, which has locked {folder}",
                 path.display(),
                 holder.pid
             ));
@@ -128,9 +132,11 @@ fn check_is_ours(pid: Pid) -> Result<(), String> {
     let own = std::env::current_exe().ok().and_then(name);
     match fs::read_link(format!("/proc/{pid}/exe")) {
         Ok(path) if name(path.clone()) == own => Ok(()),
-        Ok(path) => Err(format!("process {pid} is {}: it is left alone", path.display())),
+        Ok(path) => {
+            Err(format!("process {pid} runs {}, which is not Myriad: no signal was sent", path.display()))
+        }
         Err(error) => Err(format!(
-            "process {pid} cannot be looked at ({}): ask as root, or as who started it",
+            "process {pid} cannot be inspected ({}): run the command as root, or as the user who started the server",
             reason(&error)
         )),
     }
@@ -141,7 +147,7 @@ fn replaced(pid_file: &Path, old: Pid) -> Result<Pid, String> {
     let aside = pid_file.with_added_extension("oldbin");
     if let Some(other) = running(&aside) {
         return Err(format!(
-            "an upgrade is under way: process {other} has not ended yet ({})",
+            "an upgrade is in progress: process {other} has not exited yet ({})",
             aside.display()
         ));
     }
@@ -159,13 +165,13 @@ fn replaced(pid_file: &Path, old: Pid) -> Result<Pid, String> {
             // The file was renamed and renamed back: the new process has exited.
             Ok(_) if changed(pid_file) != before => {
                 return Err(format!(
-                    "the new binary did not start, and process {old} goes on: see its error log"
+                    "the new binary did not start, and process {old} continues to serve: see its error log"
                 ));
             }
             _ if Instant::now() >= deadline => {
                 let limit = PATIENCE.as_secs();
                 return Err(format!(
-                    "the new binary does not accept connections after {limit} s, and process {old} goes on"
+                    "the new binary does not accept connections after {limit} s; process {old} continues to serve"
                 ));
             }
             _ => sleep(PAUSE),

@@ -96,7 +96,9 @@ pub fn text(configure: bool) -> String {
     if configure {
         if is_here(&registry().rows(), "ssl_certificate") {
             // Tools search this line for TLS.
-            text.push_str("built with OpenSSL 3.5.0 (what TLS behaves like; it is rustls)\n");
+            text.push_str(
+                "built with OpenSSL 3.5.0 (compatible TLS behavior; the implementation is rustls)\n",
+            );
             text.push_str("TLS SNI support enabled\n");
         }
         let _ = writeln!(text, "configure arguments: {}", arguments(&registry().rows()).join(" "));
@@ -149,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn modules_that_are_obeyed_are_not_said_to_be_absent() {
+    fn implemented_modules_are_not_listed_as_missing() {
         let said = arguments(&registry().rows());
         let without = |module: &str| said.contains(&format!("--without-http_{module}_module"));
         for here in

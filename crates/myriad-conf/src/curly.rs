@@ -87,14 +87,12 @@ pub(crate) fn error(word: &Word) -> Diagnostic {
 
 fn quotes(span: Span, remedy: Option<String>) -> Diagnostic {
     let remedy = remedy.unwrap_or_else(|| "write straight quotes: `\"` or `'`".to_owned());
-    Diagnostic::error(span, "typographic quotes, as on web pages (“ ” ‘ ’), do not quote")
-        .help(remedy)
-        .cause(QUOTES)
+    Diagnostic::error(span, "typographic quotes (“ ” ‘ ’) are not valid quotes").help(remedy).cause(QUOTES)
 }
 
 /// Returns the error for a straight quote that a typographic quote was meant to close.
 pub(crate) fn unclosed(opening: Span, closing: Span) -> Diagnostic {
-    quotes(closing, None).related(opening, "the straight quote that it does not close")
+    quotes(closing, None).related(opening, "opening quote: the typographic quote does not close it")
 }
 
 /// Checks an unquoted word for typographic quotes, a trailing HTML entity and no-break spaces. In quoted words they are
@@ -105,9 +103,7 @@ pub(crate) fn check(word: &Word) -> Option<Diagnostic> {
     }
     let text = &word.text;
     if let Some((entity, meant)) = ENTITIES.iter().find(|(entity, _)| text.ends_with(entity.as_bytes())) {
-        let message = format!(
-            "\"{entity};\" is code of a web page (an HTML entity), which the configuration does not know"
-        );
+        let message = format!("\"{entity};\" is an HTML entity, which is not valid in a configuration");
         return Some(Diagnostic::error(word.span, message).help(format!("write `{meant}`")));
     }
     if text.is_ascii() {
@@ -117,8 +113,9 @@ pub(crate) fn check(word: &Word) -> Option<Diagnostic> {
         return Some(quotes(word.span, None));
     }
     text.windows(HARD_SPACE.len()).any(|bytes| bytes == HARD_SPACE).then(|| {
-        Diagnostic::error(word.span, "this word contains a no-break space")
-            .help("pasting from a web page turned a space into a no-break space (U+00A0); type it again")
+        Diagnostic::error(word.span, "this word contains a no-break space").help(
+            "a space became a no-break space (U+00A0), probably by copying from a web page; type it again",
+        )
     })
 }
 

@@ -106,7 +106,7 @@ impl<'s> Lexer<'s> {
         }
         let span = self.span(self.at, self.at + 1);
         Diagnostic::error(span, format!("unexpected \"{}\" after a quoted word", byte.escape_ascii()))
-            .help("a space or `;` must follow the closing quote; write `\\` before a quote that belongs to the text")
+            .help("a space or `;` must follow the closing quote; write `\\` before a quote inside the text")
     }
 
     fn skip_space_and_comments(&mut self) {
@@ -141,9 +141,10 @@ impl<'s> Lexer<'s> {
             return Token::Bad(curly::unclosed(opening, closing));
         }
         let message = format!("missing terminating `{}` character", char::from(quote));
-        Token::Bad(Diagnostic::error(self.span(start, start + 1), message).help(
-            "the file ends inside this quoted word; a quote inside the text is written with `\\` before it",
-        ))
+        Token::Bad(
+            Diagnostic::error(self.span(start, start + 1), message)
+                .help("the file ends inside this quoted word; write `\\` before a quote inside the text"),
+        )
     }
 
     fn bare_word(&mut self) -> Token {

@@ -105,7 +105,7 @@ impl Parser<'_> {
             let chain: Vec<_> = self.open.iter().map(|open| open.display().to_string()).collect();
             let message = format!("\"{}\" includes itself", path.display());
             self.error(
-                Diagnostic::error(from, message).help(format!("it was reached by {}", chain.join(" -> "))),
+                Diagnostic::error(from, message).help(format!("include chain: {}", chain.join(" -> "))),
             );
             return Vec::new();
         }
@@ -169,8 +169,7 @@ impl Parser<'_> {
                     let node = self.ended(&mut words, &mut damaged);
                     if node.is_none() {
                         self.error(
-                            Diagnostic::error(span, "unexpected \"{\"")
-                                .help("a block needs a name before it"),
+                            Diagnostic::error(span, "unexpected \"{\"").help("write a name before the block"),
                         );
                     }
                     let at = node.as_ref().map_or(span, |node| node.span);
@@ -267,7 +266,7 @@ impl Parser<'_> {
         match self.nodes {
             ..=MAX_NODES => nodes.push(node),
             n if n == MAX_NODES + 1 => {
-                let message = format!("more than {MAX_NODES} directives: do includes multiply?");
+                let message = format!("more than {MAX_NODES} directives: check for includes that multiply");
                 self.error(Diagnostic::error(node.span, message));
             }
             _ => {}
@@ -296,7 +295,7 @@ impl Parser<'_> {
                 }
             }
             Err(error) => {
-                self.error(Diagnostic::error(pattern.span, format!("cannot read the folder: {error}")));
+                self.error(Diagnostic::error(pattern.span, format!("cannot read the directory: {error}")));
             }
         }
     }

@@ -20,7 +20,7 @@ static ROWS: &[Directive] = &[Directive::new(
     Contexts::LOCATION,
     FLAG,
     set!(Feature<RandomIndex>.flag => on),
-    "Whether a folder is answered by one of its files, which is drawn anew each time.",
+    "Serves a random file of a directory instead of an index.",
 )
 .default("off")];
 
@@ -62,7 +62,12 @@ impl Pending for Draw {
     fn explain(&self, exchange: &mut Exchange) {
         if let Some(sink) = &exchange.request.received.sink {
             let folder = self.folder.display();
-            sink.note("content", format!("a file of the folder {folder}"), "random_index".to_owned(), None);
+            sink.note(
+                "content",
+                format!("a random file of the directory {folder}"),
+                "random_index".to_owned(),
+                None,
+            );
         }
     }
 }

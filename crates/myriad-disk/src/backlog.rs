@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_came_first_is_taken_first_and_no_more_than_is_bounded_is_kept() {
+    fn backlog_is_first_in_first_out_and_bounded() {
         let backlog = Backlog::default();
         assert!((0..MOST as u128).all(|hash| backlog.push(hash << 60)));
         assert!(!backlog.push(7));

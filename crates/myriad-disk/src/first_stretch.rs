@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_who_wait_share_one_deadline() {
+    fn all_waiters_share_one_deadline() {
         let stretch = FirstStretch::default();
         assert!(!stretch.was_waited_for());
         stretch.wait(Duration::from_millis(1));

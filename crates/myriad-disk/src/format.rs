@@ -47,7 +47,7 @@ pub enum FormatError {
 impl std::fmt::Display for FormatError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::Foreign => "not a file of this version",
+            Self::Foreign => "the file has another format version",
             Self::Length => "cut short",
             Self::Damaged => "damaged",
         })

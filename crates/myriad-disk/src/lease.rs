@@ -187,7 +187,7 @@ impl WriterLease {
             Ok(Some(_)) => {
                 self.is_foreign.store(true, SeqCst);
                 self.leave();
-                io::Error::other("it is not the seed of this run: the folder is used from the next start on")
+                io::Error::other("its seed is from another run: the folder is used after the next start")
             }
             Err(error) => error,
         };

@@ -57,7 +57,7 @@ mod tests {
     use crate::testing::TempFolder as Folder;
 
     #[test]
-    fn all_who_use_a_folder_share_its_seed_and_nobody_else_can_read_it() {
+    fn processes_of_one_folder_share_private_seed() {
         let folder = Folder::new();
         assert_eq!([take(folder.path(), Seed(1)), take(folder.path(), Seed(2))], [Seed(1); 2]);
         assert_eq!(fs::metadata(path(folder.path())).unwrap().permissions().mode() & 0o777, 0o600);

@@ -177,7 +177,7 @@ impl Shelf {
             }
             if !self.evict_one() {
                 if !leaves_free {
-                    let why = "less of the file system is free than min_free asks for: no page is written";
+                    let why = "the file system has less free space than min_free: no page is written";
                     self.health.failed(
                         "statvfs()",
                         &self.files.root,

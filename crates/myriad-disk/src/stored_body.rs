@@ -215,7 +215,7 @@ impl BodyReader {
         });
         let read = ready!(Pin::new(reading).poll(cx));
         self.reading = None;
-        let read = read.unwrap_or_else(|| Err(ReadError("the disk has too much to do".to_owned())));
+        let read = read.unwrap_or_else(|| Err(ReadError("the disk is overloaded".to_owned())));
         if let Ok(bytes) = &read {
             self.at += bytes.len() as u64;
         }

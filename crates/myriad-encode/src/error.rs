@@ -15,7 +15,7 @@ pub enum EncodeError {
 impl fmt::Display for EncodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            EncodeError::OutOfMemory => "no memory for the encoder",
+            EncodeError::OutOfMemory => "out of memory for the encoder",
             EncodeError::Library => "the encoder failed",
         })
     }

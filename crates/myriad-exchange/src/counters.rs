@@ -126,7 +126,7 @@ impl fmt::Display for Snapshot {
         let Self { requests, hits, misses, fetches, bytes, .. } = self;
         write!(
             f,
-            "{requests} requests, {hits} from the cache, {misses} misses, {fetches} asked of an origin, {bytes} bytes sent"
+            "{requests} requests, {hits} from the cache, {misses} misses, {fetches} sent to an origin, {bytes} bytes sent"
         )
     }
 }
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn snapshot_tells_what_was_counted() {
+    fn snapshot_contains_counted_values() {
         let counters = Counters::default();
         counters.requests.add(3);
         counters.hits.add(2);

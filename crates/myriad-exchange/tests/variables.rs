@@ -25,7 +25,7 @@ fn every_row_of_the_core_is_read_by_a_test_of_this_file() {
 }
 
 #[test]
-fn what_logs_do_not_escape_holds_nothing_of_what_a_client_says() {
+fn unescaped_log_variables_contain_no_client_input() {
     let hostile = "a\"\\\u{1}\u{7f}\u{e9}";
     let mut exchange = Case {
         line: ("GET", "/\"\\", Version::Http11),
@@ -73,7 +73,7 @@ fn a_variable_is_collected_once_for_each_rest_of_its_name() {
 }
 
 #[test]
-fn fields_and_cookies_are_known_by_what_the_name_says() {
+fn field_and_cookie_variables_are_recognized_by_name() {
     let mut names = VariableNames::new(variables());
     let mut of = |name: &str| {
         let (id, _) = names.builtin(name).unwrap();
@@ -244,13 +244,13 @@ fn a_connection_shows_both_ends() {
 }
 
 #[test]
-fn the_kernel_knows_nothing_of_a_connection_that_nobody_is_on() {
+fn tcpinfo_variables_are_empty_without_connection() {
     let names = ["tcpinfo_rtt", "tcpinfo_rttvar", "tcpinfo_snd_cwnd", "tcpinfo_rcv_space"];
     lacks(&mut Case::default().begin(), &names);
 }
 
 #[test]
-fn what_a_proxy_told_of_the_connection_is_shown() {
+fn proxy_protocol_variables_show_received_header() {
     let mut exchange = Case::default().begin();
     let names = ["proxy_protocol_addr", "proxy_protocol_port", "proxy_protocol_server_addr"];
     lacks(&mut exchange, &names);
@@ -340,7 +340,7 @@ fn fields_that_were_sent_are_shown_and_those_of_the_connection_made_up() {
 }
 
 #[test]
-fn the_server_tells_of_itself() {
+fn server_variables_show_version_pid_and_hostname() {
     let mut exchange = Case::default().begin();
     shows(&mut exchange, &[("nginx_version", "1.31.4"), ("pid", &std::process::id().to_string())]);
     assert!(!shown(&mut exchange, "hostname").unwrap().is_empty());

@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changed_just_before_it_was_looked_at_is_asked_anew() {
+    fn recently_modified_file_is_rechecked_until_settled() {
         let folder = std::env::temp_dir().join(format!("myriad-settling-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let path = folder.join("a.css");
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_file_is_believed_missing_for_its_own_time() {
+    fn missing_file_has_separate_validity() {
         let folder = std::env::temp_dir().join(format!("myriad-missing-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let path = folder.join("late.css");
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_asks_for_is_given_up_after_a_minute() {
+    fn unrequested_content_is_released_after_a_minute() {
         let folder = Folder::new("inactive");
         let cache = FileCache::default();
         folder.load(&cache, "large", 2 << 20, 1_000);
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_changed_is_forgotten_with_all_that_is_in_it_and_nothing_beside_it() {
+    fn changed_folder_is_invalidated_with_its_contents_only() {
         let cache = FileCache::default();
         let strict = Walk::Checked(crate::symlinks::LinkRule::Any, 0);
         for (path, walk) in
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_of_one_path_are_apart_for_each_rule_of_links() {
+    fn symlink_rules_have_separate_entries_for_one_path() {
         let folder = Folder::new("rules");
         std::fs::write(folder.0.join("file"), "text").unwrap();
         std::os::unix::fs::symlink("file", folder.0.join("link")).unwrap();

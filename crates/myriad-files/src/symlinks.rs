@@ -161,7 +161,7 @@ fn contents(file: File, limit: u64) -> io::Result<Vec<u8>> {
     let mut contents = Vec::new();
     file.take(limit.saturating_add(1)).read_to_end(&mut contents)?;
     if contents.len() as u64 > limit {
-        let text = format!("larger than {limit} bytes, the limit");
+        let text = format!("larger than the limit of {limit} bytes");
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
     }
     Ok(contents)
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_folders_are_made_behind_no_link_that_is_refused() {
+    fn missing_folders_are_not_created_through_refused_symlinks() {
         let folder = std::env::temp_dir().join(format!("myriad-made-{}", std::process::id()));
         std::fs::create_dir_all(folder.join("real")).unwrap();
         symlink("real", folder.join("link")).unwrap();

@@ -67,10 +67,11 @@ impl TempFile {
             (Some(folder), naming) => folder.create().map(|(file, path)| (file, Some((path, naming)))),
             (None, _) => match folders().iter().find_map(|folder| open(folder).ok()) {
                 Some(file) => Ok((file, None)),
-                None => Err(io::Error::other("no folder takes a temporary file")),
+                None => Err(io::Error::other("no folder for temporary files is writable")),
             },
         });
-        let (file, name) = made.await.map_err(|_| io::Error::other("making it was abandoned"))??;
+        let (file, name) =
+            made.await.map_err(|_| io::Error::other("creating the temporary file was cancelled"))??;
         Ok(Self(Arc::new(Inner { file, name, charged: AtomicU64::new(0) })))
     }
 
@@ -101,7 +102,7 @@ impl TempFile {
             }
             Ok(())
         });
-        written.await.unwrap_or_else(|_| Err(io::Error::other("writing was abandoned")))
+        written.await.unwrap_or_else(|_| Err(io::Error::other("writing was cancelled")))
     }
 
     /// Begins to read bytes `offset..end`, at most 64 KB; `end` must not be less than `offset`. Like every read and
@@ -303,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_ends_where_it_is_said_to() {
+    fn file_body_stops_at_given_length() {
         run(async {
             let file = TempFile::create().await.unwrap();
             file.write(vec![Bytes::from_static(b"abcdef")], 0).await.unwrap();

@@ -106,11 +106,11 @@ impl ParseError {
             Self::BareCarriageReturn => "carriage return without line feed",
             Self::InvalidFieldName => "invalid header field name",
             Self::MissingColon => "header line without a colon",
-            Self::ObsoleteFold => "header line that begins with white space",
+            Self::ObsoleteFold => "header line that starts with white space",
             Self::MissingHost => "HTTP/1.1 request without \"Host\"",
             Self::InvalidHost => "invalid \"Host\"",
-            Self::RepeatedField => "repeated header field that may have one value",
-            Self::HostMismatch => "\"Host\" that is not its \":authority\"",
+            Self::RepeatedField => "repeated header field that allows only one value",
+            Self::HostMismatch => "\"Host\" and \":authority\" differ",
             Self::LengthAndEncoding => "both \"Content-Length\" and \"Transfer-Encoding\"",
             Self::InvalidLength => "invalid \"Content-Length\"",
             Self::ChunkedNotLast => "\"Transfer-Encoding\" whose last coding is not \"chunked\"",
@@ -121,7 +121,7 @@ impl ParseError {
             Self::InvalidChunkExtension => "invalid chunk extension",
             Self::TrailerTooLarge => "trailer section too large",
             Self::InvalidPseudoField => "missing or invalid pseudo-header field",
-            Self::ConnectionField => "header field that is about a connection",
+            Self::ConnectionField => "connection-specific header field",
             Self::InvalidStatusLine => "invalid status line",
         }
     }

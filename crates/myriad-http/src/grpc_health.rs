@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_tells_a_state() {
+    fn health_response_contains_serving_status() {
         for (message, expected) in [
             (&b""[..], 0),
             (b"\x08\x01", SERVING),
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_tells_none() {
+    fn malformed_health_response_has_no_status() {
         for body in [
             &b""[..],
             b"\0\0\0\0",

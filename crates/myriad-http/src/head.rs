@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_that_is_asked_by_get_keeps_its_line() {
+    fn head_converted_to_get_retains_request_line() {
         let mut head = RequestHead::from_parts(b"POST", b"/a", Version::Http11, [(&b"Host"[..], &b"x"[..])]);
         head.ask_by_get();
         assert_eq!((head.method(), head.method_bytes()), (Method::Get, &b"GET"[..]));

@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_value_is_told() {
+    fn each_value_type_is_parsed() {
         assert_eq!(one("a"), Some(Value::True));
         assert_eq!(one("a=?1"), Some(Value::True));
         assert_eq!(one("a=?0"), Some(Value::False));

@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_comes_again_and_again_is_told_with_its_count_and_nothing_else_is_held_back() {
+    fn repeated_message_is_summarized_with_count_and_others_are_not_suppressed() {
         let folder = Folder::new("repeated");
         let file = folder.log("a");
         let log = log(&[(&file, Level::Info)]);

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_of_a_quarter_is_what_the_zone_says() {
+    fn cached_offset_of_quarter_hour_matches_time_zone() {
         let zone = of_system();
         // Alternates between quarters, so that most results are for a different quarter than the one cached before.
         for at in [1_774_745_999, 1_774_746_000, 1_774_746_899, 1_774_746_900, 1_774_745_999, 0] {

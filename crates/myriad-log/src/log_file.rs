@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_told() {
+    fn full_disk_is_reported() {
         let full = std::fs::OpenOptions::new().append(true).open("/dev/full").expect("/dev/full");
         let file = LogFile::new("/dev/full".into(), full.into());
         let cut = file.append(b"one\n").expect_err("no room");

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_taken_again_is_swapped_under_those_who_write() {
+    fn reopened_file_is_swapped_for_existing_writers() {
         let folder = Folder::new("taken");
         let logs = Logs::default();
         logs.take(vec![(folder.path("a.log"), folder.open("a.log"))]);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_check_makes_no_file_and_asks_no_server() {
+    fn configuration_check_creates_no_file_and_no_syslog_socket() {
         let folder = Folder::new("check");
         let logs = Logs::nowhere();
         logs.file(&folder.path("a.log")).expect("a file").append(b"x").expect("written");
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn those_who_name_a_server_alike_share_its_socket() {
+    fn identical_syslog_configurations_share_one_socket() {
         let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
         let port = socket.local_addr().expect("an address").port();
         let logs = Logs::default();

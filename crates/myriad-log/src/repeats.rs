@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_that_goes_on_is_told_between_its_lines() {
+    fn ongoing_repetition_is_reported_between_its_lines() {
         let repeats = Repeats::default();
         (0..12).for_each(|_| drop(admit(&repeats, "the same", 5000)));
         assert_eq!(admit(&repeats, "the same", 15_000), (true, vec![2]));
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_and_long_messages_are_apart_and_debug_is_whole() {
+    fn levels_and_long_messages_are_separate_and_debug_is_not_limited() {
         let repeats = Repeats::default();
         let all = |level, text: &str| (0..20).filter(|_| repeats.admit(level, (text, 0), false, 1).0).count();
         assert_eq!(all(Level::Error, "x"), 10);

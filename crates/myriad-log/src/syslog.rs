@@ -41,7 +41,7 @@ impl Syslog {
             SyslogServer::Unix(_) => None,
             SyslogServer::Udp(host, port) => {
                 let mut found = (host.as_str(), *port).to_socket_addrs()?;
-                Some(found.next().ok_or_else(|| io::Error::other("the name has no address"))?)
+                Some(found.next().ok_or_else(|| io::Error::other("the name of the server has no address"))?)
             }
         };
         let hostname = rustix::system::uname().nodename().to_string_lossy().to_ascii_lowercase();
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_a_server_that_does_not_read() {
+    fn full_syslog_server_never_blocks_writers() {
         let folder = Folder::new("syslog-full");
         let server = UnixDatagram::bind(folder.path("log")).unwrap();
         let path = folder.path("log").to_str().unwrap().to_owned();

@@ -49,7 +49,7 @@ pub fn spawn_vital<S: Service>(
 fn words(panic: &(dyn Any + Send)) -> String {
     let text =
         panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or("a panic without words").to_owned()
+    text.unwrap_or("panic without a message").to_owned()
 }
 
 #[cfg(test)]

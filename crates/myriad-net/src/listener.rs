@@ -49,7 +49,7 @@ enum Kind {
     /// TCP or unix connections.
     Stream(JoinHandle<()>),
     /// QUIC connections; the task finishes with the last of them.
-    Quic(#[expect(dead_code, reason = "it is held, not asked")] Users),
+    Quic(#[expect(dead_code, reason = "held open, never read")] Users),
 }
 
 impl Drop for Acceptor {

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn who_moves_too_little_is_found_out_at_the_end_of_a_stretch() {
+    fn slow_client_is_detected_after_each_interval() {
         assert_eq!(ended_by(&[(500, 1); 9], AS_MOVED), Some(1));
         assert_eq!(ended_by(&[(500, 50); 9], AS_MOVED), None);
         // Bytes of an earlier interval do not count for the next.
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_for_pressure_ends_nobody_without_it() {
+    fn pressure_rate_closes_no_connection_without_pressure() {
         let mut patience = Patience::default();
         let rate = MinRate { under_pressure: true, ..RATE };
         patience.begin(0);

@@ -126,7 +126,7 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
 
     #[test]
-    fn the_kernel_tells_of_an_open_connection_and_of_no_other() {
+    fn tcp_info_is_returned_for_open_connection_only() {
         for address in ["127.0.0.1:0", "[::1]:0"] {
             let listener = TcpListener::bind(address).expect("a port");
             let client =
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_answer_tells_nothing() {
+    fn truncated_netlink_response_yields_nothing() {
         let mut answer = vec![0; HEADER + ANSWER];
         answer[4..6].copy_from_slice(&SOCK_DIAG_BY_FAMILY.to_ne_bytes());
         answer.extend_from_slice(&[200, 0, 2, 0, 1, 2, 3]);

@@ -34,9 +34,9 @@ static ROWS: &[Directive] = &[Directive::new(
     Contexts::HSL,
     at_least(2),
     Set::Settings(add),
-    "A field that each answer of the origin is given which has none of that name, nor one that `unless=NAME` names. It is made when the origin \
-     has answered, and stored with the page: so it costs no hit anything, and a variable is one of the request that caused the fetch. An empty \
-     value is not added.",
+    "Adds a header field to upstream responses, unless the response has a field of this name or of a name in \
+         `unless=NAME`. The value is computed when the origin responds, and stored with the page: cache hits do not \
+         compute it, and its variables are those of the request that caused the fetch. An empty value is not added.",
 )
 .repeats()];
 
@@ -45,7 +45,7 @@ fn add(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     let value = args.text(1)?;
     let unless = (2..args.len()).map(|index| match args.bytes(index).strip_prefix(b"unless=") {
         Some(other) => field_name(args, index, other),
-        None => Err(args.invalid(index, "`unless=` and the name of a field")),
+        None => Err(args.invalid(index, "`unless=` and the name of a header field")),
     });
     let unless = unless.collect::<Result<_, _>>()?;
     let AddSettings(fields) = settings.feature_mut();
@@ -70,7 +70,10 @@ fn field_name(args: &Arguments<'_>, index: usize, name: &[u8]) -> Result<Box<[u8
         || !name.iter().copied().all(is_tchar)
         || NEVER.iter().any(|never| name.eq_ignore_ascii_case(never))
     {
-        return Err(args.invalid(index, "the name of a field that neither frames nor codes an answer"));
+        return Err(args.invalid(
+            index,
+            "the name of a header field that does not affect framing, encoding or storing of a response",
+        ));
     }
     Ok(name.into())
 }

@@ -20,7 +20,7 @@ pub static ROWS: &[Directive] = &[Directive::new(
     Contexts::HSL,
     at_least(1),
     Set::Settings(early_hints),
-    "When 103 (Early Hints) of an HTTP origin is passed on: if one of the values is neither empty nor 0.",
+    "Forwards 103 (Early Hints) responses of an HTTP origin if at least one value is neither empty nor 0.",
 )];
 
 fn early_hints(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {

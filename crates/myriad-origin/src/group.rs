@@ -36,8 +36,8 @@ pub(super) fn named(exchange: &mut Exchange, target: &Template) -> Result<Who, u
         exchange.request.log(
             Level::Error,
             format_args!(
-                "no upstream group or address \"{name}\": the variables must come to the name of an upstream block, \
-                 or to a host and a port"
+                "no upstream group or address \"{name}\": the variables must evaluate to the name of an upstream block, or to a \
+                     host and a port"
             ),
         );
         // An empty name is a configuration error, as in nginx.

@@ -159,7 +159,7 @@ pub fn redirected(exchange: &mut Exchange, origin: &OriginPlace, head: &Response
     }
     // The path comes from the application; an unsafe path is rejected.
     let Some((path, args)) = subrequest::target(target) else {
-        exchange.request.log(Level::Error, format_args!("X-Accel-Redirect to an unsafe path"));
+        exchange.request.log(Level::Error, format_args!("X-Accel-Redirect to an unsafe path was rejected"));
         return Some(Step::Error(404));
     };
     let request = &mut exchange.request;

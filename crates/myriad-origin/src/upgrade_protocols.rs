@@ -15,7 +15,8 @@ pub static ROWS: &[Directive] = &[Directive::new(
     Contexts::HSL,
     at_least(1),
     Set::Settings(upgrade_protocols),
-    "Protocols that an HTTP origin may switch a connection to (101), or `off`; `h2c` never, and any that `proxy_set_header Upgrade` names without variables.",
+    "Protocols to which an HTTP origin may switch a connection (101), or `off`. `h2c` is never allowed, nor a \
+         protocol that `proxy_set_header Upgrade` sets without variables.",
 )
 .default("websocket")
 .own()];
@@ -28,7 +29,7 @@ fn upgrade_protocols(settings: &mut Settings, args: &mut Arguments<'_>) -> Done 
             break;
         }
         if name.eq_ignore_ascii_case(b"h2c") {
-            let message = "h2c is never passed through: its requests would reach the origin past every rule";
+            let message = "\"h2c\" is not supported: its requests would bypass all access rules";
             return Err(args.error(index, message).help("use \"http2 on\" for HTTP/2 from clients"));
         }
         if name.is_empty() || !name.iter().all(|byte| byte.is_ascii_graphic() && !b",;\"".contains(byte)) {

@@ -67,7 +67,8 @@ pub async fn gather(exchange: &mut Exchange) -> Result<(), u16> {
         Err(Unread::NoRoom) => {
             let most = exchange.request.place().upload.body.most_in_files;
             let what = format_args!(
-                "request body refused: those in temporary files may take {most} bytes together (client_body_temp_max_size)"
+                "request body refused: request bodies in temporary files are limited to {most} bytes in total \
+                     (client_body_temp_max_size)"
             );
             exchange.request.log(Level::Error, what);
             Err(503)

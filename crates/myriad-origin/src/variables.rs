@@ -13,11 +13,13 @@ use myriad_exchange::runtime::Reads::{Origin, OriginHead};
 use myriad_exchange::runtime::Value::{Made, Named};
 use myriad_exchange::runtime::{Borrowed, NamedValue, Rest};
 
-const LENGTH: Status =
-    Status::Differs("over FastCGI the body's length alone; nginx counts the protocol's records with it");
+const LENGTH: Status = Status::Differs(
+    "with FastCGI, only the length of the body; nginx also counts the records of the protocol",
+);
 
-const COOKIE: Status =
-    Status::Differs("empty where a stored page is served: cookies are one visitor's and are never stored");
+const COOKIE: Status = Status::Differs(
+    "empty in responses from the cache: cookies belong to a single client and are never stored",
+);
 
 /// Variables of all protocols; those of a single protocol are defined in its module.
 pub(crate) const VARIABLES: &[Row] = &[

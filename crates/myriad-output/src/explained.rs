@@ -20,14 +20,14 @@ pub fn explain(exchange: &Exchange, media_type: Option<&[u8]>) {
         sink.note(
             "filters",
             text,
-            format!("for {media_type}; what they change is compressed each time"),
+            format!("for {media_type}; changed responses are compressed for each request"),
             None,
         );
     }
     let codings = [("br", &offer.brotli), ("zstd", &offer.zstd), ("gzip", &offer.gzip)];
     let offered = codings.iter().filter_map(|(name, rules)| {
         let rules = rules.as_ref().filter(|rules| rules.types.cover(&media_type))?;
-        Some(format!("{name} from {} bytes on", rules.min_length))
+        Some(format!("{name} from {} bytes", rules.min_length))
     });
     let offered = offered.collect::<Vec<_>>().join(", ");
     let media_type = String::from_utf8_lossy(&media_type).into_owned();

@@ -4,7 +4,7 @@ use myriad_output::names_utf8;
 use myriad_serve::testing::TestSite;
 
 #[test]
-fn lists_of_folders_are_told_whether_they_are_going_to_be_in_utf_8() {
+fn folder_listing_is_detected_as_utf8_by_charset_and_type() {
     let site = TestSite::new(
         "",
         "location / { charset UTF-8; return 200 x; } location /k { charset koi8-r; return 200 x; }

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn surrogate_control_is_for_those_who_announced_it() {
+    fn surrogate_control_applies_only_to_announced_surrogates() {
         let of = |value: &str| said(&rules(), &[("Surrogate-Control", value), ("Cache-Control", "no-store")]);
         assert_eq!(of("max-age=60"), Some(Ok(60_000)));
         assert_eq!(of("content=\"ESI/1.0\", Max-Age=60+600"), Some(Ok(60_000)));

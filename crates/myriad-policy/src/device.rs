@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn browsers_are_told_apart_by_what_they_run_on() {
+    fn user_agents_are_classified_by_device() {
         let desktop = [
             "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36",
             "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Safari/605.1.15",
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn no_class_mixes_what_wordpress_tells_apart() {
+    fn no_device_class_mixes_agents_wordpress_distinguishes() {
         let words = [
             "Mobile",
             "Android",
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn the_browser_that_stands_for_a_class_is_of_it_and_wordpress_says_the_same_of_both() {
+    fn representative_agent_of_class_is_in_it_and_wordpress_agrees() {
         for agent in ["", "sqlmap/1.8", "Mobile<script>", "Firefox", "Android", "iPad; Mobile", "Mobile"] {
             for hint in [None, Some("?0"), Some("?1"), Some("x")] {
                 let mut fields = Fields::new();

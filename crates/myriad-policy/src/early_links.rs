@@ -251,7 +251,7 @@ mod tests {
     use super::{ASSETS, early_links, page_assets};
 
     #[test]
-    fn what_holds_up_a_page_is_told() {
+    fn render_blocking_resources_become_early_links() {
         let page = br#"<!doctype html><html><head><title><link rel=stylesheet href=/no></title>
             <LINK REL="StyleSheet" HREF="https://a.example/style.css?ver=6&amp;x=1" media='all' />
             <link href=/b.css rel=stylesheet>
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_for_others_or_cannot_be_told_is_left_out() {
+    fn deferred_conditional_or_unsafe_links_are_omitted() {
         for tag in [
             "<link rel=stylesheet href=/p.css media=print>",
             "<link rel='alternate stylesheet' href=/p.css>",
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn links_are_few_and_each_is_told_once() {
+    fn early_links_are_limited_and_unique() {
         let once = b"<link rel=stylesheet href=/a.css><link rel=stylesheet href=/a.css>";
         assert_eq!(early_links(once).len(), 1);
         let many: Vec<String> = (0..50).map(|number| format!("<script src=/{number}></script>")).collect();

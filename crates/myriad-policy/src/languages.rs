@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn the_spelling_is_a_field_that_says_the_same() {
+    fn normalized_languages_are_stable_and_bounded() {
         let falling: Vec<_> = (0..MOST).map(|number| format!("l{number:02};q=0.{}", 90 - number)).collect();
         for value in [
             "en",

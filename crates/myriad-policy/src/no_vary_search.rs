@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_says_nothing() {
+    fn malformed_no_vary_search_is_ignored() {
         for field in [
             "",
             "key-order=?0",

@@ -20,7 +20,7 @@ mod tests {
     use crate::{ImpersonalCookies, SharedFetch};
 
     #[test]
-    fn who_has_the_cookie_keeps_it() {
+    fn client_with_impersonal_cookie_retains_it() {
         let rules = Rules {
             impersonal: ImpersonalCookies::new(["consent", "pll_*"]),
             shared_fetch: SharedFetch { on: true, ..SharedFetch::default() },

@@ -95,8 +95,8 @@ impl fmt::Display for EvalError {
             EvalError::EmptyUri => f.write_str("the rewritten URI has a zero length"),
             EvalError::TooLong { directive } => write!(
                 f,
-                "\"{directive}\" makes a text of more than {MOST_TEXT} bytes: put shorter variables into it, and see that \
-                 no value takes itself up again in each round of rewriting"
+                "\"{directive}\" produces a text of more than {MOST_TEXT} bytes: use shorter variables, and check that no value \
+                     contains itself again in each round of rewriting"
             ),
         }
     }

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn large_buffers_are_not_kept() {
+    fn large_buffers_are_not_retained() {
         let mut frame = Frame::new();
         frame.output_mut().resize(KEPT_CAPACITY * 2, b'x');
         frame.reset();

@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn firm_prefix_keeps_regexes_away_only_where_it_is_the_longest() {
+    fn no_regex_prefix_skips_regexes_only_if_longest() {
         let mut compiler = crate::Compiler::new(NoNames);
         let mut locations = Locations::default();
         locations.add_prefix(b"/files/", 1, true, false, Locations::default());

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_has_placed_counts_as_rules_and_as_every_answer() {
+    fn unscoped_variables_count_as_rules_and_as_any_response() {
         for asked in [Scope::Rules, Scope::Answer(0), Scope::Answer(7)] {
             assert_eq!(reads(Scope::Unsaid, "$host$mine", asked), (1, true), "{asked:?}");
         }

@@ -30,7 +30,7 @@ pub fn apart<T: Send>(work: impl FnOnce() -> T + Send) -> T {
         spawned.ok().and_then(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
     });
     // If no thread can be created, the work runs on this thread.
-    done.or_else(|| work.take().map(|work| work())).expect("work is done once")
+    done.or_else(|| work.take().map(|work| work())).expect("the work runs exactly once")
 }
 
 /// Remaining number of returns by the returning thread; 0 if it does not run.
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn one_thread_gives_back_whoever_asks_and_ends() {
+    fn single_thread_releases_memory_for_all_callers_and_exits() {
         for _ in 0..20 {
             give_back_soon();
         }

@@ -54,7 +54,7 @@ impl Resident {
     pub(crate) fn bytes(&mut self) -> io::Result<u64> {
         let length = self.status.read_at(&mut self.text, 0)?;
         let found = resident_bytes(&String::from_utf8_lossy(&self.text[..length]));
-        found.ok_or_else(|| io::Error::other("/proc/self/status holds no figure of memory"))
+        found.ok_or_else(|| io::Error::other("/proc/self/status contains no memory figures"))
     }
 }
 
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_in_use_is_read_anew_each_time() {
+    fn resident_memory_is_re_read_each_time() {
         let path = std::env::temp_dir().join(format!("myriad-status-{}", std::process::id()));
         let mut seen = Vec::new();
         std::fs::write(&path, "Name:\tmyriad\nVmRSS:\t    1000 kB\n").expect("written");

@@ -106,11 +106,11 @@ struct Waiting(Option<Box<Exchange>>);
 
 impl Waiting {
     async fn answer(&mut self, pending: Box<dyn Pending>) -> Answer {
-        phases::wait(self.0.as_mut().expect("taken only by `end`"), pending).await
+        phases::wait(self.0.as_mut().expect("only `end` takes it"), pending).await
     }
 
     fn end(mut self) -> Box<Exchange> {
-        self.0.take().expect("taken only here")
+        self.0.take().expect("only this function takes it")
     }
 }
 
@@ -198,12 +198,20 @@ impl Service for SiteService {
 
     fn connection_lost(&self, connection: &Connection, panic: &str) {
         let log = &self.current().runtime.zone_log;
-        log.write(Level::Alert, Some(connection.id), format_args!("a panic ended a connection: {panic}"));
+        log.write(
+            Level::Alert,
+            Some(connection.id),
+            format_args!("panic while processing a connection: {panic}"),
+        );
     }
 
     fn task_lost(&self, task: &'static str, panic: &str) {
         let log = &self.current().runtime.zone_log;
-        log.write(Level::Alert, None, format_args!("a panic ended a task of the worker ({task}): {panic}"));
+        log.write(
+            Level::Alert,
+            None,
+            format_args!("panic in the worker task \"{task}\", the worker process is restarted: {panic}"),
+        );
         self.worker.logs.flush(true);
         self.worker.failure.end_process();
     }
@@ -318,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn exchange_whose_client_leaves_while_it_waits_counts_as_over() {
+    fn exchange_cancelled_while_waiting_counts_as_finished() {
         let exchange = exchange();
         let worker = Rc::clone(&exchange.request.site.worker);
         drop(Waiting(Some(exchange)));

@@ -35,8 +35,8 @@ impl Room {
                 Level::Warn,
                 None,
                 format_args!(
-                    "{wanted} worker_connections for each of {workers} workers need more than {limit} open files: \
-                     each worker has {} until there are some {} (\"worker_rlimit_nofile\", ulimit -n)",
+                    "{wanted} worker_connections for each of {workers} workers exceed the limit of {limit} open files: each worker \
+                         accepts {} connections until the limit is raised to {} (\"worker_rlimit_nofile\", ulimit -n)",
                     room.connections,
                     needed(asked as u64, open, (workers, listeners)),
                 ),
@@ -93,7 +93,7 @@ pub(crate) fn report(seats: &Seats, room: Room, log: &ErrorLog) {
 fn line(shortage: Shortage, room: Room) -> String {
     let Shortage { idle, stalled, refused, descriptors } = shortage;
     let what = if descriptors {
-        "the open files of the process are not enough".to_owned()
+        "the open files of the process are exhausted".to_owned()
     } else {
         format!("{} worker_connections are not enough", room.connections)
     };
@@ -102,7 +102,7 @@ fn line(shortage: Shortage, room: Room) -> String {
     } else {
         "raise \"worker_connections\""
     };
-    let refused = if refused { ", others could not be taken in" } else { "" };
+    let refused = if refused { ", further ones were rejected" } else { "" };
     format!(
         "{what}, reusing connections: {idle} idle and {stalled} stalled ones were closed{refused}; {remedy}"
     )
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn line_says_the_limit_what_was_closed_and_the_remedy() {
+    fn shortage_line_contains_limit_closed_count_and_remedy() {
         let room = Room { connections: 32, lowered_by: None };
         let shortage = Shortage { idle: 3, stalled: 1, ..Shortage::default() };
         assert_eq!(
@@ -145,6 +145,6 @@ mod tests {
         let text = line(shortage, Room { lowered_by: Some(256), ..room });
         assert!(text.ends_with("(\"worker_rlimit_nofile\", ulimit -n)"), "{text}");
         let text = line(Shortage { refused: true, descriptors: true, ..Shortage::default() }, room);
-        assert!(text.starts_with("the open files") && text.contains("could not be taken in"), "{text}");
+        assert!(text.starts_with("the open files") && text.contains("further ones were rejected"), "{text}");
     }
 }

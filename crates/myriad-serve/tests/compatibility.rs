@@ -7,7 +7,7 @@ mod compatibility;
 use std::{collections::HashSet, fs, path::Path};
 
 #[test]
-fn the_page_is_what_the_registry_says_today() {
+fn compatibility_page_matches_registry() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/nginx-compatibility.md");
     let written = fs::read_to_string(&path).unwrap_or_default();
     let page = compatibility::page();

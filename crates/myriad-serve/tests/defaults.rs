@@ -84,7 +84,7 @@ fn a_default_that_is_written_changes_nothing() {
 }
 
 #[test]
-fn directives_that_are_on_or_off_say_which() {
+fn flag_directives_default_to_on_or_off() {
     for directive in registry().directives().iter().filter(|directive| directive.arity.flag) {
         if let DefaultValue::Text(text) = directive.default {
             assert!(["on", "off"].contains(&text), "{}", directive.name);

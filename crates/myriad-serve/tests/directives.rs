@@ -82,7 +82,7 @@ fn every_word_of_nginx_that_recipes_use_is_known() {
 }
 
 #[test]
-fn what_follows_from_something_else_is_told_in_a_phrase() {
+fn computed_defaults_are_described_in_a_phrase() {
     for directive in registry().directives() {
         if let DefaultValue::Computed(phrase) = directive.default {
             assert!(

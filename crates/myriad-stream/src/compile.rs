@@ -355,7 +355,7 @@ impl Compile<'_> {
                 let host = name.split(':').next().unwrap_or(name);
                 let error = Diagnostic::error(at, format!("{error} in \"{name}\"")).undefined(host);
                 self.errors.push(error.help(
-                    "give unix:/path/of/the.sock, an address and a port, or the name of an upstream block",
+                    "write unix:/path/to/the.sock, an address with a port, or the name of an upstream block",
                 ));
                 Vec::new()
             }

@@ -15,7 +15,7 @@ const SERVER: Contexts = Contexts::STREAM_SERVER;
 
 /// Directives of `stream` that `http` does not have, or that have another meaning there.
 pub(crate) static ROWS: &[Directive] = &[
-    Directive::new("proxy_pass", SERVER, ONE, Set::Settings(pass), "Where connections are passed on to."),
+    Directive::new("proxy_pass", SERVER, ONE, Set::Settings(pass), "Forwards connections to a server or group."),
     Directive::new(
         "pass",
         SERVER,
@@ -24,8 +24,8 @@ pub(crate) static ROWS: &[Directive] = &[
         "Passes connections to another listening socket of the configuration.",
     )
     .differs(
-        "works after `ssl_preread` too; a connection that speaks TLS already is not passed to a socket with `ssl`, nor one that had a \
-         PROXY protocol header to a socket with `proxy_protocol` (500)",
+        "also works after `ssl_preread`; a connection whose TLS was terminated here is not passed to a socket with \
+             `ssl`, and a connection that had a PROXY protocol header is not passed to a socket with `proxy_protocol` (500)",
     ),
     Directive::new("return", SERVER, ONE, Set::Settings(answer), "Sends a text and closes the connection."),
     Directive::new("set", SERVER, TWO, Set::Settings(assign), "Sets a variable.").repeats(),
@@ -34,7 +34,7 @@ pub(crate) static ROWS: &[Directive] = &[
         LEVELS,
         ONE,
         set!(Feature<StreamSettings>.millis => connect_timeout),
-        "How long a connection to a peer may take.",
+        "Timeout for connecting to an upstream server.",
     )
     .default("60s"),
     Directive::new(
@@ -42,7 +42,7 @@ pub(crate) static ROWS: &[Directive] = &[
         LEVELS,
         ONE,
         set!(Feature<StreamSettings>.millis => timeout),
-        "How long both sides may be silent.",
+        "Timeout if neither side sends data.",
     )
     .default("10m"),
     Directive::new(
@@ -50,7 +50,7 @@ pub(crate) static ROWS: &[Directive] = &[
         LEVELS,
         FLAG,
         set!(Feature<StreamSettings>.flag => next_upstream),
-        "Whether another peer is tried where one cannot be connected to.",
+        "Tries the next server if a connection cannot be established.",
     )
     .default("on"),
     Directive::new(
@@ -58,7 +58,7 @@ pub(crate) static ROWS: &[Directive] = &[
         LEVELS,
         ONE,
         set!(Feature<StreamSettings>.count => next_upstream_tries),
-        "How many peers are tried at most.",
+        "Maximum number of servers that are tried; 0 for no limit.",
     )
     .default("0"),
     Directive::new(
@@ -66,7 +66,7 @@ pub(crate) static ROWS: &[Directive] = &[
         LEVELS,
         ONE,
         set!(Feature<StreamSettings>.millis => next_upstream_timeout),
-        "How long further peers are tried.",
+        "Maximum time for trying further servers; 0 for no limit.",
     )
     .default("0"),
     Directive::new(
@@ -76,7 +76,7 @@ pub(crate) static ROWS: &[Directive] = &[
         Set::Settings(|settings, args| {
             buffer(args, &mut settings.feature_mut::<StreamSettings>().buffer_size)
         }),
-        "How many bytes may be on their way in each direction.",
+        "Size of the buffer for each direction.",
     )
     .default("16k"),
     Directive::new(
@@ -84,7 +84,7 @@ pub(crate) static ROWS: &[Directive] = &[
         LEVELS,
         between(1, 2),
         Set::Settings(bind),
-        "The address that connections to peers are made from.",
+        "Local address of connections to upstream servers.",
     )
     .differs("`transparent` is refused"),
     Directive::new(
@@ -92,7 +92,7 @@ pub(crate) static ROWS: &[Directive] = &[
         LEVELS,
         FLAG,
         set!(Feature<StreamSettings>.flag => tells_client),
-        "Whether peers are told who the client is, by the PROXY protocol.",
+        "Sends the client address to upstream servers, by the PROXY protocol.",
     )
     .default("off"),
     Directive::new(
@@ -100,7 +100,7 @@ pub(crate) static ROWS: &[Directive] = &[
         LEVELS,
         FLAG,
         set!(Feature<StreamSettings>.flag => secures),
-        "Whether peers are spoken to by TLS.",
+        "Uses TLS for connections to upstream servers.",
     )
     .default("off"),
     Directive::new(
@@ -110,14 +110,14 @@ pub(crate) static ROWS: &[Directive] = &[
         Set::Settings(|settings, args| {
             protocols(args, &mut settings.feature_mut::<StreamSettings>().peer_alpn)
         }),
-        "The protocols over TLS that peers are asked for (ALPN).",
+        "ALPN protocols offered to upstream servers.",
     ),
     Directive::new(
         "proxy_socket_keepalive",
         LEVELS,
         FLAG,
         set!(Feature<StreamSettings>.flag => socket_keepalive),
-        "Whether the kernel probes connections to peers.",
+        "Enables TCP keepalive for connections to upstream servers.",
     )
     .default("off"),
     Directive::new(
@@ -125,7 +125,7 @@ pub(crate) static ROWS: &[Directive] = &[
         LEVELS,
         FLAG,
         set!(Feature<StreamSettings>.flag => half_close),
-        "Whether one side may go on when the other has ended.",
+        "Allows one side to continue after the other side has closed its direction.",
     )
     .default("off"),
     Directive::new(
@@ -133,7 +133,7 @@ pub(crate) static ROWS: &[Directive] = &[
         LEVELS,
         ONE,
         set!(Feature<StreamSettings>.text => upload_rate),
-        "Bytes a second that are taken from a client.",
+        "Maximum rate of data read from a client, in bytes per second.",
     )
     .default("0"),
     Directive::new(
@@ -141,7 +141,7 @@ pub(crate) static ROWS: &[Directive] = &[
         LEVELS,
         ONE,
         set!(Feature<StreamSettings>.text => download_rate),
-        "Bytes a second that are taken from a peer.",
+        "Maximum rate of data read from an upstream server, in bytes per second.",
     )
     .default("0"),
     Directive::new(
@@ -149,7 +149,7 @@ pub(crate) static ROWS: &[Directive] = &[
         LEVELS,
         ONE,
         set!(Feature<StreamSettings>.number => requests),
-        "After how many datagrams of a client its next one begins a session anew.",
+        "Number of client datagrams after which the next datagram starts a new session.",
     )
     .default("0"),
     Directive::new(
@@ -157,23 +157,23 @@ pub(crate) static ROWS: &[Directive] = &[
         LEVELS,
         ONE,
         set!(Feature<StreamSettings>.number => Some responses),
-        "How many datagrams a peer answers each of a client with.",
+        "Number of datagrams that a server sends in response to each client datagram.",
     ),
     Directive::new(
         "tcp_nodelay",
         LEVELS,
         FLAG,
         set!(Feature<StreamSettings>.flag => tcp_nodelay),
-        "Whether small packets are sent at once.",
+        "Sends small packets immediately (`TCP_NODELAY`).",
     )
     .default("on")
-    .differs("connections to peers always do"),
+    .differs("always on for connections to upstream servers"),
     Directive::new(
         "proxy_protocol_timeout",
         LEVELS,
         ONE,
         set!(Feature<StreamSettings>.millis => header_timeout),
-        "How long a header of the PROXY protocol is waited for.",
+        "Timeout for reading a PROXY protocol header.",
     )
     .default("30s"),
     Directive::new(
@@ -183,7 +183,7 @@ pub(crate) static ROWS: &[Directive] = &[
         Set::Settings(|settings, args| {
             buffer(args, &mut settings.feature_mut::<StreamSettings>().preread_buffer_size)
         }),
-        "How many bytes are looked at before a connection is passed on.",
+        "Maximum number of bytes read before a connection is forwarded.",
     )
     .default("16k"),
     Directive::new(
@@ -191,7 +191,7 @@ pub(crate) static ROWS: &[Directive] = &[
         LEVELS,
         ONE,
         set!(Feature<StreamSettings>.millis => preread_timeout),
-        "How long these bytes are waited for.",
+        "Timeout for reading these bytes.",
     )
     .default("30s"),
     Directive::new(
@@ -199,7 +199,7 @@ pub(crate) static ROWS: &[Directive] = &[
         LEVELS,
         FLAG,
         set!(Feature<StreamSettings>.flag => ssl_preread),
-        "Whether the hello of TLS is read before a connection is passed on.",
+        "Reads the TLS ClientHello before a connection is forwarded.",
     )
     .default("off"),
     Directive::new(
@@ -207,7 +207,7 @@ pub(crate) static ROWS: &[Directive] = &[
         LEVELS,
         ONE,
         set!(Feature<StreamSettings>.millis => handshake_timeout),
-        "How long a handshake of TLS may take.",
+        "Timeout for a TLS handshake.",
     )
     .default("60s"),
     Directive::new(
@@ -215,14 +215,14 @@ pub(crate) static ROWS: &[Directive] = &[
         LEVELS,
         at_least(1),
         Set::Settings(|settings, args| protocols(args, &mut settings.feature_mut::<StreamSettings>().alpn)),
-        "The protocols over TLS that are spoken (ALPN).",
+        "Supported ALPN protocols.",
     ),
     Directive::new(
         "set_real_ip_from",
         LEVELS,
         ONE,
         Set::Settings(trust),
-        "Whose word on the client's address is taken, by the PROXY protocol.",
+        "Proxies whose PROXY protocol header is trusted for the client address.",
     )
     .repeats(),
     tuning("variables_hash_max_size"),
@@ -235,13 +235,14 @@ pub(crate) static ROWS: &[Directive] = &[
 
 const fn tuning(name: &'static str) -> Directive {
     let doc = "Tunes nginx's own machinery.";
-    Directive::new(name, Contexts::STREAM, ONE, Set::Nothing, doc).no_effect("tables size themselves")
+    Directive::new(name, Contexts::STREAM, ONE, Set::Nothing, doc)
+        .no_effect("hash tables are sized automatically")
 }
 
 /// Rejects a second directive that handles the connections of a server.
 fn only(settings: &StreamSettings, args: &Arguments<'_>) -> Done {
     if settings.pass.is_some() || settings.pass_to.is_some() || settings.answer.is_some() {
-        let error = "a server has one \"proxy_pass\", one \"pass\" or one \"return\"";
+        let error = "a server must have only one \"proxy_pass\", \"pass\" or \"return\"";
         return Err(Diagnostic::error(args.node.span, error));
     }
     Ok(())
@@ -253,7 +254,7 @@ fn pass(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     let target = args.text(0)?;
     // As in nginx, which checks values with variables only at run time.
     if !target.has_variables() && target.bytes().windows(3).any(|window| window == b"://") {
-        let message = format!("\"{}\" is an URL: a stream is passed on to an address", target.lossy());
+        let message = format!("\"{}\" is a URL: a stream is forwarded to an address", target.lossy());
         return Err(args.error(0, message).help("write ADDRESS:PORT, unix:PATH or the name of an upstream"));
     }
     settings.pass = Some(target);

@@ -75,14 +75,14 @@ pub(crate) async fn shake_hands(session: &Session, client: &RawClient, hosts: &H
         Secured::Secure => {}
         Secured::Plain => {
             session.count_handshake(TlsEnd::Failed(HandshakeFailure::Other));
-            session.log(Level::Info, format_args!("client speaks no TLS while SSL handshaking"));
+            session.log(Level::Info, format_args!("client did not start TLS while SSL handshaking"));
             return Err(500);
         }
         Secured::Failed(failure, why) => {
             if let Some(failure) = failure {
                 session.count_handshake(TlsEnd::Failed(failure));
             }
-            let why = why.unwrap_or_else(|| "the client went away, or was too slow".to_owned());
+            let why = why.unwrap_or_else(|| "the client closed the connection, or was too slow".to_owned());
             session.log(Level::Info, format_args!("SSL_do_handshake() failed ({why}) while SSL handshaking"));
             return Err(500);
         }

@@ -25,14 +25,11 @@ pub(crate) fn run(session: &Session, target: &Template, held: Box<dyn Any>) -> R
         return Err(200);
     };
     if socket.secure && session.tls().is_some() {
-        log("cannot pass a connection that speaks TLS already to the \"ssl\" socket", &name);
+        log("cannot pass a connection whose TLS is already terminated to the \"ssl\" socket", &name);
         return Err(500);
     }
     if socket.proxy_protocol && session.proxied().is_some() {
-        log(
-            "cannot pass a connection that had a PROXY protocol header to the \"proxy_protocol\" socket",
-            &name,
-        );
+        log("cannot pass a connection with a PROXY protocol header to the \"proxy_protocol\" socket", &name);
         return Err(500);
     }
     let local = match address {

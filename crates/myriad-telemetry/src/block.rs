@@ -5,7 +5,8 @@ use myriad_conf::{Diagnostic, Node, Text, Word};
 
 use crate::settings::{Endpoint, ExporterConf};
 
-const LINES: &str = "its lines are endpoint, trusted_certificate, header, interval, batch_size, batch_count";
+const LINES: &str =
+    "valid directives: endpoint, trusted_certificate, header, interval, batch_size, batch_count";
 const ENDPOINT: &str = "write `endpoint localhost:4317;` for OTLP over gRPC, `endpoint http://localhost:4318/v1/traces;` for OTLP over HTTP";
 /// Maximum number of waiting spans, which limits memory: a span has some kilobytes at most.
 const MOST_WAITING: usize = 1 << 20;
@@ -38,8 +39,8 @@ pub(crate) fn exporter(node: &Node) -> Result<ExporterConf, Diagnostic> {
         return Err(Diagnostic::error(node.span, "\"otel_exporter\" requires \"endpoint\"").help(ENDPOINT));
     };
     if batch_size.saturating_mul(batch_count) > MOST_WAITING {
-        return Err(Diagnostic::error(node.span, "so many spans would wait that they fill the memory")
-            .help("batch_size times batch_count may be 1048576 at most"));
+        return Err(Diagnostic::error(node.span, "the queue of spans would be too large")
+            .help("batch_size multiplied by batch_count must be at most 1048576"));
     }
     Ok(ExporterConf { span: node.span, endpoint, trusted, headers, interval_ms, batch_size, batch_count })
 }
@@ -48,7 +49,7 @@ pub(crate) fn exporter(node: &Node) -> Result<ExporterConf, Diagnostic> {
 fn one(line: &Node) -> Result<&Word, Diagnostic> {
     match line.args.as_slice() {
         [word] if line.block.is_none() => Ok(word),
-        _ => Err(arguments(line, "it takes one argument")),
+        _ => Err(arguments(line, "it requires one argument")),
     }
 }
 
@@ -84,13 +85,13 @@ fn header(line: &Node) -> Result<(String, String), Diagnostic> {
     let is_name =
         |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_' | b'.');
     if lower.is_empty() || !lower.bytes().all(is_name) {
-        return Err(invalid(name, "header name").help("letters, digits, `-`, `_` and `.` make a name"));
+        return Err(invalid(name, "header name").help("a name consists of letters, digits, `-`, `_` and `.`"));
     }
     if OWN_FIELDS.contains(&&*lower) || lower.starts_with("grpc-") {
-        return Err(invalid(name, "header name").help("the exporter itself says what this field says"));
+        return Err(invalid(name, "header name").help("the exporter sets this header itself"));
     }
     if !value.text.iter().all(|byte| matches!(byte, b' '..=b'~')) {
-        return Err(invalid(value, "header value").help("printable ASCII makes a value"));
+        return Err(invalid(value, "header value").help("a value consists of printable ASCII characters"));
     }
     Ok((lower, String::from_utf8_lossy(&value.text).into_owned()))
 }

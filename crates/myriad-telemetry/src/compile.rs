@@ -38,7 +38,7 @@ pub(crate) fn compile(
         if !first.0.swap(true, Ordering::Relaxed) {
             compiler.report(
                 Diagnostic::error(said.span, "\"otel_exporter\" block is missing")
-                    .help("say in http where spans are sent: `otel_exporter { endpoint localhost:4317; }`"),
+                    .help("add the block to http: `otel_exporter { endpoint localhost:4317; }`"),
             );
         }
     }

@@ -22,27 +22,28 @@ pub(crate) static ROWS: &[Directive] = &[
             settings.feature_mut::<OtelSettings>().exporter = Some(conf);
             Ok(())
         }),
-        "Where spans are sent: `endpoint`, `trusted_certificate`, `header`, `interval`, `batch_size`, `batch_count`.",
+        "Destination of spans: `endpoint`, `trusted_certificate`, `header`, `interval`, `batch_size`, `batch_count`.",
     )
     .differs(
-        "`batch_size` and `batch_count` are those of the worker process, whose workers share one connection; an `endpoint` \
-         with a path (`http://localhost:4318/v1/traces`) is sent OTLP over HTTP; while a collector is away, a batch waits for it",
+        "`batch_size` and `batch_count` apply to the worker process, whose workers share one connection; an `endpoint` \
+             with a path (`http://localhost:4318/v1/traces`) receives OTLP over HTTP; if the collector is unavailable, one \
+             batch is retried",
     ),
     Directive::new(
         "otel_service_name",
         HTTP,
         ONE,
         set!(Feature<OtelSettings>.text => Some service_name),
-        "`service.name` of the resource.",
+        "Sets `service.name` of the resource.",
     )
     .computed("`unknown_service:myriad`")
-    .differs("without it the name is `unknown_service:myriad`"),
+    .differs("the default is `unknown_service:myriad`"),
     Directive::new(
         "otel_resource_attr",
         HTTP,
         exactly(2),
         Set::Settings(resource),
-        "An attribute of the resource.",
+        "Sets an attribute of the resource.",
     )
     .repeats(),
     Directive::new(
@@ -50,40 +51,41 @@ pub(crate) static ROWS: &[Directive] = &[
         HSL,
         ONE,
         Set::Settings(trace),
-        "Whether requests are traced: `on`, `off`, or a variable that comes to `on` or `1`.",
+        "Enables tracing: `on`, `off`, or a variable with the value `on` or `1`.",
     )
-    .computed("`off`, unless a location to which an internal redirect leads says otherwise")
+    .computed("`off`, unless a location reached by an internal redirect sets another value")
     .differs(
-        "the first location of a request's way that says it has the say, be it reached by an internal redirect; it is asked before \
-         the rules of the location run",
+        "the first location of a request that sets a value decides, even if an internal redirect reached it; the value \
+             is evaluated before the rules of the location",
     ),
     Directive::new(
         "otel_trace_context",
         HSL,
         ONE,
         Set::Settings(context),
-        "`extract`: the client's `traceparent` is taken over; `inject`: origins are told this server's; `propagate`: both; \
-         `ignore`: neither.",
+        "`extract`: uses the client's `traceparent`; `inject`: sends this server's to origins; `propagate`: both; \
+             `ignore`: neither.",
     )
     .default("ignore")
     .differs(
-        "a `traceparent` of a later version than 00 is read as W3C Trace Context says, one in capitals is not; a `tracestate` that \
-         is not valid, or has more than 512 bytes, is left out, and the fetch of a page for all visitors is never told it",
+        "a `traceparent` of a version after 00 is parsed according to W3C Trace Context, one in uppercase is rejected; a \
+             `tracestate` that is invalid or longer than 512 bytes is dropped, and is never sent on the fetch of a shared \
+             page",
     ),
     Directive::new(
         "otel_span_name",
         HSL,
         ONE,
         set!(Feature<OtelSettings>.text => Some span_name),
-        "The name of the span.",
+        "Name of the span.",
     )
-    .computed("the name of the location; outside of one the method"),
+    .computed("the name of the location; outside a location the method"),
     Directive::new(
         "otel_span_attr",
         HSL,
         exactly(2),
         Set::Settings(attribute),
-        "An attribute of the span; a level that has one inherits none.",
+        "Sets an attribute of the span; a level with attributes inherits none.",
     )
     .repeats(),
 ];
@@ -91,7 +93,7 @@ pub(crate) static ROWS: &[Directive] = &[
 fn trace(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     let text = args.text(0)?;
     if !text.has_variables() && !matches!(text.bytes(), b"on" | b"off" | b"1" | b"0") {
-        return Err(args.invalid(0, "\"on\", \"off\" or a variable that comes to one of them"));
+        return Err(args.invalid(0, "\"on\", \"off\" or a variable with one of these values"));
     }
     settings.feature_mut::<OtelSettings>().trace = Some(text);
     Ok(())
@@ -127,7 +129,7 @@ fn attribute(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
 fn named(args: &mut Arguments<'_>) -> Result<(String, Text), Diagnostic> {
     let name = args.name(0)?;
     if name.is_empty() {
-        return Err(args.invalid(0, "the name of an attribute, such as http.request.id"));
+        return Err(args.invalid(0, "an attribute name such as http.request.id"));
     }
     Ok((name, args.text(1)?))
 }

@@ -81,7 +81,7 @@ mod tests {
     use super::split;
 
     #[test]
-    fn address_of_an_origin_is_told_with_its_port() {
+    fn origin_address_is_split_into_host_and_port() {
         assert_eq!(split("127.0.0.1:80"), ("127.0.0.1", Some(80)));
         assert_eq!(split("[::1]:9000"), ("[::1]", Some(9000)));
         assert_eq!(split("unix:/run/php.sock"), ("unix:/run/php.sock", None));

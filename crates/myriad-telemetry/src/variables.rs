@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn no_parent_is_believed_that_is_ignored_or_not_valid_or_said_twice() {
+    fn ignored_invalid_or_repeated_trace_parent_is_not_trusted() {
         let twice = &[SENT, SENT][..];
         for (server, fields) in [
             ("", &[SENT][..]),

@@ -37,10 +37,10 @@ pub(crate) fn question(
     let ignored =
         |why: &str| Some(Err(format!("\"ssl_stapling\" ignored, {why} the certificate \"{shown}\"")));
     if is_ordered(name) {
-        return ignored("nobody is asked about what is ordered, as");
+        return ignored("stapling is not supported for certificates that are ordered by ACME, such as");
     }
     if are_named(settings) {
-        return ignored("where variables name certificates nobody is asked about");
+        return ignored("stapling is not supported for certificates that are named by variables, such as");
     }
     let chain = certificates(&files.bytes(name).ok()?).ok()?;
     let leaf = Certificate::parse(chain.first()?).ok()?;
@@ -51,14 +51,14 @@ pub(crate) fn question(
         Certificate::parse(der).is_ok_and(|issuer| issuer.has_issued(&leaf, algorithms.all))
     };
     let Some(issuer) = chain[1..].iter().chain(&trusted).find(has_issued) else {
-        return ignored("no issuer certificate is in ssl_certificate or ssl_trusted_certificate for");
+        return ignored("no issuer certificate was found in ssl_certificate or ssl_trusted_certificate for");
     };
     let written = settings.stapling_responder.as_ref().map(|url| url.lossy().into_owned());
     let Some(url) = written.or_else(|| leaf.ocsp_responder().map(str::to_owned)) else {
         return ignored("no OCSP responder URL is in");
     };
     if !is_plain_url(&url) {
-        return ignored(&format!("\"{url}\" is no URL that begins with http://, for"));
+        return ignored(&format!("the OCSP responder URL must begin with http://, but is \"{url}\", for"));
     }
     Some(Ok(Question {
         name: shown.into_owned(),
@@ -103,14 +103,14 @@ mod tests {
     }
 
     #[test]
-    fn why_nobody_is_asked_is_told() {
+    fn reason_for_missing_ocsp_query_is_reported() {
         for (says, why) in [
-            ("ssl_certificate leaf;", "no issuer certificate is in"),
-            ("ssl_certificate leaf; ssl_trusted_certificate other;", "no issuer certificate is in"),
+            ("ssl_certificate leaf;", "no issuer certificate was found in"),
+            ("ssl_certificate leaf; ssl_trusted_certificate other;", "no issuer certificate was found in"),
             ("ssl_certificate other; ssl_trusted_certificate root;", "no OCSP responder URL is in"),
-            ("ssl_certificate chain; ssl_stapling_responder https://b.test/;", "begins with http://"),
-            ("ssl_certificate $host;", "where variables name certificates"),
-            ("ssl_certificate $acme_certificate;", "what is ordered"),
+            ("ssl_certificate chain; ssl_stapling_responder https://b.test/;", "must begin with http://"),
+            ("ssl_certificate $host;", "named by variables"),
+            ("ssl_certificate $acme_certificate;", "ordered by ACME"),
         ] {
             let told = asked(says).unwrap().unwrap_err();
             assert!(told.starts_with("\"ssl_stapling\" ignored, ") && told.contains(why), "{says}: {told}");

@@ -68,7 +68,8 @@ fn unspoken(tls: &TlsSettings) -> impl Iterator<Item = Diagnostic> {
     let list: Option<&Text> = tls.ciphers.as_ref().filter(|_| !tls.certificates.is_empty());
     list.into_iter().filter_map(|list| {
         let message = offer::unspoken::unspoken(&list.lossy())?;
-        let help = "leave them out, or leave the whole line out for the usual ones; docs/https.md (Ciphers) says which are spoken";
+        let help = "remove these words, or remove the directive to use the default ciphers; docs/https.md (Ciphers) lists the \
+             supported ciphers";
         Some(Diagnostic::warning(list.span, message).help(help))
     })
 }
@@ -77,8 +78,11 @@ fn unspoken(tls: &TlsSettings) -> impl Iterator<Item = Diagnostic> {
 fn unknown_groups(tls: &TlsSettings) -> impl Iterator<Item = Diagnostic> {
     let list: Option<&Text> = tls.curves.as_ref().filter(|_| !tls.certificates.is_empty());
     list.into_iter().filter_map(|list| {
-        let message = format!("{} in \"ssl_ecdh_curve\" is left out", offer::groups::unknown(&list.lossy())?);
-        let help = "known are X25519MLKEM768, X25519, prime256v1 and secp384r1";
+        let message = format!(
+            "{} in \"ssl_ecdh_curve\" is not supported and ignored",
+            offer::groups::unknown(&list.lossy())?
+        );
+        let help = "supported groups: X25519MLKEM768, X25519, prime256v1 and secp384r1";
         Some(Diagnostic::warning(list.span, message).help(help))
     })
 }
@@ -101,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn certificates_out_of_their_time_are_told_once_though_two_servers_show_them() {
+    fn expired_certificate_is_reported_once_when_two_servers_use_it() {
         let [old, young] =
             [0, now_s() + 30 * 86_400].map(|at_s| Made::at(AcmeKeyKind::P256, "a.test", at_s).certificate);
         let site = Site::of(
@@ -122,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_name_nothing_are_told_where_tls_is_spoken() {
+    fn unknown_cipher_words_are_reported_only_for_tls_servers() {
         let told_of = |http: &str| told(&Site::of(http, &[]));
         let words = "ssl_ciphers HIGH:RC4;";
         let server = "server { listen 443 ssl; ssl_certificate c; ssl_certificate_key k; }";
@@ -131,13 +135,13 @@ mod tests {
     }
 
     #[test]
-    fn groups_that_are_none_are_told_and_the_others_spoken() {
+    fn unknown_groups_are_reported_and_other_groups_used() {
         let site = Site::server("ssl_ecdh_curve sect571r1:X25519;", &[]);
-        assert_eq!(told(&site), ["\"sect571r1\" in \"ssl_ecdh_curve\" is left out"]);
+        assert_eq!(told(&site), ["\"sect571r1\" in \"ssl_ecdh_curve\" is not supported and ignored"]);
     }
 
     #[test]
-    fn stapling_that_asks_nobody_is_told() {
+    fn stapling_without_responder_is_reported() {
         let told = told(&Site::server("ssl_stapling on;", &[]));
         assert!(told.len() == 1 && told[0].contains("no issuer certificate"), "{told:?}");
         let made = Made::usual();

@@ -15,25 +15,29 @@ pub const USAGE: &str = "\
 Usage: myriad import [FILE] [--root DIR] [--php ADDRESS] [--name HOST]...
                      [--listen ADDRESS] [--at PATH]
 
-Translates Apache's rules, a .htaccess or a file with virtual hosts, into a site
-in the nginx language and prints it. Above each part stands what it was, with
-its line, and what it does. What cannot be translated is named with the reason,
-in the text and on standard error.
+Translates an Apache configuration (a .htaccess file, or a file with virtual
+hosts) into a site in the nginx language and prints it. A comment above each
+part shows the original directive, its line number and its effect. Directives
+that cannot be translated are reported with the reason, in the output and on
+standard error.
 
-  FILE             : (default: .htaccess here; - for standard input)
-  --root DIR       : folder of the site (default: DocumentRoot, else the folder
-                     of a FILE called .htaccess)
-  --php ADDRESS    : php-fpm's socket, or HOST:PORT; else PHP files answer 404
-  --name HOST      : name of the site, may be repeated (default: ServerName)
-  --listen ADDRESS : (default: that of <VirtualHost>, else 80)
-  --at PATH        : URL path of the folder in which the .htaccess lies
+  FILE             : file to translate; - for standard input (default:
+                     .htaccess in the current folder)
+  --root DIR       : document root of the site (default: DocumentRoot, else
+                     the folder of FILE if its name is .htaccess)
+  --php ADDRESS    : php-fpm socket, or HOST:PORT; without it, PHP files get
+                     status 404
+  --name HOST      : server name, may be repeated (default: ServerName)
+  --listen ADDRESS : address to listen on (default: that of <VirtualHost>,
+                     else 80)
+  --at PATH        : URL path of the folder that contains the .htaccess file
                      (default: /)
 
-Try it: myriad import > site.conf, in a folder that nginx.conf includes, then
-myriad -t, and myriad -t --explain /some/page.
+To try the result, write it to a file that nginx.conf includes (myriad import >
+site.conf), then run myriad -t and myriad -t --explain /some/page.
 
-Exit status: 0 all of it is translated; 2 all but what is named; 1 after an
-error.
+Exit status: 0 if everything was translated; 2 if some directives were not; 1
+on errors.
 ";
 
 const OPTIONS: &[Known] =
@@ -57,7 +61,7 @@ fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> 
     let file = match words.plain.as_slice() {
         [] => ".htaccess",
         [file] => file.as_str(),
-        [_, other, ..] => return Err(format!("\"{other}\" is too much here (see myriad import --help)")),
+        [_, other, ..] => return Err(format!("unexpected argument \"{other}\" (see myriad import --help)")),
     };
     let text = read(file)?;
     let translation = translate(&text, &options(&words, file)?);
@@ -71,8 +75,9 @@ fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> 
 
 /// Reads the text of a file; invalid UTF-8 is replaced.
 fn read(file: &str) -> Result<String, String> {
-    let failed =
-        |error: std::io::Error| format!("{file}: {}; name the file, or - for standard input", reason(&error));
+    let failed = |error: std::io::Error| {
+        format!("{file}: {}; specify a file, or - for standard input", reason(&error))
+    };
     let limit = LARGEST as u64;
     let path = std::path::absolute(file).map_err(failed)?;
     let mut bytes = Vec::new();
@@ -100,7 +105,7 @@ fn options(words: &Words, file: &str) -> Result<Options, String> {
             if text.is_empty()
                 || text.contains(|letter: char| letter.is_control() || "$;{}\"'\\".contains(letter)) =>
         {
-            Err(format!("{option} \"{text}\" cannot stand in a configuration"))
+            Err(format!("{option} \"{text}\" contains characters that are not allowed in a configuration"))
         }
         value => Ok(value),
     };

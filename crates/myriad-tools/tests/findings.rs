@@ -139,7 +139,7 @@ const FAULTS: &[Fault] = &[
     ("swap", Severity::Bad, "900 MB are swapped", |facts| {
         facts.swap = Ok(Swap { total: 1 << 30, used: 900 << 20 });
     }),
-    ("oom", Severity::Bad, "3 processes for want of memory: php-fpm8.2 (2 times), mariadbd", |facts| {
+    ("oom", Severity::Bad, "3 processes: php-fpm8.2 (2 times), mariadbd", |facts| {
         facts.killed = Ok(["php-fpm8.2", "mariadbd", "php-fpm8.2"].map(String::from).into());
     }),
     ("php-version", Severity::Warning, "since 2022-11-28", |facts| php(facts).version = "7.4.33".into()),
@@ -148,11 +148,11 @@ const FAULTS: &[Fault] = &[
         (opcache(facts).used, opcache(facts).free) = (126 << 20, 2 << 20);
     }),
     ("opcache-full", Severity::Warning, "7900 of 7963 files", |facts| opcache(facts).keys = 7900),
-    ("opcache-full", Severity::Warning, "for strings are used up", |facts| {
+    ("opcache-full", Severity::Warning, "for strings are full", |facts| {
         opcache(facts).strings_free = 1000;
     }),
-    ("opcache-full", Severity::Warning, "began anew 2 times", |facts| opcache(facts).restarts = 2),
-    ("upload-sizes", Severity::Warning, "a large upload fails", |facts| php(facts).upload = 65 << 20),
+    ("opcache-full", Severity::Warning, "restarted 2 times", |facts| opcache(facts).restarts = 2),
+    ("upload-sizes", Severity::Warning, "large uploads fail", |facts| php(facts).upload = 65 << 20),
     ("children-too-few", Severity::Warning, "7 times", |facts| {
         facts.pool.as_mut().expect("pool").reached = 7;
     }),
@@ -162,9 +162,14 @@ const FAULTS: &[Fault] = &[
     ("children-assumed", Severity::Warning, "28 of them wait in php-fpm", |facts| {
         (facts.most_children, facts.assumed_children) = (Ok(4), Ok(Some(32)));
     }),
-    ("children-assumed", Severity::Warning, "may have 20 children, and Myriad sends it 5", |facts| {
-        (facts.most_children, facts.assumed_children) = (Ok(20), Ok(Some(5)));
-    }),
+    (
+        "children-assumed",
+        Severity::Warning,
+        "can start 20 children, but Myriad sends it at most 5",
+        |facts| {
+            (facts.most_children, facts.assumed_children) = (Ok(20), Ok(Some(5)));
+        },
+    ),
     ("php-down", Severity::Bad, "nothing listens there", |facts| {
         facts.php_down = Some("php-fpm at /run/php.sock: nothing listens there".into());
         facts.php = Err("refused".into());
@@ -174,13 +179,13 @@ const FAULTS: &[Fault] = &[
     ("trusted-proxy", Severity::Warning, "40 requests with X-Forwarded-For came from 192.0.2.7", |facts| {
         facts.senders = Ok(Senders { requests: vec![("192.0.2.7".into(), 40)], others: 4 });
     }),
-    ("database", Severity::Bad, "does not reach its database", |facts| {
+    ("database", Severity::Bad, "cannot connect to its database", |facts| {
         facts.wordpress = Err("Error establishing a database connection".into());
     }),
     ("database-version", Severity::Warning, "MySQL 5.7.44", |facts| {
         wordpress(facts).database = "5.7.44".into();
     }),
-    ("slow-queries", Severity::Warning, "50 queries an hour", |facts| wordpress(facts).slow_queries = 100),
+    ("slow-queries", Severity::Warning, "50 queries per hour", |facts| wordpress(facts).slow_queries = 100),
     ("connections", Severity::Warning, "58 of 60", |facts| wordpress(facts).used_connections = 58),
     ("object-cache", Severity::Warning, "no object cache", |facts| wordpress(facts).object_cache = false),
     ("autoload", Severity::Warning, "3072 KB", |facts| wordpress(facts).autoload = 3 << 20),
@@ -191,11 +196,11 @@ const FAULTS: &[Fault] = &[
     ("files-denied", Severity::Bad, "/wp-content/uploads/sold/book.pdf", |facts| {
         facts.exposed = Ok(vec!["/wp-content/uploads/sold/book.pdf".into()]);
     }),
-    ("shows-errors", Severity::Warning, "shows errors", |facts| wordpress(facts).shows_errors = true),
+    ("shows-errors", Severity::Warning, "shows PHP errors", |facts| wordpress(facts).shows_errors = true),
     (
         "page-not-cached",
         Severity::Bad,
-        "the cookie visit_id for everybody, which comes from plugins/counter",
+        "the cookie visit_id for all visitors, set by plugins/counter",
         |facts| {
             facts.cookies = vec![CookieSource {
                 cookie: "visit_id".into(),
@@ -210,7 +215,7 @@ const FAULTS: &[Fault] = &[
     (
         "page-not-cached",
         Severity::Bad,
-        "Cache-Control: no-store, private; plugins/members may say so",
+        "Cache-Control: no-store, private; possibly set by plugins/members",
         |facts| {
             facts.uncaching = vec!["plugins/members".into()];
             change_home(facts, |visit| {
@@ -218,13 +223,13 @@ const FAULTS: &[Fault] = &[
             });
         },
     ),
-    ("page-not-cached", Severity::Bad, "no field of it says why", |facts| {
+    ("page-not-cached", Severity::Bad, "its headers do not contain the reason", |facts| {
         change_home(facts, |visit| visit.cache = Some("BYPASS".into()));
     }),
     (
         "cookie-dropped",
         Severity::Warning,
-        "home: it sets the cookie visit_id for everybody, which comes from plugins/counter",
+        "home: it sets the cookie visit_id for all visitors, set by plugins/counter",
         |facts| {
             facts.cookies = vec![CookieSource {
                 cookie: "visit_id".into(),
@@ -234,10 +239,10 @@ const FAULTS: &[Fault] = &[
             facts.pages[0].uncached.as_mut().expect("uncached").cookies = vec!["visit_id".into()];
         },
     ),
-    ("cookie-stored", Severity::Bad, "every visitor gets it", |facts| {
+    ("cookie-stored", Severity::Bad, "which all visitors receive", |facts| {
         change_home(facts, |visit| visit.cookies = vec!["a".into()]);
     }),
-    ("redirect-loop", Severity::Bad, "leads to itself", |facts| {
+    ("redirect-loop", Severity::Bad, "redirects to itself", |facts| {
         change_home(facts, |visit| (visit.status, visit.location) = (301, Some("http://a.test/".into())));
     }),
     ("address", Severity::Warning, "https://www.a.test/", |facts| {
@@ -245,10 +250,10 @@ const FAULTS: &[Fault] = &[
             (visit.status, visit.location) = (301, Some("https://www.a.test/".into()));
         });
     }),
-    ("tls-proxy", Severity::Bad, "https://a.test/ leads to itself", |facts| {
+    ("tls-proxy", Severity::Bad, "https://a.test/ redirects to itself", |facts| {
         facts.behind_tls = Ok(Visit { status: 301, location: Some("https://a.test/".into()), ..visit() });
     }),
-    ("status", Severity::Bad, "answered with 502", |facts| change_home(facts, |visit| visit.status = 502)),
+    ("status", Severity::Bad, "returns status 502", |facts| change_home(facts, |visit| visit.status = 502)),
     ("compression", Severity::Warning, "39 KB", |facts| {
         change_home(facts, |visit| visit.encoding = String::new());
     }),
@@ -256,21 +261,28 @@ const FAULTS: &[Fault] = &[
     ("ttfb-miss", Severity::Warning, "PHP needs 2500 ms", |facts| {
         facts.pages[0].uncached.as_mut().expect("uncached").first_byte_ms = 2500;
     }),
-    ("nonces", Severity::Warning, "hold for up to 2880 min, their nonces for 720 min", |facts| {
-        facts.stored.as_mut().expect("stored").longest_s = 172_800;
-        change_home(facts, |visit| visit.has_nonce = true);
-    }),
-    ("nonces", Severity::Warning, "live for 5 min only", |facts| {
+    (
+        "nonces",
+        Severity::Warning,
+        "are cached for up to 2880 min, but their nonces are valid for 720 min",
+        |facts| {
+            facts.stored.as_mut().expect("stored").longest_s = 172_800;
+            change_home(facts, |visit| visit.has_nonce = true);
+        },
+    ),
+    ("nonces", Severity::Warning, "are valid for only 5 min", |facts| {
         (wordpress(facts).nonce_life_s, facts.stored.as_mut().expect("stored").longest_s) = (600, 60);
         change_home(facts, |visit| visit.has_nonce = true);
     }),
     ("hit-rate", Severity::Warning, "300 of 1000", |facts| facts.stored.as_mut().expect("stored").hits = 300),
-    ("files-missing", Severity::Warning, "1 files are not there: /a.css", |facts| asset(facts).status = 404),
+    ("files-missing", Severity::Warning, "1 files do not return status 200: /a.css", |facts| {
+        asset(facts).status = 404;
+    }),
     ("files-compression", Severity::Warning, "/a.css", |facts| asset(facts).encoding = String::new()),
     ("files-expires", Severity::Warning, "/a.css", |facts| asset(facts).kept_s = None),
     ("files-etag", Severity::Warning, "/a.css", |facts| asset(facts).has_validator = false),
     ("files-minified", Severity::Warning, "/a.css", |facts| asset(facts).is_minified = false),
-    ("requests", Severity::Warning, "44 times: 40 style sheets", |facts| {
+    ("requests", Severity::Warning, "44 requests: 40 style sheets", |facts| {
         let asset = asset(facts).clone();
         facts.assets = Ok(vec![asset; 40]);
     }),
@@ -358,7 +370,7 @@ fn what_everything_depends_on_comes_before_what_follows_from_it() {
     });
     assert_eq!((found[0].check, found[0].severity), ("php-down", Severity::Bad), "{found:#?}");
     let status = found.iter().find(|finding| finding.check == "status").expect("a page with 503");
-    assert_eq!(status.remedy, "this follows from the first finding");
+    assert_eq!(status.remedy, "this is a consequence of the first finding");
     assert!(!found.iter().any(|finding| ["php", "wordpress"].contains(&finding.check)), "{found:#?}");
     let found = down(|facts| facts.wordpress = Err("Error establishing a database connection".into()));
     assert_eq!((found[0].check, found[0].severity), ("database", Severity::Bad), "{found:#?}");

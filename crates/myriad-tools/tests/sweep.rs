@@ -136,7 +136,7 @@ fn everything_fits_into_three_quarters_of_the_memory() {
         if !budget.fits() {
             // A single child exceeds the memory, and the plan reports that.
             assert!(facts.memory < 2048 * MIB && budget.children == 1, "{facts:?}\n{budget:?}");
-            assert!(plan.remarks.iter().any(|remark| remark.contains("too few")), "{:?}", plan.remarks);
+            assert!(plan.remarks.iter().any(|remark| remark.contains("not enough")), "{:?}", plan.remarks);
             too_small += 1;
             return;
         }
@@ -212,7 +212,7 @@ fn opcache_has_room_and_strings_are_a_part_of_it() {
 }
 
 #[test]
-fn database_is_told_nothing_that_its_version_does_not_know() {
+fn database_plan_has_only_settings_supported_by_its_version() {
     sweep(|facts, plan| {
         let (Some(database), Some((file, group))) = (facts.database, database_file(facts, plan)) else {
             return;
@@ -288,7 +288,7 @@ fn status_path_of_a_pool_s_own_is_left() {
 }
 
 #[test]
-fn each_line_says_why() {
+fn each_planned_setting_has_one_line_reason() {
     sweep(|_, plan| {
         for setting in plan.files.iter().flat_map(|file| &file.settings) {
             assert!(!setting.why.is_empty() || setting.name == "ExecStart", "{setting:?}");

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn task_ends_when_nobody_has_an_alarm_and_begins_again_with_the_next() {
+    fn alarm_task_stops_without_alarms_and_restarts_with_next_alarm() {
         on_worker(async {
             let first = Alarm::new(20);
             let second = Alarm::new(10);

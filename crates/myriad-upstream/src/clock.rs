@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn time_stands_until_the_thread_has_slept_and_only_for_threads_that_say_so() {
+    fn cached_time_is_fixed_until_thread_wakes_and_only_for_threads_that_report_waking() {
         let first = now();
         std::thread::sleep(Duration::from_millis(2));
         assert!(now() > first, "nothing is believed that nobody takes back");

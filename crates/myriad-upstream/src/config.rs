@@ -179,7 +179,8 @@ fn named_server(server: &UpstreamServer, errors: &mut Vec<Diagnostic>) -> Option
         host = format!("{}.{host}", prefix.to_ascii_lowercase());
     }
     if !dns::is_name(&host) {
-        let message = format!("\"{host}\" in upstream \"{}\" is no name to look up", server.name.lossy());
+        let message =
+            format!("\"{host}\" in upstream \"{}\" is not a valid domain name", server.name.lossy());
         errors.push(Diagnostic::error(server.name.span, message));
     }
     // Placeholder: each peer gets its own address.
@@ -205,7 +206,7 @@ fn names(
     }
     let Some((resolver, timeout_ms)) = resolver else {
         let message = format!("no resolver defined to resolve names at run time in upstream \"{name}\"");
-        let help = "write resolver ADDRESS; into its block, or around it";
+        let help = "add resolver ADDRESS; to the upstream block or to an enclosing block";
         errors.push(Diagnostic::error(upstream.span, message).help(help));
         return None;
     };

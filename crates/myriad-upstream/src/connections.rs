@@ -85,7 +85,9 @@ impl Connections {
         {
             return taken;
         }
-        let Some(mut turn) = self.0.line.join(usize::MAX) else { return Err(failure("too many wait")) };
+        let Some(mut turn) = self.0.line.join(usize::MAX) else {
+            return Err(failure("too many requests are waiting for a connection"));
+        };
         let called = poll_fn(|cx| turn.poll(cx, sit));
         let late = || failure("no connection became free in time, worker_connections are not enough");
         tokio::time::timeout(timer::bounded(timeout_ms), called).await.unwrap_or_else(|_| Err(late()))

@@ -284,7 +284,7 @@ impl Dial {
 
 async fn datagrams(address: &Address, bind: Option<SocketAddr>) -> io::Result<UdpSocket> {
     let Address::Tcp(address) = address else {
-        return Err(io::Error::other("datagrams are passed on to an address and a port alone"));
+        return Err(io::Error::other("datagrams can only be sent to an address and a port"));
     };
     let any: SocketAddr = match address {
         SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),

@@ -52,7 +52,7 @@ pub(crate) async fn read_head(
                 Event::Stderr(text) => {
                     link.stderr(&text);
                     if link.is_spoilt(&text) {
-                        let what = "FastCGI sent in stderr what fastcgi_catch_stderr names";
+                        let what = "FastCGI sent in stderr a text of fastcgi_catch_stderr";
                         return Err(OriginError::invalid(Phase::ReadingHead, what));
                     }
                 }
@@ -128,9 +128,9 @@ fn ended_early(end: End) -> OriginError {
             let what = "upstream prematurely closed FastCGI stdout";
             return OriginError::invalid(Phase::ReadingHead, what);
         }
-        ProtocolStatus::CannotMultiplex => "it cannot multiplex",
+        ProtocolStatus::CannotMultiplex => "it cannot multiplex requests",
         ProtocolStatus::Overloaded => "it is overloaded",
-        ProtocolStatus::UnknownRole => "it is no responder",
+        ProtocolStatus::UnknownRole => "it does not support the responder role",
         ProtocolStatus::Other(_) => "unknown protocol status",
     };
     let what = format!("upstream rejected the FastCGI request ({why})");

@@ -91,7 +91,7 @@ impl Group {
             }
         }
         if !request.queues {
-            return Err(self.unserved(ErrorKind::Busy, request, "no peer of the upstream is free"));
+            return Err(self.unserved(ErrorKind::Busy, request, "all servers of the upstream are busy"));
         }
         let Some(queue) = self.config.queue else { return Err(self.nobody(request)) };
         let Some(mut turn) = self.line.join(queue.most as usize) else {
@@ -109,7 +109,7 @@ impl Group {
             Err(_) => Err(self.unserved(
                 ErrorKind::NoLivePeer,
                 request,
-                "no peer of the upstream became free in time",
+                "no server of the upstream became free in time",
             )),
         }
     }

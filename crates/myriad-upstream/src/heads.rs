@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_of_a_large_head_is_not_kept() {
+    fn memory_of_large_head_is_not_retained() {
         let mut head = ResponseHead::new(200);
         head.fields.push(b"X-Large", &[b'x'; LARGEST]);
         give_head(head);

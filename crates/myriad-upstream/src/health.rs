@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_check_that_is_mandatory_begins_anew_behind_a_reload_unless_it_is_persistent() {
+    fn mandatory_check_restarts_after_reload_unless_persistent() {
         for (persistent, after) in [(false, Verdict::Checking), (true, Verdict::Healthy)] {
             let (health, rules) = (Health::default(), rules(true, persistent));
             health.take_over(1, std::slice::from_ref(&rules));

@@ -64,9 +64,13 @@ pub(crate) async fn read_head(
                 match head.status {
                     101 if switches_as_asked(&head, upgrade) => return Ok(Answer::Upgraded(head)),
                     101 if !upgrade.is_empty() => {
-                        return Err(unexpected("upstream switched to a protocol that was not asked for"));
+                        return Err(unexpected("upstream switched to a protocol that was not requested"));
                     }
-                    101 => return Err(unexpected("upstream switched protocols unasked")),
+                    101 => {
+                        return Err(unexpected(
+                            "upstream switched protocols although no upgrade was requested",
+                        ));
+                    }
                     100..200 if interim == MAX_INTERIM => {
                         return Err(unexpected("upstream sent too many interim responses"));
                     }

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_leaves_hands_on_the_call() {
+    fn waiter_that_leaves_passes_its_wakeup_to_next_waiter() {
         let line = Line::new();
         let (first, second, mut third) = (Waiter::of(&line), Waiter::of(&line), Waiter::of(&line));
         line.wake_first();

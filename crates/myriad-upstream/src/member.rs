@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_service_says_name_port_weight_and_who_comes_second() {
+    fn service_record_sets_name_port_weight_and_backup_role() {
         let peer = PeerConfig { name: "app".into(), ..PeerConfig::new(Address::Unix("/".into())) };
         let record = |priority, weight| ServiceRecord { priority, weight, port: 8080, target: "one".into() };
         let ip = IpAddr::from([127, 0, 0, 1]);

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn value_is_told_by_its_line() {
+    fn value_line_determines_status_length_and_encoding() {
         let answer = begun("VALUE /a%20b 0 12").unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((answer.head.status, answer.demux.left), (200, 12));
         assert!(!answer.head.fields.has(Known::ContentEncoding));

@@ -514,12 +514,12 @@ mod tests {
     }
 
     #[test]
-    fn pauses_grow_while_a_peer_keeps_failing_up_to_the_longest() {
+    fn failure_pauses_grow_up_to_maximum_while_peer_fails() {
         assert_eq!(pauses(60_000), [10, 20, 40, 60, 60, 10]);
     }
 
     #[test]
-    fn pauses_stay_as_long_as_they_are_where_nothing_says_that_they_grow() {
+    fn failure_pauses_are_constant_without_larger_maximum() {
         assert_eq!(pauses(0), [10; 6]);
         assert_eq!(pauses(5_000), [10; 6]);
     }

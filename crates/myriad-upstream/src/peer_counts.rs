@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_count_apart_and_are_summed_up() {
+    fn peer_counts_are_recorded_per_thread_and_summed() {
         let counts = PeerCounts::default();
         std::thread::scope(|scope| {
             for _ in 0..20 {

@@ -81,7 +81,7 @@ impl GroupServer {
         let is_plain =
             |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic() && !b";#={}\"'\\".contains(&byte));
         if text.is_empty() || text.len() > MOST_BYTES || !is_plain(text) || !service.is_none_or(is_plain) {
-            return Err(ServerError::Address("invalid address of the server".to_owned()));
+            return Err(ServerError::Address("the server has an invalid address".to_owned()));
         }
         if let Some(service) = service {
             if service.is_empty() {
@@ -146,7 +146,7 @@ impl GroupServer {
     fn of_line(line: &str, default_port: Option<u16>) -> Result<Self, String> {
         let mut words = line.split_ascii_whitespace();
         let (Some("server"), Some(address)) = (words.next(), words.next()) else {
-            return Err(format!("\"{line}\" is no server"));
+            return Err(format!("\"{line}\" is not a valid server"));
         };
         let words: Vec<&str> = words.collect();
         let service = words.iter().find_map(|word| word.strip_prefix("service="));

@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shortage_that_stays_and_another_error_are_told() {
+    fn persistent_descriptor_shortage_and_other_errors_are_returned() {
         let (result, tries, asked) = tried(usize::MAX, Errno::MFILE);
         assert_eq!(result.unwrap_err().raw_os_error(), Some(Errno::MFILE.raw_os_error()));
         assert_eq!((tries, asked), (TRIES + 1, TRIES));

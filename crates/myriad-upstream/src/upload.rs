@@ -246,7 +246,7 @@ pub(crate) fn take_from(left: &mut Option<u64>, piece: Option<&Bytes>) -> Option
                 *left = rest;
                 None
             }
-            None => Some(BodyError::Io("request body is longer than its length".to_owned())),
+            None => Some(BodyError::Io("request body is longer than its Content-Length".to_owned())),
         },
     }
 }

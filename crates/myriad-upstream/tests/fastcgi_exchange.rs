@@ -116,7 +116,7 @@ fn broken_answers_are_502_in_nginx_words() {
 }
 
 #[test]
-fn a_body_is_complete_only_when_the_origin_said_so() {
+fn body_is_complete_only_when_origin_completed_it() {
     let cut = |text: &str| Err(BodyError::Origin(format!("{text} while reading upstream")));
     let closed = "upstream prematurely closed connection";
     let short = "upstream sent less data than specified in \"Content-Length\" header";
@@ -342,7 +342,11 @@ fn a_request_body_that_breaks_off_is_the_clients_fault() {
     for (made, length, expected) in [
         (Made { error: Some(BodyError::TooLarge), ..Made::new(1000) }, None, BodyError::TooLarge),
         (Made::new(1000), Some(1001), BodyError::Aborted),
-        (Made::new(1001), Some(1000), BodyError::Io("request body is longer than its length".to_owned())),
+        (
+            Made::new(1001),
+            Some(1000),
+            BodyError::Io("request body is longer than its Content-Length".to_owned()),
+        ),
     ] {
         let mut request = fastcgi(Method::Put, false);
         request.body = RequestPayload::Stream(Box::pin(made), length);

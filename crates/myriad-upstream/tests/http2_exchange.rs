@@ -87,7 +87,7 @@ fn more_requests_than_the_origin_takes_at_once_have_another_connection() {
 }
 
 #[test]
-fn a_connection_is_kept_as_the_group_says() {
+fn connection_is_reused_as_upstream_group_configures() {
     for (kept, expected) in [(1, "0:3"), (0, "1:1")] {
         let origin = numbered(Config::default());
         run(async {
@@ -136,7 +136,7 @@ fn bodies_of_any_length_pass_both_ways() {
 }
 
 #[test]
-fn an_answer_that_nobody_pulls_is_not_read_on() {
+fn unread_response_is_not_read_further_from_origin() {
     let origin = Origin::tcp(|_, socket| {
         serve(socket, Config::default(), |connection, asked| match asked {
             Asked::Request(1, ..) => {
@@ -178,7 +178,7 @@ impl Observer for Interims {
 }
 
 #[test]
-fn interim_answers_and_trailers_are_told() {
+fn interim_responses_and_trailers_are_forwarded() {
     let origin = Origin::tcp(|_, socket| {
         serve(socket, Config::default(), |connection, asked| {
             if let Asked::Request(stream, head, _) = asked {
@@ -222,7 +222,7 @@ fn refusing(bad: usize) -> Origin {
 }
 
 #[test]
-fn what_was_refused_is_sent_once_more_whatever_it_asks_for() {
+fn refused_request_is_sent_once_more_even_if_post() {
     let origin = refusing(1);
     run(async {
         let group = keeping(&origin.address, 1);
@@ -312,7 +312,7 @@ fn an_origin_without_http_2_is_a_failure() {
 }
 
 #[test]
-fn those_who_wait_for_a_connection_learn_that_there_is_none() {
+fn requests_waiting_for_connection_fail_when_it_cannot_be_made() {
     let nobody = refused();
     run(async {
         let (group, pool) = (group(&[&nobody.address]), HttpPool::new());

@@ -41,7 +41,7 @@ fn what_may_be_repeated_has_another_connection() {
         request.timeouts.read_ms = 20_000;
         let (notes, attempts) = (Notes::attach(&mut request), request.attempts.clone());
         assert_eq!(text(&group, &pool, request).await, "1:1");
-        let expected = "retried: upstream is silent and does not answer PING while reading response header from upstream";
+        let expected = "retried: upstream sends no data and does not respond to PING while reading response header from upstream";
         assert_eq!(notes.take(), [expected]);
         assert_eq!(attempts.get().len(), 1, "a peer was not tried twice: it did nothing");
         assert_eq!(text(&group, &pool, http2(Method::Post, "")).await, "1:3");
@@ -49,7 +49,7 @@ fn what_may_be_repeated_has_another_connection() {
 }
 
 #[test]
-fn what_may_not_be_repeated_waits_as_long_as_it_is_told_to() {
+fn unrepeatable_request_waits_full_read_timeout_on_silent_connection() {
     let origin = answers_once_and_falls_silent();
     run(async {
         let (group, pool) = (keeping(&origin.address, 4), HttpPool::new());
@@ -87,7 +87,7 @@ fn an_origin_that_lives_and_is_slow_is_asked_no_second_time() {
 }
 
 #[test]
-fn a_connection_that_nobody_said_to_keep_is_tried_before_its_second_request() {
+fn implicitly_reused_connection_is_tested_before_second_request() {
     let origin = answers_once_and_falls_silent();
     run(async {
         let keepalive = KeepAlive { is_tried: true, ..most(4) };

@@ -52,7 +52,7 @@ fn request_head_goes_out_as_it_was_given() {
 }
 
 #[test]
-fn every_framing_ends_where_it_says() {
+fn every_framing_terminates_body_correctly() {
     for (reply, status, body) in [
         ("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody", 200, "body"),
         ("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody and more", 200, "body"),

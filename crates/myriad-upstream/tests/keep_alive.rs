@@ -24,7 +24,7 @@ async fn body(group: &Group, method: Method) -> Vec<u8> {
 }
 
 #[test]
-fn kept_fastcgi_connection_serves_again() {
+fn idle_fastcgi_connection_is_reused() {
     let folder = Folder::new();
     let origin = numbered(&folder);
     run(async {
@@ -41,7 +41,7 @@ fn kept_fastcgi_connection_serves_again() {
 }
 
 #[test]
-fn connections_are_kept_only_when_both_sides_of_the_configuration_ask() {
+fn fastcgi_connections_are_reused_only_if_both_directives_allow_it() {
     for (connections, keep_conn) in [(0, true), (0, false), (2, false)] {
         let folder = Folder::new();
         let origin = numbered(&folder);
@@ -78,7 +78,7 @@ fn idle_fastcgi_connections_are_let_go_after_a_second() {
 }
 
 #[test]
-fn no_more_connections_are_kept_than_asked_for() {
+fn idle_connections_do_not_exceed_configured_number() {
     let folder = Folder::new();
     let origin = Origin::unix(&folder.socket(), |_, socket| {
         serve(socket, |_| {
@@ -178,7 +178,7 @@ fn php_restart_is_not_noticed_by_the_next_request() {
 }
 
 #[test]
-fn a_kept_connection_that_closes_on_arrival_is_tried_anew_once() {
+fn request_is_retried_once_if_reused_connection_closes() {
     let folder = Folder::new();
     let origin = Origin::unix(&folder.socket(), |number, socket| {
         read_request(socket).unwrap();
@@ -200,7 +200,7 @@ fn a_kept_connection_that_closes_on_arrival_is_tried_anew_once() {
 }
 
 #[test]
-fn what_cannot_be_sent_twice_never_goes_over_a_kept_connection() {
+fn unrepeatable_request_never_uses_idle_connection() {
     let folder = Folder::new();
     let origin = numbered(&folder);
     run(async {
@@ -245,7 +245,7 @@ fn serve_http(socket: &mut dyn support::Socket, reply: &str) {
 }
 
 #[test]
-fn http_connections_are_kept_only_after_clean_answers() {
+fn http_connections_are_reused_only_after_clean_responses() {
     for (reply, kept) in [
         ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", true),
         ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", true),
@@ -269,7 +269,7 @@ fn http_connections_are_kept_only_after_clean_answers() {
 }
 
 #[test]
-fn each_worker_keeps_its_own_http_connections() {
+fn each_worker_has_its_own_http_connection_pool() {
     let origin = Origin::tcp(|_, socket| serve_http(socket, "HTTP/1.1 204 No Content\r\n\r\n"));
     run(async {
         let (group, pools) = (keeping(&origin.address, 2), [HttpPool::new(), HttpPool::new()]);
@@ -293,7 +293,7 @@ fn a_group_without_keep_alive_closes() {
 }
 
 #[test]
-fn what_an_idle_connection_says_unasked_answers_no_request() {
+fn unsolicited_response_on_idle_connection_answers_no_request() {
     // If the runtime has polled the connection since, it has detected the close; otherwise a system call is needed.
     for polls in [false, true] {
         let (say, told) = mpsc::channel();
@@ -324,7 +324,7 @@ fn what_an_idle_connection_says_unasked_answers_no_request() {
 }
 
 #[test]
-fn a_connection_that_waits_for_the_rest_of_an_upload_is_not_kept() {
+fn connection_with_unfinished_upload_is_not_reused() {
     let origin = Origin::tcp(|number, socket| {
         serve_http(socket, &format!("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n{number}"));
     });

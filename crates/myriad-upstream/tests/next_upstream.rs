@@ -186,7 +186,7 @@ fn when_no_peer_is_live_the_request_after_tries_again() {
 }
 
 #[test]
-fn a_failure_behind_which_nobody_is_live_is_followed_by_a_try_of_the_group() {
+fn failure_without_remaining_live_peer_is_followed_by_attempt_named_after_group() {
     let dead = [refused(), refused()];
     let mut first = PeerConfig::new(dead[0].address.clone());
     first.max_fails = 0;

@@ -73,7 +73,7 @@ async fn waits(answered: &mut Answered<'_>) -> bool {
 }
 
 #[test]
-fn requests_wait_in_order_and_nobody_overtakes() {
+fn queued_requests_wait_in_order_without_overtaking() {
     let endless = Endless::start();
     let (group, pool) = (endless.group(Some(queue(3)), &PeerStates::new()), HttpPool::new());
     run(async {
@@ -92,7 +92,7 @@ fn requests_wait_in_order_and_nobody_overtakes() {
 }
 
 #[test]
-fn a_full_queue_refuses_and_whoever_leaves_makes_room() {
+fn full_queue_rejects_requests_until_one_leaves() {
     let endless = Endless::start();
     let (group, pool) = (endless.group(Some(queue(1)), &PeerStates::new()), HttpPool::new());
     run(async {
@@ -120,7 +120,7 @@ fn a_wait_ends_with_its_time() {
         let busy = begin(&group, &pool, 0).await.unwrap();
         let late = begin(&group, &pool, 1).await.unwrap_err();
         assert_eq!(late.status(), 502);
-        assert!(late.to_string().contains("no peer of the upstream became free in time"), "{late}");
+        assert!(late.to_string().contains("no server of the upstream became free in time"), "{late}");
         drop(busy);
     });
     assert_eq!(endless.asked(), [0]);
@@ -141,7 +141,7 @@ fn without_a_queue_a_busy_peer_is_no_peer() {
 }
 
 #[test]
-fn who_may_not_wait_is_told_so() {
+fn request_that_may_not_queue_fails_as_busy() {
     let endless = Endless::start();
     let (group, pool) = (endless.group(Some(queue(9)), &PeerStates::new()), HttpPool::new());
     run(async {
@@ -156,7 +156,7 @@ fn who_may_not_wait_is_told_so() {
 }
 
 #[test]
-fn what_ends_in_one_configuration_lets_in_who_waits_in_the_next() {
+fn request_finished_under_old_configuration_admits_waiter_of_new_one() {
     let endless = Endless::start();
     let (registry, pool) = (PeerStates::new(), HttpPool::new());
     let (before, after) =

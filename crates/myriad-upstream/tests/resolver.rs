@@ -305,7 +305,7 @@ fn servers_of_a_service_have_its_ports_and_weights_and_those_of_lower_priority_a
 }
 
 #[test]
-fn those_who_ask_at_once_share_one_question() {
+fn concurrent_lookups_of_same_name_share_one_query() {
     let server = NameServer::start(|_, _| vec![Said::address(1)]);
     run(async {
         let resolver = server.resolver(None);
@@ -342,7 +342,7 @@ fn a_truncated_answer_is_asked_for_over_tcp() {
 }
 
 #[test]
-fn a_refusal_is_told_and_not_remembered() {
+fn dns_refusal_is_reported_and_not_cached() {
     let server = NameServer::start(|_, number| {
         vec![if number == 0 {
             Said { code: 3, addresses: vec![], ..Said::address(0) }

@@ -21,21 +21,22 @@ pub(crate) const VARIABLES: [&str; 3] = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDN
 /// # Errors
 /// Returns a sentence if the variables are invalid or a descriptor is not a listening TCP or Unix domain socket.
 pub(crate) fn sockets() -> Result<Vec<(String, OwnedFd)>, String> {
-    let handed = sd_listen_fds::get().map_err(|_| "LISTEN_PID or LISTEN_FDS is no number".to_owned())?;
+    let handed = sd_listen_fds::get().map_err(|_| "LISTEN_PID or LISTEN_FDS is not a number".to_owned())?;
     handed.into_iter().map(|(_, socket)| settled(socket.into_std())).collect()
 }
 
 /// Prepares a socket for the workers and returns it with its name.
 fn settled(socket: OwnedFd) -> Result<(String, OwnedFd), String> {
-    let failed = |error: io::Error| format!("a socket of the init system cannot be used: {error}");
+    let failed = |error: io::Error| format!("a socket from the init system cannot be used: {error}");
     fcntl_setfd(&socket, FdFlags::CLOEXEC).map_err(|error| failed(error.into()))?;
     let kind = sockopt::socket_type(&socket).map_err(|error| failed(error.into()))?;
     let address = getsockname(&socket).map_err(|error| failed(error.into()))?;
-    let name = name(&address).ok_or_else(|| failed(io::Error::other("its address is of no known kind")))?;
+    let name =
+        name(&address).ok_or_else(|| failed(io::Error::other("its address family is not supported")))?;
     let listens = kind == SocketType::STREAM && sockopt::socket_acceptconn(&socket).unwrap_or(false);
     if !listens {
-        let text = "it does not listen for connections; in its unit ListenStream= is meant, and sockets of datagrams, as QUIC's, \
-                    are opened by Myriad itself";
+        let text = "it does not listen for connections; use ListenStream= in the socket unit; datagram sockets (QUIC) are opened by \
+             Myriad itself";
         return Err(failed(io::Error::other(format!("{name}: {text}"))));
     }
     let flags = fcntl_getfl(&socket).map_err(|error| failed(error.into()))?;
@@ -71,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_accepts_nobody_is_refused_with_the_remedy() {
+    fn socket_that_cannot_accept_is_rejected_with_remedy() {
         let udp = UdpSocket::bind("127.0.0.1:0").expect("a socket");
         assert!(settled(udp.into()).expect_err("datagrams").contains("ListenStream="));
         let listener = TcpListener::bind("127.0.0.1:0").expect("a socket");

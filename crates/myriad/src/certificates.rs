@@ -57,7 +57,7 @@ fn rows(origin: &Origin, model: &Model, tls_files: &TlsFiles, now_s: u64) -> Vec
     for (issuer, order, file) in myriad_tls::acme_orders(model, &paths.prefix) {
         let from = format!("acme {issuer}");
         let Some(file) = file else {
-            let renewal = "kept in memory alone".to_owned();
+            let renewal = "stored only in memory".to_owned();
             rows.push(Row {
                 names: order.to_string(),
                 issuer: "?".into(),
@@ -69,9 +69,9 @@ fn rows(origin: &Origin, model: &Model, tls_files: &TlsFiles, now_s: u64) -> Vec
         };
         rows.push(match fs::read(&file) {
             Ok(text) => ordered(&text, from.clone(), now_s)
-                .unwrap_or_else(|| Row::without(order.to_string(), "cannot be read", from)),
+                .unwrap_or_else(|| Row::without(order.to_string(), "cannot be parsed", from)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Row::without(order.to_string(), "not there yet", from)
+                Row::without(order.to_string(), "not issued yet", from)
             }
             Err(error) => Row::without(order.to_string(), &reason(&error), from),
         });
@@ -84,7 +84,7 @@ fn rows(origin: &Origin, model: &Model, tls_files: &TlsFiles, now_s: u64) -> Vec
         if seen.insert(path.clone()) {
             let known = tls_files.get(&path).and_then(|text| from_file(text, &path, now_s));
             let from = path.display().to_string();
-            rows.push(known.unwrap_or_else(|| Row::without("?".into(), "cannot be read", from)));
+            rows.push(known.unwrap_or_else(|| Row::without("?".into(), "cannot be parsed", from)));
         }
     }
     rows
@@ -100,12 +100,12 @@ fn ordered(text: &[u8], from: String, now_s: u64) -> Option<Row> {
 
 fn from_file(text: &[u8], path: &Path, now_s: u64) -> Option<Row> {
     let facts = Facts::from_der(&pem::certificates(text).flatten().next()?)?;
-    Some(Row::of(&facts, "by hand".to_owned(), path.display().to_string(), now_s))
+    Some(Row::of(&facts, "manual".to_owned(), path.display().to_string(), now_s))
 }
 
 impl Row {
     fn of(facts: &Facts, renewal: String, from: String, now_s: u64) -> Self {
-        let issuer = if facts.self_signed { "itself".to_owned() } else { facts.issuer.clone() };
+        let issuer = if facts.self_signed { "self-signed".to_owned() } else { facts.issuer.clone() };
         let left = match facts.not_after_s.checked_sub(now_s) {
             Some(left) => format!("in {}", span(left)),
             None => "EXPIRED".to_owned(),
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn table_aligns_its_columns_and_tells_what_is_over() {
+    fn table_aligns_columns_and_marks_expired_certificates() {
         let facts = Facts {
             names: ["a.test", "b.test", "c.test", "d.test", "e.test"].map(str::to_owned).to_vec(),
             issuer: "Authority".to_owned(),
@@ -166,12 +166,12 @@ mod tests {
             not_after_s: 90 * 86_400,
             ..Facts::default()
         };
-        let fresh = Row::of(&facts, "by hand".into(), "/a.pem".into(), 86_400);
+        let fresh = Row::of(&facts, "manual".into(), "/a.pem".into(), 86_400);
         assert_eq!(fresh.names, "a.test, b.test, c.test, d.test and 1 more");
         assert_eq!(fresh.expires, "1970-04-01 (in 89 days)");
-        let over = Row::of(&facts, "by hand".into(), "/a.pem".into(), 100 * 86_400);
+        let over = Row::of(&facts, "manual".into(), "/a.pem".into(), 100 * 86_400);
         assert_eq!(over.expires, "1970-04-01 (EXPIRED)");
-        let absent = Row::without("x.test".into(), "not there yet", "acme le".into());
+        let absent = Row::without("x.test".into(), "not issued yet", "acme le".into());
         let text = table(&[fresh, absent]);
         let columns: HashSet<_> = text
             .lines()

@@ -54,5 +54,5 @@ impl fmt::Display for Confined {
 }
 
 fn held(step: &Result<(), String>) -> &str {
-    step.as_ref().map_or_else(String::as_str, |()| "held")
+    step.as_ref().map_or_else(String::as_str, |()| "enforced")
 }

@@ -153,7 +153,7 @@ impl Channel {
         let length = field_at(&head, 1);
         let count = field_at(&head, 5);
         if length > MAX_PAYLOAD || count > MAX_DESCRIPTORS {
-            return Err(io::Error::other("message out of bounds"));
+            return Err(io::Error::other("message exceeds the maximum size"));
         }
         while descriptors.len() < count {
             if self.receive_with(&mut [0], &mut descriptors)? == 0 {

@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_made_for_the_account_behind_links_of_root_alone() {
+    fn folder_is_created_for_account_only_through_links_owned_by_root() {
         let Some(scratch) = Scratch::new("made") else { return };
         let real = scratch.folder("real", 0);
         symlink(&real, scratch.path("link")).expect("a link");
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_of_root_leads_to_a_folder_of_somebody_else_where_nobody_else_can_change_it() {
+    fn root_link_to_folder_of_other_user_is_followed_only_if_others_cannot_alter_it() {
         let Some(scratch) = Scratch::new("disk") else { return };
         let disk = scratch.folder("disk", OTHER + 1);
         scratch.folder("links", 0);
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_where_a_folder_could_be_made_keeps_its_owner() {
+    fn existing_link_in_place_of_temporary_folder_does_not_change_owner_of_target() {
         let Some(scratch) = Scratch::new("foreseen") else { return };
         let own = scratch.folder("own", OTHER);
         let victim = scratch.folder("victim", 0);

@@ -67,7 +67,8 @@ impl Generation {
         let log = logs.main(&model.main, paths).map_err(|error| vec![error.to_string().into()])?;
         for path in left {
             let text = format_args!(
-                "\"{}\" is left to the workers to make: root does not follow a link on the way that others may have made",
+                "the folder \"{}\" will be created by the worker processes: root does not follow a symbolic link that other \
+                     users may have created",
                 path.display()
             );
             log.write(Level::Warn, None, text);
@@ -77,10 +78,10 @@ impl Generation {
             && let Err(error) = listeners.add_control(&path, current)
         {
             let reason = reason(&error);
-            let text = format!("the control socket \"{}\" could not be made ({reason})", path.display());
+            let text = format!("the control socket \"{}\" could not be created ({reason})", path.display());
             if is_written {
                 listeners.discard_fresh();
-                let text = format!("{text}: name another path in \"control_socket\", or \"off\"");
+                let text = format!("{text}: set another path with \"control_socket\", or \"off\"");
                 return Err(vec![text.into()]);
             }
             // A warning only: the configuration does not contain the directive, and serving the site has priority.

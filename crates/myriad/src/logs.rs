@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn links_in_a_folder_of_somebody_else_are_not_followed_whoever_owns_them() {
+    fn links_in_folder_of_other_user_are_not_followed_regardless_of_owner() {
         let Some(scratch) = Scratch::new("theirs") else { return };
         scratch.write("theirs/plain.log").expect("a plain file");
         assert_eq!(fs::read_to_string(scratch.path("theirs/plain.log")).expect("a log"), "line\n");

@@ -64,7 +64,7 @@ impl InitSystem {
             }
             Err(error) => {
                 let text = format!(
-                    "{SOCKET} \"{}\" is no socket that can be written to ({error}): the init system is told nothing",
+                    "{SOCKET} \"{}\" is not a usable socket ({error}): no notifications are sent to the init system",
                     name.to_string_lossy()
                 );
                 (Self::default(), Some(text))
@@ -120,7 +120,7 @@ fn socket(name: &OsStr) -> io::Result<(UnixDatagram, SocketAddr)> {
     let address = match name.as_bytes() {
         [b'@', name @ ..] => SocketAddr::from_abstract_name(name)?,
         [b'/', ..] => SocketAddr::from_pathname(name)?,
-        _ => return Err(io::Error::other("neither a path nor an abstract name")),
+        _ => return Err(io::Error::other("neither an absolute path nor an abstract name")),
     };
     let socket = UnixDatagram::unbound()?;
     socket.set_write_timeout(Some(PATIENCE))?;

@@ -204,16 +204,18 @@ fn warning(origin: &Origin, error: &io::Error, account: Option<&Account>) -> Dia
     match (&origin.address, error.kind()) {
         (Address::Unix(path), io::ErrorKind::PermissionDenied) => forbidden(origin, path, account),
         (Address::Unix(path), io::ErrorKind::NotFound) => {
-            let text = format!("the socket \"{}\" of \"{written}\" is not there", path.display());
+            let text = format!("the socket \"{}\" of \"{written}\" does not exist", path.display());
             Diagnostic::warning(origin.span, text)
-                .help("start what makes it, or see the path that it is told (php-fpm: \"listen =\" in its pool's file)")
+                .help("start the server that creates it, or check the path in its configuration (php-fpm: \"listen =\" in the file of \
+                     its pool)")
         }
         (_, io::ErrorKind::ConnectionRefused) => {
-            Diagnostic::warning(origin.span, format!("nothing listens at \"{written}\""))
-                .help("start what is to listen there (for PHP: php-fpm), or see its port or path")
+            Diagnostic::warning(origin.span, format!("nothing listens on \"{written}\""))
+                .help("start the upstream server (for PHP: php-fpm), or check its port or path")
         }
         (_, io::ErrorKind::TimedOut) => {
-            let text = format!("\"{written}\" takes no connection within {} ms", PATIENCE.as_millis());
+            let text =
+                format!("\"{written}\" does not accept a connection within {} ms", PATIENCE.as_millis());
             Diagnostic::warning(origin.span, text)
         }
         _ => {
@@ -227,18 +229,23 @@ fn warning(origin: &Origin, error: &io::Error, account: Option<&Account>) -> Dia
 fn forbidden(origin: &Origin, path: &Path, account: Option<&Account>) -> Diagnostic {
     let uid = account.map_or_else(|| rustix::process::geteuid().as_raw(), |account| account.uid);
     let user = accounts::name_of(uid).unwrap_or_else(|| uid.to_string());
-    let mut text = format!("the workers' user \"{user}\" may not connect to \"{}\"", origin.written);
+    let mut text = format!(
+        "the user \"{user}\" of the worker processes is not allowed to connect to \"{}\"",
+        origin.written
+    );
     let above = path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
     let closed = above.filter_map(|folder| Some((folder, fs::metadata(folder).ok()?)));
     let closed = closed.filter(|(_, known)| account.is_some_and(|account| !account.may(known, 0o1))).last();
     let help = if let Some((folder, known)) = closed {
-        let _ = write!(text, ": the folder \"{}\" ({}) is closed to it", folder.display(), rights(&known));
-        "let that user enter the folder (chmod o+x, or its group), or write \"user\" with one who may"
+        let _ =
+            write!(text, ": it has no access to the folder \"{}\" ({})", folder.display(), rights(&known));
+        "grant that user access to the folder (chmod o+x, or its group), or set \"user\" to a user with access"
     } else {
         if let Ok(known) = fs::metadata(path) {
             let _ = write!(text, " ({})", rights(&known));
         }
-        "let it in where the socket is made (php-fpm: listen.owner, listen.group, listen.mode), or write \"user\" with one who may"
+        "grant access in the configuration of the socket (php-fpm: listen.owner, listen.group, listen.mode), or set \
+             \"user\" to a user with access"
     };
     Diagnostic::warning(origin.span, text).help(help)
 }

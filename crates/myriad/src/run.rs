@@ -319,9 +319,9 @@ fn begin_caches_anew(origin: &Origin, configuration: &Configuration) {
             Ok(None) => continue,
             Ok(Some(owner)) => {
                 let owner = accounts::name_of(owner).unwrap_or_else(|| owner.to_string());
-                format!("wordpress: the cache {} was {owner}'s: it begins anew", path.display())
+                format!("wordpress: the cache {} belonged to {owner} and is cleared", path.display())
             }
-            Err(error) => format!("wordpress: the cache {} is another user's: {error}", path.display()),
+            Err(error) => format!("wordpress: the cache {} belongs to another user: {error}", path.display()),
         };
         say(Level::Warn, &text);
     }
@@ -355,7 +355,7 @@ fn begun(origin: &Origin, error_log_was_asked_for: bool) -> Result<Supervisor, E
     };
     if configuration.model.main.daemon && matches!(birth, Birth::Plain) {
         return Err(daemon::detach().unwrap_or_else(|error| {
-            refuse(&log, &[format!("the process could not be put into the background: {error}").into()])
+            refuse(&log, &[format!("the process could not be moved to the background: {error}").into()])
         }));
     }
     tell(&log, &configuration.warnings());

@@ -139,7 +139,7 @@ impl Supervisor {
     fn warn_of_strangers(&self, inherited: &Listeners, untold: Option<String>) {
         let strangers = inherited.without(&self.current.listeners);
         let closed = strangers.map(|name| {
-            format!("the socket {name} was handed over and no \"listen\" wants it: it is closed")
+            format!("the socket {name} was passed to this process, but no \"listen\" directive uses it: it is closed")
         });
         for text in closed.chain(untold) {
             self.log(Level::Warn, &text);
@@ -284,7 +284,10 @@ impl Supervisor {
             return;
         }
         if let Err(error) = self.announced.tell_instance(&self.current, &self.reload.counted) {
-            self.log(Level::Alert, &format!("the lock of the folder: {}", reason(&error)));
+            self.log(
+                Level::Alert,
+                &format!("could not write the lock file of the prefix: {}", reason(&error)),
+            );
         }
     }
 
@@ -313,7 +316,7 @@ impl Supervisor {
     fn worker_gone(&mut self, worker: &WorkerProcess) {
         if self.reload.waits_for(worker.pid()) {
             self.pending_failed(format!(
-                "worker process {} ended before it had taken the new configuration",
+                "worker process {} exited before it accepted the new configuration",
                 worker.pid()
             ));
         }

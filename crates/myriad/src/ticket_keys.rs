@@ -39,7 +39,7 @@ impl TicketKeys {
         }
         self.forget_old(now_s());
         if record.len() > LARGEST || (self.0.len() >= MOST && !self.0.contains_key(&lifetime_s)) {
-            return Err("a worker process hands over more keys of tickets than there can be");
+            return Err("a worker process sent too many session ticket keys");
         }
         self.0.insert(lifetime_s, record);
         Ok(())

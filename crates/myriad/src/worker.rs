@@ -49,7 +49,10 @@ struct Supervisor(Arc<Channel>);
 impl Supervisor {
     fn ask(&self, kind: Kind, path: &Path, payload: &[u8]) {
         if let Err(error) = self.0.send(kind, payload, &[]) {
-            eprintln!("myriad: [alert] \"{}\" could not be handed over: {error}", path.display());
+            eprintln!(
+                "myriad: [alert] \"{}\" could not be sent to the worker process: {error}",
+                path.display()
+            );
         }
     }
 }
@@ -134,7 +137,7 @@ impl Worker {
                     if let Some(site) = &self.site {
                         site.halt();
                         if site.has_failed() {
-                            return Err(io::Error::other("a part of it has failed"));
+                            return Err(io::Error::other("a component failed"));
                         }
                     }
                     return Ok(());
@@ -248,7 +251,7 @@ impl Worker {
         {
             // Connections of this process continue; those whose datagrams another process reads wait for the next
             // attempt.
-            eprintln!("myriad: [alert] the inbox of QUIC is not read: {error}");
+            eprintln!("myriad: [alert] QUIC packets from other processes cannot be read: {error}");
         }
     }
 
@@ -302,7 +305,7 @@ impl Worker {
     ) -> Result<Inherited, String> {
         let Handover { paths, listeners, quic, ticket_keys, logs, .. } = handover;
         if descriptors.len() != listeners.len() + logs.len() {
-            return Err("a descriptor is missing".into());
+            return Err("a file descriptor is missing".into());
         }
         let mut descriptors = descriptors.into_iter();
         let (quic_secret, process) = quic;
@@ -360,7 +363,9 @@ fn confined(payload: &[u8]) -> Result<String, String> {
 
 fn confine_worker() -> Result<String, String> {
     let confined = confine().map_err(|error| {
-        format!("the worker could not give up its rights: {error}; \"sandbox off;\" runs it with them")
+        format!(
+            "the worker could not drop its privileges: {error}; \"sandbox off;\" runs it without the sandbox"
+        )
     })?;
     Ok(confined.to_string())
 }

@@ -12,23 +12,26 @@ const LARGEST: usize = 256 << 10;
 /// Writes a file that a worker requests to store; an error is a sentence.
 pub(crate) fn keep(generations: &[&Generation], payload: &[u8]) -> Result<(), String> {
     let Some((path, bytes)) = decode_file(payload) else {
-        return Err("a worker process asks to keep what makes no sense".to_owned());
+        return Err("a worker process sent an invalid request to store a file".to_owned());
     };
     let is_named = generations.iter().any(|generation| generation.state.contains(&path));
     if !is_named || bytes.len() > LARGEST {
-        return Err(format!("a worker process asks to keep \"{}\", which is refused", path.display()));
+        return Err(format!(
+            "a worker process requested to store \"{}\", which is not allowed",
+            path.display()
+        ));
     }
     state::write(&path, &bytes)
-        .map_err(|error| format!("\"{}\" could not be kept: {}", path.display(), reason(&error)))
+        .map_err(|error| format!("\"{}\" could not be stored: {}", path.display(), reason(&error)))
 }
 
 /// Recreates the folder of a cache zone after it was removed; an error is a sentence.
 pub(crate) fn remake_folder(generations: &[&Generation], payload: &[u8]) -> Result<(), String> {
     let [path] = &decode_paths(payload).unwrap_or_default()[..] else {
-        return Err("a worker process asks for a folder that makes no sense".to_owned());
+        return Err("a worker process sent an invalid request to create a folder".to_owned());
     };
     let generation = generations.iter().find(|generation| generation.is_zone(path)).ok_or_else(|| {
-        format!("a worker process asks for the folder \"{}\", which is refused", path.display())
+        format!("a worker process requested the folder \"{}\", which is not allowed", path.display())
     })?;
     generation
         .remake_folder(path)

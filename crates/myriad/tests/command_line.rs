@@ -22,7 +22,7 @@ fn a_sound_configuration_passes_the_test() {
 }
 
 #[test]
-fn every_error_is_told_in_one_go_with_its_place() {
+fn all_errors_are_reported_at_once_with_positions() {
     let site = Site::new();
     site.write(
         "nginx.conf",
@@ -42,7 +42,7 @@ fn every_error_is_told_in_one_go_with_its_place() {
 }
 
 #[test]
-fn a_warning_beside_an_error_stays_a_warning() {
+fn warning_next_to_error_remains_warning() {
     let mut site = Site::plain();
     let sound = site.read("nginx.conf");
     let wrong =
@@ -52,7 +52,7 @@ fn a_warning_beside_an_error_stays_a_warning() {
         let output = site.output(arguments);
         assert_eq!(output.status.code(), Some(1));
         let text = stderr(&output);
-        assert!(text.contains("[warn] SSLv3 is broken") && !text.contains("[emerg] SSLv3"), "{text}");
+        assert!(text.contains("[warn] SSLv3 is insecure") && !text.contains("[emerg] SSLv3"), "{text}");
         assert!(text.contains("[emerg] unknown directive \"lissen\""), "{text}");
     }
     site.write("nginx.conf", &sound);
@@ -60,7 +60,7 @@ fn a_warning_beside_an_error_stays_a_warning() {
     let before = site.read("error.log").matches("[warn]").count();
     site.write("nginx.conf", &wrong);
     site.signal("HUP");
-    site.log_has("the earlier one keeps running");
+    site.log_has("the previous one remains in effect");
     let log = site.read("error.log");
     let warned = log.lines().filter(|line| line.contains("[warn]")).count();
     assert!(
@@ -70,7 +70,7 @@ fn a_warning_beside_an_error_stays_a_warning() {
 }
 
 #[test]
-fn a_missing_configuration_says_which() {
+fn missing_configuration_is_reported_by_name() {
     let site = Site::new();
     let output = site.output(&["-t"]);
     assert_eq!(output.status.code(), Some(1));
@@ -127,7 +127,7 @@ fn an_address_in_use_ends_the_start_at_once() {
     assert!(began.elapsed() < Duration::from_secs(4));
     let wanted = format!("bind() to 127.0.0.1:{} failed (98: Address already in use)", site.port);
     assert!(stderr(&output).contains(&wanted), "{}", stderr(&output));
-    let holder = format!("help: it is held by process {} (", std::process::id());
+    let holder = format!("help: the address is in use by process {} (", std::process::id());
     assert!(stderr(&output).contains(&holder), "{}", stderr(&output));
     let log = site.read("error.log");
     assert!(log.contains(&wanted) && log.contains(&holder), "{log}");
@@ -167,7 +167,7 @@ fn a_signal_without_a_server_is_an_error() {
 }
 
 #[test]
-fn what_has_no_effect_is_said_and_what_is_not_there_is_refused() {
+fn parameter_without_effect_is_warned_about_and_unsupported_one_is_rejected() {
     let site = Site::plain();
     let text = site.configuration("daemon off;");
     let port = format!("{};", site.port);
@@ -211,7 +211,7 @@ fn a_configuration_alone_is_tested_in_its_own_folder() {
     fs::remove_dir_all(site.path("logs")).expect("remove");
     let said = stderr(&test());
     let folder = site.path("logs");
-    assert!(said.contains(&format!("help: make the folder: mkdir -p {}", folder.display())), "{said}");
+    assert!(said.contains(&format!("help: create the folder: mkdir -p {}", folder.display())), "{said}");
     assert!(said.contains(&format!("relative to the prefix {} (-p)", site.folder.display())), "{said}");
     site.write("nginx.conf", &site.configuration("daemon off;").replace("pid nginx.pid;", ""));
     let output = test();

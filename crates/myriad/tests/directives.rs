@@ -27,7 +27,7 @@ fn get(site: &Site, path: &str, fields: &[&str]) -> Answer {
 }
 
 #[test]
-fn address_of_its_own_chooses_the_server_behind_a_wildcard() {
+fn specific_listen_address_selects_server_over_wildcard() {
     let site = site(
         "server { listen PORT; server_name a; return 200 any; }
          server { listen PORT; server_name b; return 200 any-b; }
@@ -47,7 +47,7 @@ fn address_of_its_own_chooses_the_server_behind_a_wildcard() {
 }
 
 #[test]
-fn charset_is_named_behind_media_types_of_text_that_name_none() {
+fn charset_is_appended_to_text_media_types_without_one() {
     let site = site(
         "charset utf-8; types { text/html html; image/gif gif; } default_type text/plain;
          server { listen 127.0.0.1:PORT; root html;
@@ -71,7 +71,7 @@ fn charset_is_named_behind_media_types_of_text_that_name_none() {
 }
 
 #[test]
-fn file_compressed_beforehand_is_sent_to_who_takes_it() {
+fn precompressed_file_is_sent_to_clients_that_accept_it() {
     let site = site(
         "types { text/css css; } server { listen 127.0.0.1:PORT; root html; gzip_vary on;
              location / { gzip_static on; brotli_static on; }
@@ -139,7 +139,7 @@ fn add_header_takes_the_place_of_tag_and_date_of_a_file() {
 }
 
 #[test]
-fn expires_by_a_variable_that_says_off_leaves_the_answer_alone() {
+fn expires_variable_with_value_off_leaves_response_unchanged() {
     let site = site(
         "map $uri $until { default off; /a 1h; }
          server { listen 127.0.0.1:PORT; root html; expires $until; }",

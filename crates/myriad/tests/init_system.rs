@@ -72,7 +72,7 @@ fn ready(pid: u32, told: &str) -> String {
 }
 
 #[test]
-fn init_system_is_told_of_start_reload_and_end() {
+fn init_system_is_notified_of_start_reload_and_stop() {
     let site = Site::plain();
     let init = InitSystem::new(&site);
     let mut server = Server::start(&site, &[]);
@@ -84,12 +84,12 @@ fn init_system_is_told_of_start_reload_and_end() {
     let reloading = init.told();
     let time = reloading.strip_prefix("RELOADING=1\nMONOTONIC_USEC=").expect(&reloading);
     assert!(time.parse::<u64>().is_ok_and(|time| time > 0), "{reloading}");
-    assert_eq!(init.told(), ready(pid, "the new configuration runs"));
+    assert_eq!(init.told(), ready(pid, "the new configuration is in effect"));
 
     site.write("nginx.conf", "lissen 80;\n");
     site.signal("HUP");
     assert!(init.told().starts_with("RELOADING=1\n"));
-    let kept = ready(pid, "the new configuration was not taken: the earlier one keeps running");
+    let kept = ready(pid, "the new configuration was rejected: the previous one remains in effect");
     assert_eq!(init.told(), kept, "a reload that fails has ended, too");
 
     site.signal("QUIT");
@@ -98,7 +98,7 @@ fn init_system_is_told_of_start_reload_and_end() {
 }
 
 #[test]
-fn watchdog_hears_of_the_server_in_time() {
+fn watchdog_is_notified_in_time() {
     let site = Site::plain();
     let init = InitSystem::new(&site);
     let mut server = Server::start(&site, &[("WATCHDOG_USEC", "200000")]);
@@ -155,7 +155,9 @@ fn upgrade_by_command_ends_the_old_binary_once_the_new_one_serves() {
     let new = site.pid();
     assert_eq!(
         stdout(&output),
-        format!("process {new} serves; process {old} finishes what is under way and ends\n")
+        format!(
+            "process {new} serves new requests; process {old} finishes its requests in flight and exits\n"
+        )
     );
     assert_eq!(site.get(), Some(200));
     assert_eq!((init.told(), init.told()), (ready(new, "serving"), format!("MAINPID={new}")));
@@ -219,7 +221,7 @@ fn sockets_of_the_init_system_serve_and_outlive_the_server() {
 }
 
 #[test]
-fn client_waits_while_nobody_serves_a_socket_that_is_held() {
+fn client_of_held_socket_waits_until_server_starts() {
     let site = Site::plain();
     let listener = TcpListener::bind(("127.0.0.1", site.port)).expect("a socket");
     let port = site.port;
@@ -232,13 +234,15 @@ fn client_waits_while_nobody_serves_a_socket_that_is_held() {
 }
 
 #[test]
-fn socket_that_nobody_listens_on_is_closed_and_told() {
+fn inherited_socket_without_listen_is_closed_and_logged() {
     let site = Site::plain();
     let listener = TcpListener::bind("127.0.0.1:0").expect("a socket");
     let address = listener.local_addr().expect("an address");
     let mut server = activated(&site, &listener);
     wait_for("the pid file", || site.path("nginx.pid").exists());
-    site.log_has(&format!("the socket {address} was handed over and no \"listen\" wants it"));
+    site.log_has(&format!(
+        "the socket {address} was passed to this process, but no \"listen\" directive uses it"
+    ));
     assert_eq!(site.get(), Some(200));
     send("TERM", server.0.id());
     assert!(server.ended());

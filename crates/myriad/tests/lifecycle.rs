@@ -80,12 +80,12 @@ fn a_daemon_that_cannot_listen_returns_1_with_the_reason() {
 }
 
 #[test]
-fn a_broken_configuration_is_told_on_reload_and_the_old_one_serves_on() {
+fn broken_configuration_is_logged_on_reload_and_old_one_remains_active() {
     let site = Site::plain().start();
     let worker = site.worker();
     site.write("nginx.conf", "events { }\nhttp { lissen 80; }\nserverr { }\n");
     site.signal("HUP");
-    site.log_has("the earlier one keeps running");
+    site.log_has("the previous one remains in effect");
     let log = site.read("error.log");
     assert!(log.contains("[emerg]") && log.contains("lissen") && log.contains("serverr"), "{log}");
     assert_eq!(site.get(), Some(200));
@@ -93,7 +93,7 @@ fn a_broken_configuration_is_told_on_reload_and_the_old_one_serves_on() {
 }
 
 #[test]
-fn reload_opens_new_addresses_closes_old_ones_and_keeps_the_rest() {
+fn reload_opens_new_addresses_closes_old_ones_and_retains_others() {
     let site = Site::plain();
     let (going, coming) = (support::free_port(), support::free_port());
     let with = |port| {
@@ -114,7 +114,7 @@ fn reload_opens_new_addresses_closes_old_ones_and_keeps_the_rest() {
 }
 
 #[test]
-fn an_address_in_use_on_reload_keeps_the_old_configuration() {
+fn address_in_use_on_reload_retains_old_configuration() {
     let site = Site::plain().start();
     let holder = TcpListener::bind("127.0.0.1:0").expect("bind");
     let taken = holder.local_addr().expect("address");
@@ -122,7 +122,7 @@ fn an_address_in_use_on_reload_keeps_the_old_configuration() {
     let text = site.configuration("daemon off;").replace(&listen, &format!("{listen} listen {taken};"));
     site.write("nginx.conf", &text);
     site.signal("HUP");
-    site.log_has("the earlier one keeps running");
+    site.log_has("the previous one remains in effect");
     assert!(
         site.read("error.log").contains(&format!("bind() to {taken} failed (98: Address already in use)"))
     );
@@ -139,7 +139,7 @@ fn requests_are_answered_all_through_reloads() {
             assert_eq!(site.get(), Some(200));
         }
     }
-    site.log_has("the new configuration runs");
+    site.log_has("the new configuration is in effect");
 }
 
 #[test]
@@ -205,7 +205,12 @@ fn root_opens_no_log_through_a_link_that_the_worker_could_have_made() {
         let output = site.output(arguments);
         assert_eq!(output.status.code(), Some(1));
         let said = support::stderr(&output);
-        assert!(said.contains("theirs/a.log\" failed (a link that leads there is not root's"), "{said}");
+        assert!(
+            said.contains(
+                "theirs/a.log\" failed (the path contains a symbolic link that does not belong to root"
+            ),
+            "{said}"
+        );
     }
     fs::remove_file(site.path("theirs/a.log")).expect("remove");
     let site = site.start();
@@ -213,7 +218,7 @@ fn root_opens_no_log_through_a_link_that_the_worker_could_have_made() {
     fs::rename(site.path("theirs/a.log"), site.path("theirs/b.log")).expect("rename");
     symlink(site.path("victim"), site.path("theirs/a.log")).expect("a link");
     site.signal("USR1");
-    site.log_has("theirs/a.log\" failed (a link");
+    site.log_has("theirs/a.log\" failed (the path contains a symbolic link");
     assert_eq!(site.get(), Some(200));
     wait_for("two lines in the log that stays open", || site.read("theirs/b.log").lines().count() == 2);
     assert_eq!(site.read("victim"), "");

@@ -33,7 +33,7 @@ fn with_lines(lines: &str) -> Site {
 }
 
 #[test]
-fn a_taken_address_fails_the_test_and_names_who_has_it() {
+fn address_in_use_fails_configuration_test_and_names_its_process() {
     let site = Site::plain();
     let holder = TcpListener::bind(("127.0.0.1", site.port)).expect("bind");
     let output = site.output(&["-t"]);
@@ -41,7 +41,10 @@ fn a_taken_address_fails_the_test_and_names_who_has_it() {
     assert_eq!(output.status.code(), Some(1), "{said}");
     let wanted = format!("[emerg] bind() to 127.0.0.1:{} failed (98: Address already in use)", site.port);
     assert!(said.contains(&wanted), "{said}");
-    assert!(said.contains(&format!("help: it is held by process {} (", std::process::id())), "{said}");
+    assert!(
+        said.contains(&format!("help: the address is in use by process {} (", std::process::id())),
+        "{said}"
+    );
     assert!(said.contains("syntax is ok") && said.contains("test failed"), "{said}");
     // `--explain` does not test the start.
     assert!(site.output(&["--explain", "/"]).status.success());
@@ -82,7 +85,10 @@ fn a_file_where_a_socket_is_to_be_is_never_removed() {
         let output = site.output(arguments);
         let said = stderr(&output);
         assert_eq!(output.status.code(), Some(1), "{said}");
-        assert!(said.contains("Address already in use") && said.contains("a file of another kind"), "{said}");
+        assert!(
+            said.contains("Address already in use") && said.contains("a file that is not a socket"),
+            "{said}"
+        );
         assert_eq!(site.read("precious"), "text");
     }
 }
@@ -105,7 +111,10 @@ fn the_addresses_of_the_server_that_runs_are_free_to_its_own_configuration() {
     let _ = somebody.wait();
     assert!(!output.status.success(), "{said}");
     // The message names the supervisor, not the worker that inherited the socket.
-    assert!(said.contains(&format!("held by process {} (", site.pid())) && said.contains("myriad"), "{said}");
+    assert!(
+        said.contains(&format!("in use by process {} (", site.pid())) && said.contains("myriad"),
+        "{said}"
+    );
 }
 
 /// Tests that the user of the server decides if its open files cannot be read.
@@ -123,7 +132,7 @@ fn a_server_of_another_user_is_known_by_that_user() {
     mode(&other.folder, 0o777);
     let said = test(&other);
     let wanted = format!(
-        "it is held by a process of the user root (uid 0); to see which, as that user or root: ss -ltnp 'sport = :{}'",
+        "the address is in use by a process of user root (uid 0); to identify it, run as that user or as root: ss -ltnp 'sport = :{}'",
         site.port
     );
     assert!(said.contains("Address already in use") && said.contains(&wanted), "{said}");
@@ -152,7 +161,7 @@ fn a_port_of_root_is_refused_to_others_with_the_remedy() {
 }
 
 #[test]
-fn an_origin_that_nobody_stands_behind_is_warned_of_and_passes() {
+fn origin_without_listener_is_warned_about_and_passes_test() {
     let port = free_port();
     let php = TcpListener::bind(("127.0.0.1", port)).expect("bind");
     let site = with_lines(&format!(
@@ -175,10 +184,10 @@ fn an_origin_that_nobody_stands_behind_is_warned_of_and_passes() {
     let output = site.output(&["-t"]);
     let said = stderr(&output);
     assert!(output.status.success() && said.contains("test is successful"), "{said}");
-    assert!(said.contains(&format!("[warn] nothing listens at \"127.0.0.1:{port}\"")), "{said}");
-    assert!(said.contains(&format!("[warn] nothing listens at \"localhost:{port}\"")), "{said}");
+    assert!(said.contains(&format!("[warn] nothing listens on \"127.0.0.1:{port}\"")), "{said}");
+    assert!(said.contains(&format!("[warn] nothing listens on \"localhost:{port}\"")), "{said}");
     assert_eq!(said.matches("[warn]").count(), 3, "an address is told of once: {said}");
-    assert!(said.contains("help: start what is to listen there") && said.contains("nginx.conf:"), "{said}");
+    assert!(said.contains("help: start the upstream server") && said.contains("nginx.conf:"), "{said}");
 }
 
 #[test]
@@ -204,12 +213,12 @@ fn the_servers_of_a_group_are_asked_and_those_that_are_down_are_not() {
     );
     site.write("nginx.conf", &site.read("nginx.conf").replace("server {", &group));
     let said = stderr(&site.output(&["-t"]));
-    assert!(said.contains(&format!("[warn] nothing listens at \"127.0.0.1:{free}\"")), "{said}");
-    assert!(!said.contains("is not there"), "{said}");
+    assert!(said.contains(&format!("[warn] nothing listens on \"127.0.0.1:{free}\"")), "{said}");
+    assert!(!said.contains("does not exist"), "{said}");
 }
 
 #[test]
-fn a_socket_that_is_closed_to_the_workers_is_told_with_its_rights() {
+fn socket_inaccessible_to_workers_is_reported_with_its_permissions() {
     if !is_root() {
         return;
     }
@@ -228,7 +237,7 @@ fn a_socket_that_is_closed_to_the_workers_is_told_with_its_rights() {
     };
     let said = test();
     let wanted = format!(
-        "[warn] the workers' user \"nobody\" may not connect to \"unix:{}\" (mode 0660, owner root:root)",
+        "[warn] the user \"nobody\" of the worker processes is not allowed to connect to \"unix:{}\" (mode 0660, owner root:root)",
         path.display()
     );
     assert!(said.contains(&wanted) && said.contains("listen.owner"), "{said}");
@@ -236,7 +245,6 @@ fn a_socket_that_is_closed_to_the_workers_is_told_with_its_rights() {
     assert!(!test().contains("[warn]"));
     mode(&site.path("run"), 0o700);
     let said = test();
-    let wanted =
-        format!("the folder \"{}\" (mode 0700, owner root:root) is closed to it", site.path("run").display());
+    let wanted = format!("the folder \"{}\" (mode 0700, owner root:root)", site.path("run").display());
     assert!(said.contains(&wanted), "{said}");
 }

@@ -1,4 +1,4 @@
-// The charts of the page, and what each is summed up in.
+// Charts of the page, and their summaries.
 
 import { Chart, type Line } from "../chart";
 import { extent, last } from "../columns";
@@ -11,7 +11,7 @@ const MISS: Line = { name: "miss", label: "miss", color: "--miss", marks: "dots"
 const BYPASS: Line = { name: "bypass", label: "bypass", color: "--bypass", marks: "falling" };
 const UNCACHED: Line = { name: "uncached", label: "no cache asked", color: "--plain" };
 
-/** Makes the charts, in the places that the page has for them. */
+/** Creates the charts in their places on the page. */
 export function charts(): Chart[] {
     const made: [string, Chart][] = [
         ["requests", new Chart({

@@ -1,4 +1,4 @@
-// The row of figures at the top: what holds now.
+// Row of current figures at the top.
 
 import type { Columns } from "../columns";
 import { asked, extent, ratio } from "../columns";
@@ -6,7 +6,7 @@ import type { Tick } from "../contract";
 import { byId, el, share, write } from "../dom";
 import { bytes, count, exact, percent, rate, took } from "../format";
 
-/** Seconds that a figure is the mean of: one alone jumps too much to be read. */
+/** Seconds over which a figure is averaged: single seconds vary too much. */
 const OVER = 5;
 
 interface Figure {

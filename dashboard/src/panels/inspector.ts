@@ -1,4 +1,4 @@
-// The inspector: which way a URL takes through the configuration, and what is stored for it.
+// Inspector: the path of a URL through the configuration, and the pages stored for it.
 
 import { get, Refused } from "../api";
 import type { Inspection, StoredPage } from "../contract";
@@ -20,7 +20,7 @@ export class Inspector {
         });
     }
 
-    /** Inspects a URL that was chosen elsewhere. */
+    /** Inspects a URL that was selected elsewhere. */
     show(url: string): void {
         this.url.value = url;
         this.form.scrollIntoView({ block: "start" });

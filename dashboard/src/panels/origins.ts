@@ -1,4 +1,4 @@
-// Origins: servers of upstream groups, PHP pools, queues before them; workers; servers of the site.
+// Origins: servers of upstream groups, PHP pools and their queues; workers; servers of the site.
 
 import type { Queue, ServerZones, Tick } from "../contract";
 import { byId, el, share } from "../dom";

@@ -1,20 +1,20 @@
-// Purges: as they happen, and the form that purges.
+// Purges: the log, and the form that purges.
 
 import { get, hasSecret, post, Refused, setSecret } from "../api";
 import type { Purge } from "../contract";
 import { byId, el, fill, write } from "../dom";
 import { clock, exact, many } from "../format";
 
-/** Purges that are shown. */
+/** Maximum number of purges in the log. */
 const MOST = 40;
-/** Where `api write=on` stands, below the page. */
+/** Location of `api write=on`, relative to the page. */
 const WRITING = "api/";
-/** So long a purge of everything may be confirmed. */
+/** Time within which a purge of all pages must be confirmed, in milliseconds. */
 const CONFIRM_MS = 6_000;
 
 const WHO: Record<string, string> = { request: "by a request", origin: "by the application", administrator: "by an administrator" };
 
-/** The list of purges, newest first. */
+/** List of purges, newest first. */
 export class PurgeLog {
     private list: Purge[] = [];
 
@@ -24,7 +24,7 @@ export class PurgeLog {
         this.draw(0);
     }
 
-    /** One that has just been made, or whose pages have now been counted. */
+    /** Adds a purge, or updates it after its pages were counted. */
     add(purge: Purge): void {
         const same = (other: Purge): boolean => other.zone === purge.zone && other.number === purge.number;
         const isNew = !this.list.some(same);
@@ -59,7 +59,7 @@ const HINTS: Record<string, string> = {
     all: "",
 };
 
-/** What became of one purge. */
+/** Result of a purge. */
 interface Made {
     purged?: number | null;
 }
@@ -80,7 +80,7 @@ export class PurgeForm {
         this.kindChanged();
     }
 
-    /** Fills the form with a URL and brings it into view. */
+    /** Fills the form with a URL and scrolls to it. */
     url(url: string): void {
         const choice = this.form.querySelector<HTMLInputElement>('input[value="urls"]');
         if (choice) choice.checked = true;
@@ -90,7 +90,7 @@ export class PurgeForm {
         (hasSecret() ? this.button : this.secret).focus();
     }
 
-    /** Shows the field for a secret only where one is missing. */
+    /** Shows the field for the secret only if no valid secret is known. */
     refresh(): void {
         this.form.classList.toggle("known", hasSecret() && !this.secret.hasAttribute("aria-invalid"));
     }

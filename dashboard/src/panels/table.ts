@@ -1,4 +1,4 @@
-// Tables: a caption for those who do not see it, rows, and a sentence where there are none.
+// Tables: a caption for screen readers, rows, and a sentence if there are none.
 
 import { el, fill } from "../dom";
 
@@ -6,11 +6,11 @@ export type Cell = Node | string | null;
 
 export interface Column {
     label: string;
-    /** `number` stands at the right, `wide` takes what is left, `minor` is left out on small screens. */
+    /** `number` is right-aligned, `wide` takes the remaining width, `minor` is hidden on small screens. */
     kind?: string;
 }
 
-/** Fills a place with a table. The first cell of a row is its head. */
+/** Replaces the content of an element by a table. The first cell of a row is its header. */
 export function table(place: Element, caption: string, columns: Column[], rows: Cell[][], nothing: string): void {
     if (!rows.length) {
         fill(place, [el("p", { class: "nothing" }, nothing)]);

@@ -1,4 +1,4 @@
-// Top pages, top misses with the reason of each, slowest pages. A URL is a button: it opens the inspector.
+// Top pages, top misses with their reasons, slowest pages. A URL is a button that opens the inspector.
 
 import { get } from "../api";
 import type { TopPage, Tops } from "../contract";
@@ -7,7 +7,7 @@ import { bytes, count, exact, NONE, percent, took } from "../format";
 import { table, type Cell, type Column } from "./table";
 
 const LIMIT = 8;
-/** What this page asks is left out. */
+/** Requests of this page are excluded. */
 const OWN = location.origin + location.pathname;
 
 export class TopLists {
@@ -15,7 +15,7 @@ export class TopLists {
 
     constructor(private readonly inspect: (url: string) => void) {}
 
-    /** Asks for all three lists. */
+    /** Requests all three lists. */
     async refresh(): Promise<void> {
         this.reasons ??= (await get<{ reasons: Record<string, string> }>("reasons").catch(() => ({ reasons: {} }))).reasons;
         const [requests, misses, slow] = await Promise.all(
@@ -79,12 +79,12 @@ export class TopLists {
     }
 }
 
-/** The class of `$upstream_cache_status`, which has a colour. */
+/** Returns the class of a `$upstream_cache_status`, which selects a colour. */
 export function statusClass(status: string): string {
     return { HIT: "hit", REVALIDATED: "miss", STALE: "stale", UPDATING: "stale", MISS: "miss", EXPIRED: "miss" }[status] ?? "bypass";
 }
 
-/** Host and path of a URL as a visitor sent it. It need be none. */
+/** Returns host and path of a URL as sent by a visitor, which may be invalid. */
 export function parts(url: string): { host: string; path: string } {
     const found = /^https?:\/\/([^/]*)(\/.*)?$/.exec(url);
     return found ? { host: found[1] ?? "", path: found[2] ?? "/" } : { host: "", path: url };

@@ -1,4 +1,4 @@
-// Cache zones: how full they are in memory and on the disk, what was answered from them, and in which encodings pages lie there.
+// Cache zones: their use of memory and disk, their responses, and the encodings of stored pages.
 
 import { asked, ratio } from "../columns";
 import type { Known, Zone } from "../contract";

@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_says_nothing_sensible_is_refused_with_its_line() {
+    fn invalid_golden_file_is_rejected_with_line_number() {
         assert!(error("hello").starts_with("line 1"));
         assert!(
             error("--- about\nx\n--- server\n--- reqest\n").contains("line 4: there is no section `reqest`")

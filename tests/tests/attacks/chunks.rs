@@ -65,7 +65,7 @@ fn chunks_of_every_published_form_are_refused_and_hide_no_request() {
 }
 
 #[test]
-fn chunks_that_are_of_the_grammar_are_read_and_framed_anew() {
+fn valid_chunks_are_decoded_and_framed_from_scratch() {
     let site = Site::start("");
     for body in [
         "5\r\nAAAAA\r\n0\r\n\r\n",

@@ -75,7 +75,7 @@ const ADDRESSES: &[&str] = &[
 ];
 
 #[test]
-fn page_of_a_visitor_who_is_known_is_nobody_else_s_under_any_address() {
+fn page_of_known_visitor_is_never_shared_under_any_address() {
     for (field, value) in [
         ("Cookie", "PHPSESSID=victim"),
         ("Cookie", "theme=1; wordpress_logged_in_ab=victim"),

@@ -150,7 +150,7 @@ fn lengths_of_http2_that_their_data_do_not_keep_reach_no_origin_as_they_are() {
 }
 
 #[test]
-fn an_origin_hears_of_one_host_alone() {
+fn only_one_host_reaches_origin() {
     let site = Site::start("http2 on; proxy_set_header Host $host;");
     let mut hand = Hand::greet(site.server.port, &[]);
     let two = [

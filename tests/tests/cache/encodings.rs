@@ -109,7 +109,7 @@ fn a_range_of_a_stored_page_is_cut_from_it() {
 }
 
 #[test]
-fn vary_keeps_variants_apart() {
+fn vary_separates_variants() {
     let (server, origin) = Cached::default().start(|call| {
         let language = call.param("HTTP_ACCEPT_LANGUAGE").to_owned();
         call.answer("Content-Type: text/plain\nVary: Accept-Language", format!("{language} {}", call.number));
@@ -135,7 +135,7 @@ fn vary_on_accept_encoding_alone_does_not_multiply_the_page() {
 }
 
 #[test]
-fn what_the_origin_compressed_is_never_compressed_twice_nor_sent_to_whom_it_does_not_suit() {
+fn precompressed_response_is_not_recompressed_or_sent_to_unsuitable_client() {
     let packed = {
         use std::io::Write;
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());

@@ -57,7 +57,7 @@ fn site_that_its_application_closed_is_closed_on_every_url_at_once() {
         shows(&server, target, 200, &format!("page {target}"));
         assert_eq!(server.get(target).cache(), "HIT");
     }
-    server.log_has("closed for maintenance");
+    server.log_has("the application is in maintenance");
 }
 
 #[test]

@@ -114,7 +114,7 @@ fn ignored_fields_do_not_count() {
 }
 
 #[test]
-fn an_expired_page_is_fetched_anew() {
+fn expired_page_is_fetched_again() {
     let (server, origin) = Cached::default().start(|call| {
         let (text, valid_s) = (format!("page {}", call.number), if call.number == 1 { 1 } else { 600 });
         call.answer(&format!("Content-Type: text/plain\nX-Accel-Expires: {valid_s}"), text);
@@ -294,7 +294,7 @@ fn pages_are_shared_between_workers_and_survive_the_visitors_connections() {
 }
 
 #[test]
-fn the_access_log_tells_what_the_cache_did() {
+fn access_log_records_cache_status_and_upstream() {
     let server =
         "fastcgi_cache_valid 1h; access_log @DIR@/cache.log own; fastcgi_cache_bypass $http_x_bypass;";
     let site = with(server);

@@ -11,7 +11,7 @@ use myriad_tests::{Cached, Origin, Place, Request, wait_for};
 use super::{SITE, file_of, files, numbered, wait_for_files};
 
 #[test]
-fn files_have_nginx_s_names_and_go_with_a_person_who_removes_them() {
+fn cache_files_have_names_of_nginx_and_manual_removal_removes_pages() {
     let (server, origin) = SITE.start(numbered);
     for target in ["/a", "/b", "/c"] {
         assert_eq!(server.get(target).cache(), "MISS");
@@ -63,7 +63,7 @@ fn the_folder_itself_may_be_removed_too() {
         wait_for("the folder", || server.path("cache/.sequence").exists());
         assert_eq!(server.fetch(&Request::new("PURGE", "/a")).status, 412);
     }
-    server.log_has("was removed, with all its pages");
+    server.log_has("was removed with all its pages");
     // The process with sufficient privileges recreates the folder a moment later. Operations in progress may have
     // failed.
     assert!(!server.read("error.log").contains("Permission denied"), "{}", server.read("error.log"));
@@ -114,7 +114,7 @@ fn a_folder_that_somebody_made_before_the_first_start_is_used() {
 
 /// Otherwise a user who can change a link could have any folder chowned.
 #[test]
-fn a_folder_behind_a_link_keeps_its_owner() {
+fn folder_reached_through_link_retains_its_owner() {
     let place = Place::new();
     let folder = place.path("elsewhere");
     fs::create_dir(&folder).expect("mkdir");
@@ -130,7 +130,7 @@ fn a_folder_behind_a_link_keeps_its_owner() {
 
 /// Applies only if the tests run as root, because only root creates folders for other users.
 #[test]
-fn a_folder_that_root_does_not_make_is_told_of() {
+fn folder_that_root_does_not_create_is_reported() {
     let place = Place::new();
     let disk = place.path("disk");
     fs::create_dir(&disk).expect("mkdir");
@@ -144,6 +144,6 @@ fn a_folder_that_root_does_not_make_is_told_of() {
     let site = Cached { http: "fastcgi_cache_path @DIR@/disk/link/zone keys_zone=left:1m;", ..SITE };
     let server = site.start_before(place, &origin.address);
     assert_eq!(server.get("/a").status, 200);
-    server.log_has("disk/link/zone\" is left to the workers to make");
+    server.log_has("disk/link/zone\" will be created by the worker processes");
     assert_eq!(fs::read_dir(server.path("elsewhere")).expect("a folder").count(), 0);
 }

@@ -129,7 +129,7 @@ fn during_an_upgrade_the_new_process_writes_and_where_it_ends_first_the_old_one_
     wait_for_files(&server, 1);
     let (mut old, mut new, pid) = upgrade(&server);
     wait_for("the folder to be known to the new one", || {
-        server.read("error.log").matches(" known after ").count() == 2
+        server.read("error.log").matches(" bytes found in ").count() == 2
     });
     old.fetch(&Request::get("/of-the-old"));
     new.fetch(&Request::get("/of-the-new"));

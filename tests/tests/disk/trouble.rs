@@ -90,7 +90,7 @@ fn a_folder_that_cannot_be_written_leaves_pages_in_memory_and_one_line_in_the_lo
         server.get(&format!("/{number}"));
         assert_eq!(server.get(&format!("/{number}")).cache(), "HIT");
     }
-    server.log_has("pages are kept in memory alone meanwhile");
+    server.log_has("pages are kept in memory alone until the disk works again");
     assert_eq!(server.read("error.log").matches("pages are kept in memory alone").count(), 1);
     assert!(files(&server.path("cache")).is_empty());
     fs::remove_file(&aside).expect("out of the way");
@@ -100,7 +100,7 @@ fn a_folder_that_cannot_be_written_leaves_pages_in_memory_and_one_line_in_the_lo
         server.get(&format!("/{number}"));
         !files(&server.path("cache")).is_empty()
     });
-    server.log_has("pages are kept on disk again");
+    server.log_has("pages are stored on disk again");
 }
 
 /// Small file system; unmounted on drop.
@@ -127,7 +127,7 @@ impl Drop for SmallDisk {
 }
 
 #[test]
-fn a_full_disk_is_served_around_told_of_once_and_used_again_when_it_has_room() {
+fn full_disk_is_bypassed_reported_once_and_used_again_when_space_returns() {
     let place = Place::new();
     let folder = place.path("cache");
     // Without the right to mount, a full disk cannot be tested here; the unit tests of the store simulate failures at
@@ -186,13 +186,13 @@ fn files_that_cannot_be_read_are_fetched_again_with_one_line_in_the_log() {
         assert_eq!(server.get(&format!("/{number}")).cache(), "HIT");
     }
     assert_eq!(origin.count(), 40);
-    server.log_has("pages are kept in memory alone meanwhile");
+    server.log_has("pages are kept in memory alone until the disk works again");
     assert_eq!(server.read("error.log").matches("pages are kept in memory alone").count(), 1);
     wait_for_files(&server, 20);
 }
 
 #[test]
-fn a_body_too_long_for_memory_is_kept_on_disk_and_served_in_parts() {
+fn body_too_large_for_memory_is_stored_on_disk_and_served_in_ranges() {
     const LENGTH: usize = 20 << 20;
     let (mut server, origin) = SITE.start(|call| {
         let body = noise(call.number as u64, LENGTH);

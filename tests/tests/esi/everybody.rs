@@ -57,7 +57,7 @@ fn includes_that_loop_are_refused() {
         _ => call.answer(ESI, "c<esi:include src='/a?deep'/><esi:include src='/b'/>"),
     });
     assert_eq!(server.get("/self").text(), "s!");
-    server.log_has("a page includes itself");
+    server.log_has("the page includes itself");
     assert_eq!(server.get("/a").text(), "abab");
     server.log_has("esi_max_depth");
     assert!(origin.count() <= 4, "{:?}", origin.calls());
@@ -74,7 +74,7 @@ fn includes_beyond_the_bound_stay_empty() {
         }
     });
     assert_eq!(server.get("/page").text(), "/0|/1||||");
-    server.log_has("3 includes are too many");
+    server.log_has("3 includes exceed the limit");
     assert_eq!(origin.count(), 3);
 }
 

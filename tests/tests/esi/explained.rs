@@ -72,7 +72,7 @@ fn explanation_agrees_with_the_response_for_each_kind_of_visitor() {
             continue;
         }
         assert_eq!(target, "/plain", "{cookie}: {explained}");
-        assert!(explained.starts_with("yes, if its origin has marked the page"), "{explained}");
+        assert!(explained.starts_with("yes, if the origin has marked the page"), "{explained}");
     }
     assert!(origin.count() > calls);
 }
@@ -83,7 +83,7 @@ fn explanation_names_the_cookie_that_prevents_a_hit() {
     server.get("/plain");
     let read = inspected(&server, "/plain", &session("ada"));
     assert!(read.starts_with("no: the cookie wordpress_logged_in_1 is personal"), "{read}");
-    assert!(read.ends_with("the cache has no page for known visitors"), "{read}");
+    assert!(read.ends_with("no page for known visitors is cached"), "{read}");
     let read = explained(&server, "/page", "comment_author_1=ada");
     assert!(read.starts_with("no: the cookie comment_author_1 is personal"), "{read}");
 }

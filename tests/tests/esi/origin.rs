@@ -7,7 +7,7 @@ use myriad_tests::Request;
 use super::{KNOWN, by, include, is_clean, session, start};
 
 #[test]
-fn origin_of_everybody_s_page_hears_nothing_of_the_known_visitor_who_caused_its_fetch() {
+fn origin_of_shared_page_sees_nothing_of_known_visitor_that_triggered_fetch() {
     let rules = "fastcgi_param MARK $who;";
     let http = "map $http_cookie $who { default nobody; ~logged_in somebody; }";
     let origin = myriad_tests::Origin::start(|call| {
@@ -26,7 +26,7 @@ fn origin_of_everybody_s_page_hears_nothing_of_the_known_visitor_who_caused_its_
 }
 
 #[test]
-fn cookies_of_a_stranger_s_first_visit_reach_no_known_visitor() {
+fn cookies_set_on_anonymous_fetch_reach_no_known_visitor() {
     let (server, _origin) =
         start("fastcgi_ignore_headers Set-Cookie;", |call| match call.param("QUERY_STRING") {
             "" => call.answer(&format!("{KNOWN}\r\nSet-Cookie: language=en"), "page"),

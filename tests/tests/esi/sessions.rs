@@ -93,7 +93,7 @@ fn fifty_sessions_at_once_see_nothing_of_each_other() {
     };
     let visitors: Vec<_> = (0..50).map(|number| thread::spawn(move || visit(number))).collect();
     let hits: usize = visitors.into_iter().map(|visitor| visitor.join().expect("a visitor")).sum();
-    assert_eq!(hits, 600, "every page comes from the cache");
+    assert_eq!(hits, 600, "every page is served from the cache");
 }
 
 #[test]

@@ -58,7 +58,7 @@ fn known_visitor_gets_the_page_with_parts_of_their_own_in_one_request() {
 }
 
 #[test]
-fn page_of_a_known_visitor_is_compressed_and_never_fresh_whatever_the_place_says() {
+fn page_of_known_visitor_is_compressed_and_never_fresh_regardless_of_location() {
     let rules = "gzip on; expires 1h; add_header Cache-Control public; add_header X-Other yes;";
     let (server, _origin) = start(rules, application);
     for _ in 0..2 {
@@ -148,7 +148,7 @@ fn file_names_in_the_reason_of_an_origin_are_shown_to_administrators_alone() {
 }
 
 #[test]
-fn page_that_its_origin_has_not_cut_says_why() {
+fn page_without_esi_parts_reports_reason() {
     let (server, _origin) = start(
         "fastcgi_cache_use_stale updating error; add_header X-Reason $upstream_cache_reason;",
         |call| {
@@ -183,7 +183,10 @@ fn page_that_its_origin_has_not_cut_says_why() {
     assert!(told(&server, "/short").contains(detail), "{}", told(&server, "/short"));
     // The administrator's report contains the same reason.
     let shown = shown(&server, "/stored");
-    assert!(shown.contains("  known     ask the origin: is_user_logged_in in themes/a/b_.php"), "{shown}");
+    assert!(
+        shown.contains("  known     served by the origin: is_user_logged_in in themes/a/b_.php"),
+        "{shown}"
+    );
 }
 
 #[test]
@@ -191,9 +194,12 @@ fn parts_of_a_page_are_shown_to_administrators() {
     let (server, _origin) = start("", application);
     server.get("/page");
     let shown = shown(&server, "/page");
-    assert!(shown.contains("  known     get this page, with 2 parts of their own"), "{shown}");
-    assert!(shown.contains("  parts     /page?part=greeting (private), at 6 for 0 bytes"), "{shown}");
-    assert!(shown.contains("            /page?part=form (private), at "), "{shown}");
+    assert!(shown.contains("  known     receive this page, with 2 parts of their own"), "{shown}");
+    assert!(
+        shown.contains("  parts     /page?part=greeting (private), at offset 6, replaces 0 bytes"),
+        "{shown}"
+    );
+    assert!(shown.contains("            /page?part=form (private), at offset "), "{shown}");
 }
 
 #[test]
@@ -324,7 +330,7 @@ fn invented_cookies_of_others_drop_no_parts() {
 }
 
 #[test]
-fn part_says_itself_how_long_it_is_kept() {
+fn part_declares_its_own_lifetime() {
     let (server, origin) = start("", |call| {
         if call.param("QUERY_STRING").is_empty() {
             return call.answer(KNOWN, format!("{}{}", include("a", ""), include("b", "")));
@@ -383,9 +389,9 @@ fn part_that_fails_leaves_what_stands_in_its_place() {
     });
     let answer = server.fetch(&by("/page", "ada"));
     assert_eq!(answer.text(), "1own2inside3inside45alt6");
-    server.log_has("the page goes on without");
+    server.log_has("the page is sent without the fragment");
     let log = server.read("error.log");
-    assert_eq!(log.matches("the page goes on without").count(), 1, "{log}");
+    assert_eq!(log.matches("the page is sent without the fragment").count(), 1, "{log}");
 }
 
 #[test]
@@ -435,7 +441,7 @@ fn include_of_another_host_makes_the_page_none_for_known_visitors() {
     });
     assert_eq!(server.get("/page").text(), "1inside2");
     assert_eq!(server.fetch(&by("/page", "ada")).text(), session("ada"));
-    server.log_has("of no path of this host");
+    server.log_has("have no path on this host");
 }
 
 #[test]

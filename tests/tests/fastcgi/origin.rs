@@ -193,7 +193,7 @@ fn fields_are_hidden_and_passed_as_written() {
 }
 
 #[test]
-fn kept_connections_are_used_again_and_given_up_when_the_origin_closes_them() {
+fn idle_connections_are_reused_and_dropped_when_origin_closes_them() {
     let mut place = Place::new();
     let origin = Origin::start(|call| {
         call.answer("Content-Type: text/plain", "page");

@@ -7,7 +7,7 @@ use myriad_tests::{Gate, Origin, Request, wait_for};
 use super::{serve, serve_origin, serve_php};
 
 #[test]
-fn php_is_told_what_was_asked() {
+fn php_gets_request_parameters() {
     let show = "<?php header('Content-Type: text/plain'); foreach (explode(',', $_GET['show']) as $name) \
                 echo $name, '=', $_SERVER[$name] ?? '-', \"\\n\";";
     let (server, _php) = serve_php(
@@ -139,7 +139,7 @@ fn x_accel_buffering_turns_buffering_off_for_one_page() {
 }
 
 #[test]
-fn what_php_says_on_stderr_is_in_the_error_log() {
+fn stderr_output_of_php_is_in_error_log() {
     let (server, _origin) = serve_origin("", |call| {
         call.error("PHP message: a warning\n");
         call.answer("Content-Type: text/plain", "fine");
@@ -166,7 +166,7 @@ fn php_fpm_may_be_restarted_between_two_requests() {
 }
 
 #[test]
-fn a_visitor_who_leaves_takes_the_origin_request_along() {
+fn disconnect_of_client_aborts_origin_request() {
     let (server, origin) = serve_origin("", |call| {
         if call.uri() == "/left" {
             assert!(call.wait_for_hang_up(), "the origin is told that nobody waits");

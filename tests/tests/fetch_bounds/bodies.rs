@@ -62,7 +62,7 @@ fn bodies_that_are_unpacked_are_held_within_the_bounds_of_their_zone() {
 }
 
 #[test]
-fn bodies_that_nobody_reads_on_are_held_within_the_bounds_of_their_zone() {
+fn unread_bodies_stay_within_bounds_of_their_zone() {
     let packed = bomb(24 << 20);
     let site = Cached { zone: "memory=16m", server: COMPRESSED, ..Cached::default() };
     let (server, origin) = site.start(move |call| {
@@ -94,7 +94,7 @@ fn bodies_of_all_requests_in_files_are_bounded_together() {
     held.send(post("/held").bytes());
     origin.wait_for(1);
     assert_eq!(server.fetch(&post("/second")).status, 503, "two are more than there may be");
-    server.log_has("those in temporary files may take 102400 bytes together");
+    server.log_has("request bodies in temporary files are limited to 102400 bytes");
     assert_eq!(server.get("/none").text(), "/none", "who sends no body is served");
     gate.open();
     assert_eq!(held.answer().status, 200);

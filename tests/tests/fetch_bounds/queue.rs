@@ -29,15 +29,15 @@ fn a_wait_in_the_queue_ends_with_its_time() {
     let (server, origin, gate) = before_one_child("queue 2 timeout=50ms;", "");
     let mut held = hold(&server, &origin, "/held");
     assert_eq!(server.get("/u").status, 502);
-    server.log_has("no peer of the upstream became free in time");
+    server.log_has("no server of the upstream became free in time");
     gate.open();
     assert_eq!((held.answer().status, origin.count()), (200, 1));
 }
 
 #[test]
-fn whoever_leaves_the_queue_is_not_asked_for() {
+fn request_of_client_that_left_queue_is_not_sent_to_origin() {
     const IGNORED: &str = "fastcgi_ignore_client_abort on;";
-    const SHARED: &str = "nobody waits for it";
+    const SHARED: &str = "no client is waiting";
     const ALONE: &str = "client closed the connection while waiting";
     for (rules, path, line) in [("", "/page", SHARED), (IGNORED, "/page", SHARED), (IGNORED, "/u", ALONE)] {
         let (server, origin, gate) = before_one_child("queue 300;", rules);

@@ -18,7 +18,7 @@ fn abandoned(rules: &str, begun: impl Fn(&mut Call) + Send + Sync + 'static) -> 
 }
 
 #[test]
-fn fetch_that_nobody_waits_for_is_aborted_before_its_answer_begins() {
+fn fetch_without_waiters_is_aborted_before_response_starts() {
     let (sender, aborted) = channel();
     let (server, origin) = abandoned("", move |call| {
         if call.number == 1 {

@@ -20,7 +20,7 @@ fn fetches_that_fill_a_zone_are_bounded_and_queue() {
     let mut held = hold(&server, &origin, "/held");
     let answers = ask_all(&server, &["/a", "/b"]);
     assert_eq!(answers.recv().expect("the first answer").status, 503, "only one may wait");
-    server.log_has("too many fetches fill zone \"pages\"");
+    server.log_has("too many fetches in flight for zone \"pages\"");
     assert_eq!(origin.count(), 1);
     gate.open();
     assert_eq!(held.answer().status, 200);
@@ -46,7 +46,7 @@ fn stale_page_stands_in_where_too_many_fetches_fill_the_zone() {
 }
 
 #[test]
-fn refresh_behind_a_stale_page_does_not_begin_at_the_bound() {
+fn background_refresh_of_stale_page_does_not_start_at_fetch_bound() {
     let rules = "fastcgi_cache_use_stale updating; fastcgi_cache_background_update on;
                  fastcgi_cache_valid 1s;";
     let one_fetch = ("max_fetches=1", "", "");

@@ -207,7 +207,7 @@ fn brotli_and_zstd_are_offered_where_they_are_on() {
 }
 
 #[test]
-fn gzip_static_sends_the_file_that_lies_beside() {
+fn gzip_static_sends_precompressed_file() {
     let place = Place::new();
     place.write("html/page.txt", "plain");
     place.write("html/page.txt.gz", "packed elsewhere");

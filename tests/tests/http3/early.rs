@@ -113,7 +113,7 @@ fn early_data_are_not_taken_where_nothing_allows_it() {
 }
 
 #[test]
-fn who_asks_and_never_answers_gets_three_times_what_it_sent_at_most() {
+fn unvalidated_client_gets_at_most_three_times_what_it_sent() {
     let server = start("", "", "");
     // Certificates that are much longer than the amplification limit.
     let chain = server.read("own.crt").repeat(20);

@@ -82,7 +82,7 @@ fn reloads_under_load_lose_no_request() {
 }
 
 #[test]
-fn reload_during_a_handshake_is_told_when_it_ends() {
+fn reload_during_handshake_is_signalled_by_goaway_when_handshake_completes() {
     let server = start("", "", "");
     let network = Network::before(server.port);
     network.lose_answers(true);
@@ -124,7 +124,7 @@ fn quit_lets_requests_end_and_then_ends_the_connection() {
 }
 
 #[test]
-fn clients_of_a_worker_that_died_are_told_by_a_reset() {
+fn clients_of_dead_worker_get_stateless_reset() {
     let server = start("", "", "");
     let mut client = connect(&server);
     assert_eq!(client.get("/a.txt").status, 200);
@@ -165,7 +165,7 @@ fn tokens_show_nothing_once_the_process_that_made_them_is_gone() {
 }
 
 #[test]
-fn connections_that_are_not_kept_answer_their_first_request_whenever_it_comes() {
+fn connections_without_keepalive_answer_first_request_at_any_time() {
     let server = start("", "keepalive_timeout 0;", "");
     let (mut client, _) = connect_bare(&server);
     client.wait(Duration::from_millis(400));

@@ -39,7 +39,7 @@ fn requests_refer_to_fields_that_were_put_into_the_table_before_or_will_be() {
 }
 
 #[test]
-fn clients_that_fill_the_table_against_the_rules_are_told_which() {
+fn clients_that_violate_table_rules_get_matching_error_code() {
     let server = start("", "", "");
     let ends = |instructions: &[u8], requests: &[&[u8]], code: u64| {
         let (mut client, encoder) = connect_bare(&server);
@@ -59,8 +59,8 @@ fn clients_that_fill_the_table_against_the_rules_are_told_which() {
     let (mut client, encoder) = connect_bare(&server);
     client.end(encoder);
     assert!(format!("{:?}", client.ended()).contains(&format!("error_code: {}", 0x104)));
-    server.log_has("instruction that cannot be followed while processing HTTP/3 connection");
-    server.log_has("a stream that the connection needs was closed while processing HTTP/3 connection");
+    server.log_has("invalid QPACK encoder instruction while processing HTTP/3 connection");
+    server.log_has("a critical stream was closed while processing HTTP/3 connection");
     assert_eq!(connect(&server).get("/a.txt").status, 200);
 }
 

@@ -11,7 +11,7 @@ use myriad_tests::{BareQuic, Network, Place, QuicClient, QuicVisitor, Request, c
 use super::{GET, connect, headers, start, text};
 
 #[test]
-fn clients_of_tcp_are_told_where_http3_is_unless_the_site_says_it() {
+fn tcp_clients_get_alt_svc_for_http3_unless_site_sends_its_own() {
     let server = start(
         "",
         "",
@@ -37,7 +37,7 @@ fn clients_of_tcp_are_told_where_http3_is_unless_the_site_says_it() {
 }
 
 #[test]
-fn what_a_hello_offered_and_how_it_ended_is_told() {
+fn tls_variables_show_client_hello_and_handshake_result() {
     let server = start(
         "",
         "",
@@ -79,7 +79,7 @@ fn server_is_chosen_by_the_name_in_the_handshake() {
 }
 
 #[test]
-fn retry_is_asked_for_where_the_configuration_says_so() {
+fn retry_is_sent_only_where_configured() {
     for (directive, expected) in [("quic_retry on;", true), ("", false)] {
         let server = start("", directive, "");
         let network = Network::before(server.port);
@@ -137,7 +137,7 @@ fn requests_from_an_address_that_the_handshake_did_not_prove_are_not_taken() {
 }
 
 #[test]
-fn clients_whose_address_changes_go_on_at_their_worker() {
+fn clients_with_changed_address_stay_on_their_worker() {
     let server = start("worker_processes 4;", "", "location /n { return 200 $connection_requests; }");
     let network = Network::before(server.port);
     let mut client = QuicVisitor::new().connect(network.port).expect("a connection");
@@ -150,7 +150,7 @@ fn clients_whose_address_changes_go_on_at_their_worker() {
 }
 
 #[test]
-fn an_address_that_a_client_says_it_moved_to_gets_three_times_what_came_from_it_at_most() {
+fn unvalidated_new_address_gets_at_most_three_times_what_was_received_from_it() {
     let server = start("", "", "location /large { sendfile off; }");
     server.write("html/large", vec![b'x'; 4 << 20]);
     let network = Network::before(server.port);
@@ -230,12 +230,12 @@ fn configuration_that_makes_no_sense_is_refused_with_the_place() {
     for (directives, said) in [
         ("listen 127.0.0.1:1 quic ssl;", "\"ssl\" parameter is incompatible with \"quic\""),
         ("listen 127.0.0.1:1 quic backlog=5;", "\"backlog\" parameter is incompatible with \"quic\""),
-        ("listen unix:/tmp/x quic;", "needs an address and a port"),
+        ("listen unix:/tmp/x quic;", "requires an address and a port"),
         ("http3_hq on;", "\"http3_hq\" is not supported"),
         ("http3_max_concurrent_streams 0;", "between 1 and"),
         ("quic_host_key empty.key;", "zero key size"),
         ("quic_host_key none.key;", "none.key"),
-        ("ssl_protocols TLSv1.2;", "needs TLSv1.3"),
+        ("ssl_protocols TLSv1.2;", "requires TLSv1.3"),
     ] {
         let error = refused(directives);
         assert!(error.contains(said) && error.contains("myriad.conf:"), "{directives}: {error}");

@@ -9,7 +9,7 @@ use myriad_tests::{HttpOrigin, Request, wait_for};
 use super::{GET, POST, connect, connect_bare, has, headers, round_trip, start};
 
 #[test]
-fn requests_that_do_not_get_on_are_ended() {
+fn stalled_requests_are_reset_after_timeout() {
     let server = start("", "client_header_timeout 5s;", "");
     let client = connect(&server);
     let head: &[u8] = b"\x01\x10\x00\x00\xd1\xd7\xc1\x50\x09localhost";
@@ -24,7 +24,7 @@ fn requests_that_do_not_get_on_are_ended() {
 }
 
 #[test]
-fn answers_that_nobody_reads_are_given_up_in_time() {
+fn unread_responses_are_abandoned_after_timeout() {
     let server = start("", "send_timeout 1s;", "");
     server.write("html/large", vec![b'x'; 8 << 20]);
     let (mut client, _) = connect_bare(&server);
@@ -38,7 +38,7 @@ fn answers_that_nobody_reads_are_given_up_in_time() {
 /// The body of a queued request is not read, and its buffer is full: the cancellation by the client is detected
 /// nevertheless.
 #[test]
-fn requests_that_are_broken_off_behind_a_full_body_are_over_at_once() {
+fn cancelled_requests_with_full_body_buffer_are_finished_immediately() {
     let server = start(
         "",
         "limit_req_zone $server_name zone=turn:64k rate=1r/m; http3_stream_buffer_size 16k;",
@@ -110,7 +110,7 @@ fn requests_at_once_are_answered_at_once_and_bodies_arrive_whole() {
 }
 
 #[test]
-fn client_may_ask_for_as_much_at_once_as_the_configuration_says() {
+fn client_may_open_configured_number_of_concurrent_requests() {
     let server = start("", "http3_max_concurrent_streams 2;", "");
     let (mut client, _) = connect_bare(&server);
     client.told(0, 13).expect("settings");
@@ -126,7 +126,7 @@ fn client_may_ask_for_as_much_at_once_as_the_configuration_says() {
 }
 
 #[test]
-fn body_that_nobody_reads_stalls_where_the_configuration_says() {
+fn unread_body_stalls_at_configured_buffer_size() {
     let server = start(
         "",
         "limit_req_zone $server_name zone=own:1m rate=1r/m; http3_stream_buffer_size 16k;",

@@ -16,7 +16,7 @@ fn breaks(server: &Server, streams: &[(bool, bool, &[u8])], code: u64) {
 }
 
 #[test]
-fn clients_that_break_the_rules_are_told_which() {
+fn clients_that_violate_protocol_get_matching_error_code() {
     let server = start("", "", "");
     // The library has opened a control stream: a second one is an error.
     breaks(&server, &[(true, false, b"\x00\x04\x00")], 0x103);
@@ -93,6 +93,5 @@ fn requests_that_go_on_after_a_goaway_end_the_connection() {
     let asked = (0..400).take_while(|_| ask(&mut client, b"\x51\x06/a.txt").is_ok()).count();
     let why = format!("{:?}", client.ended());
     assert!(why.contains(&format!("error_code: {}", 0x107)) && asked >= 100, "{asked}: {why}");
-    server
-        .log_has("flood of requests that are rejected while processing HTTP/3 connection, client: 127.0.0.1");
+    server.log_has("flood of rejected requests while processing HTTP/3 connection, client: 127.0.0.1");
 }

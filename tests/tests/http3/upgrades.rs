@@ -187,7 +187,7 @@ fn reload_that_replaces_the_worker_process_leaves_connections_whole() {
 }
 
 #[test]
-fn clients_of_an_old_process_that_is_gone_are_told_by_a_reset() {
+fn clients_of_departed_old_process_get_stateless_reset() {
     // The old process would wait until the client has acknowledged the last response.
     let mut server = start_long("worker_shutdown_timeout 100ms;", "");
     let network = Network::before(server.port);

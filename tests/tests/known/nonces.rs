@@ -73,7 +73,7 @@ fn nonce_in_a_comments_link_stays_the_anonymous_one_on_a_readers_page() {
 }
 
 #[test]
-fn every_nonce_is_valid_for_the_visitor_who_gets_it() {
+fn every_nonce_is_valid_for_visitor_that_gets_it() {
     let (site, server) = site();
     fs::write(site.root().join("wp-content/mu-plugins/nonces.php"), PLUGIN).expect("a plugin");
     let target = "/the-orchard-by-the-river/";

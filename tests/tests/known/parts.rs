@@ -162,7 +162,7 @@ fn pages_with_a_visitors_parts_are_what_php_makes_for_them() {
 }
 
 #[test]
-fn page_that_asks_who_the_visitor_is_is_not_for_known_ones_and_says_why() {
+fn page_that_checks_visitor_identity_excludes_known_visitors_with_reason() {
     let (site, server) = site();
     for (target, why) in [
         ("/contact/", "why=\"is_user_logged_in in mu-plugins/shows.php\""),

@@ -105,7 +105,7 @@ fn each(cases: Vec<(&'static str, Says, bool, Seen)>) {
 }
 
 #[test]
-fn an_answer_that_breaks_off_or_stalls_is_told() {
+fn truncated_or_stalled_response_is_reported() {
     let half = &page("evil")[..12];
     let length = stdout("Content-Length: 100\r\nContent-Type: text/plain\r\n\r\nthe beginning");
     each(vec![
@@ -155,7 +155,7 @@ fn floods_end_the_connection() {
 }
 
 #[test]
-fn what_comes_behind_an_answer_reaches_nobody() {
+fn data_after_response_reaches_no_client() {
     let well = [page("good"), end(0)].concat();
     let behind = |more: Vec<u8>| Once([well.clone(), more].concat());
     each(vec![

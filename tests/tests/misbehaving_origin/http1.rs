@@ -75,7 +75,7 @@ fn said(rest: &str) -> Vec<u8> {
 const MEGABYTE: usize = 1 << 20;
 
 #[test]
-fn an_answer_that_breaks_off_is_told() {
+fn truncated_response_is_reported() {
     each(vec![
         ("nothing", Vec::new(), Closes, Status(502)),
         ("nothing-reset", Vec::new(), Resets, Status(502)),
@@ -91,7 +91,7 @@ fn an_answer_that_breaks_off_is_told() {
 }
 
 #[test]
-fn an_answer_that_stalls_is_told_in_time() {
+fn stalled_response_is_reported_in_time() {
     each(vec![
         ("stalled", Vec::new(), Stays, Status(504)),
         ("half-head-stalled", said("Content-Le"), Stays, Status(504)),
@@ -161,7 +161,7 @@ fn interim_answers_without_end_are_a_502() {
 }
 
 #[test]
-fn what_comes_behind_an_answer_reaches_nobody() {
+fn data_after_response_reaches_no_client() {
     let evil = format!("{OK}Content-Length: 4\r\n\r\nevil");
     let behind = |head: &str| format!("{head}{evil}").into_bytes();
     each(vec![
@@ -179,7 +179,7 @@ fn what_comes_behind_an_answer_reaches_nobody() {
 }
 
 #[test]
-fn an_answer_that_comes_to_an_idle_connection_reaches_nobody() {
+fn response_arriving_on_idle_connection_reaches_no_client() {
     let (gate, said) = (Arc::new(Gate::new()), Arc::new(Gate::new()));
     let (held, told) = (Arc::clone(&gate), Arc::clone(&said));
     let wire = Wire::start(move |call| {

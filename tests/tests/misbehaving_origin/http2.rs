@@ -95,7 +95,7 @@ fn each(cases: &[Case]) {
 }
 
 #[test]
-fn an_answer_that_breaks_off_or_stalls_is_told() {
+fn truncated_or_stalled_response_is_reported() {
     each(&[
         ("closed", |_, _| false, Status(502)),
         ("stalled", |_, _| true, Status(504)),
@@ -263,7 +263,7 @@ fn floods_and_bombs_end_that_connection_alone() {
 }
 
 #[test]
-fn requests_that_are_all_reset_are_all_told() {
+fn requests_that_are_all_reset_all_fail_with_502() {
     let wire = Wire::start(|call| {
         let socket = call.stream.try_clone().expect("a socket");
         let Some(mut hand) = Hand::answering(socket) else { return };
@@ -283,7 +283,7 @@ fn requests_that_are_all_reset_are_all_told() {
 }
 
 #[test]
-fn a_stream_that_breaks_a_rule_leaves_those_beside_it_alone() {
+fn protocol_violation_on_one_stream_leaves_other_streams_intact() {
     let (gate, begun) = (Arc::new(Gate::new()), Behaviour::default());
     let (held, told) = (Arc::clone(&gate), begun.clone());
     let wire = Wire::start(move |call| {
@@ -337,6 +337,8 @@ fn a_connection_that_falls_silent_is_found_out() {
     for expected in ["0", "0", "1", "1"] {
         assert_eq!(server.get("/").text(), expected);
     }
-    server.log_has("upstream is silent and does not answer PING while reading response header from upstream");
+    server.log_has(
+        "upstream sends no data and does not respond to PING while reading response header from upstream",
+    );
     assert_eq!(wire.connections(), 2);
 }

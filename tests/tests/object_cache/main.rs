@@ -121,7 +121,7 @@ fn queries(answer: &Answer) -> u32 {
 }
 
 #[test]
-fn pages_are_the_same_and_cost_no_query_and_nothing_is_left_behind() {
+fn cached_pages_are_identical_without_queries_and_removal_leaves_no_trace() {
     let (site, server) = site();
     let place = Place::new();
     let (redis, memcached) = (Keeper::redis(&place), Keeper::memcached(&place));
@@ -202,7 +202,7 @@ fn run_with_each_server(
 }
 
 #[test]
-fn all_functions_do_what_wordpress_says() {
+fn all_cache_functions_behave_as_wordpress_documents() {
     for (server, printed) in run_with_each_server(&WordPress::shared(), "localhost", "api.php", &[]) {
         assert!(printed.ends_with(" checks") && !printed.contains('\n'), "{server}: {printed}");
     }
@@ -223,7 +223,7 @@ fn results_are_those_of_wordpress_s_own_object_cache() {
 }
 
 #[test]
-fn site_goes_on_when_the_server_dies_and_believes_nothing_old_when_it_is_back() {
+fn site_survives_server_outage_and_trusts_no_old_data_after_recovery() {
     let (site, server) = site();
     let place = Place::new();
     let redis = Keeper::redis(&place);
@@ -265,7 +265,7 @@ fn site_goes_on_when_the_server_dies_and_believes_nothing_old_when_it_is_back() 
 }
 
 #[test]
-fn options_that_are_changed_at_once_are_all_kept() {
+fn concurrently_changed_options_are_all_stored() {
     let (site, server) = site();
     let place = Place::new();
     let (redis, memcached) = (Keeper::redis(&place), Keeper::memcached(&place));

@@ -84,7 +84,7 @@ pub(crate) fn server(exporter: &str, more: &str, locations: &str) -> (Collector,
 }
 
 #[test]
-fn span_tells_what_that_of_nginx_tells() {
+fn span_attributes_match_nginx() {
     let (collector, server) = server("", "", "server_name localhost; location /ok { return 200 OK; }");
     let before = std::time::SystemTime::now();
     server.fetch(&traced("/ok?a=b").field("User-Agent", "a test"));
@@ -124,7 +124,7 @@ fn span_tells_what_that_of_nginx_tells() {
 }
 
 #[test]
-fn failures_and_redirects_are_told_and_what_is_off_is_not() {
+fn failures_and_redirects_are_traced_and_disabled_locations_are_not() {
     let locations = "location /err { return 500; } location /off { otel_trace off; return 204; }
         rewrite ^/old$ /new permanent; location ~ ^/(a|b)$ { if ($arg_x) { return 403; } return 204; }
         location /redirected { error_page 404 = /page; return 404; } location /page { return 200 page; }";
@@ -166,7 +166,7 @@ fn names_attributes_and_resource_are_the_configurations() {
 }
 
 #[test]
-fn php_sees_who_asks_and_its_origin_is_a_span_below_the_visitors() {
+fn php_gets_trace_context_and_its_origin_span_is_child_of_request_span() {
     let mut place = Place::new();
     let collector = Collector::start(&place, "grpc", 0);
     let _php = Php::start(&mut place);
@@ -199,7 +199,7 @@ fn php_sees_who_asks_and_its_origin_is_a_span_below_the_visitors() {
 }
 
 #[test]
-fn cache_status_is_told_of_the_hit_by_the_short_way_and_of_who_waited() {
+fn cache_status_is_recorded_for_shortcut_hit_and_waiting_request() {
     let (sent, held) = std::sync::mpsc::channel::<()>();
     let (sent, held) = (sent, std::sync::Mutex::new(held));
     let origin = HttpOrigin::start(move |call| {
@@ -285,10 +285,10 @@ fn batch_waits_for_a_collector_that_is_away_and_what_has_no_room_is_counted() {
     server.log_has("OTel export failure: 127.0.0.1:");
     let collector = Collector::start(&server, "grpc", port);
     wait_for("spans that have waited", || collector.spans().len() > 8);
-    server.log_has("takes spans again");
+    server.log_has("is available again");
     server.log_has("OTel dropped records: ");
     let log = server.read("error.log");
-    assert_eq!(log.matches("takes no spans").count(), 1, "told once:\n{log}");
+    assert_eq!(log.matches("is unavailable (").count(), 1, "told once:\n{log}");
     server.get("/last");
     wait_for("the last", || {
         collector.spans().iter().any(|span| span["attributes"]["http.target"] == "/last")
@@ -301,7 +301,7 @@ fn batch_waits_for_a_collector_that_is_away_and_what_has_no_room_is_counted() {
 }
 
 #[test]
-fn collector_that_says_not_now_gets_the_batch_again_and_refused_spans_are_told() {
+fn batch_is_sent_again_to_unavailable_collector_and_rejected_spans_are_logged() {
     let (collector, server) = server("", "", "location / { return 204; }");
     server.write("spans.sick", "");
     server.get("/");
@@ -311,7 +311,7 @@ fn collector_that_says_not_now_gets_the_batch_again_and_refused_spans_are_told()
     server.write("spans.picky", "");
     server.get("/");
     collector.servers(2);
-    server.log_has("has refused 1 of the spans (too old)");
+    server.log_has("rejected 1 spans of a batch (too old)");
 }
 
 #[test]

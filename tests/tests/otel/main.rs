@@ -52,7 +52,7 @@ fn site(origin: &HttpOrigin) -> String {
 }
 
 #[test]
-fn origin_is_told_who_asks_in_each_way_of_propagation() {
+fn origin_gets_trace_context_in_each_propagation_mode() {
     let origin = telling_origin();
     let server = Server::start(Place::new(), &site(&origin));
     let theirs = format!("{} {STATE}", sent("01"));
@@ -107,7 +107,7 @@ fn trace_without_a_parent_begins_here() {
 }
 
 #[test]
-fn whether_a_request_is_recorded_is_told_and_an_internal_redirect_does_not_change_it() {
+fn sampled_flag_is_propagated_and_unchanged_by_internal_redirect() {
     let origin = telling_origin();
     let server = Server::start(Place::new(), &site(&origin));
     let flags = |request: &Request| {
@@ -170,7 +170,7 @@ fn share_of_traces_follows_from_their_numbers() {
 }
 
 #[test]
-fn fastcgi_application_is_told_by_a_parameter_that_no_client_makes_up() {
+fn fastcgi_application_gets_trace_parameter_that_client_cannot_forge() {
     let origin = Origin::start(|call| {
         let text = format!("{} {}", call.param("HTTP_TRACEPARENT"), call.param("HTTP_TRACESTATE"));
         call.answer("X-Told: yes", text);
@@ -204,7 +204,7 @@ fn fastcgi_application_is_told_by_a_parameter_that_no_client_makes_up() {
 }
 
 #[test]
-fn requests_over_http2_are_told_too() {
+fn http2_requests_propagate_trace_context() {
     let origin = telling_origin();
     let http = format!(
         "{EXPORTER} otel_trace on; otel_trace_context propagate;
@@ -220,7 +220,7 @@ fn requests_over_http2_are_told_too() {
 }
 
 #[test]
-fn tracing_without_an_exporter_is_an_error_that_says_what_to_write() {
+fn tracing_without_exporter_is_error_with_remedy() {
     let server = Server::start(Place::new(), "server { listen 127.0.0.1:@PORT@; return 204; }");
     for (http, expected) in [
         ("server { listen 127.0.0.1:@PORT@; otel_trace on; }", "\"otel_exporter\" block is missing"),

@@ -23,7 +23,7 @@ print(channel.unary_unary('/test.Test/Told')(b'', timeout=20, metadata=(('tracep
 ";
 
 #[test]
-fn grpc_servers_are_told_too_and_their_calls_are_spans() {
+fn grpc_servers_get_trace_context_and_their_calls_are_spans() {
     use std::io::{BufRead, BufReader, Write};
     let place = Place::new();
     let collector = Collector::start(&place, "grpc", 0);
@@ -51,7 +51,7 @@ fn grpc_servers_are_told_too_and_their_calls_are_spans() {
 }
 
 #[test]
-fn wait_in_the_queue_before_an_origin_is_a_span_of_who_waited() {
+fn wait_in_origin_queue_is_span_of_waiting_request() {
     let (let_go, held) = channel::<()>();
     let held = Mutex::new(held);
     let origin = HttpOrigin::start(move |call| {

@@ -105,7 +105,7 @@ fn filled(path: &str) -> String {
 }
 
 #[test]
-fn every_path_answers_as_the_openapi_document_says_and_with_nothing_else() {
+fn every_api_path_responds_exactly_as_openapi_document_specifies() {
     let site = Site::start(SITE);
     for path in ["/", "/missing", "/kept", "/kept", "/rare", "/plain", "/absent"] {
         site.server.get(path);
@@ -256,7 +256,7 @@ fn older_versions_lack_what_came_later() {
 }
 
 #[test]
-fn what_was_asked_and_answered_is_counted_and_begins_anew() {
+fn requests_and_responses_are_counted_and_reset() {
     let site = Site::start(SITE);
     for path in ["/", "/", "/missing", "/kept", "/kept"] {
         site.server.get(path);
@@ -356,7 +356,7 @@ fn changes_that_make_no_sense_are_refused_by_their_codes() {
     assert_eq!(site.server.fetch(&read_only).status, 405);
     let foreign = Request::post("/api/9/http/upstreams/shop/servers/0", "").by("DELETE");
     let foreign = with_secret(foreign.field("Origin", "http://evil.test"));
-    assert_eq!(site.server.fetch(&foreign).status, 403, "a page of another site asks");
+    assert_eq!(site.server.fetch(&foreign).status, 403, "the request originates from a page of another site");
     let renamed = Request::get("/seen/9/nginx").host("evil.test");
     assert_eq!(site.server.fetch(&renamed).status, 403, "by a name that is not the server's");
     assert_eq!(site.answering(), (8, 0));
@@ -373,7 +373,7 @@ const WITHOUT_SECRET: &str = "upstream shop { zone shop 64k; server 127.0.0.1:1;
         location /any/ { api write=on; satisfy any; allow 127.0.0.1; auth_basic x; auth_basic_user_file @DIR@/users; } }";
 
 #[test]
-fn api_that_may_write_and_asks_for_no_secret_answers_and_changes_nothing() {
+fn write_api_without_authentication_responds_but_changes_nothing() {
     let place = Place::new();
     place.write("users", "u:{PLAIN}p\n");
     let server = Server::start(place, WITHOUT_SECRET);
@@ -391,7 +391,7 @@ fn api_that_may_write_and_asks_for_no_secret_answers_and_changes_nothing() {
             let told: Value = serde_json::from_str(&refused.text()).expect("JSON");
             assert_eq!((refused.status, &told["error"]["code"]), (403, &json!("Forbidden")), "{location}");
             let text = told["error"]["text"].as_str().unwrap_or_default();
-            assert!(text.contains("write secret_sha256=HASH behind \"api write=on\""), "{text}");
+            assert!(text.contains("add secret_sha256=HASH to \"api write=on\""), "{text}");
         }
     }
     for location in ["pass", "limited"] {
@@ -403,16 +403,20 @@ fn api_that_may_write_and_asks_for_no_secret_answers_and_changes_nothing() {
     server.fetch(&copied);
     server.log_has("subrequest: \"/pass/9/http/upstreams/shop/servers\"");
     assert!(!server.get("/api/9/http/upstreams/shop/servers").text().contains("127.0.0.1:3"));
-    server.log_has("api forbidden: changes need a secret");
+    server.log_has("api forbidden: changes require a secret");
     let told = server.test_configuration();
     let warnings = String::from_utf8_lossy(&told.stderr).into_owned();
     assert!(told.status.success(), "{warnings}");
-    assert_eq!(warnings.matches("\"api write=on\" without a secret answers").count(), 1, "{warnings}");
+    assert_eq!(
+        warnings.matches("\"api write=on\" without a secret rejects every change").count(),
+        1,
+        "{warnings}"
+    );
     assert_eq!(warnings.matches("\nalso at ").count(), 1, "the second location is named: {warnings}");
 }
 
 #[test]
-fn a_state_file_keeps_the_servers_over_restarts() {
+fn state_file_preserves_servers_across_restarts() {
     let http =
         SITE.replace("server 127.0.0.1:@ONE@; server 127.0.0.1:@GONE@ down;", "state @DIR@/kept/shop.state;");
     let mut site = Site::start_in(&http, "kept");

@@ -42,7 +42,7 @@ fn page_that_is_being_fetched_when_it_is_purged_is_not_stored() {
 }
 
 #[test]
-fn purges_that_an_answer_asks_for_hold_before_it_is_seen() {
+fn purges_in_response_fields_take_effect_before_response_is_visible() {
     let server = "fastcgi_cache_valid 1h; fastcgi_cache_purge on;";
     let (server, _origin) =
         Cached { server, ..Cached::default() }.start(|call| match call.param("REQUEST_METHOD") {

@@ -14,7 +14,7 @@ fn dot_rules_of_the_site_do_not_stand_before_a_purge_of_all() {
 }
 
 #[test]
-fn place_that_asks_who_comes_is_not_purged_past_it() {
+fn purge_does_not_bypass_access_rules_of_location() {
     let server = "fastcgi_cache_valid 1h; fastcgi_cache_purge PURGE from all;
                   location /own/ { deny all; fastcgi_pass @ORIGIN@; }";
     let (server, _origin) = Cached { server, ..Cached::default() }.start(tagged);

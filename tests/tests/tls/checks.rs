@@ -7,7 +7,7 @@ use myriad_tests::{Place, Server, wait_for};
 use super::{CERTIFICATES, curl, place, start, text};
 
 #[test]
-fn what_cannot_be_used_is_named_and_a_reload_with_it_keeps_the_old() {
+fn unusable_tls_setting_is_reported_and_reload_retains_old_configuration() {
     let place = place();
     place.write("empty.crt", "");
     place.write("broken.crt", "-----BEGIN CERTIFICATE-----\n@@@@\n-----END CERTIFICATE-----\n");
@@ -18,22 +18,28 @@ fn what_cannot_be_used_is_named_and_a_reload_with_it_keeps_the_old() {
     for (lines, said) in [
         (
             "ssl_certificate one.crt; ssl_certificate_key two.key;",
-            "\"two.key\" does not belong to the certificate",
+            "\"two.key\" does not match the certificate",
         ),
         ("ssl_certificate none.crt; ssl_certificate_key one.key;", "none.crt"),
-        ("ssl_certificate empty.crt; ssl_certificate_key one.key;", "\"empty.crt\": it holds no certificate"),
+        (
+            "ssl_certificate empty.crt; ssl_certificate_key one.key;",
+            "\"empty.crt\": the file contains no certificate",
+        ),
         (
             "ssl_certificate one.crt; ssl_certificate_key one.crt;",
-            "\"one.crt\": it holds no private key in PEM",
+            "\"one.crt\": the file contains no private key in PEM format",
         ),
-        ("ssl_certificate broken.crt; ssl_certificate_key one.key;", "\"broken.crt\": its base64 is broken"),
+        (
+            "ssl_certificate broken.crt; ssl_certificate_key one.key;",
+            "\"broken.crt\": the base64 text is invalid",
+        ),
         (
             "ssl_certificate one.crt; ssl_certificate_key one.key; ssl_trusted_certificate empty.crt;",
-            "\"empty.crt\": it holds no certificate",
+            "\"empty.crt\": the file contains no certificate",
         ),
         (
             "ssl_certificate one.crt; ssl_certificate_key one.key; ssl_crl one.crt;",
-            "\"one.crt\": it holds no revocation list",
+            "\"one.crt\": the file contains no certificate revocation list",
         ),
         ("ssl_certificate one.crt;", "no \"ssl_certificate_key\" is defined"),
         ("", "no \"ssl_certificate\" is defined"),
@@ -51,7 +57,7 @@ fn what_cannot_be_used_is_named_and_a_reload_with_it_keeps_the_old() {
 }
 
 #[test]
-fn certificate_out_of_its_time_and_ciphers_that_nobody_speaks_are_warned_of_and_served() {
+fn expired_certificate_and_unsupported_ciphers_are_warned_about_and_served() {
     let place = place();
     let (key, expired) = (place.path("one.key"), place.path("expired.crt"));
     let made = Command::new("openssl")
@@ -77,7 +83,7 @@ fn certificate_out_of_its_time_and_ciphers_that_nobody_speaks_are_warned_of_and_
     assert!(tested.status.success(), "{output}");
     for said in [
         "[warn] the certificate \"expired.crt\" expired on ",
-        "[warn] 2 words of \"ssl_ciphers\" name no cipher that is spoken: NOSUCH (no cipher of OpenSSL); RC4-SHA (broken)",
+        "[warn] 2 words of \"ssl_ciphers\" select no supported cipher: NOSUCH (not an OpenSSL cipher); RC4-SHA (broken)",
         "docs/https.md",
     ] {
         assert_eq!(output.matches(said).count(), 1, "{said}: {output}");
@@ -137,7 +143,7 @@ fn certificates_out_of_their_time_are_warned_of_at_a_reload_too() {
 }
 
 #[test]
-fn certificates_that_can_be_read_are_listed_beside_those_that_cannot() {
+fn readable_certificates_are_listed_next_to_unreadable_ones() {
     let server = start("");
     let list = || {
         let listed = Command::new(myriad_tests::binary())
@@ -154,7 +160,7 @@ fn certificates_that_can_be_read_are_listed_beside_those_that_cannot() {
     assert_eq!(code, Some(1));
     let line = |file: &str| table.lines().find(|line| line.ends_with(file)).unwrap_or_default().to_owned();
     assert!(
-        line("one.crt").starts_with("one.test ") && line("two.crt").contains("cannot be read"),
+        line("one.crt").starts_with("one.test ") && line("two.crt").contains("cannot be parsed"),
         "{table}"
     );
     assert!(
@@ -164,7 +170,7 @@ fn certificates_that_can_be_read_are_listed_beside_those_that_cannot() {
 }
 
 #[test]
-fn files_of_tls_are_read_by_the_check_though_nobody_is_asked_for_a_certificate() {
+fn configuration_test_reads_tls_files_even_without_client_verification() {
     let server = start("");
     for directive in ["ssl_crl", "ssl_trusted_certificate", "ssl_dhparam"] {
         let config = format!(
@@ -180,7 +186,7 @@ fn files_of_tls_are_read_by_the_check_though_nobody_is_asked_for_a_certificate()
 
 #[test]
 fn https_only_that_leads_nowhere_is_warned_of() {
-    let said = "\"https_only\" leads visitors of this server to https";
+    let said = "\"https_only\" redirects to HTTPS";
     let server = Server::start(place(), "server { listen 127.0.0.1:@PORT@; https_only on; }");
     let tested = server.test_configuration();
     let output = text(&tested.stderr);
@@ -201,7 +207,7 @@ fn https_only_that_leads_nowhere_is_warned_of() {
 }
 
 #[test]
-fn certificate_whose_file_has_changed_is_shown_after_a_reload() {
+fn changed_certificate_file_is_used_after_reload() {
     let config = |text: &str| {
         format!(
             "server {{ listen 127.0.0.1:@PORT@ ssl; server_name one.test; ssl_certificate one.crt; \

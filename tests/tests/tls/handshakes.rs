@@ -22,7 +22,7 @@ fn client_gets_the_certificate_of_the_server_it_names_and_one_it_understands() {
 }
 
 #[test]
-fn client_that_understands_several_certificates_gets_the_one_it_prefers_unless_the_server_has_the_say() {
+fn client_preference_selects_certificate_unless_server_ciphers_are_preferred() {
     let named = "ssl_certificate $ssl_server_name-rsa.crt; ssl_certificate_key $ssl_server_name-rsa.key; \
                  ssl_certificate $ssl_server_name.crt; ssl_certificate_key $ssl_server_name.key;";
     let rsa_first: [&[&str]; 2] = [
@@ -92,7 +92,7 @@ fn group(server: &Server) -> Option<NamedGroup> {
 }
 
 #[test]
-fn key_exchange_is_post_quantum_unless_the_configuration_says_otherwise() {
+fn key_exchange_is_post_quantum_by_default() {
     assert_eq!(group(&start("")), Some(NamedGroup::X25519MLKEM768));
     assert_eq!(group(&start("ssl_ecdh_curve X25519:prime256v1;")), Some(NamedGroup::X25519));
 }
@@ -130,6 +130,6 @@ fn certificates_are_compressed_where_that_is_asked_for() {
     assert_eq!((connect(&plain, &BROTLI), connect(&plain, &ZLIB)), (0, 0));
     let compressed = start("ssl_certificate_compression on;");
     assert_eq!((connect(&compressed, &BROTLI), connect(&compressed, &ZLIB)), (1, 1));
-    // The second certificate comes from the cache of compressed certificates.
+    // The second certificate is served from the cache of compressed certificates.
     assert_eq!(connect(&compressed, &BROTLI), 2);
 }

@@ -30,7 +30,7 @@ fn several_requests_share_a_connection_and_large_bodies_pass_both_ways() {
 }
 
 #[test]
-fn plain_http_to_the_port_is_told_so_and_may_be_led_on() {
+fn plain_http_on_https_port_gets_400_and_may_be_redirected() {
     let server = start("");
     let answer = server.get("/");
     assert_eq!(answer.status, 400);

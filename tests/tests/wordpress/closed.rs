@@ -38,7 +38,7 @@ const LEFT_BEHIND: [&str; 29] = [
 ];
 
 #[test]
-fn what_is_nobody_s_business_is_not_there() {
+fn private_files_are_not_found() {
     let (site, server) = start();
     std::fs::write(site.root().join(".htaccess"), "secret rules").expect("write");
     let evil = "<?php echo 'owned';";

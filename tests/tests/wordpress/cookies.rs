@@ -25,7 +25,7 @@ fn with(request: &Request, cookie: &str) -> Request {
 }
 
 #[test]
-fn a_cookie_that_is_on_every_page_keeps_none_out_of_the_cache() {
+fn cookie_set_on_every_page_prevents_no_caching() {
     let (site, server) = start();
     visits(&site);
     for names in
@@ -44,7 +44,7 @@ fn a_cookie_that_is_on_every_page_keeps_none_out_of_the_cache() {
 }
 
 #[test]
-fn sessions_and_cookies_that_nobody_listed_keep_a_page_out() {
+fn sessions_and_unlisted_cookies_prevent_caching() {
     let (site, server) = start();
     visits(&site);
     for names in [
@@ -67,7 +67,7 @@ fn sessions_and_cookies_that_nobody_listed_keep_a_page_out() {
 }
 
 #[test]
-fn who_has_the_cookie_keeps_it_and_who_has_another_makes_no_other_page() {
+fn existing_cookie_is_preserved_and_other_cookies_create_no_variant() {
     let (site, server) = start();
     visits(&site);
     let request = browser(&server, &target(&server, "cookie_notice_accepted/pll_language"));

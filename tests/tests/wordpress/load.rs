@@ -21,7 +21,7 @@ fn a_rush_on_a_new_page_costs_php_one_request() {
 }
 
 #[test]
-fn requests_whose_visitors_have_gone_take_no_child_of_php() {
+fn requests_of_disconnected_visitors_use_no_php_child() {
     let site = WordPress::shared();
     let gate = Arc::new(Gate::new());
     let held = Arc::clone(&gate);
@@ -46,7 +46,7 @@ fn requests_whose_visitors_have_gone_take_no_child_of_php() {
     }
     php.wait_for(children);
     drop(gone);
-    let ended = || server.read("said.log").matches("nobody waits for it").count();
+    let ended = || server.read("said.log").matches("no client is waiting").count();
     wait_for("the fetches to end", || ended() == 200 - children);
     assert_eq!(php.count(), children, "what PHP was told it does");
     gate.open();

@@ -67,7 +67,7 @@ fn posts_pages_archives_and_feeds_are_served() {
 }
 
 #[test]
-fn a_not_found_is_kept_briefly_though_it_says_no_cache() {
+fn not_found_page_is_cached_briefly_despite_no_cache() {
     let (site, server) = start();
     let missing = page(&server, "/no-such-page-at-all/");
     assert_eq!((missing.status, missing.cache()), (404, "MISS"));
@@ -97,7 +97,7 @@ fn moment(date: &str) -> u64 {
 }
 
 #[test]
-fn style_sheets_are_compressed_and_may_be_kept() {
+fn style_sheets_are_compressed_and_cacheable() {
     let (site, server) = start();
     let target = "/wp-includes/css/dist/block-library/style.min.css";
     let file = std::fs::read(site.root().join(&target[1..])).expect("file");

@@ -5,7 +5,7 @@ use myriad_tests::{Place, Request, Server, Visitor, WordPress, wait_for};
 use super::{administrator, browser, page, some_post, start};
 
 #[test]
-fn who_is_logged_in_sees_their_own_page_and_the_others_do_not() {
+fn logged_in_user_gets_own_page_and_others_do_not() {
     let (site, server) = start();
     let mut admin = administrator(&site, &server);
     for _ in 0..2 {
@@ -170,7 +170,7 @@ fn a_post_that_is_trashed_or_made_private_is_gone() {
 
 /// A commenter who does not consent to storing the name receives no cookie, and is redirected to the shared page.
 #[test]
-fn who_comments_without_a_cookie_sees_the_comment() {
+fn commenter_without_cookie_sees_new_comment() {
     let (site, server) = start();
     let (id, post) = new_post(&site, &server, "commented");
     let open = "<?php require 'wp-load.php'; update_option('comment_previously_approved', 0); \

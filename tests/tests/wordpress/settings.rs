@@ -19,7 +19,7 @@ fn twice(server: &Server, request: &Request) -> (String, String) {
 }
 
 #[test]
-fn rest_on_shares_what_wordpress_tells_everybody_and_nothing_else() {
+fn rest_option_shares_only_public_wordpress_responses() {
     let site = WordPress::shared();
     let server = set(&site, &["rest=on"]);
     let get = |target: &str| browser(&server, target);
@@ -76,7 +76,7 @@ fn gzipped(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn pages_that_plugins_have_written_are_sent_to_visitors_whom_nobody_knows() {
+fn pages_written_by_plugins_are_served_to_anonymous_visitors() {
     let site = WordPress::shared();
     let server = set(&site, &["plugin_pages=on"]);
     let name = format!("written-{}", server.port);
@@ -133,7 +133,7 @@ fn pages_that_plugins_have_written_are_sent_to_visitors_whom_nobody_knows() {
 }
 
 #[test]
-fn feed_that_a_plugin_has_written_keeps_its_type() {
+fn feed_written_by_plugin_has_its_media_type() {
     let site = WordPress::shared();
     let server = set(&site, &["plugin_pages=on"]);
     let cache = site.root().join("wp-content/cache/wp-rocket/127.0.0.1");
@@ -186,7 +186,7 @@ fn sites_of_a_network_in_folders_share_the_files_of_one_wordpress() {
 }
 
 #[test]
-fn browsers_are_told_what_keeps_a_page_safe_once() {
+fn security_headers_are_sent_exactly_once() {
     let (site, server) = start();
     let script = "<?php if (str_contains($_SERVER['PATH_INFO'], 'deny')) header('X-Frame-Options: DENY'); \
                   if (str_contains($_SERVER['PATH_INFO'], 'policy')) header(\"Content-Security-Policy: frame-ancestors 'self' https://a.example\"); \

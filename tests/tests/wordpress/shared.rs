@@ -83,7 +83,7 @@ pub(crate) fn echo(site: &WordPress) {
 }
 
 #[test]
-fn what_a_visitor_says_of_proxies_and_methods_reaches_no_shared_page() {
+fn client_proxy_and_method_override_fields_do_not_affect_shared_page() {
     let (site, server) = start();
     echo(&site);
     let fields = [
@@ -157,7 +157,7 @@ fn nothing_that_a_visitor_makes_up_reaches_a_shared_page_and_everything_a_page_o
 }
 
 #[test]
-fn a_page_that_varies_by_cookies_is_one_page_for_all_who_are_nobody() {
+fn page_varying_by_cookie_is_shared_by_all_anonymous_visitors() {
     let (site, server) = start();
     let script = "<?php header('Vary: Accept-Encoding, Cookie'); echo $_SERVER['HTTP_COOKIE'] ?? 'none';";
     std::fs::write(site.root().join("varies.php"), script).expect("write");
@@ -171,7 +171,7 @@ fn a_page_that_varies_by_cookies_is_one_page_for_all_who_are_nobody() {
 }
 
 #[test]
-fn what_plugins_say_to_a_cache_is_obeyed_and_shown_to_no_visitor() {
+fn cache_directives_of_plugins_are_obeyed_and_hidden_from_visitors() {
     let (site, server) = start();
     // Like LiteSpeed Cache, which tests whether its fields are supported, and like Proxy Cache Purge for tags.
     let script = "<?php header('Cache-Control: no-cache');
@@ -209,7 +209,7 @@ fn what_plugins_say_to_a_cache_is_obeyed_and_shown_to_no_visitor() {
 }
 
 #[test]
-fn who_comes_by_https_through_a_proxy_has_a_page_of_its_own() {
+fn https_request_through_proxy_has_separate_page() {
     let (site, server) = start();
     echo(&site);
     let request = browser(&server, &format!("/echo.php/proto-{}", server.port));

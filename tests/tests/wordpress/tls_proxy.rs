@@ -95,7 +95,7 @@ fn site_with_https_address() -> std::sync::Arc<WordPress> {
 }
 
 #[test]
-fn site_whose_address_is_https_is_served_whole_behind_a_proxy_that_speaks_tls() {
+fn site_with_https_address_works_fully_through_tls_proxy() {
     let site = site_with_https_address();
     let server = site.serve();
     let proxy = Proxy::start(&server);

@@ -1,6 +1,6 @@
 <?php
 /**
- * Function of WordPress that plugins may replace, with a note of who asks.
+ * Replacement of a WordPress function that plugins may replace; it also records its caller.
  *
  * @package Myriad_Cache
  */
@@ -10,7 +10,7 @@ if ( ! defined( 'ABSPATH' ) ) {
 }
 
 /**
- * Gives the user of the request, as WordPress's own does.
+ * Returns the user of the request, like WordPress's own function.
  *
  * @return WP_User
  */

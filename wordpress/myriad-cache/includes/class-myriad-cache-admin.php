@@ -1,6 +1,6 @@
 <?php
 /**
- * What administrators see: the settings, and the menu of the admin bar.
+ * Settings and admin bar menu for administrators.
  *
  * @package Myriad_Cache
  */
@@ -15,17 +15,17 @@ if ( ! defined( 'ABSPATH' ) ) {
 class Myriad_Cache_Admin {
 
 	/**
-	 * Who may purge a page.
+	 * Capability that is required to purge a page.
 	 */
 	const MAY_PURGE = 'edit_others_posts';
 
 	/**
-	 * Who may purge the site, and change settings.
+	 * Capability that is required to purge the site and to change settings.
 	 */
 	const MAY_MANAGE = 'manage_options';
 
 	/**
-	 * Longest validity, days.
+	 * Maximum validity, in days.
 	 */
 	const MOST_DAYS = 30;
 
@@ -35,7 +35,7 @@ class Myriad_Cache_Admin {
 	const SCREEN = 'myriad-cache';
 
 	/**
-	 * Adds both.
+	 * Registers the screen, the settings and the menu.
 	 */
 	public static function start() {
 		add_action( 'admin_menu', array( __CLASS__, 'add_screen' ) );
@@ -87,9 +87,9 @@ class Myriad_Cache_Admin {
 	}
 
 	/**
-	 * Reads a validity. What it returns it returns again: WordPress asks twice where the option is new.
+	 * Sanitizes a validity. The function is idempotent, because WordPress calls it twice for a new option.
 	 *
-	 * @param mixed $hours Hours, as they were written.
+	 * @param mixed $hours Hours, as entered.
 	 * @return float
 	 */
 	public static function clean_hours( $hours ) {
@@ -97,9 +97,9 @@ class Myriad_Cache_Admin {
 	}
 
 	/**
-	 * Reads a mode.
+	 * Sanitizes a mode.
 	 *
-	 * @param mixed $mode Mode, as it was chosen.
+	 * @param mixed $mode Mode, as selected.
 	 * @return string
 	 */
 	public static function clean_mode( $mode ) {
@@ -158,7 +158,7 @@ class Myriad_Cache_Admin {
 	}
 
 	/**
-	 * What is known of the cache.
+	 * Returns the state of the cache.
 	 *
 	 * @return array<string, string>
 	 */
@@ -186,7 +186,7 @@ class Myriad_Cache_Admin {
 	}
 
 	/**
-	 * Tells how many pages were just purged.
+	 * Shows the number of pages that were just purged.
 	 */
 	private static function show_purged() {
 		$purged = self::purged();
@@ -196,12 +196,12 @@ class Myriad_Cache_Admin {
 	}
 
 	/**
-	 * What came of a purge that led here.
+	 * Returns the result of the purge that redirected to this page; empty if there was none.
 	 *
 	 * @return string
 	 */
 	private static function purged() {
-		// phpcs:ignore WordPress.Security.NonceVerification -- it is a number that is shown, and nothing is done with it.
+		// phpcs:ignore WordPress.Security.NonceVerification -- it is a number that is only shown.
 		$count = isset( $_GET['myriad-purged'] ) ? sanitize_key( wp_unslash( $_GET['myriad-purged'] ) ) : '';
 		if ( '' === $count ) {
 			return '';
@@ -214,9 +214,9 @@ class Myriad_Cache_Admin {
 	}
 
 	/**
-	 * Link that purges.
+	 * Returns a link that purges.
 	 *
-	 * @param string $path Path and query of a page; nothing for all pages.
+	 * @param string $path Path and query of a page; empty for all pages.
 	 * @return string
 	 */
 	private static function purge_link( $path ) {
@@ -231,7 +231,7 @@ class Myriad_Cache_Admin {
 	}
 
 	/**
-	 * Path and query of the page at hand.
+	 * Returns the path and query of the current page.
 	 *
 	 * @return string
 	 */
@@ -241,7 +241,7 @@ class Myriad_Cache_Admin {
 	}
 
 	/**
-	 * Address of a path of this site.
+	 * Returns the address of a path of this site.
 	 *
 	 * @param string $path Path and query.
 	 * @return string
@@ -292,10 +292,10 @@ class Myriad_Cache_Admin {
 	}
 
 	/**
-	 * Purges a page, or all of them, and leads back.
+	 * Purges a page, or all pages, and redirects back.
 	 */
 	public static function purge() {
-		$path = isset( $_GET['path'] ) ? esc_url_raw( wp_unslash( $_GET['path'] ) ) : ''; // phpcs:ignore WordPress.Security.NonceVerification -- it is a part of what the nonce is for.
+		$path = isset( $_GET['path'] ) ? esc_url_raw( wp_unslash( $_GET['path'] ) ) : ''; // phpcs:ignore WordPress.Security.NonceVerification -- the nonce depends on it.
 		check_admin_referer( 'myriad_cache_purge' . $path );
 		if ( ! current_user_can( '' === $path ? self::MAY_MANAGE : self::MAY_PURGE ) ) {
 			wp_die( esc_html__( 'You may not purge this.', 'myriad-cache' ), '', array( 'response' => 403 ) );

@@ -1,6 +1,6 @@
 <?php
 /**
- * Changes of the site, and the tags that they concern.
+ * Changes of the site, and the affected tags.
  *
  * @package Myriad_Cache
  */
@@ -10,12 +10,12 @@ if ( ! defined( 'ABSPATH' ) ) {
 }
 
 /**
- * Listens to what changes. Each method is for one action of WordPress or WooCommerce.
+ * Handles changes. Each method handles one action of WordPress or WooCommerce.
  */
 class Myriad_Cache_Changes {
 
 	/**
-	 * Options that are of the site as a whole.
+	 * Options that affect the whole site.
 	 */
 	const SITE_OPTIONS = array(
 		'siteurl',
@@ -45,7 +45,7 @@ class Myriad_Cache_Changes {
 	);
 
 	/**
-	 * Options that show nowhere: notes that WordPress and plugins keep for themselves.
+	 * Options that appear on no page: internal data of WordPress and plugins.
 	 */
 	const INNER_OPTIONS = '/^(?:_transient_|_site_transient_|cron$|rewrite_rules$|recently_|auto_|can_compress|fresh_site$|db_|finished_|https_|nonce_|logged_in_|secure_auth_|user_count$|uninstall_plugins$|myriad_cache_|action_scheduler|theme_switch|theme_mods_|current_theme$|admin_email|new_admin_email|mailserver_|initial_db_version$|wp_user_roles$|recovery_|dismissed_|wp_force_|widget_|.*_children$|.*_user_roles$)/';
 
@@ -60,7 +60,7 @@ class Myriad_Cache_Changes {
 	const INNER_COMMENT_META = '/^(?:akismet_|_wp_trash_)/';
 
 	/**
-	 * Begins to listen.
+	 * Registers the actions and filters.
 	 */
 	public static function start() {
 		Myriad_Cache_Post_Changes::start();
@@ -75,7 +75,7 @@ class Myriad_Cache_Changes {
 	}
 
 	/**
-	 * Comments and users.
+	 * Registers the actions of comments and users.
 	 */
 	private static function start_people() {
 		add_action( 'wp_insert_comment', array( __CLASS__, 'comment' ), 10, 2 );
@@ -98,7 +98,7 @@ class Myriad_Cache_Changes {
 	}
 
 	/**
-	 * Options, widgets, themes, plugins.
+	 * Registers the actions of options, widgets, themes and plugins.
 	 */
 	private static function start_site() {
 		add_action( 'added_option', array( __CLASS__, 'option_added' ), 10, 2 );
@@ -117,7 +117,7 @@ class Myriad_Cache_Changes {
 	}
 
 	/**
-	 * WooCommerce: what is in stock, and what it costs.
+	 * Registers the actions of WooCommerce: stock and prices.
 	 */
 	private static function start_shop() {
 		foreach ( array( 'woocommerce_product_set_stock', 'woocommerce_variation_set_stock', 'woocommerce_update_product', 'woocommerce_update_product_variation', 'woocommerce_delete_product_transients' ) as $action ) {
@@ -129,7 +129,7 @@ class Myriad_Cache_Changes {
 	}
 
 	/**
-	 * A comment that shows has come, or has changed.
+	 * Handles a new or changed comment, if it is approved.
 	 *
 	 * @param int             $comment_id Comment.
 	 * @param WP_Comment|null $comment    The same.
@@ -142,7 +142,7 @@ class Myriad_Cache_Changes {
 	}
 
 	/**
-	 * A comment is about to go.
+	 * Handles a comment that is about to be deleted.
 	 *
 	 * @param int             $comment_id Comment.
 	 * @param WP_Comment|null $comment    The same.
@@ -155,7 +155,7 @@ class Myriad_Cache_Changes {
 	}
 
 	/**
-	 * A comment was approved, or no longer is.
+	 * Handles a comment that was approved, or is no longer approved.
 	 *
 	 * @param string     $status  New status.
 	 * @param string     $before  Old status.
@@ -170,11 +170,11 @@ class Myriad_Cache_Changes {
 	}
 
 	/**
-	 * The comments of a post were counted.
+	 * Handles a changed number of comments of a post.
 	 *
 	 * @param int $post_id Post.
-	 * @param int $count   How many there are.
-	 * @param int $before  How many there were.
+	 * @param int $count   New number.
+	 * @param int $before  Old number.
 	 */
 	public static function comment_count( $post_id, $count, $before ) {
 		if ( (int) $count !== (int) $before ) {
@@ -184,7 +184,8 @@ class Myriad_Cache_Changes {
 	}
 
 	/**
-	 * Comments of a post that show no more: also where those of all posts are listed, if some of it were among them.
+	 * Adds the tags for removed comments of a post: the comments of the post, and lists of comments of all posts that
+	 * contain one of them.
 	 *
 	 * @param int|string $post_id Post.
 	 */
@@ -193,7 +194,7 @@ class Myriad_Cache_Changes {
 	}
 
 	/**
-	 * Comments of a post that are new.
+	 * Adds the tags for new or changed comments of a post, if the post is visible.
 	 *
 	 * @param int|string $post_id Post.
 	 */
@@ -204,7 +205,7 @@ class Myriad_Cache_Changes {
 	}
 
 	/**
-	 * A field of a comment has changed.
+	 * Handles a changed field of a comment.
 	 *
 	 * @param int|int[] $meta_id    Field.
 	 * @param int       $comment_id Comment.
@@ -217,7 +218,7 @@ class Myriad_Cache_Changes {
 	}
 
 	/**
-	 * A user has changed.
+	 * Handles a changed user.
 	 *
 	 * @param int          $user_id User.
 	 * @param WP_User|null $before  User before the change.
@@ -233,7 +234,7 @@ class Myriad_Cache_Changes {
 	}
 
 	/**
-	 * A user came, went, or got another role.
+	 * Handles a user who was added, was deleted or got another role.
 	 *
 	 * @param int $user_id User.
 	 */
@@ -242,7 +243,7 @@ class Myriad_Cache_Changes {
 	}
 
 	/**
-	 * A field of a user has changed.
+	 * Handles a changed field of a user.
 	 *
 	 * @param int|int[] $meta_id Field.
 	 * @param int       $user_id User.
@@ -252,7 +253,7 @@ class Myriad_Cache_Changes {
 		if ( in_array( $name, array( 'first_name', 'last_name', 'nickname', 'description' ), true ) ) {
 			Myriad_Cache_Queue::add( 'u' . (int) $user_id );
 		}
-		// WordPress writes the others at each login and on screens of the back office.
+		// WordPress writes the excluded fields at each login and on screens of the back office.
 		if ( ! preg_match( self::INNER_USER_META, $name ) ) {
 			$field = Myriad_Cache_Tags::field( $name );
 			Myriad_Cache_Queue::add( 'u' . (int) $user_id . '.' . $field, 'u' . (int) $user_id . '.all', 'lu.by-meta-' . $field, 'lu.by-meta' );
@@ -260,7 +261,7 @@ class Myriad_Cache_Changes {
 	}
 
 	/**
-	 * An option is new.
+	 * Handles a new option.
 	 *
 	 * @param string $option Name.
 	 * @param mixed  $value  Value.
@@ -270,7 +271,7 @@ class Myriad_Cache_Changes {
 	}
 
 	/**
-	 * An option has changed.
+	 * Handles a changed option.
 	 *
 	 * @param string $option Name.
 	 * @param mixed  $before Old value.
@@ -295,13 +296,14 @@ class Myriad_Cache_Changes {
 		} elseif ( in_array( $option, self::SITE_OPTIONS, true ) ) {
 			Myriad_Cache_Queue::add( 's' );
 		} elseif ( ! preg_match( self::INNER_OPTIONS, $option ) && self::is_administrator_at_work() ) {
-			// What it shows nobody knows but the plugin that has it.
+			// Only the plugin that uses the option knows where it appears, so the whole site is purged.
 			Myriad_Cache_Queue::add( 's' );
 		}
 	}
 
 	/**
-	 * Settings of a theme, without those in which WordPress keeps what it has looked for, also while visitors read.
+	 * Returns the settings of a theme, without those in which WordPress caches lookups, which it also writes in
+	 * requests of visitors.
 	 *
 	 * @param mixed $settings Settings.
 	 * @return array
@@ -313,7 +315,7 @@ class Myriad_Cache_Changes {
 	}
 
 	/**
-	 * Whether somebody changes settings: not a visitor, nor WordPress's clock.
+	 * Returns whether an administrator changes settings, as opposed to a visitor or WordPress's cron.
 	 *
 	 * @return bool
 	 */
@@ -326,17 +328,17 @@ class Myriad_Cache_Changes {
 	}
 
 	/**
-	 * The site as a whole.
+	 * Handles a change of the whole site.
 	 */
 	public static function site() {
 		Myriad_Cache_Queue::add( 's' );
 	}
 
 	/**
-	 * A plugin was activated, or no longer is.
+	 * Handles a plugin that was activated or deactivated.
 	 *
 	 * @param string $plugin     Plugin.
-	 * @param bool   $is_network Whether it is for all sites of the network.
+	 * @param bool   $is_network True if it concerns all sites of the network.
 	 */
 	public static function plugin( $plugin, $is_network = false ) {
 		if ( $is_network ) {
@@ -347,7 +349,7 @@ class Myriad_Cache_Changes {
 	}
 
 	/**
-	 * An option of the network. On a site that has none it is one of the site, which is told as such.
+	 * Handles a changed option of the network. Without a network it is an option of the site, which has its own action.
 	 *
 	 * @param string $option Name.
 	 */
@@ -358,7 +360,7 @@ class Myriad_Cache_Changes {
 	}
 
 	/**
-	 * A product.
+	 * Handles a changed product.
 	 *
 	 * @param WC_Product|int $product Product.
 	 */
@@ -374,7 +376,7 @@ class Myriad_Cache_Changes {
 	}
 
 	/**
-	 * A product came into stock or went out of it: shops leave out what they do not have.
+	 * Handles a product whose stock status has changed: shops can omit products that are out of stock.
 	 *
 	 * @param int $post_id Product.
 	 */

@@ -10,7 +10,7 @@ if ( ! defined( 'ABSPATH' ) ) {
 }
 
 /**
- * Purges pages of the Myriad web accelerator, and tells its state.
+ * Purges pages of the Myriad web accelerator, and shows its state.
  */
 class Myriad_Cache_CLI {
 
@@ -58,7 +58,7 @@ class Myriad_Cache_CLI {
 	}
 
 	/**
-	 * Tells the state of the connection and of the last purge.
+	 * Shows the state of the connection and of the last purge.
 	 */
 	public function status() {
 		foreach ( Myriad_Cache_Admin::state() as $name => $value ) {

@@ -10,27 +10,28 @@ if ( ! defined( 'ABSPATH' ) ) {
 }
 
 /**
- * Asks Myriad's API over a unix socket or loopback, with the secret of the site.
+ * Sends requests to Myriad's API over a unix socket or loopback, with the secret of the site.
  *
- * WordPress's own HTTP functions know no unix sockets, and plugins change what they do.
+ * WordPress's own HTTP functions do not support unix sockets, and plugins change their behaviour.
  */
 class Myriad_Cache_Client {
 
 	/**
-	 * Seconds to connect, and to wait for an answer.
+	 * Timeout for the connection and for the response, in seconds.
 	 */
 	const PATIENCE = 2;
 
 	/**
-	 * Bytes of the longest answer.
+	 * Maximum length of a response, in bytes.
 	 */
 	const MOST = 1048576;
 
 	/**
-	 * Where Myriad is.
+	 * Returns the address of Myriad, and the secret.
 	 *
-	 * @return array{api: string, secret: string} `api` is `unix:/path/plugin.sock:/site/` or `http://127.0.0.1:8080/path/`; both are
-	 *                                            empty where nobody has said it.
+	 * @return array{api: string, secret: string} `api` is `unix:/path/plugin.sock:/site/` or
+	 *                                            `http://127.0.0.1:8080/path/`; both are empty if they are not
+	 *                                            configured.
 	 */
 	public static function connection() {
 		if ( defined( 'MYRIAD_CACHE_API' ) && defined( 'MYRIAD_CACHE_SECRET' ) ) {
@@ -48,12 +49,12 @@ class Myriad_Cache_Client {
 	}
 
 	/**
-	 * Asks Myriad.
+	 * Sends a request to Myriad.
 	 *
 	 * @param string     $method Method.
 	 * @param string     $path   Path below the API, such as `purge`.
 	 * @param array|null $body   Body, sent as JSON.
-	 * @return array|WP_Error Answer, decoded.
+	 * @return array|WP_Error Decoded response.
 	 */
 	public static function ask( $method, $path, $body = null ) {
 		$connection = self::connection();
@@ -75,7 +76,7 @@ class Myriad_Cache_Client {
 	}
 
 	/**
-	 * Has what is due in a site of a network run.
+	 * Requests that Myriad runs the due cron events of a site of a network.
 	 *
 	 * @param string $host Host of the site.
 	 * @param string $path Folder of the site, `/` or `/second/`.
@@ -88,10 +89,11 @@ class Myriad_Cache_Client {
 	}
 
 	/**
-	 * Where the API is.
+	 * Returns the location of the API.
 	 *
-	 * @param array{api: string, secret: string} $connection What was said of it.
-	 * @return array{0: string, 1: string}|null Address for a socket, and the path without its last slash; none where it is no address.
+	 * @param array{api: string, secret: string} $connection Configured connection.
+	 * @return array{0: string, 1: string}|null Address for a socket, and the path without its last slash; null if the
+	 *                                          address is invalid.
 	 */
 	private static function place( $connection ) {
 		if ( ! preg_match( '#^(?:(unix):([^:]+):|http://([^/]+))(/.*)$#', $connection['api'], $part ) ) {
@@ -102,14 +104,14 @@ class Myriad_Cache_Client {
 	}
 
 	/**
-	 * Sends a request and reads the answer to its end.
+	 * Sends a request and reads the response, up to MOST bytes.
 	 *
 	 * @param string $address Address.
 	 * @param string $request Request.
 	 * @return string|WP_Error
 	 */
 	private static function exchange( $address, $request ) {
-		// phpcs:disable WordPress.WP.AlternativeFunctions, WordPress.PHP.NoSilencedErrors -- a socket is no file; what fails is told below.
+		// phpcs:disable WordPress.WP.AlternativeFunctions, WordPress.PHP.NoSilencedErrors -- a socket is no file; failures are reported below.
 		$stream = @stream_socket_client( $address, $number, $why, self::PATIENCE );
 		if ( false === $stream ) {
 			/* translators: 1: an address, 2: the system's reason. */
@@ -132,9 +134,9 @@ class Myriad_Cache_Client {
 	}
 
 	/**
-	 * Reads an answer.
+	 * Parses a response.
 	 *
-	 * @param string $answer Answer as it came.
+	 * @param string $answer Response, as received.
 	 * @return array|WP_Error
 	 */
 	private static function read( $answer ) {

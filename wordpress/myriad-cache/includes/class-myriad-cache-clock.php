@@ -10,32 +10,32 @@ if ( ! defined( 'ABSPATH' ) ) {
 }
 
 /**
- * Has what is due in the other sites of a network run, when Myriad asks the main site for what is due in it.
+ * Runs the due cron events of the other sites of a network, when Myriad requests the cron of the main site.
  *
- * WordPress runs what is due in a site by requests for that site alone. Only WordPress knows the sites, so the main site looks at each, and
- * Myriad sends the request.
+ * WordPress runs the cron events of a site only in requests for that site. Only WordPress has the list of sites, so the
+ * main site checks each of them, and Myriad sends the requests.
  */
 class Myriad_Cache_Clock {
 
 	/**
-	 * Seconds between two looks.
+	 * Seconds between two checks.
 	 */
 	const INTERVAL = 15;
 
 	/**
-	 * Most sites that one look sees: those of a larger network are seen in turn.
+	 * Maximum number of sites per check; the sites of a larger network are checked in turn.
 	 */
 	const MOST = 100;
 
 	/**
-	 * Looks at the other sites once WordPress and all plugins are there.
+	 * Checks the other sites after WordPress and all plugins are loaded.
 	 */
 	public static function start() {
 		add_action( 'wp_loaded', array( __CLASS__, 'look' ) );
 	}
 
 	/**
-	 * Asks Myriad for the clock of each site where something is due.
+	 * Requests the cron of each site that has due events.
 	 */
 	public static function look() {
 		if ( ! is_multisite() || ! is_main_site() || ! wp_doing_cron() ) {
@@ -49,7 +49,7 @@ class Myriad_Cache_Clock {
 	}
 
 	/**
-	 * The sites that are looked at now.
+	 * Returns the sites of this check.
 	 *
 	 * @param int $now Time.
 	 * @return WP_Site[]
@@ -74,7 +74,7 @@ class Myriad_Cache_Clock {
 	}
 
 	/**
-	 * Whether something is due in a site.
+	 * Returns whether a site has due events.
 	 *
 	 * @param int $site Number of the site.
 	 * @return bool

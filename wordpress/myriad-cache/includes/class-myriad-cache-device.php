@@ -10,15 +10,15 @@ if ( ! defined( 'ABSPATH' ) ) {
 }
 
 /**
- * Notices that a page depends on the visitor's device.
+ * Detects that a page depends on the visitor's device.
  *
- * Such a page has `Vary: User-Agent`; Myriad then stores it once for each class of devices (`cache_device_class`), and sends PHP the name
- * of a browser of that class. Without it, a shared page is always the one for computers.
+ * Such a page has `Vary: User-Agent`; Myriad then stores it once for each class of devices (`cache_device_class`), and
+ * sends PHP the name of a browser of that class. Without it, a shared page is always the version for computers.
  */
 class Myriad_Cache_Device {
 
 	/**
-	 * Filters of the functions that find out the device: WordPress, Jetpack, AMP.
+	 * Filters of the functions that detect the device: WordPress, Jetpack, AMP.
 	 */
 	const FILTERS = array( 'wp_is_mobile', 'pre_jetpack_is_mobile', 'jetpack_is_mobile', 'amp_pre_is_mobile' );
 
@@ -28,12 +28,12 @@ class Myriad_Cache_Device {
 	const SWITCHERS = array( 'WPTOUCH_VERSION' );
 
 	/**
-	 * Names of classes that find out the device; plugins have copies with a prefix.
+	 * Names of classes that detect the device; plugins have copies with a prefix.
 	 */
 	const CLASSES = '/(?:^|[_\\\\])Mobile_?Detect$/i';
 
 	/**
-	 * Whether one of the filters was applied.
+	 * True after one of the filters was applied.
 	 *
 	 * @var bool
 	 */
@@ -49,7 +49,7 @@ class Myriad_Cache_Device {
 	}
 
 	/**
-	 * Notes that the device was requested.
+	 * Records that the device was requested.
 	 *
 	 * @param mixed $is_mobile Result.
 	 * @return mixed The same.

@@ -46,7 +46,7 @@ class Myriad_Cache_Health {
 	}
 
 	/**
-	 * Test of the connection to Myriad.
+	 * Tests the connection to Myriad.
 	 *
 	 * @return array
 	 */
@@ -69,7 +69,7 @@ class Myriad_Cache_Health {
 	}
 
 	/**
-	 * Summary of a broken connection.
+	 * Returns the summary of a broken connection.
 	 *
 	 * @return string
 	 */
@@ -78,7 +78,7 @@ class Myriad_Cache_Health {
 	}
 
 	/**
-	 * Reason why Myriad does not receive changes; an empty string if it does.
+	 * Returns the reason why Myriad does not receive changes; an empty string if it does.
 	 *
 	 * @return string
 	 */
@@ -95,7 +95,8 @@ class Myriad_Cache_Health {
 	}
 
 	/**
-	 * Whether another plugin keeps pages, too: then a purge of Myriad brings back what that one has kept.
+	 * Tests whether another plugin also caches pages: after a purge, Myriad would store that plugin's outdated copy
+	 * again.
 	 *
 	 * @return array
 	 */
@@ -107,7 +108,8 @@ class Myriad_Cache_Health {
 	}
 
 	/**
-	 * Whether readers, commenters and customers get stored pages, by the home page and the newest posts and pages.
+	 * Tests whether readers, commenters and customers get stored pages, for the home page and the newest posts and
+	 * pages.
 	 *
 	 * @return array
 	 */
@@ -136,7 +138,7 @@ class Myriad_Cache_Health {
 	}
 
 	/**
-	 * Addresses of pages that are looked at.
+	 * Returns the addresses of the tested pages.
 	 *
 	 * @return string[]
 	 */
@@ -157,12 +159,12 @@ class Myriad_Cache_Health {
 	}
 
 	/**
-	 * What a test comes to.
+	 * Returns the result of a test.
 	 *
 	 * @param string $test   Test.
 	 * @param string $status Status: `good`, `recommended` or `critical`.
-	 * @param string $label  What it comes to.
-	 * @param string $text   Why, and what to do.
+	 * @param string $label  Summary.
+	 * @param string $text   Reason, and advice.
 	 * @return array
 	 */
 	private static function result( $test, $status, $label, $text ) {

@@ -1,6 +1,6 @@
 <?php
 /**
- * The stored page for visitors who are known: readers who are logged in, commenters, customers with a cart.
+ * Stored pages for known visitors: readers who are logged in, commenters, customers with a cart.
  *
  * @package Myriad_Cache
  */
@@ -10,31 +10,32 @@ if ( ! defined( 'ABSPATH' ) ) {
 }
 
 /**
- * Marks the places of a page where WordPress shows something of the visitor.
+ * Marks the places of a page where WordPress shows data of the visitor.
  *
- * While the page is made, each place is a word that survives escaping; at the end it becomes a tag of ESI, which Myriad fills in for known
- * visitors with a part (see Myriad_Cache_Parts), and for others with a text. Parts are the same on all pages, so that a visitor's are
- * asked for once and kept. Where something else in the page asks who the visitor is, known visitors get it from PHP as before.
+ * While the page is generated, each place is a word that survives escaping. It finally becomes an ESI tag, which Myriad
+ * replaces by a part for known visitors (see Myriad_Cache_Parts), and by a text for others. Parts are the same on all
+ * pages, so that they are requested once per visitor and then stored. If other code of the page reads the current user,
+ * known visitors get the page from PHP.
  */
 class Myriad_Cache_Known {
 
 	/**
-	 * Argument by which Myriad asks for parts.
+	 * Argument with which Myriad requests parts.
 	 */
 	const ARGUMENT = 'myriad-esi';
 
 	/**
-	 * Longest name of a part.
+	 * Maximum length of the name of a part.
 	 */
 	const MOST_NAME = 64;
 
 	/**
-	 * Capabilities of readers. Whoever has others gets all pages from PHP.
+	 * Capabilities of readers. Users with other capabilities get all pages from PHP.
 	 */
 	const OF_READERS = array( 'read', 'level_0', 'exist' );
 
 	/**
-	 * Word that begins the mark of a place.
+	 * Word at the start of each mark of a place.
 	 *
 	 * @var string
 	 */
@@ -48,28 +49,28 @@ class Myriad_Cache_Known {
 	private static $places = array();
 
 	/**
-	 * Why known visitors may not read the page; nothing while they may.
+	 * Reason why known visitors must not get the page; empty if they may.
 	 *
 	 * @var string
 	 */
 	private static $reason = '';
 
 	/**
-	 * Forms for comments that were begun, less those that have a place for who is logged in.
+	 * Number of comment forms that WordPress has begun; each must have a place for users who are logged in.
 	 *
 	 * @var int
 	 */
 	private static $forms = 0;
 
 	/**
-	 * Whether the admin bar has its place.
+	 * True if the admin bar has its place.
 	 *
 	 * @var bool
 	 */
 	private static $has_bar = false;
 
 	/**
-	 * Whether Myriad fills in places.
+	 * Returns whether Myriad replaces places.
 	 *
 	 * @return bool
 	 */
@@ -103,7 +104,7 @@ class Myriad_Cache_Known {
 	}
 
 	/**
-	 * Marks nothing more: the visitor is logged in, by other means than a cookie.
+	 * Stops marking places: the visitor is logged in, by other means than a cookie.
 	 */
 	public static function stop() {
 		self::$mark   = '';
@@ -111,7 +112,7 @@ class Myriad_Cache_Known {
 	}
 
 	/**
-	 * The form for comments.
+	 * Registers the filters of the comment form.
 	 */
 	private static function start_comments() {
 		add_filter( 'wp_get_current_commenter', array( __CLASS__, 'commenter' ), PHP_INT_MAX );
@@ -124,9 +125,9 @@ class Myriad_Cache_Known {
 	}
 
 	/**
-	 * Says that known visitors must not read this page.
+	 * Records that known visitors must not get this page; the first reason is used.
 	 *
-	 * @param string $reason Why.
+	 * @param string $reason Reason.
 	 */
 	public static function refuse( $reason ) {
 		self::$reason = '' === self::$reason ? $reason : self::$reason;
@@ -136,7 +137,7 @@ class Myriad_Cache_Known {
 	 * Marks a place.
 	 *
 	 * @param string $name Name of the part.
-	 * @param string $text What other visitors see there.
+	 * @param string $text Text for other visitors.
 	 * @return string Mark.
 	 */
 	public static function place( $name, $text = '' ) {
@@ -148,10 +149,10 @@ class Myriad_Cache_Known {
 	}
 
 	/**
-	 * Notes who asks for the user, where that is not WordPress itself.
+	 * Records the caller that reads the current user, unless it is WordPress itself.
 	 */
 	public static function note_asker() {
-		// phpcs:ignore WordPress.PHP.DevelopmentFunctions -- nothing else knows who asks.
+		// phpcs:ignore WordPress.PHP.DevelopmentFunctions -- only the backtrace contains the caller.
 		$frames = debug_backtrace( DEBUG_BACKTRACE_IGNORE_ARGS, 4 );
 		$asked  = 'wp_get_current_user';
 		$file   = isset( $frames[1]['file'] ) ? $frames[1]['file'] : '';
@@ -163,16 +164,16 @@ class Myriad_Cache_Known {
 	}
 
 	/**
-	 * Notes who asks for a capability that readers have and others have not.
+	 * Records the caller that checks a capability which readers have and anonymous visitors do not have.
 	 *
-	 * @param string[] $caps    Capabilities that are needed.
-	 * @param string   $cap     Capability that is asked for.
-	 * @param int      $user_id User, 0 for none.
+	 * @param string[] $caps    Required capabilities.
+	 * @param string   $cap     Checked capability.
+	 * @param int      $user_id User; 0 for none.
 	 * @return string[]
 	 */
 	public static function note_capability( $caps, $cap, $user_id ) {
 		if ( 0 === (int) $user_id && array_diff( (array) $caps, array( 'exist' ) ) && ! array_diff( (array) $caps, self::OF_READERS ) ) {
-			// phpcs:ignore WordPress.PHP.DevelopmentFunctions -- nothing else knows who asks.
+			// phpcs:ignore WordPress.PHP.DevelopmentFunctions -- only the backtrace contains the caller.
 			foreach ( debug_backtrace( DEBUG_BACKTRACE_IGNORE_ARGS, 12 ) as $frame ) {
 				if ( 'current_user_can' === $frame['function'] && isset( $frame['file'] ) ) {
 					self::note( $frame['file'], 'current_user_can( ' . $cap . ' )' );
@@ -183,7 +184,7 @@ class Myriad_Cache_Known {
 	}
 
 	/**
-	 * Notes a file that asks for the user.
+	 * Records a file that reads the current user.
 	 *
 	 * @param string $file  File.
 	 * @param string $asked Function.
@@ -197,9 +198,10 @@ class Myriad_Cache_Known {
 		}
 		$name = preg_replace( '#^' . preg_quote( wp_normalize_path( WP_CONTENT_DIR ), '#' ) . '/#', '', $file );
 		/**
-		 * Filters beginnings of files below wp-content that may ask who the visitor is, since what they show does not follow from it.
+		 * Filters the prefixes of files below wp-content that may read the current user, because their output does not
+		 * depend on it.
 		 *
-		 * @param string[] $harmless Such as `plugins/akismet/`.
+		 * @param string[] $harmless Prefixes, such as `plugins/akismet/`.
 		 */
 		foreach ( (array) apply_filters( 'myriad_cache_harmless', array( 'plugins/akismet/', 'plugins/woocommerce/' ) ) as $harmless ) {
 			if ( 0 === strpos( $name, (string) $harmless ) ) {
@@ -210,27 +212,27 @@ class Myriad_Cache_Known {
 	}
 
 	/**
-	 * Classes of the body.
+	 * Adds a place to the classes of the body.
 	 *
 	 * @param string[] $classes Classes.
 	 * @return string[]
 	 */
 	public static function body_class( $classes ) {
-		// At the end of the last one, so that others see no trace of it.
+		// The place is a part of the last class, so that the page of other visitors does not change.
 		$last      = (string) array_pop( $classes );
 		$classes[] = $last . self::place( 'body-class' );
 		return $classes;
 	}
 
 	/**
-	 * Styles of the admin bar.
+	 * Prints the place for the styles of the admin bar.
 	 */
 	public static function head() {
 		echo self::place( 'head' ); // phpcs:ignore WordPress.Security.EscapeOutput -- letters and digits.
 	}
 
 	/**
-	 * Admin bar: at the beginning of the body, or at its end in old themes.
+	 * Prints the place for the admin bar: at the start of the body, or at its bottom in old themes.
 	 */
 	public static function bar() {
 		if ( ! self::$has_bar ) {
@@ -240,28 +242,28 @@ class Myriad_Cache_Known {
 	}
 
 	/**
-	 * Scripts of the admin bar.
+	 * Prints the place for the scripts of the admin bar.
 	 */
 	public static function footer() {
 		echo self::place( 'footer' ); // phpcs:ignore WordPress.Security.EscapeOutput -- letters and digits.
 	}
 
 	/**
-	 * Begins what only those see who are not logged in.
+	 * Begins a section for visitors who are not logged in.
 	 */
 	public static function begin_guest() {
 		echo self::place( 'guest' ); // phpcs:ignore WordPress.Security.EscapeOutput -- letters and digits.
 	}
 
 	/**
-	 * Ends it.
+	 * Closes such a section.
 	 */
 	public static function end_guest() {
 		echo self::place( 'guest-end' ); // phpcs:ignore WordPress.Security.EscapeOutput -- letters and digits.
 	}
 
 	/**
-	 * A text that only those see who are not logged in.
+	 * Returns a text in a section for visitors who are not logged in.
 	 *
 	 * @param string $text Text.
 	 * @return string
@@ -271,7 +273,7 @@ class Myriad_Cache_Known {
 	}
 
 	/**
-	 * The link that leads to the log-in, or out.
+	 * Changes the link for logging in or out.
 	 *
 	 * @param string $link Link.
 	 * @return string
@@ -281,7 +283,7 @@ class Myriad_Cache_Known {
 	}
 
 	/**
-	 * The link that leads to the registration, or to the back office.
+	 * Changes the link to the registration or to the back office.
 	 *
 	 * @param string $link Link.
 	 * @return string
@@ -291,7 +293,7 @@ class Myriad_Cache_Known {
 	}
 
 	/**
-	 * The block with the link to the log-in.
+	 * Changes the block with the link for logging in.
 	 *
 	 * @param string $block Block.
 	 * @return string
@@ -304,13 +306,13 @@ class Myriad_Cache_Known {
 	}
 
 	/**
-	 * What the form for comments knows of the visitor.
+	 * Replaces the commenter's data in the comment form by places.
 	 *
 	 * @param array $commenter Name, address and site.
 	 * @return array
 	 */
 	public static function commenter( $commenter ) {
-		// phpcs:ignore WordPress.PHP.DevelopmentFunctions -- lists of comments ask for the same, and are nobody's own.
+		// phpcs:ignore WordPress.PHP.DevelopmentFunctions -- lists of comments read the same data, but are not personal.
 		if ( '' !== self::$mark && in_array( 'comment_form', array_column( debug_backtrace( DEBUG_BACKTRACE_IGNORE_ARGS, 8 ), 'function' ), true ) ) {
 			++self::$forms;
 			$commenter['comment_author']       = self::place( 'commenter-name' );
@@ -321,9 +323,9 @@ class Myriad_Cache_Known {
 	}
 
 	/**
-	 * The form for comments: what stands above it.
+	 * Adds places to the notes above the comment form.
 	 *
-	 * @param array $defaults Its texts.
+	 * @param array $defaults Texts of the form.
 	 * @return array
 	 */
 	public static function comment_form( $defaults ) {
@@ -337,7 +339,7 @@ class Myriad_Cache_Known {
 	}
 
 	/**
-	 * Fields of the form for comments: those of guests must stand together.
+	 * Checks the fields of the comment form: the fields of guests must be adjacent.
 	 *
 	 * @param array $fields Fields.
 	 * @return array
@@ -352,7 +354,8 @@ class Myriad_Cache_Known {
 	}
 
 	/**
-	 * The field that asks whether the browser may keep the commenter's name: checked where it does.
+	 * Replaces the `checked` attribute of the consent field by a place: the field is checked if the browser has the
+	 * commenter's cookies.
 	 *
 	 * @param string $field Field.
 	 * @return string
@@ -363,7 +366,7 @@ class Myriad_Cache_Known {
 	}
 
 	/**
-	 * Only members may comment: others have no form that could become theirs.
+	 * Records that only members may comment: the page of other visitors has no form that parts could complete.
 	 */
 	public static function members_only() {
 		self::refuse( 'only members may comment' );
@@ -373,7 +376,7 @@ class Myriad_Cache_Known {
 	 * Returns the page with tags in its places, or as anonymous visitors see it.
 	 *
 	 * @param string $page Page.
-	 * @return array{0: string, 1: string[]} Page, and fields for its head.
+	 * @return array{0: string, 1: string[]} Page, and header fields.
 	 */
 	public static function finish( $page ) {
 		if ( '' === self::$mark ) {
@@ -382,10 +385,10 @@ class Myriad_Cache_Known {
 		self::check( $page );
 		$names = self::nonce_names( $page );
 		/**
-		 * Filters whether known visitors may read the page, with parts of their own in its places.
+		 * Filters whether known visitors get the stored page, with their own parts in its places.
 		 *
-		 * @param bool   $is_known Whether nothing in it seems to follow from who the visitor is.
-		 * @param string $reason   Why not.
+		 * @param bool   $is_known True if no content of the page seems to depend on the visitor.
+		 * @param string $reason   Reason if it is not.
 		 */
 		$is_known = self::is_page( $page ) && apply_filters( 'myriad_cache_known', '' === self::$reason, self::$reason );
 		if ( ! $is_known && self::is_page( $page ) ) {
@@ -410,10 +413,10 @@ class Myriad_Cache_Known {
 	}
 
 	/**
-	 * A tag.
+	 * Returns an ESI tag.
 	 *
 	 * @param string $name  Name of the part.
-	 * @param string $text  What other visitors see there.
+	 * @param string $text  Text for other visitors.
 	 * @param string $token Token of the page.
 	 * @return string
 	 */
@@ -424,7 +427,7 @@ class Myriad_Cache_Known {
 	}
 
 	/**
-	 * Whether this is a whole page of HTML.
+	 * Returns whether this is a complete HTML page.
 	 *
 	 * @param string $page Page.
 	 * @return bool
@@ -437,7 +440,7 @@ class Myriad_Cache_Known {
 	}
 
 	/**
-	 * Looks for what cannot be cut.
+	 * Searches the page for content that excludes known visitors from the stored page.
 	 *
 	 * @param string $page Page.
 	 */
@@ -454,7 +457,7 @@ class Myriad_Cache_Known {
 		if ( $forms !== self::$forms ) {
 			self::refuse( 'the theme has texts of its own above the form for comments' );
 		}
-		// What is hidden from those who are logged in becomes a comment of HTML.
+		// For visitors who are logged in, these sections become HTML comments.
 		$guests = isset( $counts['guest'] ) ? $counts['guest'] : 0;
 		$ends   = isset( $counts['guest-end'] ) ? $counts['guest-end'] : 0;
 		if ( $guests !== $ends ) {
@@ -469,10 +472,10 @@ class Myriad_Cache_Known {
 	}
 
 	/**
-	 * The page from a place on, up to the end of what guests see.
+	 * Returns the page from a place up to the close of its section for guests.
 	 *
 	 * @param string $page Page.
-	 * @param int    $from Place.
+	 * @param int    $from Position of the place.
 	 * @return string
 	 */
 	private static function up_to_end( $page, $from ) {
@@ -507,13 +510,14 @@ class Myriad_Cache_Known {
 	}
 
 	/**
-	 * Name of the part for a nonce. It is signed: visitors get those that a page has shown, and no others.
+	 * Returns the name of the part for a nonce. It is signed, so that visitors can only request nonces that a page has
+	 * contained.
 	 *
-	 * @param string $action What the nonce is for.
+	 * @param string $action Action of the nonce.
 	 * @return string
 	 */
 	public static function nonce_name( $action ) {
-		$text = rtrim( strtr( base64_encode( $action ), '+/', '-_' ), '=' ); // phpcs:ignore WordPress.PHP.DiscouragedPHPFunctions -- names have few letters.
+		$text = rtrim( strtr( base64_encode( $action ), '+/', '-_' ), '=' ); // phpcs:ignore WordPress.PHP.DiscouragedPHPFunctions -- names allow few characters.
 		return 'n.' . $text . '.' . substr( hash_hmac( 'sha256', $action, wp_salt( 'nonce' ) . self::ARGUMENT ), 0, 16 );
 	}
 }

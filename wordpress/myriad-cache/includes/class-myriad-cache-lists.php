@@ -10,25 +10,27 @@ if ( ! defined( 'ABSPATH' ) ) {
 }
 
 /**
- * Lists that a query asks for, and lists that a post belongs to.
+ * Finds the lists that a query reads, and the lists that a post belongs to.
  *
- * A list is named by what selects its posts: `lpost` all posts, `lt5` those of term 5, `la1` those of author 1, `ld2026-01` those of
- * a month. Where a list is in the usual order, its third page is `lpost.3`, its feed `lpost.f`, all of them are `lpost.x`, and those that
- * say how many pages there are `lpost.n`: a post that goes from the third page leaves the first two as they are. A list in another
- * order is `lpost`. Lists of a term, an author or a date that are not of posts alone are `lt5-any`.
+ * A list is named after the selection of its posts: `lpost` for all posts, `lt5` for term 5, `la1` for author 1,
+ * `ld2026-01` for a month. If a list is in the default order, its third page is `lpost.3`, its feed `lpost.f`, all of
+ * its pages `lpost.x`, and the pages that show the number of pages `lpost.n`: if a post is removed from the third page,
+ * the first two pages remain valid. A list in another order has no suffix (`lpost`). Lists of a term, an author or a
+ * date that contain other types than posts are `lt5-any`.
  *
- * A list that depends on other fields of posts has one more tag for each of them: `lpost.by-title`, `lt5.by-modified`,
- * `lpost.by-meta-price`; `by-meta` is any field of `wp_postmeta`, `by-any` any column or field.
+ * A list that depends on other fields of posts has an additional tag for each of them: `lpost.by-title`,
+ * `lt5.by-modified`, `lpost.by-meta-price`; `by-meta` is any field of `wp_postmeta`, `by-any` any column or field.
  */
 class Myriad_Cache_Lists {
 
 	/**
-	 * Beyond this many pages all of a list are purged.
+	 * Maximum number of pages of a list that are purged individually; a larger range purges all pages of the list.
 	 */
 	const MOST_PAGES = 100;
 
 	/**
-	 * Columns of posts by which queries select and sort, and their names in tags. Type, status, date and author have lists of their own.
+	 * Columns of posts by which queries select and sort, and their names in tags. Type, status, date and author have
+	 * separate lists.
 	 */
 	const COLUMNS = array(
 		'post_title'     => 'title',
@@ -46,7 +48,7 @@ class Myriad_Cache_Lists {
 	);
 
 	/**
-	 * Orders that depend on no further field.
+	 * Orders that depend on no additional field.
 	 */
 	const PLAIN_ORDERS = array( '', 'none', 'rand', 'id', 'date', 'author', 'type', 'post__in', 'post_name__in', 'post_parent__in', 'relevance' );
 
@@ -92,7 +94,7 @@ class Myriad_Cache_Lists {
 	);
 
 	/**
-	 * Tags of the lists that a query asks for.
+	 * Returns the tags of the lists that a query reads.
 	 *
 	 * @param WP_Query $query Query that is about to run.
 	 * @return string[]
@@ -103,7 +105,7 @@ class Myriad_Cache_Lists {
 				return self::of_posts( (array) $query->get( $name ) );
 			}
 		}
-		// The list of posts has a page of its own: `pagename` leads to it.
+		// The page for posts is a list, although `pagename` selects it.
 		if ( ( $query->is_singular() && ! $query->is_posts_page ) || $query->is_comment_feed() ) {
 			return array();
 		}
@@ -208,7 +210,7 @@ class Myriad_Cache_Lists {
 	/**
 	 * Returns the fields by which a list is sorted.
 	 *
-	 * @param string|array $orderby Order, as a query has it.
+	 * @param string|array $orderby Order, as in the query.
 	 * @param array        $meta    Fields of `wp_postmeta` in the query, which its order may refer to.
 	 * @return string[] Names as in tags; `any` for an unknown order.
 	 */
@@ -265,9 +267,9 @@ class Myriad_Cache_Lists {
 	}
 
 	/**
-	 * Tags of posts that are asked for by number.
+	 * Returns the tags of posts that a query selects by number.
 	 *
-	 * @param array $ids Numbers; names count as nothing.
+	 * @param array $ids Numbers; names are ignored.
 	 * @return string[]
 	 */
 	private static function of_posts( $ids ) {
@@ -279,7 +281,7 @@ class Myriad_Cache_Lists {
 	}
 
 	/**
-	 * Names of the lists.
+	 * Returns the names of the lists.
 	 *
 	 * @param WP_Query $query Query.
 	 * @param string[] $types Post types.
@@ -318,10 +320,10 @@ class Myriad_Cache_Lists {
 	}
 
 	/**
-	 * The day, month or year that a query asks for.
+	 * Returns the day, month or year that a query selects.
 	 *
 	 * @param WP_Query $query Query.
-	 * @return string `2026`, `2026-01`, `2026-01-31`, or nothing.
+	 * @return string `2026`, `2026-01`, `2026-01-31`, or an empty string.
 	 */
 	private static function date( $query ) {
 		$date = array( (int) $query->get( 'year' ), (int) $query->get( 'monthnum' ), (int) $query->get( 'day' ) );
@@ -342,11 +344,11 @@ class Myriad_Cache_Lists {
 	}
 
 	/**
-	 * Which page of the usual order a query asks for.
+	 * Returns the page of a list in the default order that a query reads.
 	 *
 	 * @param WP_Query $query Query.
 	 * @param string[] $types Post types.
-	 * @return string Its number, `f` for a feed, or nothing for another order.
+	 * @return string Number, `f` for a feed, or an empty string for another order.
 	 */
 	private static function pages( $query, $types ) {
 		$is_usual = $query->is_main_query() && array( 'post' ) === $types && ! $query->is_tax() && ! $query->is_search() && '' === (string) $query->get( 'offset' )
@@ -370,8 +372,9 @@ class Myriad_Cache_Lists {
 	/**
 	 * Returns the lists that a post belongs to.
 	 *
-	 * @param array $known What is known of the post: its `type`, and lists of its `terms`, `authors`, `dates`, before and after.
-	 * @return array<string, array> What selects the posts of each list, by name.
+	 * @param array $known Data of the post: its `type`, and lists of its `terms`, `authors`, `dates`, before and after
+	 *                     the change.
+	 * @return array<string, array> Selection of the posts of each list, by name.
 	 */
 	private static function of_post( $known ) {
 		$lists = array( 'l' . $known['type'] => array() );
@@ -390,10 +393,10 @@ class Myriad_Cache_Lists {
 	}
 
 	/**
-	 * Tags of the pages of lists that a post comes into or goes out of.
+	 * Returns the tags of the pages of lists that a post is added to or removed from.
 	 *
 	 * @param int   $post_id Post.
-	 * @param array $known   What is known of it: see of_post().
+	 * @param array $known   Data of the post: see of_post().
 	 * @return string[]
 	 */
 	public static function of_change( $post_id, $known ) {
@@ -409,10 +412,10 @@ class Myriad_Cache_Lists {
 	}
 
 	/**
-	 * Returns the tags of lists that contain a post and depend on fields of it.
+	 * Returns the tags of lists that contain a post and depend on its fields.
 	 *
-	 * @param string[] $fields Fields that have changed, by their names in tags.
-	 * @param array    $known  What is known of the post: see of_post().
+	 * @param string[] $fields Changed fields, by their names in tags.
+	 * @param array    $known  Data of the post: see of_post().
 	 * @return string[]
 	 */
 	public static function of_fields( $fields, $known ) {
@@ -433,16 +436,16 @@ class Myriad_Cache_Lists {
 	}
 
 	/**
-	 * Terms and those above them, whose lists have the posts of those below.
+	 * Returns terms and their ancestors, whose lists contain the posts of descendants.
 	 *
 	 * @param int[] $term_ids Terms.
-	 * @return array<int, string> Their taxonomies, by number.
+	 * @return array<int, string> Taxonomies, by number of the term.
 	 */
 	private static function with_ancestors( $term_ids ) {
 		$all = array();
 		foreach ( array_unique( $term_ids ) as $term_id ) {
 			$term = get_term( $term_id );
-			// A term that is gone: its taxonomy does not matter, since nothing is counted of it.
+			// The taxonomy of a deleted term is not needed, because its posts are not counted.
 			$taxonomy        = $term instanceof WP_Term ? $term->taxonomy : '';
 			$all[ $term_id ] = $taxonomy;
 			foreach ( $taxonomy ? get_ancestors( $term_id, $taxonomy, 'taxonomy' ) : array() as $above ) {
@@ -453,12 +456,13 @@ class Myriad_Cache_Lists {
 	}
 
 	/**
-	 * Pages of a list from the one on that a post is on, or was on; all of them where their number has changed.
+	 * Returns the tags of the pages of a list from the page of a post on, and of pages that show the number of pages if
+	 * it changes.
 	 *
 	 * @param string $name    Name of the list.
-	 * @param array  $bounds  What selects its posts.
+	 * @param array  $bounds  Selection of its posts.
 	 * @param int    $post_id Post.
-	 * @param array  $known   What is known of it: see of_post().
+	 * @param array  $known   Data of the post: see of_post().
 	 * @return string[]
 	 */
 	private static function pages_behind( $name, $bounds, $post_id, $known ) {
@@ -470,14 +474,14 @@ class Myriad_Cache_Lists {
 		$others = self::count( $bounds, $post_id, '' );
 		$size   = max( 1, (int) get_option( 'posts_per_page' ) );
 		$first  = intdiv( $newer, $size ) + 1;
-		// Without the post there are so many pages, and with it so many.
+		// Number of pages including the post.
 		$last = intdiv( $others, $size ) + 1;
 		if ( $last - $first >= self::MOST_PAGES ) {
 			return array( $name . '.x' );
 		}
 		$tags = array();
 		if ( 0 === $others % $size ) {
-			// The last page comes or goes: the one before it leads there, or no longer does.
+			// The last page appears or disappears: the page before it gets or loses the link to it.
 			$tags[] = $name . '.n';
 			$first  = max( 1, min( $first, $last - 1 ) );
 		}
@@ -491,11 +495,11 @@ class Myriad_Cache_Lists {
 	}
 
 	/**
-	 * How many posts of a list there are beside one, and newer than a date.
+	 * Returns the number of posts of a list, without one post, that are newer than a date.
 	 *
-	 * @param array  $bounds  What selects its posts.
-	 * @param int    $post_id Post that does not count.
-	 * @param string $newer   Date; nothing for all.
+	 * @param array  $bounds  Selection of its posts.
+	 * @param int    $post_id Post that is not counted.
+	 * @param string $newer   Date; empty for all posts.
 	 * @return int
 	 */
 	private static function count( $bounds, $post_id, $newer ) {
@@ -519,14 +523,14 @@ class Myriad_Cache_Lists {
 		if ( '' !== $newer ) {
 			$where .= $wpdb->prepare( ' AND p.post_date > %s', $newer );
 		}
-		// phpcs:ignore WordPress.DB -- the parts were prepared above, and what is counted has just changed.
+		// phpcs:ignore WordPress.DB -- the parts were prepared above, and the data has just changed.
 		return (int) $wpdb->get_var( "SELECT COUNT(DISTINCT p.ID) FROM {$wpdb->posts} p{$join} WHERE {$where}" );
 	}
 
 	/**
-	 * Posts before and after a date.
+	 * Returns the posts immediately before and after a date.
 	 *
-	 * @param int    $post_id Post that does not count.
+	 * @param int    $post_id Post that is not counted.
 	 * @param string $type    Post type.
 	 * @param string $date    Date.
 	 * @return int[]
@@ -535,7 +539,7 @@ class Myriad_Cache_Lists {
 		global $wpdb;
 		$found = array();
 		foreach ( array( '<= %s ORDER BY post_date DESC', '>= %s ORDER BY post_date ASC' ) as $side ) {
-			// phpcs:ignore WordPress.DB -- the side is one of two texts, and what is looked for has just changed.
+			// phpcs:ignore WordPress.DB -- the side is one of two constants, and the data has just changed.
 			$found[] = (int) $wpdb->get_var( $wpdb->prepare( "SELECT ID FROM {$wpdb->posts} WHERE post_type = %s AND post_status = 'publish' AND ID <> %d AND post_date {$side} LIMIT 1", $type, $post_id, $date ) );
 		}
 		return array_filter( $found );

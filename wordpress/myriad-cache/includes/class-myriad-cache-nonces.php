@@ -10,15 +10,16 @@ if ( ! defined( 'ABSPATH' ) ) {
 }
 
 /**
- * Replaces each nonce by a random mark while a shared page is made.
+ * Replaces each nonce by a random mark while a shared page is generated.
  *
- * The nonce of anonymous visitors is public, so that a comment may contain it. A mark is different in each request and never leaves it:
- * what replaces a mark (the anonymous nonce, or an include for known visitors) cannot be placed by the author of a text.
+ * The nonce of anonymous visitors is public, so that a comment may contain it. A mark is different in each request and
+ * never leaves it: the author of a text cannot insert the content that replaces a mark (the anonymous nonce, or an
+ * include for known visitors).
  */
 class Myriad_Cache_Nonces {
 
 	/**
-	 * Length of a nonce, bytes.
+	 * Length of a nonce, in bytes.
 	 */
 	const LENGTH = 10;
 
@@ -28,14 +29,14 @@ class Myriad_Cache_Nonces {
 	const ADDRESSES = array( 'action', 'archive', 'background', 'cite', 'classid', 'codebase', 'data', 'formaction', 'href', 'imagesrcset', 'longdesc', 'manifest', 'ping', 'poster', 'src', 'srcset', 'xlink:href' );
 
 	/**
-	 * User that marks are made for; empty while marks are off.
+	 * User for whom marks are created; empty while marks are off.
 	 *
 	 * @var string
 	 */
 	private static $user = '';
 
 	/**
-	 * Marks made in this request: the action and the anonymous nonce of each.
+	 * Marks created in this request: the action and the anonymous nonce of each.
 	 *
 	 * @var array<string, array{0: string, 1: string}>
 	 */
@@ -56,7 +57,7 @@ class Myriad_Cache_Nonces {
 	private static $computing = array();
 
 	/**
-	 * Last bytes of the output, where they may be the first bytes of a mark.
+	 * Last bytes of the output, if they may be the first bytes of a mark.
 	 *
 	 * @var string
 	 */
@@ -79,12 +80,13 @@ class Myriad_Cache_Nonces {
 		add_action( 'updated_option', array( __CLASS__, 'settle_option' ), 10, 3 );
 		add_action( 'added_post_meta', array( __CLASS__, 'settle_meta' ), 10, 4 );
 		add_action( 'updated_post_meta', array( __CLASS__, 'settle_meta' ), 10, 4 );
-		// A response that is no page, printed before WordPress chooses a template. A chunk size of 1 passes each piece on at once.
+		// Handles a response that is no page, printed before WordPress chooses a template. A chunk size of 1 passes
+		// each piece on at once.
 		ob_start( array( __CLASS__, 'pass' ), 1 );
 	}
 
 	/**
-	 * Turns marks off after the page: nonces made from now on are those of anonymous visitors.
+	 * Turns marks off after the page: nonces that are created later are those of anonymous visitors.
 	 */
 	public static function stop() {
 		self::$user  = '';
@@ -94,8 +96,8 @@ class Myriad_Cache_Nonces {
 	/**
 	 * Filters the user of a nonce.
 	 *
-	 * @param mixed      $user_id User, 0 for an anonymous visitor.
-	 * @param string|int $action  What the nonce is for.
+	 * @param mixed      $user_id User; 0 for an anonymous visitor.
+	 * @param string|int $action  Action of the nonce.
 	 * @return mixed
 	 */
 	public static function replace_user( $user_id, $action = -1 ) {
@@ -106,7 +108,7 @@ class Myriad_Cache_Nonces {
 		if ( '' === self::$user || ( defined( 'REST_REQUEST' ) && REST_REQUEST ) ) {
 			return $user_id;
 		}
-		$frame = debug_backtrace( 0, 4 )[3] ?? array(); // phpcs:ignore WordPress.PHP.DevelopmentFunctions -- the filter does not say whether a nonce is made or verified.
+		$frame = debug_backtrace( 0, 4 )[3] ?? array(); // phpcs:ignore WordPress.PHP.DevelopmentFunctions -- the filter does not receive whether a nonce is created or verified.
 		$name  = isset( $frame['function'] ) ? $frame['function'] : '';
 		if ( 'wp_verify_nonce' === $name ) {
 			$nonce = isset( $frame['args'][0] ) && is_string( $frame['args'][0] ) ? $frame['args'][0] : '';
@@ -134,7 +136,7 @@ class Myriad_Cache_Nonces {
 	/**
 	 * Computes the nonce of a user.
 	 *
-	 * @param string|int $action  What the nonce is for.
+	 * @param string|int $action  Action of the nonce.
 	 * @param mixed      $user_id User.
 	 * @return string
 	 */
@@ -192,7 +194,8 @@ class Myriad_Cache_Nonces {
 	}
 
 	/**
-	 * Replaces marks in a value of any type. A value without a mark is returned unchanged, objects in it are never changed in place.
+	 * Replaces marks in a value of any type. A value without a mark is returned unchanged; objects in it are never
+	 * changed in place.
 	 *
 	 * @param mixed $value Value.
 	 * @return mixed
@@ -208,15 +211,15 @@ class Myriad_Cache_Nonces {
 			$text = serialize( $value ); // phpcs:ignore WordPress.PHP.DiscouragedPHPFunctions -- it is not stored.
 			return self::in_page( $text ) ? unserialize( self::settle( $text ) ) : $value; // phpcs:ignore WordPress.PHP.DiscouragedPHPFunctions -- marks and nonces have the same length.
 		} catch ( Throwable $error ) {
-			return $value; // What cannot be serialized cannot be stored either.
+			return $value; // A value that cannot be serialized cannot be stored either.
 		}
 	}
 
 	/**
-	 * Passes output on that no page holds.
+	 * Replaces marks in output that is not buffered as a page.
 	 *
 	 * @param string $piece Piece.
-	 * @param int    $phase Bits that say whether it is the last piece.
+	 * @param int    $phase Bits that indicate whether it is the last piece.
 	 * @return string
 	 */
 	public static function pass( $piece, $phase ) {
@@ -234,7 +237,7 @@ class Myriad_Cache_Nonces {
 	}
 
 	/**
-	 * Returns the number of bytes at the close of a text that may be the first bytes of a mark.
+	 * Returns the number of bytes at the tail of a text that may be the first bytes of a mark.
 	 *
 	 * @param string $text Text.
 	 * @return int
@@ -251,7 +254,7 @@ class Myriad_Cache_Nonces {
 	}
 
 	/**
-	 * Replaces marks in the fields of the response's head.
+	 * Replaces marks in the header fields of the response.
 	 */
 	public static function settle_head() {
 		$fields = headers_list();
@@ -359,7 +362,7 @@ class Myriad_Cache_Nonces {
 	/**
 	 * Returns whether each occurrence of a mark is in a script or in an attribute that sends nothing to another host.
 	 *
-	 * Elsewhere a known visitor's own nonce could leave the site: in the link of a plugin that leads to another host.
+	 * Elsewhere the nonce of a known visitor could leave the site, for example in a plugin's link to another host.
 	 *
 	 * @param string $page Page.
 	 * @param string $mark Mark.
@@ -406,7 +409,7 @@ class Myriad_Cache_Nonces {
 	 * Returns whether an attribute sends nothing to another host.
 	 *
 	 * @param string $name  Name of the attribute.
-	 * @param string $value Its value up to a mark.
+	 * @param string $value Value up to a mark.
 	 * @return bool
 	 */
 	private static function is_safe_value( $name, $value ) {

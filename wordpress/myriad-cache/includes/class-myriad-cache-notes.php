@@ -1,6 +1,6 @@
 <?php
 /**
- * What WordPress asks for while it makes a page.
+ * Data that WordPress reads while it generates a page.
  *
  * @package Myriad_Cache
  */
@@ -10,12 +10,13 @@ if ( ! defined( 'ABSPATH' ) ) {
 }
 
 /**
- * Notes it as tags. Each method is for one filter or action of WordPress, and changes nothing of it.
+ * Tags the page with this data. Each method handles one filter or action of WordPress, and changes no value.
  */
 class Myriad_Cache_Notes {
 
 	/**
-	 * How often the terms of a post were asked for, by post and taxonomy, beside the names of classes that are made of slugs.
+	 * Number of reads of the terms of a post, by post and taxonomy, without the reads for class names, which contain
+	 * slugs.
 	 *
 	 * @var array<int, array<string, int>>
 	 */
@@ -29,14 +30,15 @@ class Myriad_Cache_Notes {
 	private static $terms_of = array();
 
 	/**
-	 * Terms whose slugs were read for names of classes and links of posts, as keys. Feeds have neither, unless links name categories.
+	 * Terms whose slugs were read for class names and links of posts, as keys. Feeds have neither, unless permalinks
+	 * contain categories.
 	 *
 	 * @var array<int, true>
 	 */
 	private static $slugs = array();
 
 	/**
-	 * Begins to note.
+	 * Registers the filters and actions.
 	 */
 	public static function start() {
 		Myriad_Cache_Tags::add( 's' );
@@ -61,7 +63,7 @@ class Myriad_Cache_Notes {
 	}
 
 	/**
-	 * Users, comments and options.
+	 * Registers the filters of users, comments and options.
 	 */
 	private static function start_people() {
 		foreach ( array( 'display_name', 'nickname', 'first_name', 'last_name', 'description', 'user_url', 'user_nicename' ) as $field ) {
@@ -80,7 +82,7 @@ class Myriad_Cache_Notes {
 	}
 
 	/**
-	 * Menus, widgets, templates, blocks, neighbours, archives.
+	 * Registers the filters of menus, widgets, templates, blocks, adjacent posts and archives.
 	 */
 	private static function start_parts() {
 		add_filter( 'wp_get_nav_menu_items', array( __CLASS__, 'note_menu' ), PHP_INT_MAX, 2 );
@@ -100,7 +102,7 @@ class Myriad_Cache_Notes {
 	}
 
 	/**
-	 * A query: which lists it is of.
+	 * Tags the page with the lists that a query reads.
 	 *
 	 * @param WP_Query $query Query.
 	 */
@@ -160,7 +162,7 @@ class Myriad_Cache_Notes {
 	}
 
 	/**
-	 * Posts that a query found.
+	 * Tags the page with the posts that a query found.
 	 *
 	 * @param WP_Post[]     $posts Posts.
 	 * @param WP_Query|null $query Query.
@@ -168,7 +170,7 @@ class Myriad_Cache_Notes {
 	 */
 	public static function note_posts( $posts, $query = null ) {
 		if ( $query instanceof WP_Query && $query->is_comment_feed() && ! $query->is_singular() ) {
-			return $posts; // What shows is their comments.
+			return $posts; // Only their comments are shown.
 		}
 		foreach ( is_array( $posts ) ? $posts : array() as $post ) {
 			self::note_post( null, $post );
@@ -177,7 +179,7 @@ class Myriad_Cache_Notes {
 	}
 
 	/**
-	 * Pages that a list of pages found.
+	 * Tags the page with a list of pages, and the pages in it.
 	 *
 	 * @param WP_Post[] $pages Pages.
 	 * @param array     $args  Arguments of the list.
@@ -197,9 +199,10 @@ class Myriad_Cache_Notes {
 	}
 
 	/**
-	 * A post whose title or link was asked for. Menus name pages on every page of the site: those do not show what is in them.
+	 * Tags the page with a post whose title or link is read. A WordPress page is tagged with its title only: menus link
+	 * to it on every page of the site, and do not show its content.
 	 *
-	 * @param mixed       $value What was asked for.
+	 * @param mixed       $value Value that is read.
 	 * @param WP_Post|int $post  Post.
 	 * @return mixed
 	 */
@@ -212,7 +215,7 @@ class Myriad_Cache_Notes {
 	}
 
 	/**
-	 * The content of the post at hand.
+	 * Tags the page with the current post, whose content is read.
 	 *
 	 * @param mixed $content Content.
 	 * @return mixed
@@ -222,9 +225,9 @@ class Myriad_Cache_Notes {
 	}
 
 	/**
-	 * A post whose title, link or picture was asked for.
+	 * Tags the page with a post whose title, link or picture is read.
 	 *
-	 * @param mixed       $value What was asked for.
+	 * @param mixed       $value Value that is read.
 	 * @param WP_Post|int $post  Post.
 	 * @return mixed
 	 */
@@ -243,7 +246,7 @@ class Myriad_Cache_Notes {
 	}
 
 	/**
-	 * Terms that a query found.
+	 * Tags the page with the terms that a query found.
 	 *
 	 * @param mixed    $terms      Terms, numbers, names or a count.
 	 * @param string[] $taxonomies Taxonomies, or null.
@@ -253,7 +256,7 @@ class Myriad_Cache_Notes {
 	public static function note_terms( $terms, $taxonomies, $args ) {
 		$found = is_array( $terms ) ? $terms : array();
 		if ( ! empty( $args['object_ids'] ) ) {
-			// Terms of posts are noted where they are asked for; here they are only read ahead.
+			// These terms of posts are only preloaded; note_terms_of_post() counts their use.
 			foreach ( $found as $term ) {
 				if ( $term instanceof WP_Term ) {
 					self::$slugs[ $term->term_id ] = true;
@@ -281,7 +284,7 @@ class Myriad_Cache_Notes {
 	}
 
 	/**
-	 * Terms of a post. They show, unless they are asked for to make names of classes.
+	 * Records the terms of a post. They are shown, unless they are read for class names.
 	 *
 	 * @param mixed  $terms    Terms, or an error.
 	 * @param int    $post_id  Post.
@@ -304,10 +307,10 @@ class Myriad_Cache_Notes {
 	}
 
 	/**
-	 * Names of classes were made: the terms were asked for once for them.
+	 * Subtracts a read of the terms of a post, because it was for class names.
 	 *
-	 * @param mixed $classes Names of classes.
-	 * @param mixed $more    More of them.
+	 * @param mixed $classes Class names.
+	 * @param mixed $more    Additional items.
 	 * @param int   $post_id Post.
 	 * @return mixed
 	 */
@@ -321,7 +324,7 @@ class Myriad_Cache_Notes {
 	}
 
 	/**
-	 * Notes the terms that were asked for otherwise.
+	 * Tags the page with the slugs of terms, and with the terms that were read for other purposes than class names.
 	 */
 	public static function finish() {
 		if ( ! is_feed() || false !== strpos( (string) get_option( 'permalink_structure' ), '%category%' ) ) {
@@ -341,9 +344,9 @@ class Myriad_Cache_Notes {
 	}
 
 	/**
-	 * A term whose link was asked for, or that was listed.
+	 * Tags the page with a term whose link is read, or that is listed.
 	 *
-	 * @param mixed   $value What was asked for.
+	 * @param mixed   $value Value that is read.
 	 * @param WP_Term $term  Term.
 	 * @return mixed
 	 */
@@ -356,9 +359,9 @@ class Myriad_Cache_Notes {
 	}
 
 	/**
-	 * A user whose name or link was asked for.
+	 * Tags the page with a user whose name or link is read.
 	 *
-	 * @param mixed $value   What was asked for.
+	 * @param mixed $value   Value that is read.
 	 * @param int   $user_id User.
 	 * @return mixed
 	 */
@@ -368,7 +371,7 @@ class Myriad_Cache_Notes {
 	}
 
 	/**
-	 * The author of the post at hand.
+	 * Tags the page with the author of the current post.
 	 *
 	 * @param mixed $name Name.
 	 * @return mixed
@@ -379,10 +382,10 @@ class Myriad_Cache_Notes {
 	}
 
 	/**
-	 * Comments that a query found.
+	 * Tags the page with the comments that a query found.
 	 *
 	 * @param mixed                 $comments Comments.
-	 * @param WP_Comment_Query|null $query    Query; none for those of all posts.
+	 * @param WP_Comment_Query|null $query    Query; null for the comments of all posts.
 	 * @return mixed
 	 */
 	public static function note_comments( $comments, $query ) {
@@ -397,7 +400,7 @@ class Myriad_Cache_Notes {
 	}
 
 	/**
-	 * How many comments a post has.
+	 * Tags the page with the number of comments of a post.
 	 *
 	 * @param mixed $count   Count.
 	 * @param int   $post_id Post.
@@ -409,7 +412,7 @@ class Myriad_Cache_Notes {
 	}
 
 	/**
-	 * An option.
+	 * Tags the page with an option.
 	 *
 	 * @param mixed  $value  Value.
 	 * @param string $option Name.
@@ -421,7 +424,7 @@ class Myriad_Cache_Notes {
 	}
 
 	/**
-	 * A menu.
+	 * Tags the page with a menu.
 	 *
 	 * @param mixed   $items Items.
 	 * @param WP_Term $menu  Menu.
@@ -435,7 +438,7 @@ class Myriad_Cache_Notes {
 	}
 
 	/**
-	 * A widget in a sidebar.
+	 * Tags the page with the kind of a widget in a sidebar.
 	 *
 	 * @param array $widget Widget.
 	 */
@@ -446,9 +449,9 @@ class Myriad_Cache_Notes {
 	}
 
 	/**
-	 * Which widgets are where.
+	 * Tags the page with the assignment of widgets to sidebars.
 	 *
-	 * @param mixed $value What was asked for.
+	 * @param mixed $value Value that is read.
 	 * @return mixed
 	 */
 	public static function note_sidebar( $value ) {
@@ -457,11 +460,11 @@ class Myriad_Cache_Notes {
 	}
 
 	/**
-	 * Templates that were looked for: the one that was found, and those that would come before it.
+	 * Tags the page with the template that was found, and with templates that have a higher priority.
 	 *
 	 * @param WP_Block_Template[] $templates Templates that were found.
-	 * @param array               $query     What was looked for.
-	 * @param string              $type      Template, or part.
+	 * @param array               $query     Query.
+	 * @param string              $type      Type: template, or part.
 	 * @return WP_Block_Template[]
 	 */
 	public static function note_templates( $templates, $query, $type ) {
@@ -479,7 +482,7 @@ class Myriad_Cache_Notes {
 	}
 
 	/**
-	 * A block that shows something else.
+	 * Tags the page with an object that a block shows.
 	 *
 	 * @param array $block Block.
 	 * @return array
@@ -500,11 +503,11 @@ class Myriad_Cache_Notes {
 	}
 
 	/**
-	 * The neighbour of a post.
+	 * Tags the page with the adjacent posts of a post.
 	 *
 	 * @param string  $where          Condition.
-	 * @param bool    $in_same_term   Whether it is one of the same term.
-	 * @param mixed   $excluded_terms Terms that are left out.
+	 * @param bool    $in_same_term   True if the adjacent post must have a term in common.
+	 * @param mixed   $excluded_terms Excluded terms.
 	 * @param string  $taxonomy       Taxonomy.
 	 * @param WP_Post $post           Post.
 	 * @return string
@@ -515,9 +518,9 @@ class Myriad_Cache_Notes {
 	}
 
 	/**
-	 * Months that have posts.
+	 * Tags the page with the months that have posts.
 	 *
-	 * @param mixed $value What was asked for.
+	 * @param mixed $value Value that is read.
 	 * @return mixed
 	 */
 	public static function note_archives( $value ) {
@@ -526,7 +529,7 @@ class Myriad_Cache_Notes {
 	}
 
 	/**
-	 * When a post was last changed, as feeds without posts say.
+	 * Tags the page with the time of the last change of a post, which feeds without posts contain.
 	 *
 	 * @param mixed $value Time.
 	 * @return mixed

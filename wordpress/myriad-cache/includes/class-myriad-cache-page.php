@@ -1,6 +1,6 @@
 <?php
 /**
- * The page that is being made: its tags and its validity.
+ * Page that is being generated: its tags and its validity.
  *
  * @package Myriad_Cache
  */
@@ -10,29 +10,30 @@ if ( ! defined( 'ABSPATH' ) ) {
 }
 
 /**
- * Says in the head of a page what it was made from, and for how long it holds.
+ * Sends the tags and the validity of a page in header fields.
  */
 class Myriad_Cache_Page {
 
 	/**
-	 * Validity of a page, hours, where nothing was set: purges are exact, so it may be long.
+	 * Default validity of a page, in hours. It may be long, because purges are exact.
 	 */
 	const HOURS = 24;
 
 	/**
-	 * Seconds for a visitor to use the nonce of a page, from when the page is replaced.
+	 * Seconds for which the nonce of a page remains valid after the page is replaced, so that visitors can still use
+	 * it.
 	 */
 	const NONCE_RESERVE = HOUR_IN_SECONDS;
 
 	/**
-	 * What was made so far.
+	 * Output so far.
 	 *
 	 * @var string
 	 */
 	private static $made = '';
 
 	/**
-	 * Begins to note what the page is made from, where Myriad asks for one.
+	 * Starts to tag the page, if Myriad requests a page.
 	 */
 	public static function start() {
 		if ( ! self::is_asked_for() ) {
@@ -50,7 +51,7 @@ class Myriad_Cache_Page {
 	}
 
 	/**
-	 * Whether Myriad asks, for a page that others may get, too.
+	 * Returns whether Myriad requests a page that may be shared.
 	 *
 	 * @return bool
 	 */
@@ -60,13 +61,14 @@ class Myriad_Cache_Page {
 		$asks    = isset( $_SERVER['HTTP_SURROGATE_CAPABILITY'] ) ? $_SERVER['HTTP_SURROGATE_CAPABILITY'] : '';
 		$is_page = ( 'GET' === $method || 'HEAD' === $method ) && false !== strpos( $asks, 'myriad=' ) && wp_using_themes();
 		// phpcs:enable
-		// phpcs:ignore WordPress.Security.NonceVerification -- parts of pages are answered elsewhere.
+		// phpcs:ignore WordPress.Security.NonceVerification -- parts of pages are handled elsewhere.
 		$is_other = isset( $_GET[ Myriad_Cache_Known::ARGUMENT ] ) || is_admin() || wp_doing_cron() || wp_doing_ajax() || ( defined( 'XMLRPC_REQUEST' ) && XMLRPC_REQUEST );
 		return $is_page && ! $is_other && ! ( defined( 'WP_CLI' ) && WP_CLI );
 	}
 
 	/**
-	 * Whether the visitor is one who is known: such pages are not shared, and show what they show.
+	 * Returns whether the visitor has a personal cookie: such a page is not shared, and remains as WordPress generates
+	 * it.
 	 *
 	 * @return bool
 	 */
@@ -75,7 +77,7 @@ class Myriad_Cache_Page {
 	}
 
 	/**
-	 * Holds the page until it is whole, since its head comes before it and names all that it shows.
+	 * Buffers the page until it is complete, because its header fields are sent first and name all of its content.
 	 */
 	public static function hold() {
 		if ( is_user_logged_in() ) {
@@ -86,11 +88,11 @@ class Myriad_Cache_Page {
 	}
 
 	/**
-	 * Takes a piece of the page.
+	 * Receives a piece of the page.
 	 *
 	 * @param string $piece Piece.
-	 * @param int    $phase Bits that say whether it is the last.
-	 * @return string What is sent now.
+	 * @param int    $phase Bits that indicate whether it is the last piece.
+	 * @return string Output that is sent now.
 	 */
 	public static function take( $piece, $phase ) {
 		self::$made .= $phase & PHP_OUTPUT_HANDLER_CLEAN ? '' : $piece;
@@ -109,9 +111,9 @@ class Myriad_Cache_Page {
 	}
 
 	/**
-	 * Adds the fields of the head.
+	 * Adds the header fields.
 	 *
-	 * @param string[] $fields More of them.
+	 * @param string[] $fields Additional items.
 	 */
 	private static function send_head( $fields ) {
 		if ( headers_sent() ) {
@@ -137,15 +139,15 @@ class Myriad_Cache_Page {
 	}
 
 	/**
-	 * Returns the state of the site or the page that Myriad must know.
+	 * Returns the state of the site or the page that is reported to Myriad.
 	 *
 	 * @param string $page Page.
-	 * @return string `maintenance`, `incomplete`, or nothing.
+	 * @return string `maintenance`, `incomplete`, or an empty string.
 	 */
 	private static function state( $page ) {
 		$status = http_response_code();
 		if ( 503 === $status ) {
-			// WordPress runs and got as far as the template: a plugin has closed the site.
+			// WordPress has reached the template, so that a plugin has closed the site.
 			return 'maintenance';
 		}
 		return 200 === $status && ( self::has_failed() || self::is_cut( $page ) ) ? 'incomplete' : '';
@@ -172,7 +174,7 @@ class Myriad_Cache_Page {
 	}
 
 	/**
-	 * Whether the page says itself for how long it holds, or that it must not be kept.
+	 * Returns whether the page specifies its validity, or that it must not be stored.
 	 *
 	 * @return bool
 	 */
@@ -186,27 +188,28 @@ class Myriad_Cache_Page {
 	}
 
 	/**
-	 * For how long the page holds.
+	 * Returns the validity of the page.
 	 *
 	 * @param int  $now       Time.
-	 * @param bool $has_nonce Whether a nonce stands in it.
+	 * @param bool $has_nonce True if the page contains a nonce.
 	 * @return int Seconds.
 	 */
 	public static function validity( $now, $has_nonce ) {
 		$validity = (int) round( (float) get_option( 'myriad_cache_hours', self::HOURS ) * HOUR_IN_SECONDS );
 		if ( $has_nonce ) {
-			// A nonce holds for the rest of its half of a life, and for another half.
+			// A nonce is valid for the rest of the current half of its lifetime, and for another half.
 			$half     = max( 2, (int) apply_filters( 'nonce_life', DAY_IN_SECONDS, -1 ) ) / 2; // phpcs:ignore WordPress.NamingConventions.PrefixAllGlobals -- WordPress's own.
 			$left     = (int) ( ( ceil( $now / $half ) + 1 ) * $half - $now );
 			$validity = min( $validity, max( 0, $left - min( self::NONCE_RESERVE, (int) ( $half / 4 ) ) ) );
 		}
 		$next = isset( $_SERVER['MYRIAD_CLOCK'] ) ? 0 : self::next_scheduled_post();
 		if ( $next > 0 ) {
-			// Visitors are what sets off WordPress's clock where Myriad does not: one of them comes through when a post is due.
+			// Without Myriad's clock, requests of visitors trigger WordPress's cron: the page expires when a post is
+			// due, so that a request reaches WordPress.
 			$validity = min( $validity, max( 1, $next - $now ) );
 		}
 		/**
-		 * Filters for how long the page holds in the cache.
+		 * Filters the validity of the page in the cache.
 		 *
 		 * @param int $validity Seconds.
 		 */
@@ -214,9 +217,9 @@ class Myriad_Cache_Page {
 	}
 
 	/**
-	 * When the next scheduled post is due.
+	 * Returns the time at which the next scheduled post is due.
 	 *
-	 * @return int Time, or 0.
+	 * @return int Unix time, or 0.
 	 */
 	private static function next_scheduled_post() {
 		foreach ( (array) _get_cron_array() as $time => $hooks ) {

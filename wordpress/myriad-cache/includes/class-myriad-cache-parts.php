@@ -1,6 +1,6 @@
 <?php
 /**
- * Parts of pages that are of one visitor.
+ * Parts of pages that belong to one visitor.
  *
  * @package Myriad_Cache
  */
@@ -10,27 +10,28 @@ if ( ! defined( 'ABSPATH' ) ) {
 }
 
 /**
- * Answers Myriad's request for parts, before WordPress looks for posts, and says who gets no stored page.
+ * Responds to Myriad's requests for parts, before WordPress queries posts, and marks the visitors who get no stored
+ * pages.
  */
 class Myriad_Cache_Parts {
 
 	/**
-	 * Cookie of those who get all pages from PHP; Myriad knows it, as other caches do.
+	 * Cookie of visitors who get all pages from PHP. Myriad and other caches recognize it.
 	 */
 	const NO_CACHE = 'wordpress_no_cache';
 
 	/**
-	 * Word that stands for the page that a visitor logs out from.
+	 * Placeholder for the page from which a visitor logs out.
 	 */
 	const BACK = 'myriad-back';
 
 	/**
-	 * Seconds that Myriad may keep parts for the visitor, who drops them by any change that they make.
+	 * Seconds for which Myriad may store parts for the visitor. Any change by the visitor discards them.
 	 */
 	const SECONDS = 600;
 
 	/**
-	 * The same where it is not as long.
+	 * The same for parts with a shorter lifetime.
 	 */
 	const SECONDS_OF = array(
 		'shop-cart'    => 300,
@@ -38,26 +39,26 @@ class Myriad_Cache_Parts {
 	);
 
 	/**
-	 * Most parts of one request.
+	 * Maximum number of parts in one request.
 	 */
 	const MOST = 64;
 
 	/**
-	 * Whether the visitor has an admin bar, once that is known.
+	 * True if the visitor has an admin bar; null until this is determined.
 	 *
 	 * @var bool|null
 	 */
 	private static $has_bar = null;
 
 	/**
-	 * What stands in the head for it.
+	 * Output of the admin bar for the head of the page.
 	 *
 	 * @var string
 	 */
 	private static $head = '';
 
 	/**
-	 * Begins to listen.
+	 * Registers the actions and filters.
 	 */
 	public static function start() {
 		add_filter( 'logout_redirect', array( __CLASS__, 'back' ), 10, 2 );
@@ -75,7 +76,7 @@ class Myriad_Cache_Parts {
 	}
 
 	/**
-	 * Method of the request.
+	 * Returns the method of the request.
 	 *
 	 * @return string
 	 */
@@ -84,7 +85,7 @@ class Myriad_Cache_Parts {
 	}
 
 	/**
-	 * Whether a user sees of pages what everybody sees, but for what is marked.
+	 * Returns whether a user sees the same pages as all visitors, except for the marked places.
 	 *
 	 * @param WP_User $user User.
 	 * @return bool
@@ -95,16 +96,16 @@ class Myriad_Cache_Parts {
 		/**
 		 * Filters whether a user gets stored pages.
 		 *
-		 * @param bool    $is_reader Whether the user may do nothing but read.
+		 * @param bool    $is_reader True if the user may only read.
 		 * @param WP_User $user      User.
 		 */
 		return (bool) apply_filters( 'myriad_cache_is_reader', $is_reader, $user );
 	}
 
 	/**
-	 * Sets the cookie of those who get all pages from PHP.
+	 * Sets the cookie of visitors who get all pages from PHP.
 	 *
-	 * @param int    $until Time, 0 for as long as the browser runs.
+	 * @param int    $until Expiration time; 0 for the session of the browser.
 	 * @param string $path  Path.
 	 */
 	private static function set_cookie( $until, $path = COOKIEPATH ) {
@@ -114,11 +115,11 @@ class Myriad_Cache_Parts {
 	}
 
 	/**
-	 * Somebody logs in.
+	 * Sets the cookie when a user logs in who is not a reader.
 	 *
 	 * @param string $cookie     Cookie.
-	 * @param int    $until      When the browser drops it.
-	 * @param int    $expiration When it is good no more.
+	 * @param int    $until      Time at which the browser deletes it.
+	 * @param int    $expiration Time at which it becomes invalid.
 	 * @param int    $user_id    User.
 	 */
 	public static function logged_in( $cookie, $until, $expiration, $user_id ) {
@@ -129,14 +130,14 @@ class Myriad_Cache_Parts {
 	}
 
 	/**
-	 * Somebody logs out.
+	 * Deletes the cookie when a user logs out.
 	 */
 	public static function logged_out() {
 		self::set_cookie( 1 );
 	}
 
 	/**
-	 * Who has logged in before the plugin came, or may do more since: sets the cookie.
+	 * Sets the cookie for users who logged in before the plugin was installed, or who got more capabilities since.
 	 */
 	public static function check_cookie() {
 		if ( ! isset( $_COOKIE[ self::NO_CACHE ] ) && is_user_logged_in() && ! self::is_reader( wp_get_current_user() ) ) {
@@ -145,10 +146,10 @@ class Myriad_Cache_Parts {
 	}
 
 	/**
-	 * A comment that waits shows to its author alone: the page comes from PHP for a day.
+	 * Sets the cookie for the page of a comment that awaits moderation, for a day: only its author sees the comment.
 	 *
 	 * @param int        $comment_id Comment.
-	 * @param int|string $status     1 where everybody sees it.
+	 * @param int|string $status     1 if all visitors see it.
 	 */
 	public static function commented( $comment_id, $status ) {
 		$comment = get_comment( $comment_id );
@@ -159,10 +160,10 @@ class Myriad_Cache_Parts {
 	}
 
 	/**
-	 * Where somebody goes who has logged out.
+	 * Returns the address to which a visitor is redirected after logging out.
 	 *
 	 * @param string $address   Address.
-	 * @param string $requested What the link named.
+	 * @param string $requested Address in the link.
 	 * @return string
 	 */
 	public static function back( $address, $requested = '' ) {
@@ -174,10 +175,10 @@ class Myriad_Cache_Parts {
 	}
 
 	/**
-	 * Answers with the parts that are asked for.
+	 * Responds with the requested parts.
 	 */
 	public static function answer() {
-		// phpcs:ignore WordPress.Security -- names are compared with those that are known.
+		// phpcs:ignore WordPress.Security -- names are compared with known names.
 		$names = explode( ',', is_string( $_GET[ Myriad_Cache_Known::ARGUMENT ] ) ? $_GET[ Myriad_Cache_Known::ARGUMENT ] : '' );
 		add_filter( 'logout_url', array( __CLASS__, 'log_out_url' ), PHP_INT_MAX, 2 );
 		$body = '';
@@ -195,15 +196,15 @@ class Myriad_Cache_Parts {
 		header( 'Content-Type: application/x-myriad-fragments' );
 		header( 'Cache-Control: private, max-age=' . self::SECONDS );
 		header( 'X-Content-Type-Options: nosniff' );
-		echo $body; // phpcs:ignore WordPress.Security.EscapeOutput -- each part is escaped where it is made.
+		echo $body; // phpcs:ignore WordPress.Security.EscapeOutput -- each part is already escaped.
 		exit;
 	}
 
 	/**
-	 * A part.
+	 * Returns a part.
 	 *
 	 * @param string $name Name.
-	 * @return string|null Nothing where there is none of that name.
+	 * @return string|null Null if no part has this name.
 	 */
 	private static function part( $name ) {
 		$is_in     = is_user_logged_in();
@@ -214,8 +215,8 @@ class Myriad_Cache_Parts {
 			case 'head':
 				return self::has_bar() ? self::printed( array( wp_styles(), 'do_items' ), 'admin-bar' ) . self::$head : '';
 			case 'admin-bar':
-				// Where it stands above the page, it needs no link to itself.
-				$GLOBALS['wp_actions']['wp_body_open'] = 1; // phpcs:ignore WordPress.WP.GlobalVariablesOverride -- nothing is to run that waits for it.
+				// Above the page, the bar needs no link to itself.
+				$GLOBALS['wp_actions']['wp_body_open'] = 1; // phpcs:ignore WordPress.WP.GlobalVariablesOverride -- its callbacks must not run.
 				return self::has_bar() ? self::printed( 'wp_admin_bar_render' ) : '';
 			case 'admin-bar-below':
 				return self::has_bar() ? self::printed( 'wp_admin_bar_render' ) : '';
@@ -254,10 +255,10 @@ class Myriad_Cache_Parts {
 	}
 
 	/**
-	 * What a function prints.
+	 * Returns the output of a function.
 	 *
 	 * @param callable $printer Function.
-	 * @param mixed    ...$args Its arguments.
+	 * @param mixed    ...$args Arguments.
 	 * @return string
 	 */
 	private static function printed( $printer, ...$args ) {
@@ -267,13 +268,13 @@ class Myriad_Cache_Parts {
 	}
 
 	/**
-	 * Whether the visitor has an admin bar. It is prepared then.
+	 * Returns whether the visitor has an admin bar, and prepares it.
 	 *
 	 * @return bool
 	 */
 	private static function has_bar() {
 		if ( null === self::$has_bar ) {
-			// What the bar wants in the head is all that is printed there.
+			// Only the output of the bar is printed in the head.
 			remove_all_actions( 'wp_head' );
 			self::$has_bar = (bool) _wp_admin_bar_init();
 			self::$head    = self::$has_bar ? self::printed( 'do_action', 'wp_head' ) : '';
@@ -282,7 +283,7 @@ class Myriad_Cache_Parts {
 	}
 
 	/**
-	 * The line above the form for comments that names the user: it is that of a post which does not exist.
+	 * Returns the line above the comment form that names the user, from the form of a post that does not exist.
 	 *
 	 * @return string
 	 */
@@ -312,10 +313,11 @@ class Myriad_Cache_Parts {
 	}
 
 	/**
-	 * The link out: pages name it that are not known here, and it leads back to them.
+	 * Changes the link for logging out: the address of the page is not known here, so that the link contains a
+	 * placeholder for it.
 	 *
 	 * @param string $url      Link.
-	 * @param string $redirect Page that it would lead to.
+	 * @param string $redirect Target of the link.
 	 * @return string
 	 */
 	public static function log_out_url( $url, $redirect ) {
@@ -323,7 +325,7 @@ class Myriad_Cache_Parts {
 	}
 
 	/**
-	 * A nonce.
+	 * Returns a nonce.
 	 *
 	 * @param string $name Name of its part.
 	 * @return string|null
@@ -333,7 +335,7 @@ class Myriad_Cache_Parts {
 		if ( 3 !== count( $words ) || 'n' !== $words[0] ) {
 			return null;
 		}
-		$action = (string) base64_decode( strtr( $words[1], '-_', '+/' ) ); // phpcs:ignore WordPress.PHP.DiscouragedPHPFunctions -- names have few letters.
+		$action = (string) base64_decode( strtr( $words[1], '-_', '+/' ) ); // phpcs:ignore WordPress.PHP.DiscouragedPHPFunctions -- names allow few characters.
 		if ( ! hash_equals( Myriad_Cache_Known::nonce_name( $action ), $name ) ) {
 			return null;
 		}

@@ -1,6 +1,6 @@
 <?php
 /**
- * Changes of posts of all types, and the tags that they concern.
+ * Changes of posts of all types, and the affected tags.
  *
  * @package Myriad_Cache
  */
@@ -10,17 +10,17 @@ if ( ! defined( 'ABSPATH' ) ) {
 }
 
 /**
- * Each method is for one action of WordPress.
+ * Each method handles one action of WordPress.
  */
 class Myriad_Cache_Post_Changes {
 
 	/**
-	 * Fields of posts that show nowhere.
+	 * Fields of posts that appear on no page.
 	 */
 	const INNER_META = '/^_(?:edit_|pingme$|encloseme$|wp_old_|wp_trash_|wp_desired_|oembed_|menu_item_)/';
 
 	/**
-	 * Posts of all types.
+	 * Registers the actions.
 	 */
 	public static function start() {
 		add_action( 'transition_post_status', array( __CLASS__, 'post_status' ), 10, 3 );
@@ -35,7 +35,7 @@ class Myriad_Cache_Post_Changes {
 	}
 
 	/**
-	 * Whether anybody sees posts of a status.
+	 * Returns whether posts of a status are visible.
 	 *
 	 * @param string $status Status.
 	 * @return bool
@@ -46,10 +46,10 @@ class Myriad_Cache_Post_Changes {
 	}
 
 	/**
-	 * Parts of the site that are kept as posts.
+	 * Adds the tags of a part of the site that WordPress stores as a post.
 	 *
 	 * @param WP_Post $post Post.
-	 * @return bool Whether it is such.
+	 * @return bool True if the post is such a part.
 	 */
 	private static function is_part( $post ) {
 		switch ( $post->post_type ) {
@@ -74,7 +74,7 @@ class Myriad_Cache_Post_Changes {
 	}
 
 	/**
-	 * A post got a status, perhaps the one it had.
+	 * Handles a status of a post, which may be unchanged.
 	 *
 	 * @param string  $status New status.
 	 * @param string  $before Old status.
@@ -92,7 +92,7 @@ class Myriad_Cache_Post_Changes {
 			Myriad_Cache_Queue::add( 'cp' . $post->ID );
 		}
 		if ( $is && ! $was ) {
-			// Its comments show where the newest of all posts do, and feeds say when something was changed.
+			// Its comments appear in lists of comments of all posts, and feeds contain the time of the last change.
 			self::last_change( $post );
 			if ( $post->comment_count > 0 ) {
 				Myriad_Cache_Queue::add( 'c' );
@@ -101,11 +101,11 @@ class Myriad_Cache_Post_Changes {
 	}
 
 	/**
-	 * A post was changed.
+	 * Handles a changed post.
 	 *
 	 * @param int     $post_id Post.
-	 * @param WP_Post $after   As it is.
-	 * @param WP_Post $before  As it was.
+	 * @param WP_Post $after   State after the change.
+	 * @param WP_Post $before  State before the change.
 	 */
 	public static function post_updated( $post_id, $after, $before ) {
 		if ( ! self::is_shown( $before->post_status ) || in_array( $after->post_type, Myriad_Cache_Tags::INNER_TYPES, true ) ) {
@@ -133,7 +133,7 @@ class Myriad_Cache_Post_Changes {
 			Myriad_Cache_Queue::add_member( $after );
 		}
 		if ( $after->post_password !== $before->post_password ) {
-			// Comments of it are listed no more, or again.
+			// Its comments are no longer listed, or are listed again.
 			Myriad_Cache_Queue::add( '' === $after->post_password ? 'c' : 'cp' . $post_id );
 		}
 		$is_moved = $after->post_name !== $before->post_name || $after->post_parent !== $before->post_parent;
@@ -141,7 +141,7 @@ class Myriad_Cache_Post_Changes {
 			Myriad_Cache_Queue::add_url( get_permalink( $after ) );
 			Myriad_Cache_Queue::add( 'smposts' . $after->post_type );
 		} elseif ( version_compare( get_bloginfo( 'version' ), '6.5', '>=' ) ) {
-			// From 6.5 on a sitemap says when a post was changed.
+			// Since WordPress 6.5, sitemaps contain the time of the last change.
 			Myriad_Cache_Queue::add( 'smposts' . $after->post_type );
 		}
 		if ( is_post_type_hierarchical( $after->post_type ) && ( $is_moved || $after->post_title !== $before->post_title || $after->menu_order !== $before->menu_order ) ) {
@@ -153,7 +153,7 @@ class Myriad_Cache_Post_Changes {
 	}
 
 	/**
-	 * A post is about to be deleted.
+	 * Handles a post that is about to be deleted.
 	 *
 	 * @param int $post_id Post.
 	 */
@@ -166,13 +166,13 @@ class Myriad_Cache_Post_Changes {
 	}
 
 	/**
-	 * A post comes or goes that is perhaps the last one that was changed.
+	 * Adds the tag for the time of the last change, if the post may be the last changed post.
 	 *
-	 * @param WP_Post $post Post, as it is or was.
+	 * @param WP_Post $post Post, before or after the change.
 	 */
 	private static function last_change( $post ) {
 		global $wpdb;
-		// phpcs:ignore WordPress.DB -- what WordPress keeps of it is older than the change.
+		// phpcs:ignore WordPress.DB -- WordPress's cached value is older than the change.
 		$last = (string) $wpdb->get_var( $wpdb->prepare( "SELECT MAX(post_modified_gmt) FROM {$wpdb->posts} WHERE post_status = 'publish' AND ID <> %d", $post->ID ) );
 		if ( max( $post->post_modified_gmt, $post->post_date_gmt ) >= $last ) {
 			Myriad_Cache_Queue::add( 'mod' );
@@ -180,7 +180,7 @@ class Myriad_Cache_Post_Changes {
 	}
 
 	/**
-	 * A file of the library.
+	 * Handles a file of the media library.
 	 *
 	 * @param int $post_id Post.
 	 */
@@ -189,7 +189,7 @@ class Myriad_Cache_Post_Changes {
 	}
 
 	/**
-	 * A field of a post.
+	 * Handles a changed field of a post.
 	 *
 	 * @param int|int[] $meta_id Field.
 	 * @param int       $post_id Post.

@@ -1,6 +1,6 @@
 <?php
 /**
- * What is to be purged at the end of the request.
+ * Tags and addresses that are purged after the request.
  *
  * @package Myriad_Cache
  */
@@ -10,37 +10,37 @@ if ( ! defined( 'ABSPATH' ) ) {
 }
 
 /**
- * Gathers what has changed, and purges it with one request once the visitor has the answer.
+ * Collects changes, and purges them with one request to Myriad after the visitor has received the response.
  */
 class Myriad_Cache_Queue {
 
 	/**
-	 * Option with what could not be purged.
+	 * Option with the tags and addresses that could not be purged yet.
 	 */
 	const PENDING = 'myriad_cache_pending';
 
 	/**
-	 * Option with what the last purge came to.
+	 * Option with the result of the last purge.
 	 */
 	const LAST = 'myriad_cache_last';
 
 	/**
-	 * More tags than this at once are the whole site's.
+	 * Maximum number of tags and addresses; a larger number purges the whole site.
 	 */
 	const MOST = 5000;
 
 	/**
-	 * Tags of one purge: pages that bear several of them are counted once.
+	 * Maximum number of tags in one purge. A page with several of them is counted once.
 	 */
 	const AT_ONCE = 400;
 
 	/**
-	 * Seconds between two tries to purge what could not be purged.
+	 * Seconds between two attempts to repeat a failed purge.
 	 */
 	const RETRY = 10;
 
 	/**
-	 * Tags, as keys, as Myriad knows them.
+	 * Tags in Myriad's format, as keys.
 	 *
 	 * @var array<string, true>
 	 */
@@ -54,28 +54,28 @@ class Myriad_Cache_Queue {
 	private static $urls = array();
 
 	/**
-	 * Posts that come into lists or go out of them, by site and number: what was known of them before and after.
+	 * Posts that are added to lists or removed from them, by site and number: their data before and after the change.
 	 *
 	 * @var array<int, array<int, array>>
 	 */
 	private static $posts = array();
 
 	/**
-	 * Whether pages are removed at once, and none of them is shown when PHP fails.
+	 * True if pages are removed completely, and are not used when PHP fails.
 	 *
 	 * @var bool
 	 */
 	private static $is_hard = false;
 
 	/**
-	 * Fields of posts that have changed, as keys, by site and number of the post. The names are those of tags of lists.
+	 * Changed fields of posts, as keys, by site and number of the post. The names are those of tags of lists.
 	 *
 	 * @var array<int, array<int, array<string, true>>>
 	 */
 	private static $fields = array();
 
 	/**
-	 * Whether the end of the request was arranged for.
+	 * True if the purge after the request is registered.
 	 *
 	 * @var bool
 	 */
@@ -84,7 +84,7 @@ class Myriad_Cache_Queue {
 	/**
 	 * Adds tags.
 	 *
-	 * @param string ...$tags Tags without the site's number.
+	 * @param string ...$tags Tags without the site number.
 	 */
 	public static function add( ...$tags ) {
 		foreach ( $tags as $tag ) {
@@ -107,7 +107,7 @@ class Myriad_Cache_Queue {
 	}
 
 	/**
-	 * Adds all pages of the network; of a site that has none its own.
+	 * Adds all pages of the network, or of the site if there is no network.
 	 */
 	public static function add_network() {
 		self::$tags[ is_multisite() ? Myriad_Cache_Tags::NETWORK : Myriad_Cache_Tags::named( 's' ) ] = true;
@@ -127,22 +127,22 @@ class Myriad_Cache_Queue {
 	}
 
 	/**
-	 * An address without query and fragment: that covers all queries.
+	 * Returns an address without query and fragment, which covers all queries.
 	 *
 	 * @param string $url Address.
 	 * @return string
 	 */
 	private static function plain( $url ) {
 		$url = preg_replace( '/#.*$/', '', $url );
-		// Without permalinks the query is the page.
+		// Without permalinks, the query selects the page.
 		return preg_match( '/[?&](?:p|page_id|attachment_id|cat|author|tag|m)=/', $url ) ? $url : preg_replace( '/\?.*$/', '', $url );
 	}
 
 	/**
-	 * Adds a post that comes into lists or goes out of them. It may be called before a change and after it.
+	 * Adds a post that is added to lists or removed from them. It may be called before and after a change.
 	 *
 	 * @param WP_Post $post  Post.
-	 * @param int[]   $terms More terms of it, which it may have lost.
+	 * @param int[]   $terms Additional terms, which it may have lost.
 	 */
 	public static function add_member( $post, $terms = array() ) {
 		$known = isset( self::$posts[ get_current_blog_id() ][ $post->ID ] ) ? self::$posts[ get_current_blog_id() ][ $post->ID ] : array(
@@ -174,7 +174,7 @@ class Myriad_Cache_Queue {
 	}
 
 	/**
-	 * Has the purge made at the end of the request.
+	 * Registers the purge after the request.
 	 */
 	private static function arrange() {
 		if ( ! self::$is_arranged ) {
@@ -184,7 +184,7 @@ class Myriad_Cache_Queue {
 	}
 
 	/**
-	 * Purges what could not be purged before, where some time has passed.
+	 * Repeats a failed purge, if the last attempt is at least RETRY seconds old.
 	 */
 	public static function retry() {
 		$pending = get_option( self::PENDING );
@@ -194,7 +194,7 @@ class Myriad_Cache_Queue {
 	}
 
 	/**
-	 * Purges, after the answer is out.
+	 * Purges, after the response was sent.
 	 */
 	public static function finish() {
 		if ( function_exists( 'fastcgi_finish_request' ) ) {
@@ -204,9 +204,9 @@ class Myriad_Cache_Queue {
 	}
 
 	/**
-	 * Purges all that was gathered.
+	 * Purges all collected tags and addresses.
 	 *
-	 * @return array|WP_Error What it came to: `pages`, the number of pages that were purged.
+	 * @return array|WP_Error Result: `pages`, the number of purged pages.
 	 */
 	public static function flush() {
 		self::resolve();
@@ -237,7 +237,7 @@ class Myriad_Cache_Queue {
 	}
 
 	/**
-	 * Asks Myriad to purge.
+	 * Sends a purge to Myriad.
 	 *
 	 * @param string[] $tags Tags.
 	 * @param string[] $urls Addresses.
@@ -252,7 +252,7 @@ class Myriad_Cache_Queue {
 			$body['tags'][] = implode( ' ', $some );
 		}
 		if ( ! self::$is_hard ) {
-			// Pages stay for when PHP fails; no visitor sees them before.
+			// The pages remain for failures of PHP; with `soft`, the next visitor also gets the old page.
 			$body[ get_option( 'myriad_cache_mode', 'invalidate' ) === 'stale' ? 'soft' : 'invalidate' ] = true;
 		}
 
@@ -268,12 +268,12 @@ class Myriad_Cache_Queue {
 	}
 
 	/**
-	 * Keeps what a purge came to, and what it did not come to.
+	 * Stores the result of a purge, and its tags and addresses if it failed.
 	 *
-	 * @param array|WP_Error $told        What it came to.
+	 * @param array|WP_Error $told        Result.
 	 * @param string[]       $tags        Tags.
 	 * @param string[]       $urls        Addresses.
-	 * @param bool           $was_pending Whether something was left from before.
+	 * @param bool           $was_pending True if an earlier purge was pending.
 	 */
 	private static function keep( $told, $tags, $urls, $was_pending ) {
 		$last = array(
@@ -324,7 +324,7 @@ class Myriad_Cache_Queue {
 	 * Adds the tags of lists that depend on fields of a post.
 	 *
 	 * @param int      $post_id Post.
-	 * @param string[] $fields  Fields that have changed.
+	 * @param string[] $fields  Changed fields.
 	 */
 	private static function resolve_fields( $post_id, $fields ) {
 		$post = get_post( $post_id );
@@ -340,7 +340,7 @@ class Myriad_Cache_Queue {
 	}
 
 	/**
-	 * Terms of a post.
+	 * Returns the terms of a post.
 	 *
 	 * @param WP_Post $post Post.
 	 * @return int[]
@@ -351,10 +351,10 @@ class Myriad_Cache_Queue {
 	}
 
 	/**
-	 * Finds the tags of one post.
+	 * Adds the tags of one post.
 	 *
 	 * @param int   $post_id Post.
-	 * @param array $known   What was known of it.
+	 * @param array $known   Data of the post before the change.
 	 */
 	private static function resolve_post( $post_id, $known ) {
 		$post = get_post( $post_id );
@@ -378,9 +378,10 @@ class Myriad_Cache_Queue {
 	}
 
 	/**
-	 * Sitemaps that name the post, or its author for the first time, and the index where it may gain or lose a sitemap.
+	 * Returns the tags of sitemaps that contain the post, of the sitemap of authors if it may be an author's only post,
+	 * and of the index if a sitemap may be added or removed.
 	 *
-	 * @param array $known What is known of the post.
+	 * @param array $known Data of the post.
 	 * @return string[]
 	 */
 	private static function sitemaps( $known ) {

@@ -12,8 +12,9 @@ if ( ! defined( 'ABSPATH' ) ) {
 /**
  * Tags the page with the posts, users, terms and comments that themes and plugins read by any function.
  *
- * WordPress has filters for fields, users, terms and comments, but none for posts. Posts that the object cache has in memory when the page
- * is complete were read. SQL of plugins and themes tags the page with the objects in its tables.
+ * WordPress has filters for fields, users, terms and comments, but none for posts. Posts that are in the memory of the
+ * object cache when the page is complete count as read. SQL of plugins and themes tags the page with the objects in its
+ * tables.
  */
 class Myriad_Cache_Reads {
 
@@ -23,7 +24,7 @@ class Myriad_Cache_Reads {
 	const AUTHORS = array( 'generate_postdata' => true );
 
 	/**
-	 * Functions that read terms of posts and lists of terms, which `Myriad_Cache_Notes` notes.
+	 * Functions that read terms of posts and lists of terms, which `Myriad_Cache_Notes` handles.
 	 */
 	const TERMS = array(
 		'get_object_term_cache'  => true,
@@ -78,7 +79,7 @@ class Myriad_Cache_Reads {
 	const MOST_SQL = 10000;
 
 	/**
-	 * Whether reads are noted.
+	 * True while reads are noted.
 	 *
 	 * @var bool
 	 */
@@ -99,7 +100,7 @@ class Myriad_Cache_Reads {
 	private static $posts = array();
 
 	/**
-	 * Folders whose SQL is noted otherwise: WordPress's own and the one of this plugin.
+	 * Folders whose SQL is not noted: WordPress's own and the folder of this plugin.
 	 *
 	 * @var string[]
 	 */
@@ -127,7 +128,7 @@ class Myriad_Cache_Reads {
 	 * Runs a function without noting its reads.
 	 *
 	 * @param callable $run Function.
-	 * @return mixed Its result.
+	 * @return mixed Result of the function.
 	 */
 	public static function unnoted( $run ) {
 		$before          = self::$is_noting;
@@ -148,7 +149,7 @@ class Myriad_Cache_Reads {
 		$held    = self::held_posts();
 		$parents = array();
 		foreach ( $held as $post ) {
-			// The link of a page names the pages above it.
+			// The link of a page contains the names of its ancestors.
 			$parents[ isset( $post->post_parent ) ? (int) $post->post_parent : 0 ] = true;
 		}
 		foreach ( $held as $post_id => $post ) {
@@ -166,7 +167,7 @@ class Myriad_Cache_Reads {
 	}
 
 	/**
-	 * Returns the posts that the object cache holds in memory.
+	 * Returns the posts in the memory of the object cache.
 	 *
 	 * @return array<int, mixed> Posts by number.
 	 */
@@ -194,7 +195,7 @@ class Myriad_Cache_Reads {
 	}
 
 	/**
-	 * Returns the values that an object cache holds in memory.
+	 * Returns the values in the memory of an object cache.
 	 *
 	 * @param mixed $cache Object cache: WordPress's own or one of a drop-in.
 	 * @return array Values; empty if the class has no array of them.
@@ -212,7 +213,7 @@ class Myriad_Cache_Reads {
 	}
 
 	/**
-	 * Whether one of these functions called the filter.
+	 * Returns whether one of these functions called the filter.
 	 *
 	 * @param array<string, true> $functions Names.
 	 * @return bool
@@ -268,7 +269,7 @@ class Myriad_Cache_Reads {
 	}
 
 	/**
-	 * Notes a term of which a field is read.
+	 * Notes a term whose field is read.
 	 *
 	 * @param mixed $value   Value.
 	 * @param int   $term_id Term.
@@ -295,7 +296,7 @@ class Myriad_Cache_Reads {
 	}
 
 	/**
-	 * Notes the post of a comment of which a field is read.
+	 * Notes the post of a comment whose field is read.
 	 *
 	 * @param mixed $value      Value.
 	 * @param int   $comment_id Comment.
@@ -322,7 +323,7 @@ class Myriad_Cache_Reads {
 	}
 
 	/**
-	 * Notes what SQL of a plugin or theme reads: single objects, or all of the kinds that its tables hold.
+	 * Notes the objects that SQL of a plugin or theme reads: single objects, or all objects of the kinds in its tables.
 	 *
 	 * @param string $sql SQL.
 	 * @return string
@@ -340,7 +341,7 @@ class Myriad_Cache_Reads {
 		$ids    = array();
 		if ( 1 === count( $tables ) && 'term_relationships' !== $tables[0] && strlen( $sql ) <= self::MOST_SQL && preg_match( self::SINGLE, $sql, $single ) ) {
 			$ids = '' !== $single[3] ? array( $single[3] ) : preg_split( '/[^0-9]+/', $single[4], -1, PREG_SPLIT_NO_EMPTY );
-			// The number of a comment is not the one of its post.
+			// The number of a comment is not the number of its post.
 			$ids = in_array( $tables[0], array( 'comments', 'commentmeta' ), true ) && 'comment_post_id' !== strtolower( $single[2] ) ? array() : $ids;
 		}
 		foreach ( $tables as $table ) {
@@ -357,7 +358,7 @@ class Myriad_Cache_Reads {
 	}
 
 	/**
-	 * Whether WordPress itself or this plugin runs SQL.
+	 * Returns whether WordPress itself or this plugin runs the SQL.
 	 *
 	 * @return bool
 	 */

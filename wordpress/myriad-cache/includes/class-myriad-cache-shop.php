@@ -1,6 +1,6 @@
 <?php
 /**
- * Places of WooCommerce.
+ * Places for WooCommerce.
  *
  * @package Myriad_Cache
  */
@@ -10,12 +10,12 @@ if ( ! defined( 'ABSPATH' ) ) {
 }
 
 /**
- * The small cart, and notices such as "is in your cart".
+ * Marks the mini cart, and notices such as "is in your cart".
  */
 class Myriad_Cache_Shop {
 
 	/**
-	 * Where WooCommerce shows notices.
+	 * Actions in which WooCommerce shows notices.
 	 */
 	const NOTICES = array( 'woocommerce_before_shop_loop', 'woocommerce_before_single_product', 'woocommerce_shortcode_before_product_cat_loop' );
 
@@ -29,7 +29,7 @@ class Myriad_Cache_Shop {
 	}
 
 	/**
-	 * Puts places where notices are.
+	 * Replaces notices by places.
 	 */
 	public static function replace_notices() {
 		foreach ( self::NOTICES as $action ) {
@@ -42,28 +42,28 @@ class Myriad_Cache_Shop {
 	}
 
 	/**
-	 * Place of notices.
+	 * Prints the place for notices.
 	 */
 	public static function notices() {
 		echo '<div class="woocommerce-notices-wrapper">' . Myriad_Cache_Known::place( 'shop-notices' ) . '</div>'; // phpcs:ignore WordPress.Security.EscapeOutput -- letters and digits.
 	}
 
 	/**
-	 * The cart begins: what others see there is put aside.
+	 * Begins to buffer the cart, which is the text for other visitors.
 	 */
 	public static function begin_cart() {
 		ob_start();
 	}
 
 	/**
-	 * The cart ends.
+	 * Prints the place for the cart.
 	 */
 	public static function end_cart() {
 		echo Myriad_Cache_Known::place( 'shop-cart', (string) ob_get_clean() ); // phpcs:ignore WordPress.Security.EscapeOutput -- letters and digits.
 	}
 
 	/**
-	 * The cart of a visitor.
+	 * Returns the cart of a visitor.
 	 *
 	 * @return string
 	 */
@@ -77,7 +77,7 @@ class Myriad_Cache_Shop {
 	}
 
 	/**
-	 * Notices of a visitor; they are gone then.
+	 * Returns the notices of a visitor, and deletes them.
 	 *
 	 * @return string
 	 */

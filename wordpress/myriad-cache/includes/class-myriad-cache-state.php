@@ -1,6 +1,6 @@
 <?php
 /**
- * State of a page, as visitors get it.
+ * State of a page for visitors.
  *
  * @package Myriad_Cache
  */
@@ -10,15 +10,15 @@ if ( ! defined( 'ABSPATH' ) ) {
 }
 
 /**
- * Says what Myriad knows of one page: for how long it holds, and whether known visitors get it.
+ * Describes the state of a page in Myriad: its validity, and whether known visitors get it.
  */
 class Myriad_Cache_State {
 
 	/**
-	 * Asks Myriad for a page.
+	 * Requests the state of a page from Myriad.
 	 *
 	 * @param string $url Address of the page.
-	 * @return array|WP_Error What is known of it; nothing where it is not stored.
+	 * @return array|WP_Error State; empty if the page is not stored.
 	 */
 	public static function of( $url ) {
 		$told = Myriad_Cache_Client::ask( 'GET', 'cache/page?page=' . rawurlencode( $url ) );
@@ -30,9 +30,9 @@ class Myriad_Cache_State {
 	}
 
 	/**
-	 * Lines that say it, for people.
+	 * Returns lines that describe the state.
 	 *
-	 * @param array|WP_Error $page What is known of the page.
+	 * @param array|WP_Error $page State of the page.
 	 * @return array<string, string>
 	 */
 	public static function lines( $page ) {
@@ -45,10 +45,10 @@ class Myriad_Cache_State {
 	}
 
 	/**
-	 * Why known visitors do not get the page.
+	 * Returns the reason why known visitors do not get the page.
 	 *
-	 * @param array|WP_Error $page What is known of the page.
-	 * @return string Nothing where they get it, or where it is not known.
+	 * @param array|WP_Error $page State of the page.
+	 * @return string Reason; empty if they get it, or if the reason is unknown.
 	 */
 	public static function why( $page ) {
 		$is_said = ! is_wp_error( $page ) && empty( $page['esi']['known'] ) && isset( $page['esi']['why'] );
@@ -56,9 +56,9 @@ class Myriad_Cache_State {
 	}
 
 	/**
-	 * For how long the page holds.
+	 * Returns the validity of the page.
 	 *
-	 * @param array $page What is known of the page.
+	 * @param array $page State of the page.
 	 * @return string
 	 */
 	private static function validity( $page ) {
@@ -76,10 +76,10 @@ class Myriad_Cache_State {
 	}
 
 	/**
-	 * Whether known visitors get the page.
+	 * Returns whether known visitors get the page, as a text.
 	 *
-	 * @param array $page What is known of the page.
-	 * @return string Nothing where it is not stored.
+	 * @param array $page State of the page.
+	 * @return string Text; empty if the page is not stored.
 	 */
 	private static function known( $page ) {
 		if ( ! $page ) {

@@ -1,6 +1,6 @@
 <?php
 /**
- * Tags of the page that is being made.
+ * Tags of the page that is being generated.
  *
  * @package Myriad_Cache
  */
@@ -10,30 +10,31 @@ if ( ! defined( 'ABSPATH' ) ) {
 }
 
 /**
- * Names of all that a page is made from.
+ * Collects the names of all objects from which a page is generated.
  *
  * The tags:
  *
- *     s        the site: every page            p12      post 12, of any type, with its title, link or content
- *     pt12     its title and link               c12, c   comments of post 12, of all posts; cp12 some of all are of it
+ *     s        the site: every page            p12      post 12 of any type: title, link or content
+ *     pt12     title and link of post 12       c12, c   comments of post 12, of all posts; cp12: a list of all has some of post 12
  *     lpost    a list of posts (see Lists)     lc12     pages below page 12
- *     t5, ts5  term 5 and its fields, its slug txTAX    a list of the terms of a taxonomy; txTAX.by-name one that follows from their names
- *     u1       user 1                          u1.NAME  a field of user 1; u1.all all of them
- *     lu       a list of users; lu.by-NAME one that follows from a field
+ *     t5, ts5  term 5 and its fields, its slug txTAX    a list of terms of a taxonomy; txTAX.by-name: depends on their names
+ *     u1       user 1                          u1.NAME  a field of user 1; u1.all: all of its fields
+ *     lu       a list of users; lu.by-NAME: depends on a field
  *     m7       menu 7
- *     wTEXT    widgets of a kind, sb sidebars  oNAME    an option
- *     tplSLUG  a template, partSLUG a part     adj12    the neighbours of post 12, adj: of a term's posts
- *     sm...    sitemaps                        mod      when a post was last changed
+ *     wTEXT    widgets of a kind; sb: sidebars oNAME    an option
+ *     tplSLUG  a template; partSLUG: a part    adj12    adjacent posts of post 12; adj: within a term
+ *     sm...    sitemaps                        mod      time of the last change of a post
  *
- * A page of more than FOLD_ABOVE tags has `p.all` (a change of any post) and the like instead of the tags of single objects.
+ * A page with more than FOLD_ABOVE tags has tags such as `p.all` (a change of any post) instead of the tags of single
+ * objects.
  *
- * Each has the site's number before it, since the sites of a network share a cache; `s` and users have 0, too: a network has its users in
- * common.
+ * The site number precedes each tag, because the sites of a network share a cache. Users have the number 0, because a
+ * network shares its users; `wp0-s` is the whole network.
  */
 class Myriad_Cache_Tags {
 
 	/**
-	 * Options that are noted where they are read. A change of any other that shows is a change of the site.
+	 * Options that are tagged where they are read. A change of any other visible option purges the site.
 	 */
 	const OPTIONS = array(
 		'blogname',
@@ -59,7 +60,7 @@ class Myriad_Cache_Tags {
 	);
 
 	/**
-	 * Post types that are no content of their own: what they change is noted otherwise.
+	 * Post types without content of their own: their effects have other tags.
 	 */
 	const INNER_TYPES = array(
 		'wp_template',
@@ -74,12 +75,13 @@ class Myriad_Cache_Tags {
 	);
 
 	/**
-	 * Tags above which those of single objects are replaced by one for all objects of their kind.
+	 * Number of tags above which the tags of single objects are replaced by a tag for all objects of their kind.
 	 */
 	const FOLD_ABOVE = 300;
 
 	/**
-	 * Maximum number of tags that Myriad stores of a page, and their bytes. It takes a page of more for one that every purge covers.
+	 * Maximum number of tags that Myriad stores for a page, and their total length in bytes. A page with more is
+	 * covered by every purge.
 	 */
 	const MOST       = 512;
 	const MOST_BYTES = 16384;
@@ -107,7 +109,7 @@ class Myriad_Cache_Tags {
 	private static $tags = array();
 
 	/**
-	 * The same of other sites of the network that the page shows something of, with their numbers.
+	 * Tags of other sites of the network whose content the page shows, with their site numbers.
 	 *
 	 * @var array<string, true>
 	 */
@@ -116,7 +118,7 @@ class Myriad_Cache_Tags {
 	/**
 	 * Adds a tag.
 	 *
-	 * @param string $tag Tag without the site's number.
+	 * @param string $tag Tag without the site number.
 	 */
 	public static function add( $tag ) {
 		if ( is_multisite() && ms_is_switched() ) {
@@ -127,9 +129,9 @@ class Myriad_Cache_Tags {
 	}
 
 	/**
-	 * Whether the page has a tag of this site.
+	 * Returns whether the page has a tag of this site.
 	 *
-	 * @param string $tag Tag without the site's number.
+	 * @param string $tag Tag without the site number.
 	 * @return bool
 	 */
 	public static function has( $tag ) {
@@ -137,7 +139,7 @@ class Myriad_Cache_Tags {
 	}
 
 	/**
-	 * The name of a field as a part of a tag.
+	 * Returns the name of a field as a part of a tag.
 	 *
 	 * @param string $name Name.
 	 * @return string
@@ -147,10 +149,10 @@ class Myriad_Cache_Tags {
 	}
 
 	/**
-	 * The tag as Myriad knows it.
+	 * Returns the tag in Myriad's format.
 	 *
 	 * @param string $tag Tag.
-	 * @return string With the site's number; without characters that separate tags.
+	 * @return string Tag with the site number, without characters that separate tags.
 	 */
 	public static function named( $tag ) {
 		$site = preg_match( '/^(?:u[0-9]|u\.all$|lu(?:\.|$))/D', $tag ) ? 0 : get_current_blog_id();
@@ -158,10 +160,10 @@ class Myriad_Cache_Tags {
 	}
 
 	/**
-	 * The tag of all objects of the kind of one.
+	 * Returns the tag for all objects of the kind of an object.
 	 *
 	 * @param string $tag Tag.
-	 * @return string Nothing if it is not the tag of an object.
+	 * @return string Tag; empty if the given tag is not the tag of an object.
 	 */
 	public static function of_all( $tag ) {
 		$found = array();
@@ -169,7 +171,7 @@ class Myriad_Cache_Tags {
 	}
 
 	/**
-	 * All tags of the page, as they are sent.
+	 * Returns all tags of the page, as they are sent.
 	 *
 	 * @return string[]
 	 */
@@ -235,15 +237,15 @@ class Myriad_Cache_Tags {
 	}
 
 	/**
-	 * What the address itself says: the term, the author, the kind of sitemap.
+	 * Tags the page with the objects that its address selects: the term, the author, the kind of sitemap.
 	 *
-	 * @return bool Whether the page is one that shows single terms: a sitemap is not.
+	 * @return bool True if the page shows single terms; false for sitemaps.
 	 */
 	private static function note_request() {
 		global $wp, $wp_query;
 		$vars = isset( $wp->query_vars ) ? $wp->query_vars : array();
 		if ( ! empty( $vars['sitemap'] ) ) {
-			// The list of thousands of posts; what concerns it is told by kind.
+			// The page lists thousands of posts; its tag depends on its kind only.
 			$sub        = isset( $vars['sitemap-subtype'] ) ? $vars['sitemap-subtype'] : '';
 			self::$tags = array(
 				's'                            => true,
@@ -270,14 +272,14 @@ class Myriad_Cache_Tags {
 			self::note_comment_feed( $wp_query, $object );
 		}
 		if ( ! wp_is_block_theme() && ! is_feed() ) {
-			// Themes of templates in PHP may say how many pages there are in any way.
+			// PHP templates of themes can show the number of pages in any way.
 			self::note_page_count( '' );
 		}
 		return true;
 	}
 
 	/**
-	 * A feed of comments: it shows the titles of their posts, and nothing else of them.
+	 * Tags a feed of comments: it shows only the titles of their posts.
 	 *
 	 * @param WP_Query $query Query.
 	 * @param mixed    $post  Post whose comments they are.
@@ -297,9 +299,9 @@ class Myriad_Cache_Tags {
 	}
 
 	/**
-	 * How many pages a list has.
+	 * Tags the page with the number of pages of a list.
 	 *
-	 * @param mixed $value What was asked for.
+	 * @param mixed $value Value that is read.
 	 * @return mixed
 	 */
 	public static function note_page_count( $value ) {

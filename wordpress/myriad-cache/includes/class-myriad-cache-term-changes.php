@@ -1,6 +1,6 @@
 <?php
 /**
- * Changes of terms and menus, and the tags that they concern.
+ * Changes of terms and menus, and the affected tags.
  *
  * @package Myriad_Cache
  */
@@ -10,7 +10,7 @@ if ( ! defined( 'ABSPATH' ) ) {
 }
 
 /**
- * Each method is for one action of WordPress.
+ * Each method handles one action of WordPress.
  */
 class Myriad_Cache_Term_Changes {
 
@@ -22,14 +22,14 @@ class Myriad_Cache_Term_Changes {
 	private static $terms_before = array();
 
 	/**
-	 * How many posts terms had before they are counted, by term and taxonomy.
+	 * Number of posts of terms before they are counted again, by term and taxonomy.
 	 *
 	 * @var array<int, int>
 	 */
 	private static $counts_before = array();
 
 	/**
-	 * Terms and menus.
+	 * Registers the actions.
 	 */
 	public static function start() {
 		add_action( 'set_object_terms', array( __CLASS__, 'terms_of_post' ), 10, 6 );
@@ -49,14 +49,14 @@ class Myriad_Cache_Term_Changes {
 	}
 
 	/**
-	 * A post got terms.
+	 * Handles the terms that were set for a post.
 	 *
 	 * @param int    $object_id Post.
-	 * @param array  $terms     Terms as they were given.
-	 * @param int[]  $now       Terms and taxonomies that it has.
+	 * @param array  $terms     Terms, as specified.
+	 * @param int[]  $now       Terms and taxonomies after the change.
 	 * @param string $taxonomy  Taxonomy.
-	 * @param bool   $append    Whether they were added.
-	 * @param int[]  $before    Terms and taxonomies that it had.
+	 * @param bool   $append    True if the terms were added to the existing terms.
+	 * @param int[]  $before    Terms and taxonomies before the change.
 	 */
 	public static function terms_of_post( $object_id, $terms, $now, $taxonomy, $append, $before ) {
 		if ( ! $append ) {
@@ -66,7 +66,7 @@ class Myriad_Cache_Term_Changes {
 	}
 
 	/**
-	 * A post got terms, or lost them.
+	 * Handles terms that a post got or lost.
 	 *
 	 * @param int    $object_id Post.
 	 * @param int[]  $ids       Terms and taxonomies.
@@ -102,7 +102,7 @@ class Myriad_Cache_Term_Changes {
 	}
 
 	/**
-	 * A term is new.
+	 * Handles a new term.
 	 *
 	 * @param int    $term_id  Term.
 	 * @param int    $tt_id    Term and taxonomy.
@@ -116,7 +116,7 @@ class Myriad_Cache_Term_Changes {
 	}
 
 	/**
-	 * A term is about to change.
+	 * Records a term before it changes.
 	 *
 	 * @param int    $term_id  Term.
 	 * @param string $taxonomy Taxonomy.
@@ -129,7 +129,7 @@ class Myriad_Cache_Term_Changes {
 	}
 
 	/**
-	 * A term has changed.
+	 * Handles a changed term.
 	 *
 	 * @param int    $term_id  Term.
 	 * @param int    $tt_id    Term and taxonomy.
@@ -154,7 +154,7 @@ class Myriad_Cache_Term_Changes {
 		}
 		Myriad_Cache_Queue::add( 'ts' . $term_id, 'smtaxonomies' . $taxonomy );
 		Myriad_Cache_Queue::add_url( get_term_link( $after ) );
-		// Its posts came into the lists of those above it, or went; links of those below it name it.
+		// Its posts were added to or removed from the lists of its ancestors; the links of its descendants contain it.
 		foreach ( array( $before, $after ) as $term ) {
 			foreach ( $term && $term->parent ? array_merge( array( $term->parent ), get_ancestors( $term->parent, $taxonomy, 'taxonomy' ) ) : array() as $above ) {
 				Myriad_Cache_Queue::add( 'lt' . $above, 'lt' . $above . '.x', 'lt' . $above . '-any' );
@@ -167,13 +167,13 @@ class Myriad_Cache_Term_Changes {
 	}
 
 	/**
-	 * A term is gone.
+	 * Handles a deleted term.
 	 *
 	 * @param int     $term_id    Term.
 	 * @param int     $tt_id      Term and taxonomy.
 	 * @param string  $taxonomy   Taxonomy.
-	 * @param WP_Term $term       As it was.
-	 * @param int[]   $object_ids Posts that had it.
+	 * @param WP_Term $term       State before the change.
+	 * @param int[]   $object_ids Posts that had the term.
 	 */
 	public static function term_deleted( $term_id, $tt_id, $taxonomy, $term, $object_ids ) {
 		Myriad_Cache_Queue::add( 't' . $term_id, 'ts' . $term_id, 'lt' . $term_id, 'lt' . $term_id . '.x', 'lt' . $term_id . '-any', 'tx' . $taxonomy, 'smtaxonomies' . $taxonomy );
@@ -183,7 +183,7 @@ class Myriad_Cache_Term_Changes {
 	}
 
 	/**
-	 * The posts of a term are about to be counted again.
+	 * Records the number of posts of a term before they are counted again.
 	 *
 	 * @param int           $tt_id    Term and taxonomy.
 	 * @param string|object $taxonomy Taxonomy; before WordPress 6.1 an object.
@@ -196,7 +196,7 @@ class Myriad_Cache_Term_Changes {
 	}
 
 	/**
-	 * The posts of a term were counted again.
+	 * Handles a changed number of posts of a term.
 	 *
 	 * @param int           $tt_id    Term and taxonomy.
 	 * @param string|object $taxonomy Taxonomy; before WordPress 6.1 an object.
@@ -205,13 +205,13 @@ class Myriad_Cache_Term_Changes {
 		global $wpdb;
 		$taxonomy = is_object( $taxonomy ) ? $taxonomy->name : $taxonomy;
 		$before   = isset( self::$counts_before[ (int) $tt_id ] ) ? self::$counts_before[ (int) $tt_id ] : -1;
-		// phpcs:ignore WordPress.DB -- what WordPress keeps of the term is forgotten after this.
+		// phpcs:ignore WordPress.DB -- WordPress deletes the cached term only after this action.
 		$after = (int) $wpdb->get_var( $wpdb->prepare( "SELECT count FROM {$wpdb->term_taxonomy} WHERE term_taxonomy_id = %d", (int) $tt_id ) );
 		if ( ! is_taxonomy_viewable( $taxonomy ) || $after === $before ) {
 			return;
 		}
 		Myriad_Cache_Queue::add( 'tx' . $taxonomy );
-		// A sitemap has terms that have posts, and the index has sitemaps that have terms.
+		// Sitemaps contain the terms that have posts, and the index contains the sitemaps that have terms.
 		if ( 0 === $before || 0 === $after || -1 === $before ) {
 			Myriad_Cache_Queue::add( 'smtaxonomies' . $taxonomy );
 			$with_posts = wp_count_terms(
@@ -227,7 +227,7 @@ class Myriad_Cache_Term_Changes {
 	}
 
 	/**
-	 * A field of a term has changed.
+	 * Handles a changed field of a term.
 	 *
 	 * @param int|int[] $meta_id Field.
 	 * @param int       $term_id Term.
@@ -243,7 +243,7 @@ class Myriad_Cache_Term_Changes {
 	}
 
 	/**
-	 * A menu, or one of its items.
+	 * Handles a changed menu, or one of its items.
 	 *
 	 * @param int $menu_id Menu.
 	 */

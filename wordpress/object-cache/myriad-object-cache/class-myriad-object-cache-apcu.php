@@ -10,20 +10,21 @@ if ( ! defined( 'ABSPATH' ) ) {
 }
 
 /**
- * By the extension apcu. It has no server that could fail. Programs of the command line have memory of their own: see the pool.
+ * Store that uses the apcu extension. It has no server that can fail. Command-line programs do not share this memory:
+ * see Myriad_Object_Cache_Pool::connects().
  */
 class Myriad_Object_Cache_APCu implements Myriad_Object_Cache_Store {
 
 	/**
-	 * Tries to change a value while others do.
+	 * Maximum number of attempts to change a value while other processes change it.
 	 */
 	const TRIES = 200;
 
 	/**
-	 * Gives values.
+	 * Returns values.
 	 *
 	 * @param string[] $keys Keys.
-	 * @return array<string, string|int> Those that are there, by key.
+	 * @return array<string, string|int> Existing values, by key.
 	 */
 	public function get( $keys ) {
 		$told = apcu_fetch( $keys );
@@ -31,7 +32,7 @@ class Myriad_Object_Cache_APCu implements Myriad_Object_Cache_Store {
 	}
 
 	/**
-	 * Keeps values, in the place of those that are there. A value that is too large leaves none.
+	 * Stores values, and replaces existing values. If a value is too large, its key has no value afterwards.
 	 *
 	 * @param array<string, string|int> $values Values by key.
 	 * @param int                       $ttl    Seconds.
@@ -39,18 +40,18 @@ class Myriad_Object_Cache_APCu implements Myriad_Object_Cache_Store {
 	public function set( $values, $ttl ) {
 		foreach ( $values as $key => $value ) {
 			if ( ! apcu_store( (string) $key, $value, $ttl ) ) {
-				// No room: what is there would be old.
+				// Out of memory: the old value must not remain.
 				apcu_delete( (string) $key );
 			}
 		}
 	}
 
 	/**
-	 * Keeps values where there are none.
+	 * Stores values whose keys have no value yet.
 	 *
 	 * @param array<string, string|int> $values Values by key.
 	 * @param int                       $ttl    Seconds.
-	 * @return array<string, bool> Whether each was kept, by key.
+	 * @return array<string, bool> True for each stored value, by key.
 	 */
 	public function add( $values, $ttl ) {
 		$kept = array();
@@ -61,10 +62,10 @@ class Myriad_Object_Cache_APCu implements Myriad_Object_Cache_Store {
 	}
 
 	/**
-	 * Forgets values.
+	 * Deletes values.
 	 *
 	 * @param string[] $keys Keys.
-	 * @return array<string, bool> Whether each was there, by key.
+	 * @return array<string, bool> True for each key that had a value, by key.
 	 */
 	public function delete( $keys ) {
 		$were = array();
@@ -75,21 +76,21 @@ class Myriad_Object_Cache_APCu implements Myriad_Object_Cache_Store {
 	}
 
 	/**
-	 * Leaves adding to `change()`, whose lock `apcu_inc()` does not know.
+	 * Does nothing, so that callers use `change()`: `apcu_inc()` would ignore the lock of that function.
 	 *
 	 * @param string $key    Key.
 	 * @param int    $offset Number to add.
 	 * @return null
 	 */
-	public function add_integer( $key, $offset ) { // phpcs:ignore VariableAnalysis, Generic.CodeAnalysis -- as the interface has it.
+	public function add_integer( $key, $offset ) { // phpcs:ignore VariableAnalysis, Generic.CodeAnalysis -- required by the interface.
 		return null;
 	}
 
 	/**
-	 * Returns the seconds that are left of a value.
+	 * Returns the remaining TTL of a value, in seconds.
 	 *
 	 * @param string $key Key.
-	 * @param string $new Key of a value that was just added: APCu's clock need not be the system's.
+	 * @param string $new Key of a value that was just added, because APCu's clock can differ from the system clock.
 	 * @return int
 	 */
 	private static function left( $key, $new ) {
@@ -102,17 +103,18 @@ class Myriad_Object_Cache_APCu implements Myriad_Object_Cache_Store {
 	}
 
 	/**
-	 * Changes a value so that no change of another process in between is lost.
+	 * Changes a value without losing concurrent changes of other processes.
 	 *
 	 * @param string   $key    Key.
-	 * @param int|null $ttl    Seconds; null for the time that is left of the value.
-	 * @param callable $change Is given the value, or null, and returns the new one, null for none, the same to leave all as it is. It may be
-	 *                         called several times.
-	 * @return bool Whether it was changed. If not, others are at it all the time, and nothing was done.
+	 * @param int|null $ttl    Seconds; null to retain the remaining TTL of the value.
+	 * @param callable $change Callback: receives the value, or null, and returns the new value, null to delete it, or
+	 *                         the same value to change nothing. It may be called several times.
+	 * @return bool True on success; false if other processes changed the value during every attempt, in which case
+	 *              nothing was changed.
 	 */
 	public function change( $key, $ttl, $change ) {
 		for ( $try = 0; $try < self::TRIES; $try++ ) {
-			// The lock of a process that died goes after a second.
+			// The lock of a dead process expires after a second.
 			if ( ! apcu_add( $key . ':lock', 1, 1 ) ) {
 				usleep( 500 );
 				continue;

@@ -1,6 +1,6 @@
 <?php
 /**
- * Where the server is, and whether it may be asked.
+ * Address of the server, and its outages.
  *
  * @package Myriad_Object_Cache
  */
@@ -10,36 +10,36 @@ if ( ! defined( 'ABSPATH' ) ) {
 }
 
 /**
- * Reads the address, makes the store, and remembers outages from one request to the next.
+ * Reads the address, opens the store, and records outages across requests.
  *
- * A server that does not answer is left alone for some seconds by all requests of the machine, and what it holds after that is not
- * believed: changes were made that it was not told of. What is remembered is the date of a file, beside this one or in the folder for
- * temporary files.
+ * If the server does not answer, no request on this machine contacts it for REST seconds. Values from before the outage
+ * are discarded afterwards, because the server did not receive the changes that were made meanwhile. The time of the
+ * last outage is the modification time of a file, in this folder or in the folder for temporary files.
  */
 class Myriad_Object_Cache_Connection {
 
 	/**
-	 * Seconds to connect, and to wait for an answer.
+	 * Timeout for connections and responses, in seconds.
 	 */
 	const PATIENCE = 1.0;
 
 	/**
-	 * Seconds in which a server that did not answer is left alone.
+	 * Seconds for which a server that did not answer is not contacted.
 	 */
 	const REST = 10;
 
 	/**
-	 * The same for APCu, after a program of the command line has changed something.
+	 * The same for APCu, after a change by a command-line program.
 	 */
 	const REST_OF_APCU = 2;
 
 	/**
-	 * Seconds between two lines in the log of the same outage.
+	 * Seconds without an outage after which the next outage is logged again.
 	 */
 	const SILENCE = 600;
 
 	/**
-	 * Extension and class of each kind of address.
+	 * Extension and class by URL scheme.
 	 */
 	const KINDS = array(
 		'redis'     => array( 'redis', 'Redis' ),
@@ -49,15 +49,15 @@ class Myriad_Object_Cache_Connection {
 	);
 
 	/**
-	 * What was said, once read.
+	 * Address and salt, after the first read.
 	 *
 	 * @var array{address: string, salt: string}|null
 	 */
 	private static $said = null;
 
 	/**
-	 * What was said: the address, such as `redis:/run/redis.sock`, `redis://:password@127.0.0.1:6379/2`, `memcached://127.0.0.1:11211`
-	 * or `apcu:`, and the salt, which begins all keys of the site.
+	 * Returns the address, such as `redis:/run/redis.sock`, `redis://:password@127.0.0.1:6379/2`,
+	 * `memcached://127.0.0.1:11211` or `apcu:`, and the salt, which is the prefix of all keys of the site.
 	 *
 	 * @return array{address: string, salt: string}
 	 */
@@ -77,17 +77,17 @@ class Myriad_Object_Cache_Connection {
 	}
 
 	/**
-	 * Parts of the address.
+	 * Returns the parts of the address.
 	 *
 	 * @return array
 	 */
 	private static function address() {
-		$parts = parse_url( self::said()['address'] ); // phpcs:ignore WordPress.WP.AlternativeFunctions -- WordPress's own is not there yet.
+		$parts = parse_url( self::said()['address'] ); // phpcs:ignore WordPress.WP.AlternativeFunctions -- the WordPress function is not loaded yet.
 		return is_array( $parts ) ? $parts : array();
 	}
 
 	/**
-	 * Whether there is an address, and the extension that it needs.
+	 * Returns whether an address is configured and the required extension is loaded.
 	 *
 	 * @return bool
 	 */
@@ -101,7 +101,7 @@ class Myriad_Object_Cache_Connection {
 	}
 
 	/**
-	 * What begins all keys of the site, so that no other one on the server has them.
+	 * Returns the prefix of all keys of the site, which no other site on the server uses.
 	 *
 	 * @return string
 	 */
@@ -114,13 +114,14 @@ class Myriad_Object_Cache_Connection {
 	/**
 	 * Connects.
 	 *
-	 * @return Myriad_Object_Cache_Store|null Nothing where the server does not answer. Whether it is left alone is for the caller to ask before.
+	 * @return Myriad_Object_Cache_Store|null Null if the server does not answer. The caller must check `is_at_rest()`
+	 *                                        first.
 	 */
 	public static function open() {
 		$address = self::address();
 		$kind    = self::KINDS[ $address['scheme'] ][1];
 		if ( 'APCu' === $kind && ! apcu_enabled() ) {
-			return null; // As in programs of the command line.
+			return null; // For example in command-line programs.
 		}
 		require_once __DIR__ . '/interface-myriad-object-cache-store.php';
 		require_once __DIR__ . '/class-myriad-object-cache-' . strtolower( $kind ) . '.php';
@@ -134,7 +135,7 @@ class Myriad_Object_Cache_Connection {
 	}
 
 	/**
-	 * Files whose date is that of the last outage.
+	 * Returns the files whose modification time is the time of the last outage.
 	 *
 	 * @return string[]
 	 */
@@ -143,9 +144,9 @@ class Myriad_Object_Cache_Connection {
 	}
 
 	/**
-	 * When the server was last not told of a change.
+	 * Returns the last time at which the server missed a change.
 	 *
-	 * @return int Time, 0 for never.
+	 * @return int Unix time; 0 for never.
 	 */
 	public static function outage() {
 		$last = 0;
@@ -157,7 +158,7 @@ class Myriad_Object_Cache_Connection {
 	}
 
 	/**
-	 * Whether the server is left alone.
+	 * Returns whether the server is in its rest period after an outage.
 	 *
 	 * @return bool
 	 */
@@ -167,14 +168,15 @@ class Myriad_Object_Cache_Connection {
 	}
 
 	/**
-	 * Remembers that the server is not told of a change. While all leave it alone the date stays as it is, or that would never end.
+	 * Records that the server misses a change. During the rest period the recorded time does not change; otherwise the
+	 * period would never expire.
 	 */
 	public static function remember() {
 		if ( self::is_at_rest() ) {
 			return;
 		}
 		foreach ( self::files() as $file ) {
-			// phpcs:ignore WordPress.WP.AlternativeFunctions, WordPress.PHP.NoSilencedErrors -- WordPress's own is not there yet; the second file is for where the first fails.
+			// phpcs:ignore WordPress.WP.AlternativeFunctions, WordPress.PHP.NoSilencedErrors -- the WordPress function is not loaded yet; the second file is used if the first cannot be written.
 			if ( ! is_link( $file ) && @touch( $file ) ) {
 				return;
 			}
@@ -182,9 +184,9 @@ class Myriad_Object_Cache_Connection {
 	}
 
 	/**
-	 * The server did not answer: remembers it, and says so once.
+	 * Records that the server did not answer, and logs it unless the previous outage was less than SILENCE seconds ago.
 	 *
-	 * @param string $why Its reason, or the system's.
+	 * @param string $why Reason, from the server or the system.
 	 */
 	public static function failed( $why ) {
 		$is_known = time() - self::outage() < self::SILENCE;
@@ -192,7 +194,7 @@ class Myriad_Object_Cache_Connection {
 		if ( ! $is_known ) {
 			$address = self::address();
 			$place   = $address['scheme'] . ':' . ( isset( $address['host'] ) ? '//' . $address['host'] . ( isset( $address['port'] ) ? ':' . $address['port'] : '' ) : ( isset( $address['path'] ) ? $address['path'] : '' ) );
-			// phpcs:ignore WordPress.PHP.DevelopmentFunctions -- whoever runs the site is to know.
+			// phpcs:ignore WordPress.PHP.DevelopmentFunctions -- the operator of the site must see it.
 			error_log( 'Myriad Object Cache: ' . $place . ' does not answer (' . trim( $why ) . '). WordPress goes on without it, slower, and asks again every ' . self::REST . ' seconds.' );
 		}
 	}

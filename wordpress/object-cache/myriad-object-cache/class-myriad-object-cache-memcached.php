@@ -1,6 +1,6 @@
 <?php
 /**
- * The server memcached.
+ * Memcached server.
  *
  * @package Myriad_Object_Cache
  */
@@ -10,17 +10,17 @@ if ( ! defined( 'ABSPATH' ) ) {
 }
 
 /**
- * By the extension memcached.
+ * Store that uses the memcached extension.
  */
 class Myriad_Object_Cache_Memcached implements Myriad_Object_Cache_Store {
 
 	/**
-	 * Tries to change a value while others do.
+	 * Maximum number of attempts to change a value while other processes change it.
 	 */
 	const TRIES = 20;
 
 	/**
-	 * Longer times memcached takes for a date.
+	 * Maximum relative time in seconds; memcached interprets larger values as a Unix time.
 	 */
 	const MONTH = 2592000;
 
@@ -32,10 +32,10 @@ class Myriad_Object_Cache_Memcached implements Myriad_Object_Cache_Store {
 	private $memcached;
 
 	/**
-	 * Prepares a connection; it is made with the first question.
+	 * Configures the connection, which the first command opens.
 	 *
-	 * @param array $address  Parts of the address, as `parse_url()` gives them.
-	 * @param float $patience Seconds to connect, and to wait for an answer.
+	 * @param array $address  Parts of the address, as returned by `parse_url()`.
+	 * @param float $patience Timeout for connections and responses, in seconds.
 	 */
 	public function __construct( $address, $patience ) {
 		$this->memcached = new Memcached();
@@ -56,10 +56,10 @@ class Myriad_Object_Cache_Memcached implements Myriad_Object_Cache_Store {
 	}
 
 	/**
-	 * Throws where the last question failed.
+	 * Throws if the last command failed.
 	 *
-	 * @param int ...$usual Results that are no failure, beside success.
-	 * @throws RuntimeException Where the server does not answer.
+	 * @param int ...$usual Result codes that are no failure, in addition to success.
+	 * @throws RuntimeException If the server fails.
 	 */
 	private function check( ...$usual ) {
 		$code = $this->memcached->getResultCode();
@@ -69,7 +69,7 @@ class Myriad_Object_Cache_Memcached implements Myriad_Object_Cache_Store {
 	}
 
 	/**
-	 * Time as memcached takes it.
+	 * Returns an expiration time in the format of memcached.
 	 *
 	 * @param int $ttl Seconds.
 	 * @return int
@@ -79,10 +79,10 @@ class Myriad_Object_Cache_Memcached implements Myriad_Object_Cache_Store {
 	}
 
 	/**
-	 * Gives values.
+	 * Returns values.
 	 *
 	 * @param string[] $keys Keys.
-	 * @return array<string, string|int> Those that are there, by key.
+	 * @return array<string, string|int> Existing values, by key.
 	 */
 	public function get( $keys ) {
 		if ( 1 === count( $keys ) ) {
@@ -97,7 +97,7 @@ class Myriad_Object_Cache_Memcached implements Myriad_Object_Cache_Store {
 	}
 
 	/**
-	 * Keeps values, in the place of those that are there. A value that is too large leaves none.
+	 * Stores values, and replaces existing values. If a value is too large, its key has no value afterwards.
 	 *
 	 * @param array<string, string|int> $values Values by key.
 	 * @param int                       $ttl    Seconds.
@@ -107,18 +107,18 @@ class Myriad_Object_Cache_Memcached implements Myriad_Object_Cache_Store {
 			$this->memcached->set( (string) $key, $value, self::until( $ttl ) );
 			$this->check( Memcached::RES_E2BIG, Memcached::RES_SERVER_ERROR );
 			if ( Memcached::RES_SUCCESS !== $this->memcached->getResultCode() ) {
-				// Too large, or no room: what is there would be old.
+				// Too large, or out of memory: the old value must not remain.
 				$this->delete( array( (string) $key ) );
 			}
 		}
 	}
 
 	/**
-	 * Keeps values where there are none.
+	 * Stores values whose keys have no value yet.
 	 *
 	 * @param array<string, string|int> $values Values by key.
 	 * @param int                       $ttl    Seconds.
-	 * @return array<string, bool> Whether each was kept, by key.
+	 * @return array<string, bool> True for each stored value, by key.
 	 */
 	public function add( $values, $ttl ) {
 		$kept = array();
@@ -130,10 +130,10 @@ class Myriad_Object_Cache_Memcached implements Myriad_Object_Cache_Store {
 	}
 
 	/**
-	 * Forgets values.
+	 * Deletes values.
 	 *
 	 * @param string[] $keys Keys.
-	 * @return array<string, bool> Whether each was there, by key.
+	 * @return array<string, bool> True for each key that had a value, by key.
 	 */
 	public function delete( $keys ) {
 		$were = array();
@@ -145,18 +145,19 @@ class Myriad_Object_Cache_Memcached implements Myriad_Object_Cache_Store {
 	}
 
 	/**
-	 * Adds to an integer, if value and result are integers of at least 0. The time of the value stays as it is.
+	 * Adds to an integer if the value and the result are integers of at least 0. The TTL of the value does not change.
 	 *
 	 * @param string $key    Key.
 	 * @param int    $offset Number to add.
-	 * @return int|false|null Result, false if there is no value; null if nothing was done, and `change()` must do it.
+	 * @return int|false|null Result; false if the key has no value; null if nothing was done and the caller must use
+	 *                        `change()`.
 	 */
 	public function add_integer( $key, $offset ) {
 		$there = $this->get( array( $key ) );
 		if ( ! isset( $there[ $key ] ) ) {
 			return false;
 		}
-		// The server knows no negative numbers, and goes on at 0 where its own integers end.
+		// The server does not support negative numbers, and its integers wrap around to 0.
 		if ( ! is_int( $there[ $key ] ) || $there[ $key ] < 0 || ! is_int( $there[ $key ] + $offset ) || ! is_int( -$offset ) ) {
 			return null;
 		}
@@ -166,13 +167,14 @@ class Myriad_Object_Cache_Memcached implements Myriad_Object_Cache_Store {
 	}
 
 	/**
-	 * Changes a value so that no change of another process in between is lost.
+	 * Changes a value without losing concurrent changes of other processes.
 	 *
 	 * @param string   $key    Key.
-	 * @param int|null $ttl    Seconds; null for a day: the server does not tell what is left.
-	 * @param callable $change Is given the value, or null, and returns the new one, null for none, the same to leave all as it is. It may be
-	 *                         called several times.
-	 * @return bool Whether it was changed. If not, others are at it all the time, and nothing was done.
+	 * @param int|null $ttl    Seconds; null for a day, because memcached does not report the remaining TTL.
+	 * @param callable $change Callback: receives the value, or null, and returns the new value, null to delete it, or
+	 *                         the same value to change nothing. It may be called several times.
+	 * @return bool True on success; false if other processes changed the value during every attempt, in which case
+	 *              nothing was changed.
 	 */
 	public function change( $key, $ttl, $change ) {
 		$ttl = null === $ttl ? Myriad_Object_Cache_Pool::MOST_TTL : $ttl;
@@ -185,7 +187,7 @@ class Myriad_Object_Cache_Memcached implements Myriad_Object_Cache_Store {
 				return true;
 			}
 			if ( null === $after ) {
-				// A text that no reader takes for a value, gone a second later: deleting knows no condition.
+				// Memcached has no conditional deletion: this text is not a value, and expires after a second.
 				$this->memcached->cas( $told['cas'], $key, '', 1 );
 			} elseif ( $is_there ) {
 				$this->memcached->cas( $told['cas'], $key, $after, self::until( $ttl ) );
@@ -196,7 +198,7 @@ class Myriad_Object_Cache_Memcached implements Myriad_Object_Cache_Store {
 			if ( Memcached::RES_SUCCESS === $this->memcached->getResultCode() ) {
 				return true;
 			}
-			usleep( mt_rand( 0, 500 * ( $try + 1 ) ) ); // phpcs:ignore WordPress.WP.AlternativeFunctions -- WordPress is not there yet.
+			usleep( mt_rand( 0, 500 * ( $try + 1 ) ) ); // phpcs:ignore WordPress.WP.AlternativeFunctions -- WordPress is not loaded yet.
 		}
 		return false;
 	}

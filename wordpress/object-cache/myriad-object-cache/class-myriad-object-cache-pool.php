@@ -1,6 +1,6 @@
 <?php
 /**
- * What is kept from one request to the next.
+ * Values that are stored from one request to the next.
  *
  * @package Myriad_Object_Cache
  */
@@ -10,74 +10,75 @@ if ( ! defined( 'ABSPATH' ) ) {
 }
 
 /**
- * Values on the server, under keys that begin with the salt of the site and a generation.
+ * Stores values on the server, under keys that begin with the salt of the site and a generation.
  *
- * Generations are how all values, or those of a group, are forgotten at once: a new one begins, and nobody asks for the keys of
- * the old one again; they go when their time is over. They are one value on the server. If that is lost, a new generation begins.
- * A server that fails is not asked again in this request, and all methods do as if it were empty.
+ * Generations invalidate all values, or those of a group, at once: a new generation begins, and the keys of the old one
+ * are never read again and expire. All generations are one value on the server. If it is lost, a new generation begins.
+ * After a failure the request does not read from the server again, and all methods behave as if the server were empty.
  */
 class Myriad_Object_Cache_Pool {
 
 	/**
-	 * Seconds that a value without a bound is kept.
+	 * TTL of a value without a bound, in seconds.
 	 */
 	const MOST_TTL = 86400;
 
 	/**
-	 * Seconds after which generations are read anew by a request that still runs.
+	 * Seconds after which a running request reads the generations again.
 	 */
 	const GENERATIONS_TTL = 0.25;
 
 	/**
-	 * Longest key; memcached takes 250 bytes.
+	 * Maximum length of a key; memcached allows 250 bytes.
 	 */
 	const MOST_KEY = 200;
 
 	/**
-	 * Seconds in which nobody adds a value of HELD_GROUPS that was deleted: who read it from the database before the change would
-	 * bring it back.
+	 * Seconds during which a deleted value of HELD_GROUPS cannot be added. A request that read the value from the
+	 * database before the change would otherwise restore it.
 	 */
 	const HOLD = 2;
 
 	/**
-	 * Groups that WordPress fills by reading the database, and never uses as locks.
+	 * Groups that WordPress fills from the database and never uses as locks.
 	 */
 	const HELD_GROUPS = '/^(?:options|site-options|posts|terms|users|comment|blog-details|site-details|sites|.*_meta|.*_relationships)$/D';
 
 	/**
-	 * Store, null before it is asked for the first time, false where it has failed.
+	 * Store; null before its first use, false after a failure.
 	 *
 	 * @var Myriad_Object_Cache_Store|false|null
 	 */
 	private $store = null;
 
 	/**
-	 * Generations by group; that of all groups is `''`. Outages that were seen are `@` and the name of the machine.
+	 * Generations by group; the key for all groups is `''`. Processed outages have the key `@` followed by the host
+	 * name.
 	 *
 	 * @var array<string, string>
 	 */
 	private $generations = array();
 
 	/**
-	 * When they were read.
+	 * Time at which the generations were read.
 	 *
 	 * @var float
 	 */
 	private $read = 0.0;
 
 	/**
-	 * Questions to the server.
+	 * Number of requests to the server.
 	 *
 	 * @var int
 	 */
 	public $questions = 0;
 
 	/**
-	 * Asks the store.
+	 * Calls a function with the store.
 	 *
-	 * @param callable $question Is given the store.
-	 * @param mixed    $without  What it comes to without a store.
-	 * @param bool     $changes  Whether it changes something.
+	 * @param callable $question Receives the store.
+	 * @param mixed    $without  Result without a store.
+	 * @param bool     $changes  True if the function changes a value.
 	 * @return mixed
 	 */
 	private function ask( $question, $without, $changes = true ) {
@@ -98,13 +99,14 @@ class Myriad_Object_Cache_Pool {
 	}
 
 	/**
-	 * Connects, where the server may be asked.
+	 * Connects, unless the server is in its rest period.
 	 *
-	 * A request that began while the server was left alone asks again before it changes something after that. If it only remembered
-	 * that the server was not told, the server would be left alone once more, and on a busy site that would never end.
+	 * A request that began during the rest period connects again before it changes a value after that period. If it
+	 * only recorded a missed change, another rest period would begin, and on a busy site the server would never be used
+	 * again.
 	 *
-	 * @param bool $changes Whether something is to be changed.
-	 * @return bool Whether there is a store.
+	 * @param bool $changes True if the caller changes a value.
+	 * @return bool True if a store is available.
 	 */
 	private function connects( $changes ) {
 		if ( false === $this->store && ! $changes ) {
@@ -121,7 +123,7 @@ class Myriad_Object_Cache_Pool {
 	}
 
 	/**
-	 * Key of the generations.
+	 * Returns the key of the generations.
 	 *
 	 * @return string
 	 */
@@ -130,7 +132,7 @@ class Myriad_Object_Cache_Pool {
 	}
 
 	/**
-	 * Reads the generations. After an outage of which the server does not know yet, a new one begins.
+	 * Reads the generations. If the server has not recorded the last outage yet, a new generation begins.
 	 */
 	private function read_generations() {
 		$key    = self::generations_key();
@@ -148,10 +150,10 @@ class Myriad_Object_Cache_Pool {
 	}
 
 	/**
-	 * Whether generations are such, of a server that knows of the last outage.
+	 * Returns whether generations are valid and contain the last outage.
 	 *
-	 * @param mixed                 $all  Generations, as they were read.
-	 * @param array<string, string> $seen Outage, if there was one.
+	 * @param mixed                 $all  Generations, as read from the server.
+	 * @param array<string, string> $seen Last outage, if any.
 	 * @return bool
 	 */
 	private static function knows( $all, $seen ) {
@@ -161,11 +163,11 @@ class Myriad_Object_Cache_Pool {
 	/**
 	 * Begins a generation.
 	 *
-	 * @param string                $group     Group; nothing for all.
-	 * @param array<string, string> $seen      Outage, if there was one.
-	 * @param bool                  $if_needed Whether another request may have begun it.
-	 * @return array<string, string> Generations after that.
-	 * @throws RuntimeException Where nobody knows of it.
+	 * @param string                $group     Group; empty for all groups.
+	 * @param array<string, string> $seen      Last outage, if any.
+	 * @param bool                  $if_needed True to use valid generations that another request has written.
+	 * @return array<string, string> Generations after the change.
+	 * @throws RuntimeException If the generation cannot be stored.
 	 */
 	private function begin( $group, $seen = array(), $if_needed = false ) {
 		$all    = array();
@@ -185,7 +187,7 @@ class Myriad_Object_Cache_Pool {
 				$all[''] = bin2hex( random_bytes( 4 ) );
 			}
 			$all[ $group ] = bin2hex( random_bytes( 4 ) );
-			return (string) json_encode( $all ); // phpcs:ignore WordPress.WP.AlternativeFunctions -- WordPress's own is not there yet.
+			return (string) json_encode( $all ); // phpcs:ignore WordPress.WP.AlternativeFunctions -- the WordPress function is not loaded yet.
 		};
 		if ( ! $this->store->change( self::generations_key(), 30 * self::MOST_TTL, $change ) ) {
 			throw new RuntimeException( 'it is too busy to begin a generation' );
@@ -197,24 +199,24 @@ class Myriad_Object_Cache_Pool {
 	 * Key on the server.
 	 *
 	 * @param string $group Group.
-	 * @param string $id    Key in the group, with the site's number.
+	 * @param string $id    Key in the group, with the site number.
 	 * @return string
 	 */
 	private function key( $group, $id ) {
 		$generation = $this->generations[''] . ( isset( $this->generations[ $group ] ) ? '.' . $this->generations[ $group ] : '' );
 		$start      = Myriad_Object_Cache_Connection::salt() . ':' . $generation . ':';
-		// Group `a` with key `b:c` is not group `a:b` with key `c`.
+		// Group `a` with key `b:c` must differ from group `a:b` with key `c`.
 		$end        = str_replace( array( '%', ':' ), array( '%25', '%3A' ), $group ) . ':' . $id;
 		$is_plain   = strlen( $start . $end ) <= self::MOST_KEY && ! preg_match( '/[^\x21-\x7e]/', $start . $end );
 		return $is_plain ? $start . $end : substr( preg_replace( '/[^\x21-\x7e]/', '_', $start ), 0, 100 ) . '#' . hash( 'sha256', $start . $end );
 	}
 
 	/**
-	 * Keys on the server.
+	 * Returns keys on the server.
 	 *
 	 * @param string   $group Group.
 	 * @param string[] $ids   Keys in the group.
-	 * @return array<string, string> By key in the group.
+	 * @return array<string, string> Keys on the server, by key in the group.
 	 */
 	private function keys( $group, $ids ) {
 		$keys = array();
@@ -225,9 +227,9 @@ class Myriad_Object_Cache_Pool {
 	}
 
 	/**
-	 * Time for the server.
+	 * Returns the TTL for the server.
 	 *
-	 * @param int $expire Seconds, 0 for no bound.
+	 * @param int $expire Seconds; 0 for MOST_TTL.
 	 * @return int
 	 */
 	private static function ttl( $expire ) {
@@ -235,11 +237,11 @@ class Myriad_Object_Cache_Pool {
 	}
 
 	/**
-	 * Gives values.
+	 * Returns values.
 	 *
 	 * @param string   $group Group.
 	 * @param string[] $ids   Keys.
-	 * @return array|null Those that are there, by key; null without a server.
+	 * @return array|null Existing values, by key; null without a server.
 	 */
 	public function get( $group, $ids ) {
 		$texts = $this->ask(
@@ -261,7 +263,7 @@ class Myriad_Object_Cache_Pool {
 	}
 
 	/**
-	 * Keeps values.
+	 * Stores values.
 	 *
 	 * @param string $group  Group.
 	 * @param array  $values Values by key.
@@ -283,11 +285,11 @@ class Myriad_Object_Cache_Pool {
 	}
 
 	/**
-	 * Values as texts.
+	 * Serialization of values.
 	 *
 	 * @param string $group  Group.
 	 * @param array  $values Values by key.
-	 * @return array Texts by key on the server, and keys of values that cannot be written.
+	 * @return array Texts by key on the server, and the keys of values that cannot be serialized.
 	 */
 	private function written( $group, $values ) {
 		$texts     = array();
@@ -305,12 +307,12 @@ class Myriad_Object_Cache_Pool {
 	}
 
 	/**
-	 * Keeps values where there are none.
+	 * Stores values whose keys have no value yet.
 	 *
 	 * @param string $group  Group.
 	 * @param array  $values Values by key.
 	 * @param int    $expire Seconds.
-	 * @return array<string, bool> Whether the request may go on with each, by key.
+	 * @return array<string, bool> True for each value that the request may use, by key.
 	 */
 	public function add( $group, $values, $expire ) {
 		return $this->ask(
@@ -321,7 +323,7 @@ class Myriad_Object_Cache_Pool {
 				$told          = array();
 				foreach ( $values as $id => $value ) {
 					$key = $this->key( $group, (string) $id );
-					// What was read from the database serves this request, whatever the others keep.
+					// This request uses the values that it read from the database, whether or not they were stored.
 					$told[ $id ] = $is_held || ! isset( $kept[ $key ] ) || $kept[ $key ];
 				}
 				return $told;
@@ -331,7 +333,7 @@ class Myriad_Object_Cache_Pool {
 	}
 
 	/**
-	 * Whether values of a group are held back for HOLD seconds after they were deleted.
+	 * Returns whether values of a group cannot be added for HOLD seconds after their deletion.
 	 *
 	 * @param string $group Group.
 	 * @return bool
@@ -345,7 +347,7 @@ class Myriad_Object_Cache_Pool {
 	 *
 	 * @param string   $group Group.
 	 * @param string[] $ids   Keys.
-	 * @return array<string, bool> Whether each was there; nothing for groups whose values are held.
+	 * @return array<string, bool> True for each key that had a value; empty for held groups.
 	 */
 	public function delete( $group, $ids ) {
 		return $this->ask(
@@ -372,8 +374,8 @@ class Myriad_Object_Cache_Pool {
 	 *
 	 * @param string    $group  Group.
 	 * @param string    $id     Key.
-	 * @param int|float $offset Number to add; a float only where it is not in the range of integers.
-	 * @return int|float|false|null Result, false if there is no value, null without a server.
+	 * @param int|float $offset Number to add; a float only if it is outside the range of integers.
+	 * @return int|float|false|null Result; false if the key has no value; null without a server.
 	 */
 	public function add_number( $group, $id, $offset ) {
 		return $this->ask(
@@ -392,7 +394,7 @@ class Myriad_Object_Cache_Pool {
 	 * @param Myriad_Object_Cache_Store $store  Store.
 	 * @param string                    $key    Key on the server.
 	 * @param int|float                 $offset Number to add.
-	 * @return int|float|false Result; false if there is no value.
+	 * @return int|float|false Result; false if the key has no value.
 	 */
 	private static function added( $store, $key, $offset ) {
 		$now    = false;
@@ -406,14 +408,15 @@ class Myriad_Object_Cache_Pool {
 	}
 
 	/**
-	 * Changes entries of an array, and leaves those as they are that other processes have changed since.
+	 * Changes entries of an array without overwriting entries that other processes have changed meanwhile.
 	 *
 	 * @param string     $group  Group.
 	 * @param string     $id     Key.
-	 * @param array      $now    As this request would have it.
-	 * @param array|null $before As it was when this request read it; nothing where it did not.
+	 * @param array      $now    New value of this request.
+	 * @param array|null $before Value that this request has read; null if it has read none.
 	 * @param int        $expire Seconds.
-	 * @return array|null As it is now; nothing where it is not kept, and the next who needs it reads the database.
+	 * @return array|null Merged value; null if it is not stored, in which case the next request that needs it reads the
+	 *                    database.
 	 */
 	public function merge( $group, $id, $now, $before, $expire ) {
 		$merged  = null;
@@ -429,7 +432,7 @@ class Myriad_Object_Cache_Pool {
 			if ( null !== $merged ) {
 				return Myriad_Object_Cache_Values::write( $merged );
 			}
-			// Where nobody knows what has changed, the database does; a hold stays as it is.
+			// If the changes are unknown, the value is deleted, so that it is read from the database; a hold remains.
 			return Myriad_Object_Cache_Values::HELD === $text ? $text : null;
 		};
 		$is_done = $this->ask(
@@ -446,11 +449,11 @@ class Myriad_Object_Cache_Pool {
 	}
 
 	/**
-	 * An array with the changes between two others.
+	 * Applies the difference between two arrays to a third array.
 	 *
-	 * @param array $theirs Array.
-	 * @param array $before The one.
-	 * @param array $now    The other.
+	 * @param array $theirs Array to change.
+	 * @param array $before Old array.
+	 * @param array $now    New array.
 	 * @return array
 	 */
 	private static function changed( $theirs, $before, $now ) {
@@ -463,10 +466,10 @@ class Myriad_Object_Cache_Pool {
 	}
 
 	/**
-	 * Forgets all values, or those of a group.
+	 * Invalidates all values, or those of a group.
 	 *
-	 * @param string $group Group; nothing for all.
-	 * @return bool Whether the server knows it.
+	 * @param string $group Group; empty for all groups.
+	 * @return bool True on success.
 	 */
 	public function flush( $group ) {
 		return $this->ask(

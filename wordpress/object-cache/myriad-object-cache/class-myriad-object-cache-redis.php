@@ -1,6 +1,6 @@
 <?php
 /**
- * Redis, Valkey, and others that speak as they do.
+ * Redis, Valkey and compatible servers.
  *
  * @package Myriad_Object_Cache
  */
@@ -10,12 +10,13 @@ if ( ! defined( 'ABSPATH' ) ) {
 }
 
 /**
- * By the extension phpredis. Connections are of one request: an answer that came too late is never another request's.
+ * Store that uses the phpredis extension. Connections are not persistent, so that a late response never reaches another
+ * request.
  */
 class Myriad_Object_Cache_Redis implements Myriad_Object_Cache_Store {
 
 	/**
-	 * Tries to change a value while others do.
+	 * Maximum number of attempts to change a value while other processes change it.
 	 */
 	const TRIES = 20;
 
@@ -29,9 +30,9 @@ class Myriad_Object_Cache_Redis implements Myriad_Object_Cache_Store {
 	/**
 	 * Connects.
 	 *
-	 * @param array $address  Parts of the address, as `parse_url()` gives them; `rediss` is TLS.
-	 * @param float $patience Seconds to connect, and to wait for an answer.
-	 * @throws RuntimeException Where it does not answer.
+	 * @param array $address  Parts of the address, as returned by `parse_url()`; `rediss` means TLS.
+	 * @param float $patience Timeout for connections and responses, in seconds.
+	 * @throws RuntimeException If the server does not answer.
 	 */
 	public function __construct( $address, $patience ) {
 		$this->redis = new Redis();
@@ -40,7 +41,7 @@ class Myriad_Object_Cache_Redis implements Myriad_Object_Cache_Store {
 				$is_socket = empty( $address['host'] );
 				$host      = $is_socket ? $address['path'] : ( 'rediss' === $address['scheme'] ? 'tls://' : '' ) . trim( $address['host'], '[]' );
 				$port      = $is_socket ? 0 : ( isset( $address['port'] ) ? $address['port'] : 6379 );
-				@$this->redis->connect( $host, $port, $patience, null, 0, $patience ); // phpcs:ignore WordPress.PHP.NoSilencedErrors -- it throws, too.
+				@$this->redis->connect( $host, $port, $patience, null, 0, $patience ); // phpcs:ignore WordPress.PHP.NoSilencedErrors -- it also throws.
 				if ( defined( 'Redis::OPT_MAX_RETRIES' ) ) {
 					$this->redis->setOption( Redis::OPT_MAX_RETRIES, 0 );
 				}
@@ -58,11 +59,11 @@ class Myriad_Object_Cache_Redis implements Myriad_Object_Cache_Store {
 	}
 
 	/**
-	 * Asks, and makes each kind of failure one.
+	 * Executes commands, and converts every kind of failure to an exception.
 	 *
-	 * @param callable $ask What is asked.
-	 * @return mixed What came of it, which is not false.
-	 * @throws RuntimeException Where the server does not do it.
+	 * @param callable $ask Executes the commands.
+	 * @return mixed Result; never false.
+	 * @throws RuntimeException If the server fails.
 	 */
 	private function asked( $ask ) {
 		try {
@@ -77,10 +78,10 @@ class Myriad_Object_Cache_Redis implements Myriad_Object_Cache_Store {
 	}
 
 	/**
-	 * Sends several commands at once.
+	 * Sends several commands in a pipeline.
 	 *
-	 * @param callable $commands Gives them to the connection.
-	 * @return array What came of each.
+	 * @param callable $commands Adds the commands to the pipeline.
+	 * @return array Result of each command.
 	 */
 	private function at_once( $commands ) {
 		return $this->asked(
@@ -93,10 +94,10 @@ class Myriad_Object_Cache_Redis implements Myriad_Object_Cache_Store {
 	}
 
 	/**
-	 * Gives values.
+	 * Returns values.
 	 *
 	 * @param string[] $keys Keys.
-	 * @return array<string, string|int> Those that are there, by key.
+	 * @return array<string, string|int> Existing values, by key.
 	 */
 	public function get( $keys ) {
 		$told = $this->asked(
@@ -108,9 +109,9 @@ class Myriad_Object_Cache_Redis implements Myriad_Object_Cache_Store {
 	}
 
 	/**
-	 * Reads an integer as such.
+	 * Converts the text of an integer to an integer.
 	 *
-	 * @param string $text As it is kept.
+	 * @param string $text Stored text.
 	 * @return string|int
 	 */
 	private static function read( $text ) {
@@ -118,7 +119,7 @@ class Myriad_Object_Cache_Redis implements Myriad_Object_Cache_Store {
 	}
 
 	/**
-	 * Keeps values, in the place of those that are there. A value that is too large leaves none.
+	 * Stores values, and replaces existing values. If a value is too large, its key has no value afterwards.
 	 *
 	 * @param array<string, string|int> $values Values by key.
 	 * @param int                       $ttl    Seconds.
@@ -132,20 +133,20 @@ class Myriad_Object_Cache_Redis implements Myriad_Object_Cache_Store {
 			}
 		);
 		if ( in_array( false, $told, true ) ) {
-			// No room: what is there would be old.
+			// Out of memory: the old value must not remain.
 			$this->delete( array_map( 'strval', array_keys( $values ) ) );
 		}
 	}
 
 	/**
-	 * Keeps values where there are none.
+	 * Stores values whose keys have no value yet.
 	 *
 	 * @param array<string, string|int> $values Values by key.
 	 * @param int                       $ttl    Seconds.
-	 * @return array<string, bool> Whether each was kept, by key.
+	 * @return array<string, bool> True for each stored value, by key.
 	 */
 	public function add( $values, $ttl ) {
-		$options = array( 'nx', 'ex' => $ttl ); // phpcs:ignore WordPress.Arrays -- as phpredis asks for it.
+		$options = array( 'nx', 'ex' => $ttl ); // phpcs:ignore WordPress.Arrays -- the format of phpredis.
 		$told    = $this->at_once(
 			function ( $pipe ) use ( $values, $options ) {
 				foreach ( $values as $key => $value ) {
@@ -157,11 +158,11 @@ class Myriad_Object_Cache_Redis implements Myriad_Object_Cache_Store {
 	}
 
 	/**
-	 * Forgets values.
+	 * Deletes values.
 	 *
 	 * @param string[] $keys Keys.
-	 * @return array<string, bool> Whether each was there, by key.
-	 * @throws RuntimeException Where the server does not do it.
+	 * @return array<string, bool> True for each key that had a value, by key.
+	 * @throws RuntimeException If the server fails.
 	 */
 	public function delete( $keys ) {
 		$told = $this->at_once(
@@ -178,11 +179,12 @@ class Myriad_Object_Cache_Redis implements Myriad_Object_Cache_Store {
 	}
 
 	/**
-	 * Adds to an integer, if value and result are integers of at least 0. The time of the value stays as it is.
+	 * Adds to an integer if the value and the result are integers of at least 0. The TTL of the value does not change.
 	 *
 	 * @param string $key    Key.
 	 * @param int    $offset Number to add.
-	 * @return int|false|null Result, false if there is no value; null if nothing was done, and `change()` must do it.
+	 * @return int|false|null Result; false if the key has no value; null if nothing was done and the caller must use
+	 *                        `change()`.
 	 */
 	public function add_integer( $key, $offset ) {
 		$there = $this->get( array( $key ) );
@@ -212,7 +214,7 @@ class Myriad_Object_Cache_Redis implements Myriad_Object_Cache_Store {
 	}
 
 	/**
-	 * Returns the seconds that are left of a value.
+	 * Returns the remaining TTL of a value, in seconds.
 	 *
 	 * @param string $key Key.
 	 * @return int
@@ -223,13 +225,14 @@ class Myriad_Object_Cache_Redis implements Myriad_Object_Cache_Store {
 	}
 
 	/**
-	 * Changes a value so that no change of another process in between is lost.
+	 * Changes a value without losing concurrent changes of other processes.
 	 *
 	 * @param string   $key    Key.
-	 * @param int|null $ttl    Seconds; null for the time that is left of the value.
-	 * @param callable $change Is given the value, or null, and returns the new one, null for none, the same to leave all as it is. It may be
-	 *                         called several times.
-	 * @return bool Whether it was changed. If not, others are at it all the time, and nothing was done.
+	 * @param int|null $ttl    Seconds; null to retain the remaining TTL of the value.
+	 * @param callable $change Callback: receives the value, or null, and returns the new value, null to delete it, or
+	 *                         the same value to change nothing. It may be called several times.
+	 * @return bool True on success; false if other processes changed the value during every attempt, in which case
+	 *              nothing was changed.
 	 */
 	public function change( $key, $ttl, $change ) {
 		for ( $try = 0; $try < self::TRIES; $try++ ) {
@@ -250,13 +253,13 @@ class Myriad_Object_Cache_Redis implements Myriad_Object_Cache_Store {
 						$all->setex( $key, $left, (string) $after );
 					}
 					$told = $all->exec();
-					return is_array( $told ) ? $told : array(); // Nothing, where another process was faster.
+					return is_array( $told ) ? $told : array(); // Empty if another process changed the value first.
 				}
 			);
 			if ( $told && ! in_array( false, $told, true ) ) {
 				return true;
 			}
-			usleep( mt_rand( 0, 500 * ( $try + 1 ) ) ); // phpcs:ignore WordPress.WP.AlternativeFunctions -- WordPress is not there yet.
+			usleep( mt_rand( 0, 500 * ( $try + 1 ) ) ); // phpcs:ignore WordPress.WP.AlternativeFunctions -- WordPress is not loaded yet.
 		}
 		return false;
 	}

@@ -1,6 +1,6 @@
 <?php
 /**
- * Values as texts.
+ * Serialization of values.
  *
  * @package Myriad_Object_Cache
  */
@@ -10,23 +10,25 @@ if ( ! defined( 'ABSPATH' ) ) {
 }
 
 /**
- * Writes and reads values: by igbinary where it is there, else as PHP does. Integers stay what they are, since servers add to them.
+ * Serializes and deserializes values: with igbinary if it is available, else with `serialize()`. Integers are stored
+ * unchanged, because servers add to them.
  */
 class Myriad_Object_Cache_Values {
 
 	/**
-	 * First bytes of what igbinary writes.
+	 * First bytes of a text that igbinary has written.
 	 */
 	const IGBINARY = "\x00\x00\x00\x02";
 
 	/**
-	 * A text that is no value: what was deleted a moment ago.
+	 * Text that is not a value, but marks a deleted value.
 	 */
 	const HELD = '';
 
 	/**
-	 * Adds to a number as WordPress's own object cache does: a numeric text is a number, what is not numeric is 0, and the result is at
-	 * least 0. It is a float where one of both is, or where integers end.
+	 * Adds to a number like WordPress's own object cache: a numeric text is a number, any other value that is not
+	 * numeric is 0, and the result is at least 0. The result is a float if an operand is a float, or if it exceeds the
+	 * range of integers.
 	 *
 	 * @param mixed     $value  Value.
 	 * @param int|float $offset Number to add.
@@ -38,17 +40,17 @@ class Myriad_Object_Cache_Values {
 	}
 
 	/**
-	 * Writes a value.
+	 * Serializes a value.
 	 *
 	 * @param mixed $value Value.
-	 * @return string|int|null Nothing where it cannot be written, as a function cannot.
+	 * @return string|int|null Null if the value cannot be serialized, such as a function.
 	 */
 	public static function write( $value ) {
 		if ( is_int( $value ) ) {
 			return $value;
 		}
 		try {
-			$text = function_exists( 'igbinary_serialize' ) ? igbinary_serialize( $value ) : serialize( $value ); // phpcs:ignore WordPress.PHP.DiscouragedPHPFunctions -- JSON knows no classes.
+			$text = function_exists( 'igbinary_serialize' ) ? igbinary_serialize( $value ) : serialize( $value ); // phpcs:ignore WordPress.PHP.DiscouragedPHPFunctions -- JSON does not support classes.
 			return is_string( $text ) ? $text : null;
 		} catch ( Throwable $refusal ) {
 			return null;
@@ -56,10 +58,11 @@ class Myriad_Object_Cache_Values {
 	}
 
 	/**
-	 * Reads values. One that cannot be read is as one that is not there: half a text, a class that is no more, another program's.
+	 * Deserializes values. Unreadable values are omitted: truncated texts, texts of other programs, and objects of
+	 * classes that no longer exist.
 	 *
 	 * @param array<string, string|int> $texts Texts.
-	 * @return array<string, mixed> Those that can be read.
+	 * @return array<string, mixed> Readable values.
 	 */
 	public static function read_all( $texts ) {
 		$values = array();
@@ -74,10 +77,10 @@ class Myriad_Object_Cache_Values {
 	}
 
 	/**
-	 * Reads a value.
+	 * Deserializes a value.
 	 *
 	 * @param string|int $text    Text.
-	 * @param bool       $is_read Whether it could be read.
+	 * @param bool       $is_read Set to whether the text was readable.
 	 * @return mixed
 	 */
 	public static function read( $text, &$is_read ) {
@@ -89,7 +92,7 @@ class Myriad_Object_Cache_Values {
 			return false;
 		}
 		try {
-			// phpcs:disable WordPress.PHP.NoSilencedErrors, WordPress.PHP.DiscouragedPHPFunctions -- what fails is a miss; what is read was written above.
+			// phpcs:disable WordPress.PHP.NoSilencedErrors, WordPress.PHP.DiscouragedPHPFunctions -- a failure is a miss; the text was written above.
 			if ( 0 === strpos( $text, self::IGBINARY ) ) {
 				$value   = function_exists( 'igbinary_unserialize' ) ? @igbinary_unserialize( $text ) : null;
 				$is_read = null !== $value && ( false !== $value || self::write( false ) === $text );
@@ -103,7 +106,7 @@ class Myriad_Object_Cache_Values {
 			$is_read = false;
 			return false;
 		}
-		// An object of a class that is not loaded yet, or no more.
+		// An object of a class that is not loaded, or no longer exists.
 		$is_read = $is_read && ! $value instanceof __PHP_Incomplete_Class;
 		return $value;
 	}

@@ -10,34 +10,34 @@ if ( ! defined( 'ABSPATH' ) ) {
 }
 
 /**
- * Keeps what the request knows in its own memory, and what later requests need in the pool, too.
+ * Stores values in memory for the request, and in the pool for later requests.
  *
- * Names and meanings are those of WordPress's own class.
+ * Names and behaviour are those of WordPress's own class.
  */
 class WP_Object_Cache {
 
 	/**
-	 * Seconds that it is believed that an option does not exist. A request that found none, and says so late, would hide one that was
-	 * added in between.
+	 * TTL of the list of options that do not exist, in seconds. A request that did not find an option, and stores the
+	 * list late, would otherwise hide an option that was added meanwhile.
 	 */
 	const NOTOPTIONS_TTL = 300;
 
 	/**
-	 * Gets that found something.
+	 * Number of reads that found a value.
 	 *
 	 * @var int
 	 */
 	public $cache_hits = 0;
 
 	/**
-	 * Gets that found nothing.
+	 * Number of reads that found no value.
 	 *
 	 * @var int
 	 */
 	public $cache_misses = 0;
 
 	/**
-	 * What this request knows: values by group and key.
+	 * Values in the memory of this request, by group and key.
 	 *
 	 * @var array<string, array<string, mixed>>
 	 */
@@ -51,14 +51,14 @@ class WP_Object_Cache {
 	private $global_groups = array();
 
 	/**
-	 * Groups that are of one request, as keys.
+	 * Groups that are stored for one request only, as keys.
 	 *
 	 * @var array<string, true>
 	 */
 	private $own_groups = array();
 
 	/**
-	 * What begins keys of the site at hand.
+	 * Prefix of the keys of the current site.
 	 *
 	 * @var string
 	 */
@@ -72,7 +72,7 @@ class WP_Object_Cache {
 	private $pool;
 
 	/**
-	 * Makes an empty one.
+	 * Creates an empty cache.
 	 */
 	public function __construct() {
 		$this->pool        = new Myriad_Object_Cache_Pool();
@@ -80,7 +80,7 @@ class WP_Object_Cache {
 	}
 
 	/**
-	 * Whether a key can be one; says so where it cannot.
+	 * Returns whether a key is valid; reports an invalid key.
 	 *
 	 * @param mixed $key Key.
 	 * @return bool
@@ -104,7 +104,7 @@ class WP_Object_Cache {
 	}
 
 	/**
-	 * Key in a group, with the site's number where sites have values of their own.
+	 * Returns the key in a group, with the site number unless all sites share the group.
 	 *
 	 * @param int|string $key   Key.
 	 * @param string     $group Group.
@@ -115,7 +115,7 @@ class WP_Object_Cache {
 	}
 
 	/**
-	 * Whether this request knows a value.
+	 * Returns whether a value is in the memory of this request.
 	 *
 	 * @param string $group Group.
 	 * @param string $id    Key.
@@ -126,7 +126,7 @@ class WP_Object_Cache {
 	}
 
 	/**
-	 * Whether other requests share the values of a group.
+	 * Returns whether the values of a group are shared with other requests.
 	 *
 	 * @param string $group Group.
 	 * @return bool
@@ -136,7 +136,7 @@ class WP_Object_Cache {
 	}
 
 	/**
-	 * A value that no caller changes by the one he has.
+	 * Returns a value, or a copy if it is an object, so that callers cannot change the stored object.
 	 *
 	 * @param mixed $value Value.
 	 * @return mixed
@@ -146,7 +146,7 @@ class WP_Object_Cache {
 	}
 
 	/**
-	 * Whether a value is an array of which processes change entries at the same time.
+	 * Returns whether a value is an array whose entries several processes change at the same time.
 	 *
 	 * @param string $group Group.
 	 * @param string $id    Key.
@@ -158,7 +158,7 @@ class WP_Object_Cache {
 	}
 
 	/**
-	 * Keeps a value where there is none.
+	 * Stores a value if the key has none.
 	 *
 	 * @param int|string $key    Key.
 	 * @param mixed      $data   Value.
@@ -175,7 +175,7 @@ class WP_Object_Cache {
 	}
 
 	/**
-	 * Keeps values where there are none.
+	 * Stores values whose keys have no value yet.
 	 *
 	 * @param array  $data   Values by key.
 	 * @param string $group  Group.
@@ -206,7 +206,7 @@ class WP_Object_Cache {
 	}
 
 	/**
-	 * Keeps a value where there is one.
+	 * Stores a value if the key already has one.
 	 *
 	 * @param int|string $key    Key.
 	 * @param mixed      $data   Value.
@@ -225,7 +225,7 @@ class WP_Object_Cache {
 	}
 
 	/**
-	 * Keeps a value.
+	 * Stores a value.
 	 *
 	 * @param int|string $key    Key.
 	 * @param mixed      $data   Value.
@@ -239,7 +239,7 @@ class WP_Object_Cache {
 	}
 
 	/**
-	 * Keeps values.
+	 * Stores values.
 	 *
 	 * @param array  $data   Values by key.
 	 * @param string $group  Group.
@@ -270,8 +270,8 @@ class WP_Object_Cache {
 	}
 
 	/**
-	 * Changes what differs from what this request has read: WordPress writes all options to change one, and two at once would each undo
-	 * what the other has done.
+	 * Stores only the entries that differ from the value that this request has read. WordPress writes all options to
+	 * change one; without this, two concurrent requests would undo each other's changes.
 	 *
 	 * @param string $group Group.
 	 * @param string $id    Key.
@@ -289,12 +289,13 @@ class WP_Object_Cache {
 	}
 
 	/**
-	 * Gives a value.
+	 * Returns a value.
 	 *
 	 * @param int|string $key   Key.
 	 * @param string     $group Group.
-	 * @param bool       $force Whether to ask the pool, whatever this request knows.
-	 * @param bool       $found Whether there is one; not changed if the key is invalid, as in WordPress's own class.
+	 * @param bool       $force True to read from the pool even if the value is in memory.
+	 * @param bool       $found Set to whether the value exists; not changed if the key is invalid, as in WordPress's
+	 *                          own class.
 	 * @return mixed Value, or false.
 	 */
 	public function get( $key, $group = 'default', $force = false, &$found = null ) {
@@ -310,11 +311,11 @@ class WP_Object_Cache {
 	}
 
 	/**
-	 * Gives values.
+	 * Returns values.
 	 *
 	 * @param array  $keys  Keys.
 	 * @param string $group Group.
-	 * @param bool   $force Whether to ask the pool, whatever this request knows.
+	 * @param bool   $force True to read from the pool even if the value is in memory.
 	 * @return array
 	 */
 	public function get_multiple( $keys, $group = 'default', $force = false ) {
@@ -339,11 +340,11 @@ class WP_Object_Cache {
 	}
 
 	/**
-	 * Asks the pool for what this request does not know.
+	 * Reads values that are not in the memory of this request from the pool.
 	 *
 	 * @param string   $group Group.
 	 * @param string[] $ids   Keys.
-	 * @param bool     $force Whether to ask for all.
+	 * @param bool     $force True to read all of them.
 	 */
 	private function learn( $group, $ids, $force ) {
 		if ( ! $this->is_shared( $group ) ) {
@@ -366,7 +367,7 @@ class WP_Object_Cache {
 	}
 
 	/**
-	 * Forgets a value.
+	 * Deletes a value.
 	 *
 	 * @param int|string $key   Key.
 	 * @param string     $group Group.
@@ -382,7 +383,7 @@ class WP_Object_Cache {
 	 *
 	 * @param array  $keys  Keys.
 	 * @param string $group Group.
-	 * @return bool[] Whether there was a value, by key.
+	 * @return bool[] True for each key that had a value, by key.
 	 */
 	public function delete_multiple( array $keys, $group = '' ) {
 		$group = self::group( $group );
@@ -393,7 +394,7 @@ class WP_Object_Cache {
 			}
 		}
 		if ( Myriad_Object_Cache_Pool::is_held( $group ) ) {
-			// The pool overwrites these values, and does not return whether there were any.
+			// The pool overwrites these values, and does not return whether they existed.
 			$this->learn( $group, array_values( $ids ), false );
 		}
 		$were = $ids && $this->is_shared( $group ) ? $this->pool->delete( $group, array_values( $ids ) ) : array();
@@ -402,7 +403,7 @@ class WP_Object_Cache {
 			$id           = isset( $ids[ $at ] ) ? $ids[ $at ] : null;
 			$told[ $key ] = null !== $id && ( ! empty( $were[ $id ] ) || $this->knows( $group, $id ) );
 			if ( null !== $id ) {
-				// An equal key after this one finds nothing.
+				// A later duplicate of this key finds no value.
 				unset( $this->cache[ $group ][ $id ], $were[ $id ] );
 			}
 		}
@@ -410,24 +411,24 @@ class WP_Object_Cache {
 	}
 
 	/**
-	 * Adds to a number. What is not numeric counts as 0, and the result is at least 0.
+	 * Adds to a number. A value that is not numeric counts as 0, and the result is at least 0.
 	 *
 	 * @param int|string $key    Key.
 	 * @param int        $offset Number to add; less than 0 to subtract.
 	 * @param string     $group  Group.
-	 * @return int|float|false Result; false if there is no value.
+	 * @return int|float|false Result; false if the key has no value.
 	 */
 	public function incr( $key, $offset = 1, $group = 'default' ) {
 		return $this->add_number( $key, (int) $offset, $group );
 	}
 
 	/**
-	 * Subtracts from a number. What is not numeric counts as 0, and the result is at least 0.
+	 * Subtracts from a number. A value that is not numeric counts as 0, and the result is at least 0.
 	 *
 	 * @param int|string $key    Key.
 	 * @param int        $offset Number to subtract.
 	 * @param string     $group  Group.
-	 * @return int|float|false Result; false if there is no value.
+	 * @return int|float|false Result; false if the key has no value.
 	 */
 	public function decr( $key, $offset = 1, $group = 'default' ) {
 		return $this->add_number( $key, 0 - (int) $offset, $group );
@@ -437,9 +438,9 @@ class WP_Object_Cache {
 	 * Adds to a number.
 	 *
 	 * @param int|string $key    Key.
-	 * @param int|float  $offset Number to add; a float only where it is not in the range of integers.
+	 * @param int|float  $offset Number to add; a float only if it is outside the range of integers.
 	 * @param string     $group  Group.
-	 * @return int|float|false Result; false if there is no value.
+	 * @return int|float|false Result; false if the key has no value.
 	 */
 	private function add_number( $key, $offset, $group ) {
 		if ( ! $this->is_key( $key ) ) {
@@ -448,7 +449,7 @@ class WP_Object_Cache {
 		$group = self::group( $group );
 		$id    = $this->id( $key, $group );
 		$now   = $this->is_shared( $group ) ? $this->pool->add_number( $group, $id, $offset ) : null;
-		// A value that was added a moment after it was deleted is held back from the pool.
+		// A value that was added shortly after its deletion is not in the pool.
 		if ( null === $now || ( false === $now && Myriad_Object_Cache_Pool::is_held( $group ) ) ) {
 			if ( ! $this->knows( $group, $id ) ) {
 				return false;
@@ -464,7 +465,7 @@ class WP_Object_Cache {
 	}
 
 	/**
-	 * Forgets all values.
+	 * Deletes all values.
 	 *
 	 * @return bool
 	 */
@@ -474,7 +475,7 @@ class WP_Object_Cache {
 	}
 
 	/**
-	 * Forgets what this request knows.
+	 * Deletes the values in the memory of this request.
 	 *
 	 * @return bool
 	 */
@@ -484,7 +485,7 @@ class WP_Object_Cache {
 	}
 
 	/**
-	 * Forgets the values of a group.
+	 * Deletes the values of a group.
 	 *
 	 * @param string $group Group.
 	 * @return bool
@@ -492,12 +493,13 @@ class WP_Object_Cache {
 	public function flush_group( $group ) {
 		$group = (string) $group;
 		unset( $this->cache[ $group ] );
-		// Values without a group are in the default one, so that none are in the group without a name, as in WordPress's own class.
+		// Values without a group are in the default group, so that the group with an empty name has none, as in
+		// WordPress's own class.
 		return '' === $group || ! $this->is_shared( $group ) || $this->pool->flush( $group );
 	}
 
 	/**
-	 * Names groups that all sites of a network share.
+	 * Adds groups that all sites of a network share.
 	 *
 	 * @param string|string[] $groups Groups.
 	 */
@@ -506,7 +508,7 @@ class WP_Object_Cache {
 	}
 
 	/**
-	 * Names groups that are kept for one request.
+	 * Adds groups that are stored for one request only.
 	 *
 	 * @param string|string[] $groups Groups.
 	 */
@@ -515,7 +517,7 @@ class WP_Object_Cache {
 	}
 
 	/**
-	 * Goes to another site of the network.
+	 * Switches to another site of the network.
 	 *
 	 * @param int $blog_id Site.
 	 */
@@ -524,7 +526,7 @@ class WP_Object_Cache {
 	}
 
 	/**
-	 * Tells what was done, as debugging plugins show it.
+	 * Prints statistics, as shown by debugging plugins.
 	 */
 	public function stats() {
 		printf( '<p>Hits: %d<br>Misses: %d<br>Questions to the server: %d</p>', (int) $this->cache_hits, (int) $this->cache_misses, (int) $this->pool->questions );

@@ -10,82 +10,82 @@ if ( ! defined( 'ABSPATH' ) ) {
 }
 
 /**
- * Makes the cache of the request.
+ * Creates the cache of the request.
  */
 function wp_cache_init() {
-	$GLOBALS['wp_object_cache'] = new WP_Object_Cache(); // phpcs:ignore WordPress.WP.GlobalVariablesOverride -- this is its place.
+	$GLOBALS['wp_object_cache'] = new WP_Object_Cache(); // phpcs:ignore WordPress.WP.GlobalVariablesOverride -- WordPress requires this name.
 }
 
 /**
- * Keeps a value where there is none.
+ * Stores a value if the key has none.
  *
  * @param int|string $key    Key.
  * @param mixed      $data   Value.
  * @param string     $group  Group.
  * @param int        $expire Seconds; 0 for no bound.
- * @return bool Whether it is kept.
+ * @return bool True if the value is stored.
  */
 function wp_cache_add( $key, $data, $group = '', $expire = 0 ) {
 	return $GLOBALS['wp_object_cache']->add( $key, $data, $group, (int) $expire );
 }
 
 /**
- * Keeps values where there are none.
+ * Stores values whose keys have no value yet.
  *
  * @param array  $data   Values by key.
  * @param string $group  Group.
  * @param int    $expire Seconds; 0 for no bound.
- * @return bool[] Whether each is kept, by key.
+ * @return bool[] True for each stored value, by key.
  */
 function wp_cache_add_multiple( array $data, $group = '', $expire = 0 ) {
 	return $GLOBALS['wp_object_cache']->add_multiple( $data, $group, (int) $expire );
 }
 
 /**
- * Keeps a value where there is one already.
+ * Stores a value if the key already has one.
  *
  * @param int|string $key    Key.
  * @param mixed      $data   Value.
  * @param string     $group  Group.
  * @param int        $expire Seconds; 0 for no bound.
- * @return bool Whether it is kept.
+ * @return bool True if the value is stored.
  */
 function wp_cache_replace( $key, $data, $group = '', $expire = 0 ) {
 	return $GLOBALS['wp_object_cache']->replace( $key, $data, $group, (int) $expire );
 }
 
 /**
- * Keeps a value.
+ * Stores a value.
  *
  * @param int|string $key    Key.
  * @param mixed      $data   Value.
  * @param string     $group  Group.
  * @param int        $expire Seconds; 0 for no bound.
- * @return bool Whether the key can be one.
+ * @return bool True if the key is valid.
  */
 function wp_cache_set( $key, $data, $group = '', $expire = 0 ) {
 	return $GLOBALS['wp_object_cache']->set( $key, $data, $group, (int) $expire );
 }
 
 /**
- * Keeps values.
+ * Stores values.
  *
  * @param array  $data   Values by key.
  * @param string $group  Group.
  * @param int    $expire Seconds; 0 for no bound.
- * @return bool[] Whether each key can be one, by key.
+ * @return bool[] True for each valid key, by key.
  */
 function wp_cache_set_multiple( array $data, $group = '', $expire = 0 ) {
 	return $GLOBALS['wp_object_cache']->set_multiple( $data, $group, (int) $expire );
 }
 
 /**
- * Gives a value.
+ * Returns a value.
  *
  * @param int|string $key   Key.
  * @param string     $group Group.
- * @param bool       $force Whether to look beyond what this request knows already.
- * @param bool       $found Whether there is one.
+ * @param bool       $force True to read from the server even if the value is in the memory of this request.
+ * @param bool       $found Set to whether the value exists.
  * @return mixed Value, or false.
  */
 function wp_cache_get( $key, $group = '', $force = false, &$found = null ) {
@@ -93,11 +93,11 @@ function wp_cache_get( $key, $group = '', $force = false, &$found = null ) {
 }
 
 /**
- * Gives values.
+ * Returns values.
  *
  * @param array  $keys  Keys.
  * @param string $group Group.
- * @param bool   $force Whether to look beyond what this request knows already.
+ * @param bool   $force True to read from the server even if the value is in the memory of this request.
  * @return array Value or false, by key.
  */
 function wp_cache_get_multiple( $keys, $group = '', $force = false ) {
@@ -105,62 +105,63 @@ function wp_cache_get_multiple( $keys, $group = '', $force = false ) {
 }
 
 /**
- * Forgets a value.
+ * Deletes a value.
  *
  * @param int|string $key   Key.
  * @param string     $group Group.
- * @return bool Whether there was one.
+ * @return bool True if the key had a value.
  */
 function wp_cache_delete( $key, $group = '' ) {
 	return $GLOBALS['wp_object_cache']->delete( $key, $group );
 }
 
 /**
- * Forgets values.
+ * Deletes values.
  *
  * @param array  $keys  Keys.
  * @param string $group Group.
- * @return bool[] Whether there was one, by key.
+ * @return bool[] True for each key that had a value, by key.
  */
 function wp_cache_delete_multiple( array $keys, $group = '' ) {
 	return $GLOBALS['wp_object_cache']->delete_multiple( $keys, $group );
 }
 
 /**
- * Adds to a number. What is not numeric counts as 0.
+ * Adds to a number. A value that is not numeric counts as 0.
  *
  * @param int|string $key    Key.
  * @param int        $offset Number to add.
  * @param string     $group  Group.
- * @return int|float|false Result, at least 0; false if there is no value.
+ * @return int|float|false Result, at least 0; false if the key has no value.
  */
 function wp_cache_incr( $key, $offset = 1, $group = '' ) {
 	return $GLOBALS['wp_object_cache']->incr( $key, $offset, $group );
 }
 
 /**
- * Subtracts from a number. What is not numeric counts as 0.
+ * Subtracts from a number. A value that is not numeric counts as 0.
  *
  * @param int|string $key    Key.
  * @param int        $offset Number to subtract.
  * @param string     $group  Group.
- * @return int|float|false Result, at least 0; false if there is no value.
+ * @return int|float|false Result, at least 0; false if the key has no value.
  */
 function wp_cache_decr( $key, $offset = 1, $group = '' ) {
 	return $GLOBALS['wp_object_cache']->decr( $key, $offset, $group );
 }
 
 /**
- * Forgets all values of the site, and of all sites of its network; none of others that share the server.
+ * Deletes all values of the site and of all sites of its network, but no values of other installations that share the
+ * server.
  *
- * @return bool Whether the server knows it.
+ * @return bool True on success.
  */
 function wp_cache_flush() {
 	return $GLOBALS['wp_object_cache']->flush();
 }
 
 /**
- * Forgets what this request knows.
+ * Deletes the values in the memory of this request.
  *
  * @return bool
  */
@@ -169,17 +170,17 @@ function wp_cache_flush_runtime() {
 }
 
 /**
- * Forgets the values of a group.
+ * Deletes the values of a group.
  *
  * @param string $group Group.
- * @return bool Whether the server knows it.
+ * @return bool True on success.
  */
 function wp_cache_flush_group( $group ) {
 	return $GLOBALS['wp_object_cache']->flush_group( $group );
 }
 
 /**
- * Says what is possible.
+ * Returns whether a feature is supported.
  *
  * @param string $feature Feature.
  * @return bool
@@ -189,7 +190,7 @@ function wp_cache_supports( $feature ) {
 }
 
 /**
- * Ends nothing: connections end with the request.
+ * Does nothing: connections are closed after the request.
  *
  * @return true
  */
@@ -198,7 +199,7 @@ function wp_cache_close() {
 }
 
 /**
- * Names groups that all sites of a network share.
+ * Adds groups that all sites of a network share.
  *
  * @param string|string[] $groups Groups.
  */
@@ -207,7 +208,7 @@ function wp_cache_add_global_groups( $groups ) {
 }
 
 /**
- * Names groups that are kept for one request.
+ * Adds groups that are stored for one request only.
  *
  * @param string|string[] $groups Groups.
  */
@@ -216,7 +217,7 @@ function wp_cache_add_non_persistent_groups( $groups ) {
 }
 
 /**
- * Goes to another site of the network.
+ * Switches to another site of the network.
  *
  * @param int $blog_id Site.
  */
@@ -225,7 +226,7 @@ function wp_cache_switch_to_blog( $blog_id ) {
 }
 
 /**
- * Goes to the site at hand, as callers before WordPress 3.5 do.
+ * Switches to the current site, for code written for WordPress before 3.5.
  */
 function wp_cache_reset() {
 	$GLOBALS['wp_object_cache']->switch_to_blog( get_current_blog_id() );

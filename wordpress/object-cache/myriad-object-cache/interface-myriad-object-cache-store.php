@@ -1,6 +1,6 @@
 <?php
 /**
- * A server of keys and values.
+ * Key-value store.
  *
  * @package Myriad_Object_Cache
  */
@@ -10,23 +10,23 @@ if ( ! defined( 'ABSPATH' ) ) {
 }
 
 /**
- * What the cache asks of Redis, memcached and APCu.
+ * Operations that the cache requires of Redis, memcached and APCu.
  *
- * Values are texts and integers. `$ttl` is a number of seconds above 0. Each method throws a RuntimeException where the server does
- * not do it: it is then not asked again in this request.
+ * Values are texts and integers. `$ttl` is in seconds, and greater than 0. Each method throws a RuntimeException if the
+ * server fails; the request then does not read from it again.
  */
 interface Myriad_Object_Cache_Store {
 
 	/**
-	 * Gives values.
+	 * Returns values.
 	 *
 	 * @param string[] $keys Keys.
-	 * @return array<string, string|int> Those that are there, by key.
+	 * @return array<string, string|int> Existing values, by key.
 	 */
 	public function get( $keys );
 
 	/**
-	 * Keeps values, in the place of those that are there. A value that is too large leaves none.
+	 * Stores values, and replaces existing values. If a value is too large, its key has no value afterwards.
 	 *
 	 * @param array<string, string|int> $values Values by key.
 	 * @param int                       $ttl    Seconds.
@@ -34,39 +34,42 @@ interface Myriad_Object_Cache_Store {
 	public function set( $values, $ttl );
 
 	/**
-	 * Keeps values where there are none.
+	 * Stores values whose keys have no value yet.
 	 *
 	 * @param array<string, string|int> $values Values by key.
 	 * @param int                       $ttl    Seconds.
-	 * @return array<string, bool> Whether each was kept, by key.
+	 * @return array<string, bool> True for each stored value, by key.
 	 */
 	public function add( $values, $ttl );
 
 	/**
-	 * Forgets values.
+	 * Deletes values.
 	 *
 	 * @param string[] $keys Keys.
-	 * @return array<string, bool> Whether each was there, by key.
+	 * @return array<string, bool> True for each key that had a value, by key.
 	 */
 	public function delete( $keys );
 
 	/**
-	 * Adds to an integer, if value and result are integers of at least 0. The time of the value stays as it is.
+	 * Adds to an integer if the value and the result are integers of at least 0. The TTL of the value does not change.
 	 *
 	 * @param string $key    Key.
 	 * @param int    $offset Number to add.
-	 * @return int|false|null Result, false if there is no value; null if nothing was done, and `change()` must do it.
+	 * @return int|false|null Result; false if the key has no value; null if nothing was done and the caller must use
+	 *                        `change()`.
 	 */
 	public function add_integer( $key, $offset );
 
 	/**
-	 * Changes a value so that no change of another process in between is lost.
+	 * Changes a value without losing concurrent changes of other processes.
 	 *
 	 * @param string   $key    Key.
-	 * @param int|null $ttl    Seconds; null for the time that is left of the value, where the server tells it, else for a day.
-	 * @param callable $change Is given the value, or null, and returns the new one, null for none, the same to leave all as it is. It may be
-	 *                         called several times.
-	 * @return bool Whether it was changed. If not, others are at it all the time, and nothing was done.
+	 * @param int|null $ttl    Seconds; null to retain the remaining TTL of the value if the server reports it, else for
+	 *                         a day.
+	 * @param callable $change Callback: receives the value, or null, and returns the new value, null to delete it, or
+	 *                         the same value to change nothing. It may be called several times.
+	 * @return bool True on success; false if other processes changed the value during every attempt, in which case
+	 *              nothing was changed.
 	 */
 	public function change( $key, $ttl, $change );
 }

@@ -32,8 +32,8 @@ impl Check for Access {
     fn explain(&self, request: &Request) -> (String, Verdict) {
         let verdict = self.verdict(request);
         let told = match verdict {
-            Verdict::Allow => "127.0.0.1 may come in",
-            Verdict::Refuse(_) => "127.0.0.1 is kept out",
+            Verdict::Allow => "127.0.0.1 is allowed",
+            Verdict::Refuse(_) => "127.0.0.1 is denied",
             _ => "",
         };
         (told.to_owned(), verdict)

@@ -13,7 +13,7 @@ pub(super) static ROWS: &[Directive] = &[
         WHERE,
         ONE,
         Set::Settings(|s, a| rule(s, a, true)),
-        "Lets an address or network in.",
+        "Allows access from an address or network.",
     )
     .repeats()
     .group("allow and deny"),
@@ -22,7 +22,7 @@ pub(super) static ROWS: &[Directive] = &[
         WHERE,
         ONE,
         Set::Settings(|s, a| rule(s, a, false)),
-        "Keeps an address or network out.",
+        "Denies access from an address or network.",
     )
     .repeats()
     .group("allow and deny"),
@@ -31,7 +31,7 @@ pub(super) static ROWS: &[Directive] = &[
         Contexts::HSL,
         ONE,
         Set::Settings(satisfy),
-        "Whether all kinds of access rules must agree.",
+        "Requires all access checks to succeed (`all`), or one of them (`any`).",
     )
     .default("all"),
 ];

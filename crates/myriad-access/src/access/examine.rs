@@ -17,11 +17,14 @@ pub(super) fn examine(location: &LocationConf, findings: &mut Vec<Diagnostic>) {
         && matches_all
         && location.settings.feature::<AccessSettings>().rules.first() == Some(&deny_all)
     {
-        let message =
-            format!("the regex \"{}\" matches every URI, and all are denied", location.pattern.lossy());
+        let message = format!(
+            "the regex \"{}\" matches every URI, and this location denies all requests",
+            location.pattern.lossy()
+        );
         findings.push(
-            Diagnostic::warning(location.span, message)
-                .help("a dot stands for any character; for hidden files write `location ~ /\\.`"),
+            Diagnostic::warning(location.span, message).help(
+                "in a regex, a dot matches any character; to match hidden files, write `location ~ /\\.`",
+            ),
         );
     }
 }

@@ -65,7 +65,7 @@ fn client_that_no_rule_covers_may_come_in() {
 }
 
 #[test]
-fn addresses_of_both_kinds_are_told_apart_but_for_mapped_ones() {
+fn ipv4_and_ipv6_rules_are_distinct_except_for_mapped_addresses() {
     let rules = "allow 2001:db8::/32; allow 192.0.2.0/24; deny all;";
     assert_eq!(from(rules, "2001:db8::1"), Came::In);
     assert_eq!(from(rules, "2001:db9::1"), Came::out(403));
@@ -74,20 +74,20 @@ fn addresses_of_both_kinds_are_told_apart_but_for_mapped_ones() {
 }
 
 #[test]
-fn address_is_that_of_the_connection_where_no_proxy_told_one() {
+fn connection_address_is_used_without_proxy_header() {
     let site = TestSite::new("", "allow 127.0.0.1; deny all;");
     assert_eq!(ask(&mut site.exchange("/", &[])).came, Came::In);
 }
 
 #[test]
-fn rules_speak_of_addresses_and_not_of_who_somebody_is() {
+fn address_rules_do_not_count_as_identification() {
     let exchange = TestSite::new("", "deny all;").exchange("/", &[]);
     let gate = exchange.request.place().entry.gate.as_ref().expect("a gate");
     assert!(gate.rules_addresses() && !gate.identifies());
 }
 
 #[test]
-fn who_is_kept_out_by_address_may_come_in_by_another_check_where_any_is_enough() {
+fn satisfy_any_admits_address_denied_client_through_another_check() {
     let guarded = "deny all; auth_request /ok; location = /ok { auth_request off; return 204; }";
     let came = |satisfy: &str| {
         let mut exchange = TestSite::new("", &format!("satisfy {satisfy}; {guarded}")).exchange("/", &[]);

@@ -24,7 +24,8 @@ pub(super) struct AuthBasic {
 }
 
 /// Log message if too many passwords are being verified.
-const TOO_MANY: &str = "too many passwords are being checked at once, the visitor gets 503: bcrypt and its like take long, and somebody may be trying passwords out";
+const TOO_MANY: &str = "too many password checks are queued, the client gets 503: slow password hashes such as bcrypt, or a password \
+     guessing attack";
 
 impl Check for AuthBasic {
     fn name(&self) -> &'static str {
@@ -81,7 +82,7 @@ impl Check for AuthBasic {
     }
 
     fn explain(&self, _: &Request) -> (String, Verdict) {
-        ("would ask for a password; taken as given".to_owned(), Verdict::Allow)
+        ("would require a password; assumed to be correct".to_owned(), Verdict::Allow)
     }
 
     /// Returns whether the realm is constant and not `off`: a realm with variables may evaluate to `off`.
@@ -118,7 +119,7 @@ fn verdict(request: &Request, judgement: Judgement, who: &Credentials, challenge
             let known = "{PLAIN}, {SHA}, {SSHA}, crypt, $1$, $apr1$, $5$, $6$, $2y$";
             request.log(
                 Level::Error,
-                format_args!("user \"{user}\": the stored password is of no known kind ({known})"),
+                format_args!("user \"{user}\": unsupported hash format of the stored password ({known})"),
             );
         }
     }

@@ -14,7 +14,7 @@ pub(super) static ROWS: &[Directive] = &[
         WHERE,
         ONE,
         Set::Settings(auth_basic),
-        "Asks for a user and a password; the realm that is shown.",
+        "Enables HTTP basic authentication and sets the realm.",
     )
     .default("off"),
     Directive::new(
@@ -22,19 +22,20 @@ pub(super) static ROWS: &[Directive] = &[
         WHERE,
         ONE,
         set!(Feature<AuthBasicSettings>.text => Some user_file),
-        "The file with the users and their passwords.",
+        "File with user names and password hashes.",
     )
     .differs(
-        "`crypt` kinds other than DES, `$1$`, `$apr1$`, `$5$`, `$6$` and `$2y$` match nobody; passwords above 512 bytes match \
-         no `crypt`; slow hashes wait for their turn, and when 128 wait the next gets 503; below the `from=` part of \
-         `disable_symlinks` links are checked as for other files; anything but a regular file, and more than 64 MB, gets 500",
+        "`crypt` hashes other than DES, `$1$`, `$apr1$`, `$5$`, `$6$` and `$2y$` never match; passwords above 512 bytes \
+             match no `crypt` hash; slow hashes are queued, and beyond 128 queued checks requests get 503; below the `from=` \
+             part of `disable_symlinks`, symbolic links are checked as for other files; a file that is not regular or larger \
+             than 64 MB results in 500",
     ),
     Directive::new(
         "auth_delay",
         Contexts::HSL,
         ONE,
         set!(Feature<AuthBasicSettings>.millis => delay),
-        "Holds answers of 401 back, so that passwords are not guessed fast.",
+        "Delays 401 responses to slow down password guessing.",
     )
     .default("0s"),
 ];

@@ -12,8 +12,8 @@ pub(super) fn examine(location: &LocationConf, findings: &mut Vec<Diagnostic>) {
     let (Some(realm), None) = (&settings.realm, &settings.user_file) else { return };
     let said = findings.iter().any(|finding| finding.span == realm.span);
     if !said {
-        let message = "\"auth_basic\" without \"auth_basic_user_file\" lets everybody in";
-        let help = "name the file with the users and their passwords: auth_basic_user_file PATH;";
+        let message = "\"auth_basic\" without \"auth_basic_user_file\" allows all requests";
+        let help = "set the file with user names and password hashes: auth_basic_user_file PATH;";
         findings.push(Diagnostic::warning(realm.span, message).help(help));
     }
 }

@@ -38,14 +38,14 @@ fn challenge() -> Came {
 }
 
 #[test]
-fn who_knows_the_password_comes_in_without_a_wait() {
+fn correct_password_is_admitted_without_waiting() {
     let closed = Closed::new("known", RULES);
     let asked = closed.ask("/", PLAIN);
     assert_eq!((asked.came, asked.waits), (Came::In, 0));
 }
 
 #[test]
-fn who_does_not_know_it_is_asked_for_it() {
+fn wrong_or_missing_credentials_receive_challenge() {
     let closed = Closed::new("unknown", RULES);
     assert_eq!(ask(&mut closed.exchange("/", None)).came, challenge());
     let wrong = [
@@ -102,7 +102,7 @@ fn file_is_found_by_variables_and_by_its_absolute_name() {
 }
 
 #[test]
-fn file_that_cannot_be_read_lets_nobody_in() {
+fn unreadable_password_file_admits_no_client() {
     let rules = "auth_basic x; auth_basic_user_file $arg_file;";
     let closed = Closed::new("missing", rules);
     assert_eq!(closed.ask("/?file=users", PLAIN).came, Came::In);
@@ -120,7 +120,7 @@ fn file_counts_as_it_is_now() {
 }
 
 #[test]
-fn either_directive_alone_asks_for_nothing() {
+fn auth_basic_and_user_file_have_no_effect_without_each_other() {
     for rules in
         ["auth_basic x;", "auth_basic_user_file users;", "auth_basic off; auth_basic_user_file users;"]
     {

@@ -32,7 +32,7 @@ impl Check for AuthRequest {
 
     fn explain(&self, _: &Request) -> (String, Verdict) {
         let uri = String::from_utf8_lossy(&self.uri);
-        (format!("would ask {uri}; taken as let in"), Verdict::Allow)
+        (format!("would send a subrequest to {uri}; assumed to be allowed"), Verdict::Allow)
     }
 
     fn identifies(&self) -> bool {

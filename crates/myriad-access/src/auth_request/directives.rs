@@ -12,7 +12,7 @@ pub static ROWS: &[Directive] = &[
         Contexts::HSL,
         ONE,
         Set::Settings(auth_request),
-        "The URI of a subrequest that lets visitors in by 2xx and keeps them out by 401 or 403.",
+        "URI of a subrequest that authorizes each request: 2xx allows it, 401 or 403 denies it.",
     )
     .default("off"),
     Directive::new(
@@ -20,7 +20,7 @@ pub static ROWS: &[Directive] = &[
         Contexts::HSL,
         TWO,
         Set::Settings(auth_request_set),
-        "Sets a variable from what that subrequest came to.",
+        "Sets a variable to a value from the result of the `auth_request` subrequest.",
     )
     .repeats(),
 ];

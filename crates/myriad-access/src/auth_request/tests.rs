@@ -46,23 +46,23 @@ fn subrequest_of_a_subrequest_is_not_asked_again() {
 }
 
 #[test]
-fn whom_it_lets_in_is_known() {
+fn auth_request_gate_identifies_clients() {
     let exchange = site("return 204;").exchange("/", &[]);
     let gate = exchange.request.place().entry.gate.as_ref().expect("a gate");
     assert!(gate.identifies() && !gate.rules_addresses());
 }
 
 #[test]
-fn explained_request_names_the_uri_and_asks_nobody() {
+fn explain_names_subrequest_uri_without_sending_it() {
     let exchange = site("return 403;").exchange("/", &[]);
     let gate = exchange.request.place().entry.gate.clone().expect("a gate");
     let (told, verdict) = gate.checks[0].explain(&exchange.request);
-    assert_eq!(told, "would ask /auth; taken as let in");
+    assert_eq!(told, "would send a subrequest to /auth; assumed to be allowed");
     assert!(matches!(verdict, myriad_exchange::exchange::Verdict::Allow));
 }
 
 #[test]
-fn values_of_the_subrequest_are_taken_whatever_it_says() {
+fn auth_request_set_takes_subrequest_values_for_any_status() {
     let who = |status: u16| {
         let site = TestSite::new(
             "",

@@ -34,7 +34,7 @@ fn checks_are_asked_in_the_order_of_nginx_however_they_are_written() {
 }
 
 #[test]
-fn place_that_asks_nothing_has_no_gate() {
+fn location_without_checks_has_no_gate() {
     for server in ["", "satisfy any;", "auth_delay 1s;", "auth_request off;", "limit_req_dry_run on;"] {
         assert_eq!(names(server), [""; 0], "{server}");
     }

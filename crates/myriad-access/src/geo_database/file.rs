@@ -99,10 +99,10 @@ impl<T: Send + Sync + 'static> DatabaseFile<T> {
                 // The previous version is freed after the lock has been released.
                 let before = std::mem::replace(&mut *self.current.write(), Arc::new(version));
                 drop(before);
-                self.log.write(Level::Info, None, format_args!("\"{shown}\" has changed and was read again"));
+                self.log.write(Level::Info, None, format_args!("reloaded \"{shown}\" after a change"));
             }
             Err(error) => {
-                let told = format_args!("{error}; what was read of it before is used");
+                let told = format_args!("{error}; the data read earlier remains in use");
                 self.log.write(Level::Error, None, told);
             }
         }
@@ -128,7 +128,7 @@ fn read<T>(path: &Path, parse: Parse<T>) -> Result<Version<T>, String> {
     file.take(MOST)
         .read_to_end(&mut bytes)
         .map_err(|error| format!("read() \"{shown}\" failed ({error})"))?;
-    let contents = parse(bytes).map_err(|error| format!("\"{shown}\" is no database: {error}"))?;
+    let contents = parse(bytes).map_err(|error| format!("\"{shown}\" is not a valid database: {error}"))?;
     Ok(Version { contents, read_ms: clock::wall_ms(), stamp })
 }
 
@@ -136,12 +136,12 @@ fn read<T>(path: &Path, parse: Parse<T>) -> Result<Version<T>, String> {
 fn stamp(path: &Path) -> io::Result<(std::fs::File, Stamp)> {
     // The check precedes the open, because opening a named pipe would wait for a writer.
     if !std::fs::metadata(path)?.is_file() {
-        return Err(io::Error::other("it is no regular file"));
+        return Err(io::Error::other("it is not a regular file"));
     }
     let file = std::fs::File::open(path)?;
     let found = file.metadata()?;
     if found.len() > MOST {
-        return Err(io::Error::other("it has more than 1 GB"));
+        return Err(io::Error::other("it is larger than 1 GB"));
     }
     Ok((file, Stamp { changed: found.modified().ok(), size: found.len() }))
 }
@@ -201,12 +201,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_told() {
+    fn opening_missing_or_irregular_file_fails_with_reason() {
         let folder = TestFolder::new("geoip-file-none");
         let log = || ErrorLog::new(Vec::new());
         let error = DatabaseFile::open(folder.0.join("file"), parse, 0, log()).expect_err("no file");
         assert!(error.contains("No such file"), "{error}");
         let error = DatabaseFile::open(folder.0.clone(), parse, 0, log()).expect_err("a folder");
-        assert!(error.contains("no regular file"), "{error}");
+        assert!(error.contains("not a regular file"), "{error}");
     }
 }

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn trusted_proxy_is_believed_and_nobody_else() {
+    fn only_trusted_proxy_may_set_client_address() {
         let trusted = vec![Network::Cidr("10.0.0.0".parse().unwrap(), 8)];
         let mut proxies = Proxies { trusted, recursive: false };
         let list = "9.9.9.9, 8.8.8.8, 10.0.0.2";

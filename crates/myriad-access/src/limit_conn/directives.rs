@@ -26,7 +26,7 @@ pub(super) static ROWS: &[Directive] = &[
         Contexts::HTTP.or(Contexts::STREAM),
         TWO,
         Set::Settings(connection_zone),
-        "A table of visitors and what each has under way.",
+        "Declares a zone that counts concurrent requests (in `stream`: connections) per key.",
     )
     .repeats(),
     Directive::new(
@@ -34,7 +34,8 @@ pub(super) static ROWS: &[Directive] = &[
         HSL.or(Contexts::STREAM_LEVELS),
         between(2, 3),
         Set::Settings(connection_limit),
-        "Refuses who has too many requests under way. With `origin_only` (Myriad's own) only those count that are with an origin.",
+        "Limits concurrent requests (in `stream`: connections) per key. With `origin_only` (a Myriad extension) only \
+             requests that are sent to an origin count.",
     )
     .repeats(),
     Directive::new(
@@ -42,7 +43,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         ONE,
         Set::Settings(|s, a| status(&mut s.feature_mut::<ConnectionLimitSettings>().answer.status, a)),
-        "What refused requests are answered with.",
+        "Status of rejected requests.",
     )
     .default("503"),
     Directive::new(
@@ -50,7 +51,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL.or(Contexts::STREAM_LEVELS),
         ONE,
         Set::Settings(|s, a| level(&mut s.feature_mut::<ConnectionLimitSettings>().answer.level, a)),
-        "How refused requests are logged.",
+        "Log level of rejected requests.",
     )
     .default("error"),
     Directive::new(
@@ -58,7 +59,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL.or(Contexts::STREAM_LEVELS),
         FLAG,
         set!(Feature<ConnectionLimitSettings>.flag => answer.dry_run),
-        "Counts and logs, but lets everybody in.",
+        "Counts and logs, but rejects no request.",
     )
     .default("off"),
 ];

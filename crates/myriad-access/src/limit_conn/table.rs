@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_table_refuses_and_forgets_nobody() {
+    fn full_table_refuses_new_keys_and_retains_counts() {
         let table = Arc::new(ConnectionTable::new(128));
         let held: Vec<_> = [b"a", b"b"].map(|key| table.hold(key, 1).expect("room")).into();
         assert!(table.hold(b"c", 1).is_none());

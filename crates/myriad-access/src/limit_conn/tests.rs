@@ -66,7 +66,7 @@ fn request_without_a_key_or_with_too_long_a_key_is_not_counted() {
 }
 
 #[test]
-fn dry_run_tells_what_it_would_have_done_and_lets_in() {
+fn dry_run_records_rejection_and_admits_request() {
     let site = TestSite::new(ZONE, "limit_conn one 1; limit_conn_dry_run on; limit_conn_status 429;");
     let _first = asked(&site, "/?key=a");
     let (second, came) = asked(&site, "/?key=a");

@@ -29,17 +29,17 @@ pub(super) static ROWS: &[Directive] = &[
         Contexts::HTTP,
         exactly(3),
         Set::Settings(request_zone),
-        "A table of visitors and how fast each may ask.",
+        "Declares a zone with the request rate per key.",
     )
     .repeats()
-    .differs("what a visitor has used up outlives a reload that changes the size or the rate of the zone"),
+    .differs("the state of a key is preserved by a reload that changes the size or the rate of the zone"),
     Directive::new(
         "limit_req",
         HSL,
         between(1, 4),
         Set::Settings(request_limit),
-        "Delays or refuses who asks too fast. With `origin_only` (Myriad's own) only what goes to an origin counts: pages that are \
-         stored, and waiting for the fetch of another, are never refused.",
+        "Delays or rejects requests beyond the rate. With `origin_only` (a Myriad extension) only requests that are sent \
+             to an origin count: stored pages, and requests that wait for another request's fetch, are never rejected.",
     )
     .repeats(),
     Directive::new(
@@ -47,7 +47,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         ONE,
         Set::Settings(|s, a| status(&mut s.feature_mut::<RequestLimitSettings>().answer.status, a)),
-        "What refused requests are answered with.",
+        "Status of rejected requests.",
     )
     .default("503"),
     Directive::new(
@@ -55,7 +55,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         ONE,
         Set::Settings(|s, a| level(&mut s.feature_mut::<RequestLimitSettings>().answer.level, a)),
-        "How refused requests are logged; delays are logged one level below.",
+        "Log level of rejected requests; delays are logged one level lower.",
     )
     .default("error"),
     Directive::new(
@@ -63,7 +63,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         FLAG,
         set!(Feature<RequestLimitSettings>.flag => answer.dry_run),
-        "Counts and logs, but lets everybody in.",
+        "Counts and logs, but rejects no request.",
     )
     .default("off"),
 ];
@@ -109,7 +109,7 @@ fn request_limit(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     for index in 0..args.len() {
         let thousandths = |skip| {
             let number = args.number_after(index, skip)?;
-            number.checked_mul(1000).ok_or_else(|| args.invalid(index, "smaller: it is too large"))
+            number.checked_mul(1000).ok_or_else(|| args.invalid(index, "smaller: the value is too large"))
         };
         match args.bytes(index) {
             [b'z', b'o', b'n', b'e', b'=', name @ ..] => {

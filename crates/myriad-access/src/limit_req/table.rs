@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn those_who_went_make_room() {
+    fn buckets_of_idle_clients_are_reused() {
         let table = RequestTable::new(1 << 20);
         for visitor in 0..1000u32 {
             table.ask_and_count(&visitor.to_be_bytes(), LIMIT, 1_000);

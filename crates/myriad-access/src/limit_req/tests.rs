@@ -71,7 +71,7 @@ fn request_beyond_the_rate_waits_until_its_turn() {
 }
 
 #[test]
-fn dry_run_tells_what_it_would_have_done_and_lets_in() {
+fn dry_run_records_delay_and_rejection_and_admits_requests() {
     let site = TestSite::new(ZONE, "limit_req zone=one burst=1; limit_req_dry_run on;");
     let came = statuses(&site, &["/?key=a", "/?key=a", "/?key=a"]);
     let dry = |status| (Came::In, Some(status));

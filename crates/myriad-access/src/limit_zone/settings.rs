@@ -80,7 +80,7 @@ pub(crate) fn name_and_size(
     let size = parse_size(size.as_bytes()).map_err(|_| invalid("write `zone=NAME:10m`"))?;
     // Minimum of nginx: eight pages of memory.
     if name.is_empty() || size < 32 * 1024 {
-        return Err(invalid("the name is not empty and the size at least 32k"));
+        return Err(invalid("the name must not be empty, and the size must be at least 32k"));
     }
     Ok((name.to_owned(), size))
 }

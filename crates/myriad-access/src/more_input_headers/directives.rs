@@ -5,8 +5,7 @@ use myriad_conf::settings::Settings;
 
 use super::settings::{Edit, FieldChange, MoreInputSettings};
 
-const FRAMING: &str =
-    "fields that say where a message ends (`Content-Length`, `Connection`, ...) are refused";
+const FRAMING: &str = "headers that frame a message (`Content-Length`, `Connection`, ...) are rejected";
 
 /// Directives of headers-more that change requests.
 pub(super) static ROWS: &[Directive] = &[
@@ -15,7 +14,7 @@ pub(super) static ROWS: &[Directive] = &[
         Contexts::HSL_IF,
         at_least(1),
         Set::Settings(set),
-        "Sets fields of requests, in the place of those that came.",
+        "Sets request headers; replaces existing ones.",
     )
     .repeats()
     .differs(FRAMING),
@@ -24,7 +23,7 @@ pub(super) static ROWS: &[Directive] = &[
         Contexts::HSL_IF,
         at_least(1),
         Set::Settings(clear),
-        "Takes fields out of requests; `*` at the end of a name stands for any end.",
+        "Removes request headers; `*` at the end of a name matches any suffix.",
     )
     .repeats()
     .differs(FRAMING),
@@ -58,7 +57,7 @@ fn read(settings: &mut Settings, args: &mut Arguments<'_>, clears: bool) -> Done
         index += 1;
     }
     if edit.fields.is_empty() {
-        return Err(args.error(0, format!("no field is named in \"{}\"", args.directive.name)));
+        return Err(args.error(0, format!("no header name in \"{}\"", args.directive.name)));
     }
     settings.feature_mut::<MoreInputSettings>().edits.push(edit);
     Ok(())

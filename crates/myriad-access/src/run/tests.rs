@@ -144,7 +144,7 @@ fn fail() -> Verdict {
 }
 
 #[test]
-fn no_check_is_asked_behind_one_that_decides() {
+fn no_check_runs_after_a_deciding_one() {
     let ask = |any, says: &[fn() -> Verdict]| Fakes::new(any, says).ask(&mut exchange());
     assert_eq!(ask(false, &[pass, allow, pass]), (Came::In, 0, vec![1, 1, 1]));
     assert_eq!(ask(false, &[refuse, pass]), (Came::out(403), 0, vec![1, 0]));
@@ -156,7 +156,7 @@ fn no_check_is_asked_behind_one_that_decides() {
 }
 
 #[test]
-fn every_challenge_is_told_to_who_satisfies_none_of_any() {
+fn satisfy_any_sends_all_challenges_when_every_check_fails() {
     fn several() -> Verdict {
         Verdict::Challenge(vec![b"Bearer".to_vec(), b"Negotiate".to_vec()])
     }
@@ -172,7 +172,7 @@ fn a_refusal_with_401_needs_no_challenge() {
 }
 
 #[test]
-fn checks_go_on_behind_the_one_that_waited_with_what_was_said_before() {
+fn checks_resume_after_waiting_check_with_earlier_verdicts() {
     fn later() -> Verdict {
         Verdict::wait(async |_: &mut Exchange| Verdict::Pass)
     }
@@ -258,7 +258,7 @@ fn explained(mut fakes: Fakes) -> (Came, String) {
 }
 
 #[test]
-fn every_check_of_an_explained_request_is_told_and_none_asked() {
+fn explain_reports_every_check_without_running_it() {
     let mut fakes = Fakes::new(false, &[]);
     fakes.add("first", pass, true);
     fakes.add("silent", pass, false);
@@ -269,7 +269,7 @@ fn every_check_of_an_explained_request_is_told_and_none_asked() {
 }
 
 #[test]
-fn explained_request_goes_on_as_the_checks_say() {
+fn explain_continues_according_to_verdicts() {
     assert_eq!(explained(Fakes::new(false, &[pass, allow])).0, Came::In);
     assert_eq!(explained(Fakes::new(true, &[refuse, allow])).0, Came::In);
     assert_eq!(explained(Fakes::new(true, &[allow, refuse])).0, Came::In);

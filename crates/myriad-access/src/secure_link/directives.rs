@@ -16,7 +16,8 @@ pub(super) static ROWS: &[Directive] = &[
             (said.link, said.secret) = (Some(args.text(0)?), None);
             Ok(())
         }),
-        "What a link says of itself: an MD5 digest in base64url, and behind a comma when it expires, seconds since 1970.",
+        "Text with the digest and the expiry of a link: an MD5 digest in base64url, optionally followed by a comma and \
+             seconds since 1970.",
     )
     .group("secure_link and secure_link_secret"),
     Directive::new(
@@ -28,7 +29,7 @@ pub(super) static ROWS: &[Directive] = &[
             (said.digested, said.secret) = (Some(args.text(0)?), None);
             Ok(())
         }),
-        "The text whose MD5 digest the link must say; a secret belongs to it.",
+        "Text whose MD5 digest must match that of the link; it should contain a secret.",
     ),
     Directive::new(
         "secure_link_secret",
@@ -39,7 +40,8 @@ pub(super) static ROWS: &[Directive] = &[
             (said.link, said.digested, said.secret) = (None, None, Some(args.text(0)?));
             Ok(())
         }),
-        "The secret of links `/prefix/DIGEST/link`, of which the digest is that of the link as it is sent, arguments and all, and the secret.",
+        "Secret for links of the form `/prefix/DIGEST/link`; the digest is that of the link as received (with \
+             arguments), followed by the secret.",
     )
     .group("secure_link and secure_link_secret"),
 ];

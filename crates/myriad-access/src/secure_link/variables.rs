@@ -122,7 +122,7 @@ mod tests {
     use myriad_serve::testing::variables::{Case, lacks};
 
     #[test]
-    fn nothing_is_said_where_no_link_is_asked_for() {
+    fn variables_are_empty_without_secure_link() {
         lacks(&mut Case::default().begin(), &["secure_link", "secure_link_expires"]);
     }
 
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn time_behind_the_comma_is_a_number_above_nothing() {
+    fn expiry_after_comma_must_be_positive_number() {
         assert_eq!(parts(b"a"), Some((&b"a"[..], None)));
         assert_eq!(parts(b"a,17"), Some((&b"a"[..], Some((17, &b"17"[..])))));
         for wrong in [&b"a,"[..], b"a,0", b"a,-1", b"a,+1", b"a,1x", b"a,1,2", b"a,99999999999999999999999"] {
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn link_of_a_path_is_what_stands_behind_its_digest() {
+    fn link_is_path_after_digest() {
         let digest = format!("{:032x}", u128::from_be_bytes(Md5::digest(b"test.htmlsecret").into()));
         let uri = |digest: &str, link: &str| format!("/p/{digest}/{link}").into_bytes();
         assert_eq!(in_path(&uri(&digest, "test.html"), b"secret"), Some(&b"test.html"[..]));

@@ -15,7 +15,7 @@ use crate::shield::{origin_limits, origin_queue};
 /// Returns an error if the request must not be sent to the origin.
 pub async fn admit(exchange: &mut Exchange, waits: bool) -> Result<Permit, OriginError> {
     if exchange.request.runtime().pressure.refuses() {
-        return Err(OriginError::not_asked(503, "there is no memory for it (\"memory_limit\")"));
+        return Err(OriginError::not_asked(503, "out of memory (\"memory_limit\")"));
     }
     let waits = waits && !exchange.request.is_in_background();
     let limits = if waits { origin_limits::pass(exchange).await? } else { None };

@@ -22,7 +22,7 @@ pub(crate) async fn pass(exchange: &mut Exchange) -> Result<Option<Box<dyn Any>>
             verdict = pending.wait(exchange).await;
         }
         if let Verdict::Fail(status) | Verdict::Refuse(status) = verdict {
-            let why = format!("{} keeps the request from its origin", check.name());
+            let why = format!("{} rejected the request to the origin", check.name());
             return Err(OriginError::limited(status, why));
         }
     }

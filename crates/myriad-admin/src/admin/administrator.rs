@@ -74,7 +74,7 @@ impl Administrator {
 
     /// Returns the observations of the running server.
     pub(crate) fn sight(&self) -> Result<&Sight, String> {
-        self.sight.as_deref().ok_or_else(|| "nobody looks at this server".to_owned())
+        self.sight.as_deref().ok_or_else(|| "this server does not record observations".to_owned())
     }
 
     /// Returns the zone of that name, or all zones.
@@ -85,7 +85,7 @@ impl Administrator {
             let names: Vec<String> =
                 self.zones.iter().map(|zone| format!("\"{}\"", zone.zone.name())).collect();
             let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-            format!("there is no zone \"{}\"; there is {there}", crate::protocol::shown(name.as_bytes()))
+            format!("unknown zone \"{}\"; available zones: {there}", crate::protocol::shown(name.as_bytes()))
         })
     }
 }

@@ -29,7 +29,8 @@ impl Administrator {
         request.check().map_err(|error| error.to_string())?;
         let zones = self.named(request.zone.as_deref())?;
         let mut position = match &request.after {
-            Some(text) => Position::parse(text, &zones).ok_or("\"after\" is no end of an earlier answer")?,
+            Some(text) => Position::parse(text, &zones)
+                .ok_or("\"after\" must be the \"next\" value of an earlier response")?,
             None => Position::FIRST,
         };
         let filter = Filter::new(request, self.hides_values);

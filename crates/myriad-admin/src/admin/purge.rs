@@ -101,12 +101,16 @@ fn orders(request: &PurgeRequest) -> Result<Vec<Order>, String> {
     };
     for url in &request.urls {
         let covered = What::url(url.as_bytes());
-        add("url", url, covered.ok_or_else(|| format!("\"{url}\" is no URL: http://host/path?query"))?);
+        add(
+            "url",
+            url,
+            covered.ok_or_else(|| format!("\"{url}\" is not a URL of the form http://host/path?query"))?,
+        );
     }
     for tag in &request.tags {
         let tags = Tags::parse(tag.as_bytes());
         if tags.is_empty() {
-            return Err(format!("\"{tag}\" is no tag"));
+            return Err(format!("\"{tag}\" is not a valid tag"));
         }
         add("tag", tag, What::Tags(tags));
     }
@@ -123,7 +127,7 @@ fn orders(request: &PurgeRequest) -> Result<Vec<Order>, String> {
         let covered = What::url(host.as_bytes());
         match covered {
             Some(What::Url { host: name, target }) if *target == *b"/" => add("host", host, What::Host(name)),
-            _ => return Err(format!("\"{host}\" is no host")),
+            _ => return Err(format!("\"{host}\" is not a valid host")),
         }
     }
     if request.all {

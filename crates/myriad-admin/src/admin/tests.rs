@@ -53,7 +53,7 @@ fn error(replies: &[Reply]) -> &str {
 }
 
 #[test]
-fn list_tells_each_page_once_and_ends() {
+fn list_contains_each_page_once() {
     let (administrator, _zone) = site();
     let replies = asked(&administrator, &Request::Pages(PagesRequest::default()));
     assert_eq!(keys(&replies), ["/a", "/a?b", "/c"]);
@@ -61,7 +61,7 @@ fn list_tells_each_page_once_and_ends() {
 }
 
 #[test]
-fn list_of_a_limit_goes_on_where_it_ended() {
+fn limited_list_resumes_where_it_stopped() {
     let (administrator, _zone) = site();
     let mut all = Vec::new();
     let mut after = None;
@@ -98,7 +98,7 @@ fn list_is_of_a_host_or_of_what_fits() {
 }
 
 #[test]
-fn list_that_nobody_wants_more_of_stops() {
+fn list_stops_when_reader_needs_no_more() {
     let (administrator, _zone) = site();
     let mut told = 0;
     administrator.answer(&Request::Pages(PagesRequest::default()), &mut |_| {
@@ -114,17 +114,20 @@ fn position_that_is_none_is_refused() {
     for text in ["", "z", "z:m:0:0", "z:m:0:0:x", "z:x:0:0", "none:d:0:0", "z:d:-1:0"] {
         let request = PagesRequest { after: Some(text.to_owned()), ..PagesRequest::default() };
         let replies = asked(&administrator, &Request::Pages(request));
-        assert_eq!(error(&replies), "\"after\" is no end of an earlier answer", "{text}");
+        assert_eq!(error(&replies), "\"after\" must be the \"next\" value of an earlier response", "{text}");
     }
 }
 
 #[test]
-fn zone_that_is_not_there_is_told_with_those_that_are() {
+fn unknown_zone_error_lists_known_zones() {
     let (administrator, _zone) = site();
     let request = StatsRequest { zone: Some("x\n".to_owned()) };
     let replies = asked(&administrator, &Request::Stats(request));
     let told = error(&replies);
-    assert!(told.starts_with("there is no zone \"x") && told.ends_with("there is \"y\", \"z\""), "{told}");
+    assert!(
+        told.starts_with("unknown zone \"x") && told.ends_with("available zones: \"y\", \"z\""),
+        "{told}"
+    );
     assert!(!told.contains('\n'), "{told}");
 }
 
@@ -143,7 +146,7 @@ fn page_is_shown_by_its_url_and_by_its_key() {
 }
 
 #[test]
-fn report_says_what_is_known_of_a_page() {
+fn page_report_contains_all_known_fields() {
     let (administrator, zone) = site();
     let request = Request::Page(PageRequest { page: "/a".to_owned(), zone: Some("z".to_owned()) });
     let replies = asked(&administrator, &request);
@@ -211,16 +214,16 @@ fn nothing_is_purged_where_one_purge_makes_no_sense() {
         change(&mut request);
         error(&asked(&administrator, &Request::Purge(request))).to_owned()
     };
-    assert!(with(|request| request.urls.push("/a".to_owned())).contains("is no URL"));
-    assert!(with(|request| request.tags.push(" ".to_owned())).contains("is no tag"));
+    assert!(with(|request| request.urls.push("/a".to_owned())).contains("is not a URL"));
+    assert!(with(|request| request.tags.push(" ".to_owned())).contains("is not a valid tag"));
     assert!(with(|request| request.regexes.push("(".to_owned())).starts_with("regex (: "));
-    assert!(with(|request| request.hosts.push("a.test/b".to_owned())).contains("is no host"));
+    assert!(with(|request| request.hosts.push("a.test/b".to_owned())).contains("is not a valid host"));
     assert!(with(|request| request.wildcards.push("x".repeat(5000))).starts_with("wildcard: "));
     assert!(is_stored(&zone, "/a"));
 }
 
 #[test]
-fn figures_of_each_zone_are_told_in_the_order_of_names() {
+fn zone_statistics_are_sorted_by_name() {
     let (administrator, zone) = site();
     zone.counts.add(0, myriad_policy::CacheStatus::Hit, 0);
     let replies = asked(&administrator, &Request::Stats(StatsRequest::default()));

@@ -38,7 +38,7 @@ impl Administrator {
             for peer in group.order(server, order) {
                 let (state, name) = (request.state.as_str(), group.name());
                 let line = format_args!(
-                    "server {} of upstream \"{name}\" is to be {state}, an administrator says",
+                    "server {} of upstream \"{name}\": state set to {state} by an administrator",
                     peer.address
                 );
                 self.log.write(Level::Notice, None, line);
@@ -54,7 +54,10 @@ impl Administrator {
         let found: Vec<_> = self.groups.iter().filter(|(_, group)| group.name() == name).collect();
         if found.is_empty() {
             let there = listed(self.groups.iter().map(|(_, group)| group.name()));
-            return Err(format!("there is no upstream \"{}\"; there is {there}", shown(name.as_bytes())));
+            return Err(format!(
+                "unknown upstream \"{}\"; available upstreams: {there}",
+                shown(name.as_bytes())
+            ));
         }
         Ok(found)
     }
@@ -63,7 +66,7 @@ impl Administrator {
 fn no_server(groups: &[&(&'static str, GroupControl)], server: &str) -> String {
     let peers: Vec<_> = groups.iter().flat_map(|(_, group)| group.peers(None)).collect();
     let there = listed(peers.iter().map(|peer| peer.name.as_str()));
-    format!("the upstream has no server \"{}\"; it has {there}", shown(server.as_bytes()))
+    format!("the upstream has no server \"{}\"; its servers: {there}", shown(server.as_bytes()))
 }
 
 /// Lists names for a message, at most twenty.

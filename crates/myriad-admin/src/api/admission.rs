@@ -24,17 +24,18 @@ pub(crate) struct Admitted {
 
 /// Admits clients that [`who_may`] admits and that send the secret. `directive` is named in the error log. The error is
 /// the response for the client.
-#[expect(clippy::result_large_err, reason = "nothing fails: a step is the other way on")]
+#[expect(clippy::result_large_err, reason = "the error is the response to the client")]
 pub(crate) fn admit(request: &Request, directive: &str, scope: &Scope) -> Result<Admitted, Step> {
     let admitted = who_may(request, directive)?;
     if !scope.admits(request) {
         request.log(
             Level::Error,
             format_args!(
-                "{directive} forbidden: the secret is missing or wrong: it stands in \"Authorization: Bearer SECRET\""
+                "{directive} forbidden: the secret is missing or wrong; send \"Authorization: Bearer SECRET\""
             ),
         );
-        let refusal = Refusal::new(403, "the secret is missing or wrong: Authorization: Bearer SECRET");
+        let refusal =
+            Refusal::new(403, "the secret is missing or wrong; send \"Authorization: Bearer SECRET\"");
         return Err(refusal.answer());
     }
     Ok(Admitted { proven: admitted.proven || scope.secret.is_some(), ..admitted })
@@ -43,7 +44,7 @@ pub(crate) fn admit(request: &Request, directive: &str, scope: &Scope) -> Result
 /// Admits clients by `allow`, `deny` or a password. Without such rules only loopback and the server's addresses are
 /// admitted, for requests without a proxy. Without a password, the request must name a host of the server. Used for
 /// pages that the secret does not protect.
-#[expect(clippy::result_large_err, reason = "nothing fails: a step is the other way on")]
+#[expect(clippy::result_large_err, reason = "the error is the response to the client")]
 pub(crate) fn who_may(request: &Request, directive: &str) -> Result<Admitted, Step> {
     // Configured rules for addresses and passwords have been evaluated before.
     let gate = request.place().entry.gate.as_ref();

@@ -97,11 +97,10 @@ pub(crate) fn unknown_host(request: &Request, directive: &str) -> Refusal {
     request.log(
         Level::Error,
         format_args!(
-            "{directive} forbidden: the host is none of the server's names: ask by one of \"server_name\", or by a \
-             loopback address"
+            "{directive} forbidden: the host is not a name of the server; use a name of \"server_name\" or a loopback address"
         ),
     );
-    Refusal::new(403, "the host is neither a loopback one nor one of the server's names")
+    Refusal::new(403, "the host is neither a loopback address nor a name of the server")
 }
 
 /// Returns a response with a status and a JSON text; no body if the text is empty.

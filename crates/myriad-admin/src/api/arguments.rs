@@ -13,13 +13,13 @@ impl Arguments {
             let at = pair.iter().position(|byte| *byte == b'=').unwrap_or(pair.len());
             let (name, value) = (decoded(&pair[..at]), decoded(pair.get(at + 1..).unwrap_or_default()));
             let (Some(name), Some(value)) = (name, value) else {
-                return Err("an argument is not UTF-8".to_owned());
+                return Err("an argument is not valid UTF-8".to_owned());
             };
             if !names.contains(&name.as_str()) {
-                return Err(format!("there is no argument \"{name}\": {}", names.join(", ")));
+                return Err(format!("unknown argument \"{name}\"; valid arguments: {}", names.join(", ")));
             }
             if arguments.iter().any(|(known, _)| *known == name) {
-                return Err(format!("\"{name}\" stands twice"));
+                return Err(format!("\"{name}\" is given twice"));
             }
             arguments.push((name, value));
         }
@@ -29,7 +29,7 @@ impl Arguments {
     /// Removes and parses a number.
     pub(crate) fn number(&mut self, name: &str) -> Result<Option<u64>, String> {
         let number = self.take(name).map(|text| text.parse::<u64>());
-        number.transpose().map_err(|_| format!("\"{name}\" is no number"))
+        number.transpose().map_err(|_| format!("\"{name}\" must be a number"))
     }
 
     /// Removes a value.

@@ -17,9 +17,12 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
     Contexts::LOCATION,
     between(0, 3),
     Set::Settings(api),
-    "Answers about the cache zones and groups of servers, and changes them with `write=on` and a secret, as JSON and by the names of NGINX Plus; about one zone alone with `zone=`.",
+    "Returns the status of cache zones and upstream groups as JSON, with the names of NGINX Plus, and changes them \
+         with `write=on` and a secret; `zone=` restricts it to one zone.",
 )
-.differs("the paths of NGINX Plus but for `stream/zone_sync`, and no zones of `keyval`; beside them Myriad's own: `cache`, `cache/pages`, `cache/page`, `purge`, `upstreams`, and what is seen: `live`, `memory`, `tops`, `history`, `purges`, `tags`, `inspect`, `reasons`; `zone=NAME` and `secret_sha256=HASH` bound it")];
+.differs("supports the paths of NGINX Plus except `stream/zone_sync` and zones of `keyval`; adds Myriad's own paths \
+     `cache`, `cache/pages`, `cache/page`, `purge`, `upstreams`, and for inspection `live`, `memory`, `tops`, \
+     `history`, `purges`, `tags`, `inspect`, `reasons`; `zone=NAME` and `secret_sha256=HASH` restrict access")];
 
 /// Parses `api [write=on|off] [zone=NAME] [secret_sha256=HASH]`.
 fn api(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
@@ -36,7 +39,7 @@ fn api(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
             b"secret_sha256=" => {
                 let hash = Scope::hash(value);
                 api.scope.secret = Some(hash.ok_or_else(|| {
-                    args.invalid(index, "the SHA-256 of the secret, in 64 hexadecimal digits")
+                    args.invalid(index, "the SHA-256 hash of the secret, as 64 hexadecimal digits")
                 })?);
             }
             b"write=" => {
@@ -47,10 +50,9 @@ fn api(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
                 if word.starts_with(b"/") {
                     let path = String::from_utf8_lossy(&word);
                     let message = format!(
-                        "\"api {path}\" is the syntax of Angie's module http_api, not supported by Myriad"
+                        "\"api {path}\" is the syntax of Angie's module http_api, which Myriad does not support"
                     );
-                    let help =
-                        "write \"api;\": the paths below the location are those of the API of NGINX Plus";
+                    let help = "write \"api;\"; the paths below the location are those of the NGINX Plus API";
                     return Err(Diagnostic::error(args.text(index)?.span, message).help(help));
                 }
                 return Err(args.invalid(index, "`write=on|off`, `zone=NAME` or `secret_sha256=HASH`"));
@@ -70,8 +72,9 @@ pub(super) fn examine(location: &LocationConf, findings: &mut Vec<Diagnostic>) {
     // `limit_except GET { auth_basic ... }` authenticates clients that change data.
     let limited = location.limit_except.as_ref().is_some_and(|limit| identifies(&limit.settings));
     if !is_said && !limited && !identifies(&location.settings) {
-        let message = "\"api write=on\" without a secret answers, and refuses every change";
-        let help = "write secret_sha256=HASH behind it, where HASH is what \"printf %s SECRET | sha256sum\" prints, or ask for a password in the location (auth_basic)";
+        let message = "\"api write=on\" without a secret rejects every change";
+        let help = "add secret_sha256=HASH, where HASH is the output of \"printf %s SECRET | sha256sum\", or require a password in \
+             the location (auth_basic)";
         findings.push(Diagnostic::warning(span, message).help(help));
     }
 }

@@ -44,8 +44,8 @@ const PATHS: [&str; 13] = [
     "upstreams",
 ];
 /// Error for a change if the location requires no secret.
-const NO_SECRET: &str = "changes need a secret: write secret_sha256=HASH behind \"api write=on\", where HASH is what \
-     \"printf %s SECRET | sha256sum\" prints, or ask for a password in the location (auth_basic, auth_request)";
+const NO_SECRET: &str = "changes require a secret: add secret_sha256=HASH to \"api write=on\", where HASH is the output of \"printf %s \
+     SECRET | sha256sum\", or require a password in the location (auth_basic, auth_request)";
 /// Default and maximum of `limit`, in pages.
 const PAGES: (u64, u64) = (100, 1000);
 
@@ -73,7 +73,7 @@ impl Handler for ApiHandler {
 fn begin(exchange: &mut Exchange, rules: &ApiHandler) -> Step {
     let request = &exchange.request;
     if request.received.sink.is_some() {
-        return explained(request, "api", "the API answers");
+        return explained(request, "api", "response of the API");
     }
     let admitted = match admit(request, "api", &rules.scope) {
         Ok(admitted) => admitted,
@@ -117,7 +117,7 @@ fn versions(request: &Request, rules: &ApiHandler) -> Step {
         return Refusal::method("GET, HEAD").answer();
     }
     match &rules.scope.zone {
-        Some(zone) => Refusal::new(403, &format!("this api is for the zone \"{zone}\" alone")).answer(),
+        Some(zone) => Refusal::new(403, &format!("this API is restricted to the zone \"{zone}\"")).answer(),
         None => plus::versions(),
     }
 }
@@ -130,7 +130,7 @@ fn plus_call(
     admitted: &Admitted,
 ) -> Result<Call, plus::PlusError> {
     if let Some(zone) = &rules.scope.zone {
-        let why = format!("this api is for the zone \"{zone}\" alone");
+        let why = format!("this API is restricted to the zone \"{zone}\"");
         return Err(plus::PlusError::new(403, "Forbidden", why));
     }
     let local = request.received.connection.local();
@@ -158,7 +158,7 @@ fn call(request: &Request, rules: &ApiHandler, admitted: &Admitted) -> Result<Ca
     let read = matches!(request.received.head.method(), Method::Get | Method::Head);
     let path = path.strip_suffix(b"/").unwrap_or(path);
     if !PATHS.iter().any(|known| known.as_bytes() == path) {
-        return Err(Refusal::new(404, &format!("there is no such path: {}", PATHS.join(", "))));
+        return Err(Refusal::new(404, &format!("unknown path; valid paths: {}", PATHS.join(", "))));
     }
     match path {
         b"purge" if request.received.head.method() == Method::Post => {
@@ -202,17 +202,17 @@ fn call(request: &Request, rules: &ApiHandler, admitted: &Admitted) -> Result<Ca
         b"memory" => known(request, &[], |_| Ok(Asked::Memory(MemoryRequest::default()))),
         b"cache/pages" => known(request, &["zone", "host", "match", "limit", "after"], pages),
         b"cache/page" => known(request, &["page", "zone"], |arguments| {
-            let page = arguments.take("page").ok_or("\"page\" is missing: a URL or a key")?;
+            let page = arguments.take("page").ok_or("\"page\" is missing; specify a URL or a key")?;
             Ok(Asked::Page(PageRequest { page, zone: arguments.take("zone") }))
         }),
-        _ => Err(Refusal::new(404, "there is no such path")),
+        _ => Err(Refusal::new(404, "unknown path")),
     }
 }
 
 /// Returns the live events, for clients with access to all zones.
 fn live(request: &Request, rules: &ApiHandler, admitted: &Admitted) -> Step {
     if let Some(zone) = &rules.scope.zone {
-        return Refusal::new(403, &format!("this api is for the zone \"{zone}\" alone")).answer();
+        return Refusal::new(403, &format!("this API is restricted to the zone \"{zone}\"")).answer();
     }
     match sight::stream(request, !admitted.proven) {
         Ok(answer) => Step::Answer(answer),
@@ -224,7 +224,7 @@ fn live(request: &Request, rules: &ApiHandler, admitted: &Admitted) -> Step {
 /// preflight `OPTIONS`, which is not answered.
 fn may_write(request: &Request, rules: &ApiHandler, admitted: &Admitted) -> Result<(), Refusal> {
     if !rules.write {
-        return Err(Refusal::new(403, "this api is for reading: \"api write=on;\" lets it change something"));
+        return Err(Refusal::new(403, "this API is read-only; write \"api write=on;\" to allow changes"));
     }
     may_change(request, admitted)?;
     is_json(request)
@@ -239,16 +239,22 @@ fn may_change(request: &Request, admitted: &Admitted) -> Result<(), Refusal> {
     if !admitted.ruled && peer.is_some_and(|peer| !peer.is_loopback()) {
         request.log(
             Level::Error,
-            format_args!("api forbidden: changes come from loopback, unless \"allow\" says from where"),
+            format_args!("api forbidden: changes are only accepted from loopback; permit other addresses with \"allow\""),
         );
-        return Err(Refusal::new(403, "changes come from loopback, unless \"allow\" says from where"));
+        return Err(Refusal::new(
+            403,
+            "changes are only accepted from loopback; permit other addresses with \"allow\"",
+        ));
     }
     if !own_host::is_known(request) {
         return Err(unknown_host(request, "api"));
     }
     if foreign_page::is_asking(request, false) {
-        request.log(Level::Error, format_args!("api forbidden: a page of another site asks"));
-        return Err(Refusal::new(403, "a page of another site asks"));
+        request.log(
+            Level::Error,
+            format_args!("api forbidden: the request originates from a page of another site"),
+        );
+        return Err(Refusal::new(403, "the request originates from a page of another site"));
     }
     if !admitted.proven {
         request.log(Level::Error, format_args!("api forbidden: {NO_SECRET}"));
@@ -277,7 +283,7 @@ fn known(
 
 fn pages(arguments: &mut Arguments) -> Result<Asked, String> {
     let limit = arguments.take("limit").map(|text| text.parse::<u64>());
-    let limit = limit.transpose().map_err(|_| "\"limit\" is no number".to_owned())?;
+    let limit = limit.transpose().map_err(|_| "\"limit\" must be a number".to_owned())?;
     let request = PagesRequest {
         zone: arguments.take("zone"),
         host: arguments.take("host"),
@@ -324,7 +330,7 @@ async fn wait(exchange: &mut Exchange, call: Call, scope: Scope, proven: bool) -
     };
     let is_one = matches!(asked, Asked::Page(_));
     let Some(turn) = Turn::take() else {
-        return Refusal::new(503, "too many requests at once: try again in a moment").answer();
+        return Refusal::new(503, "too many concurrent requests; try again later").answer();
     };
     let administrator = Administrator::of_batches(exchange.request.runtime())
         .hiding_values_unless(proven)
@@ -340,7 +346,7 @@ async fn wait(exchange: &mut Exchange, call: Call, scope: Scope, proven: bool) -
     });
     match told.await {
         Ok(told) if is_one && matches!(told[..], [Reply::End(_)]) => {
-            Refusal::new(404, "there is no such page").answer()
+            Refusal::new(404, "page not found").answer()
         }
         Ok(told) if name.is_empty() => answer::one(told),
         Ok(told) => answer::told(name, told),
@@ -353,7 +359,7 @@ async fn ask_plus(exchange: &mut Exchange, asked: plus::Asked) -> Step {
     let error = match body {
         Ok(body) => match Turn::take() {
             Some(_turn) => return plus::answer(&exchange.request, asked, body).await,
-            None => plus::PlusError::new(503, "Busy", "too many requests at once: try again in a moment"),
+            None => plus::PlusError::new(503, "Busy", "too many concurrent requests; try again later"),
         },
         Err(refusal) => {
             let (status, why) = refusal.reason();
@@ -366,7 +372,7 @@ async fn ask_plus(exchange: &mut Exchange, asked: plus::Asked) -> Step {
 async fn purge(exchange: &mut Exchange) -> Result<Asked, Refusal> {
     let bytes = body(exchange).await?;
     let purge = parse_purge(&bytes).map_err(|error| Refusal::new(400, &error.to_string()))?;
-    exchange.request.log(Level::Notice, format_args!("{} purges by the api", purge.len()));
+    exchange.request.log(Level::Notice, format_args!("{} purges requested through the API", purge.len()));
     Ok(Asked::Purge(purge))
 }
 
@@ -382,7 +388,9 @@ async fn body(exchange: &mut Exchange) -> Result<Vec<u8>, Refusal> {
     let mut body = std::mem::replace(&mut exchange.request.upload.body, RequestBody::empty());
     let mut bytes = Vec::new();
     while let Some(piece) = poll_fn(|cx| Pin::new(&mut body).poll_data(cx)).await {
-        bytes.extend_from_slice(&piece.map_err(|error| Refusal::new(error.status(), "the body broke off"))?);
+        bytes.extend_from_slice(
+            &piece.map_err(|error| Refusal::new(error.status(), "the request body is incomplete"))?,
+        );
         if bytes.len() > MOST_REQUEST_BYTES {
             return Err(Refusal::new(413, &format!("the body is longer than {MOST_REQUEST_BYTES} bytes")));
         }

@@ -28,11 +28,11 @@ const FIELDS: [(&str, &str); 4] = [
 pub(super) fn asked(arguments: &[u8]) -> Result<Call, String> {
     let names: Vec<&str> = ["url", "method"].into_iter().chain(FIELDS.map(|(name, _)| name)).collect();
     let mut arguments = Arguments::parse(arguments, &names)?;
-    let url = arguments.take("url").ok_or("\"url\" is missing: a URL, or a path")?;
+    let url = arguments.take("url").ok_or("\"url\" is missing; specify a URL or a path")?;
     let mut question = Question::of_url(&url)?;
     if let Some(method) = arguments.take("method") {
         if !METHODS.contains(&method.as_str()) {
-            return Err(format!("\"method\" is one of {}", METHODS.join(", ")));
+            return Err(format!("\"method\" must be one of {}", METHODS.join(", ")));
         }
         question.method = method;
     }
@@ -46,7 +46,7 @@ pub(super) fn asked(arguments: &[u8]) -> Result<Call, String> {
         host.chain([&*question.target]).chain(question.fields.iter().map(|(_, value)| value.as_str()));
     // Characters that are invalid in a request line or a field are rejected.
     if texts.into_iter().any(|text| text.bytes().any(|byte| byte < b' ' || byte == 0x7f)) {
-        return Err("a control character is no part of a URL or a field".to_owned());
+        return Err("URLs and headers must not contain control characters".to_owned());
     }
     Ok(Call::Inspect(question, url))
 }
@@ -60,10 +60,10 @@ pub(super) async fn inspect(
     proven: bool,
 ) -> Step {
     if let Some(zone) = &scope.zone {
-        return Refusal::new(403, &format!("this api is for the zone \"{zone}\" alone")).answer();
+        return Refusal::new(403, &format!("this API is restricted to the zone \"{zone}\"")).answer();
     }
     let Some(turn) = Turn::take() else {
-        return Refusal::new(503, "too many requests at once: try again in a moment").answer();
+        return Refusal::new(503, "too many concurrent requests; try again later").answer();
     };
     let site = &exchange.request.site;
     let (runtime, engine) = (Arc::clone(&site.runtime), site.engine);

@@ -50,11 +50,11 @@ impl Scope {
             Asked::Purges(asked) => &mut asked.zone,
             Asked::Tags(asked) => &mut asked.zone,
             _ => {
-                return Err(format!("this api is for the zone \"{own}\" alone"));
+                return Err(format!("this API is restricted to the zone \"{own}\""));
             }
         };
         if zone.as_ref().is_some_and(|zone| zone != own) {
-            return Err(format!("this api is for the zone \"{own}\" alone"));
+            return Err(format!("this API is restricted to the zone \"{own}\""));
         }
         *zone = Some(own.clone());
         Ok(())

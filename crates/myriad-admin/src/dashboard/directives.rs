@@ -14,9 +14,10 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
     Contexts::LOCATION,
     between(0, 1),
     Set::Settings(dashboard),
-    "Shows a page of what the server does, live, and answers what `api` answers for reading below it; to loopback alone, unless `allow` or a password says otherwise.",
+    "Serves a page with live statistics of the server, and the read-only paths of `api` below it; only for loopback, \
+         unless `allow` or a password is configured.",
 )
-.differs("Myriad's own; `secret_sha256=HASH` asks for a secret before it shows figures")];
+.differs("Myriad's own; `secret_sha256=HASH` requires a secret before figures are shown")];
 
 /// Parses `dashboard [secret_sha256=HASH]`.
 fn dashboard(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
@@ -26,7 +27,7 @@ fn dashboard(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
         dashboard.secret = match hash {
             Some(Some(hash)) => Some(hash),
             Some(None) => {
-                return Err(args.invalid(0, "the SHA-256 of the secret, in 64 hexadecimal digits"));
+                return Err(args.invalid(0, "the SHA-256 hash of the secret, as 64 hexadecimal digits"));
             }
             None => return Err(args.invalid(0, "`secret_sha256=HASH`")),
         };

@@ -23,7 +23,7 @@ impl Handler for DashboardHandler {
             return self.0.begin(exchange);
         }
         if let Some(sink) = &request.received.sink {
-            sink.note("dashboard", "the page of figures is shown".to_owned(), String::new(), None);
+            sink.note("dashboard", "the dashboard page".to_owned(), String::new(), None);
             return Step::Answer(Answer::new(200, ResponseBody::None));
         }
         // The page itself contains no figures: the secret is only required by the API.

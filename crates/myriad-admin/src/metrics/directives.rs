@@ -15,7 +15,8 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
         settings.handler = Some(planned(Metrics));
         Ok(())
     }),
-    "Answers with all counts, as Prometheus reads them. Only loopback may ask, unless `allow` and `deny` or a password say who may.",
+    "Serves all metrics in the Prometheus format; only for loopback, unless `allow` and `deny` or a password are \
+         configured.",
 )
 .own()];
 

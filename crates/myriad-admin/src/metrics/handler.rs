@@ -21,7 +21,7 @@ impl Handler for Metrics {
     fn begin(&self, exchange: &mut Exchange) -> Step {
         let request = &exchange.request;
         if request.received.sink.is_some() {
-            return explained(request, "metrics", "the metrics answer");
+            return explained(request, "metrics", "response with all metrics");
         }
         if !GET_HEAD.contains(exchange.request.received.head.method()) {
             return Step::method_not_allowed(&mut exchange.request, GET_HEAD);

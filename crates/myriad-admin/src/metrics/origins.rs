@@ -21,21 +21,21 @@ impl Peer<'_> {
 /// Writes the metrics.
 pub(super) fn write(now: &TrafficSnapshot, page: &mut Page) {
     let peers = peers(now);
-    let mut family = page.gauge("upstream_up", "Whether a server of a group is asked: 1 where it is up");
+    let mut family =
+        page.gauge("upstream_up", "Availability of a server of a group: 1 if it is up, otherwise 0");
     for peer in &peers {
         let up = peer.of.iter().any(|peer| matches!(peer.status, PeerStatus::Up));
         family.line(&peer.labels(), u8::from(up));
     }
-    let mut family = page.gauge("upstream_active", "Requests that a server of a group is working on");
+    let mut family = page.gauge("upstream_active", "Requests in flight to a server of a group");
     for peer in &peers {
         family.line(&peer.labels(), peer.of.iter().map(|peer| u64::from(peer.active)).sum::<u64>());
     }
-    let mut family = page.counter("upstream_requests_total", "Requests that a server of a group was given");
+    let mut family = page.counter("upstream_requests_total", "Requests sent to a server of a group");
     for peer in &peers {
         family.line(&peer.labels(), peer.of.iter().map(|peer| peer.requests).sum::<u64>());
     }
-    let mut family =
-        page.counter("upstream_failures_total", "Requests at which a server of a group has failed");
+    let mut family = page.counter("upstream_failures_total", "Failed requests to a server of a group");
     for peer in &peers {
         family.line(&peer.labels(), peer.of.iter().map(|peer| peer.failures).sum::<u64>());
     }
@@ -45,23 +45,19 @@ pub(super) fn write(now: &TrafficSnapshot, page: &mut Page) {
 
 /// Writes the queues of origins.
 fn queues(now: &TrafficSnapshot, page: &mut Page) {
-    let mut family = page.gauge("origin_queue_waiting", "Requests that wait for their turn before an origin");
+    let mut family = page.gauge("origin_queue_waiting", "Requests waiting in the queue of an origin");
     for queue in &now.queues {
         family.line(&[("queue", &queue.name)], queue.waiting);
     }
-    let mut family = page.counter(
-        "origin_queue_requests_total",
-        "Requests before the queue of an origin, by what came of them",
-    );
+    let mut family =
+        page.counter("origin_queue_requests_total", "Requests to an origin with a queue, by outcome");
     for queue in &now.queues {
         for (end, count) in QUEUE_ENDS.iter().zip(queue.ends) {
             family.line(&[("queue", &queue.name), ("result", end)], count);
         }
     }
-    let mut family = page.counter(
-        "origin_queue_wait_seconds_total",
-        "Time that requests have waited for their turn before an origin",
-    );
+    let mut family = page
+        .counter("origin_queue_wait_seconds_total", "Time that requests waited in the queue of an origin");
     for queue in &now.queues {
         family.seconds(&[("queue", &queue.name)], queue.waited_us);
     }
@@ -70,7 +66,7 @@ fn queues(now: &TrafficSnapshot, page: &mut Page) {
 /// Writes the status that PHP pools report.
 fn pools(peers: &[Peer<'_>], page: &mut Page) {
     let pools: Vec<_> = peers.iter().filter_map(|peer| Some((peer, peer.of.first()?.pool?))).collect();
-    let mut family = page.gauge("php_children", "Children of a pool of PHP, by what they do");
+    let mut family = page.gauge("php_children", "Processes of a PHP-FPM pool, by state");
     for (peer, pool) in &pools {
         let [upstream, server, address] = peer.labels();
         let idle = pool.idle.min(pool.total);
@@ -78,7 +74,7 @@ fn pools(peers: &[Peer<'_>], page: &mut Page) {
         family.line(&[upstream, server, address, ("state", "active")], pool.total - idle);
     }
     let mut family =
-        page.gauge("php_listen_queue", "Connections that no child of a pool of PHP has accepted");
+        page.gauge("php_listen_queue", "Connections that no process of a PHP-FPM pool has accepted");
     for (peer, pool) in &pools {
         family.line(&peer.labels(), pool.listen_queue);
     }

@@ -14,66 +14,64 @@ pub(super) fn write(now: &TrafficSnapshot, page: &mut Page) {
 }
 
 fn process(now: &TrafficSnapshot, page: &mut Page) {
-    page.gauge("build_info", "The version that runs, always 1")
+    page.gauge("build_info", "Version of the server, always 1")
         .line(&[("version", env!("CARGO_PKG_VERSION"))], 1);
-    page.gauge("start_time_seconds", "When counting began, seconds since the epoch")
+    page.gauge("start_time_seconds", "Start time of the counters, in seconds since the epoch")
         .seconds(&[], now.began_ms * 1000);
 }
 
 fn connections(now: &TrafficSnapshot, page: &mut Page) {
     let of = &now.total;
-    page.gauge("connections", "Connections of clients now, by what they do")
+    page.gauge("connections", "Current client connections, by state")
         .line(&[("state", "reading")], of.reading)
         .line(&[("state", "writing")], of.writing())
         .line(&[("state", "waiting")], of.waiting());
-    page.counter("connections_accepted_total", "Connections of clients accepted").line(&[], of.accepted);
-    page.counter("connections_closed_total", "Connections of clients that are over").line(&[], of.closed);
-    let mut family = page.counter("worker_requests_total", "Requests that are over, by worker thread");
+    page.counter("connections_accepted_total", "Client connections accepted").line(&[], of.accepted);
+    page.counter("connections_closed_total", "Client connections closed").line(&[], of.closed);
+    let mut family = page.counter("worker_requests_total", "Completed requests, by worker thread");
     for (number, worker) in now.workers.iter().enumerate() {
         family.line(&[("worker", &number.to_string())], worker.requests);
     }
-    let mut family = page.gauge("worker_connections", "Connections of clients now, by worker thread");
+    let mut family = page.gauge("worker_connections", "Current client connections, by worker thread");
     for (number, worker) in now.workers.iter().enumerate() {
         family.line(&[("worker", &number.to_string())], worker.active());
     }
 }
 
 fn requests(now: &TrafficSnapshot, page: &mut Page) {
-    let mut family = page.counter("requests_total", "Requests that are over, by version of HTTP");
+    let mut family = page.counter("requests_total", "Completed requests, by HTTP version");
     for (version, [plain, secure]) in VERSION_NAMES.iter().zip(now.versions) {
         family.line(&[("version", version), ("tls", "no")], plain);
         family.line(&[("version", version), ("tls", "yes")], secure);
     }
-    let mut family = page.counter(
-        "visitor_requests_total",
-        "Requests that are over, by class of robot; none for other visitors",
-    );
+    let mut family = page
+        .counter("visitor_requests_total", "Completed requests, by class of robot; none for other clients");
     for (class, count) in &now.bots {
         family.line(&[("bot", if class.is_empty() { "none" } else { class })], count);
     }
-    page.counter("requests_discarded_total", "Requests that ended without an answer")
+    page.counter("requests_discarded_total", "Requests completed without a response")
         .line(&[], now.discarded);
-    page.counter("received_bytes_total", "Bytes of requests").line(&[], now.received);
-    page.counter("sent_bytes_total", "Bytes of answers").line(&[], now.total.bytes);
+    page.counter("received_bytes_total", "Request bytes received").line(&[], now.received);
+    page.counter("sent_bytes_total", "Response bytes sent").line(&[], now.total.bytes);
     page.counter("origin_requests_total", "Requests sent to origins").line(&[], now.total.fetches);
 }
 
 fn answers(now: &TrafficSnapshot, page: &mut Page) {
-    let mut family = page.counter("responses_total", "Answers, by status");
+    let mut family = page.counter("responses_total", "Responses, by status");
     for (code, count) in &now.statuses {
         family.line(&[("code", &code.to_string())], count);
     }
-    let mut family = page.counter("response_body_bytes_total", "Bytes of bodies sent, by what the cache did");
+    let mut family = page.counter("response_body_bytes_total", "Response body bytes sent, by cache status");
     for (status, of) in CACHE_NAMES.iter().zip(&now.by_cache) {
         family.line(&[("cache", status)], of.bytes);
     }
-    let mut family = page
-        .histogram("first_byte_seconds", "Time from the head of a request to the first byte of its answer");
+    let mut family =
+        page.histogram("first_byte_seconds", "Time from the request head to the first byte of the response");
     for (status, of) in CACHE_NAMES.iter().zip(&now.by_cache) {
         family.times(&[("cache", status)], &of.first_byte);
     }
     let mut family =
-        page.histogram("request_seconds", "Time from the head of a request to the last byte of its answer");
+        page.histogram("request_seconds", "Time from the request head to the last byte of the response");
     for (status, of) in CACHE_NAMES.iter().zip(&now.by_cache) {
         family.times(&[("cache", status)], &of.total);
     }
@@ -82,21 +80,21 @@ fn answers(now: &TrafficSnapshot, page: &mut Page) {
 fn saved(now: &TrafficSnapshot, page: &mut Page) {
     page.counter(
         "saved_bytes_total",
-        "Bytes that a cache gave instead of an origin, and that codings made unnecessary",
+        "Bytes saved, by the cache instead of an origin and by content codings",
     )
     .line(&[("by", "cache")], now.saved.cache_bytes)
     .line(&[("by", "coding")], now.saved.coding_bytes);
     page.counter(
         "saved_origin_seconds_total",
-        "Time that origins did not work: each stored page given counts what its fetch had taken",
+        "Origin time saved: each cache hit counts the duration of the fetch of its page",
     )
     .seconds(&[], now.saved.origin_us);
 }
 
 fn tls(now: &TrafficSnapshot, page: &mut Page) {
     let of = &now.tls;
-    page.counter("tls_handshakes_total", "Handshakes that succeeded").line(&[], of.handshakes);
-    page.counter("tls_session_reuses_total", "Handshakes that resumed an earlier session")
+    page.counter("tls_handshakes_total", "TLS handshakes completed").line(&[], of.handshakes);
+    page.counter("tls_session_reuses_total", "TLS handshakes that resumed a session")
         .line(&[], of.session_reuses);
     let known = [
         ("no_common_protocol", of.no_common_protocol),
@@ -105,11 +103,11 @@ fn tls(now: &TrafficSnapshot, page: &mut Page) {
         ("peer_rejected_cert", of.peer_rejected_cert),
     ];
     let other = of.handshakes_failed.saturating_sub(known.iter().map(|(_, count)| count).sum());
-    let mut family = page.counter("tls_handshakes_failed_total", "Handshakes that failed, by reason");
+    let mut family = page.counter("tls_handshakes_failed_total", "Failed TLS handshakes, by reason");
     for (reason, count) in known.into_iter().chain([("other", other)]) {
         family.line(&[("reason", reason)], count);
     }
-    page.counter("tls_verify_failures_total", "Clients whose certificate was missing or wrong, by reason")
+    page.counter("tls_verify_failures_total", "Clients with a missing or invalid certificate, by reason")
         .line(&[("reason", "no_cert")], of.verify_no_cert)
         .line(&[("reason", "expired_cert")], of.verify_expired_cert)
         .line(&[("reason", "revoked_cert")], of.verify_revoked_cert)

@@ -57,7 +57,7 @@ fn read(text: &str, form: Form) -> HashMap<String, f64> {
 }
 
 #[test]
-fn what_was_counted_is_told_in_both_forms() {
+fn counters_appear_in_both_exposition_formats() {
     let site = TestSite::new(CACHED, SERVER);
     finish(&site, 200, Some(CacheStatus::Hit), 40);
     finish(&site, 200, Some(CacheStatus::Hit), 260);

@@ -9,7 +9,7 @@ const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
 /// Writes the metrics.
 pub(super) fn write(now: &TrafficSnapshot, runtime: &Runtime, page: &mut Page) {
-    let mut family = page.gauge("server_requests_processing", "Requests under way, by server zone");
+    let mut family = page.gauge("server_requests_processing", "Requests in flight, by server zone");
     for zone in &now.servers {
         family.line(&[("server_zone", &zone.name)], zone.processing);
     }
@@ -55,15 +55,15 @@ fn traffic(zones: &[ZoneSums], names: &Names, page: &mut Page) {
         }
     };
     one(page, names.requests, "Requests, by zone", |zone| zone.requests);
-    let mut family = page.counter(names.responses, "Answers, by zone and first digit of the status");
+    let mut family = page.counter(names.responses, "Responses, by zone and status class");
     for zone in zones {
         for (class, count) in CLASSES.iter().zip(zone.classes()) {
             family.line(&[(names.label, &zone.name), ("code", class)], count);
         }
     }
-    one(page, names.discarded, "Requests that ended without an answer, by zone", |zone| zone.discarded);
-    one(page, names.received, "Bytes of requests, by zone", |zone| zone.received);
-    one(page, names.sent, "Bytes of answers, by zone", |zone| zone.sent);
+    one(page, names.discarded, "Requests completed without a response, by zone", |zone| zone.discarded);
+    one(page, names.received, "Request bytes received, by zone", |zone| zone.received);
+    one(page, names.sent, "Response bytes sent, by zone", |zone| zone.sent);
 }
 
 fn cache_counts(now: &TrafficSnapshot, page: &mut Page) {
@@ -75,17 +75,17 @@ fn cache_counts(now: &TrafficSnapshot, page: &mut Page) {
             }
         }
     };
-    one(page, "cache_requests_total", "Requests, by cache zone and what the cache did", |of| of.responses);
-    one(page, "cache_body_bytes_total", "Bytes of bodies sent, by cache zone and what the cache did", |of| {
+    one(page, "cache_requests_total", "Requests, by cache zone and cache status", |of| of.responses);
+    one(page, "cache_body_bytes_total", "Response body bytes sent, by cache zone and cache status", |of| {
         of.bytes
     });
-    one(page, "cache_stored_total", "Pages stored, by cache zone and what the cache had done", |of| {
+    one(page, "cache_stored_total", "Pages stored, by cache zone and cache status", |of| {
         of.responses_written
     });
     one(
         page,
         "cache_stored_bytes_total",
-        "Bytes of bodies stored, by cache zone and what the cache had done",
+        "Response body bytes stored, by cache zone and cache status",
         |of| of.bytes_written,
     );
 }
@@ -98,38 +98,36 @@ fn cache_sizes(runtime: &Runtime, page: &mut Page) {
         .iter()
         .filter_map(|zone| Some((zone.name(), zone.disk_stats()?, zone.disk_limits()?)))
         .collect();
-    let mut family = page.gauge("cache_size_bytes", "Bytes that a cache zone takes now, by tier");
+    let mut family = page.gauge("cache_size_bytes", "Current size of a cache zone in bytes, by tier");
     for (name, stats) in &memory {
         family.line(&[("zone", name), ("tier", "memory")], stats.bytes.saturating_sub(stats.unused_notes));
     }
     for (name, stats, _) in &disk {
         family.line(&[("zone", name), ("tier", "disk")], stats.bytes);
     }
-    let mut family = page.gauge(
-        "cache_limit_bytes",
-        "Bytes that a cache zone may take, by tier; none where there is no bound",
-    );
+    let mut family = page
+        .gauge("cache_limit_bytes", "Maximum size of a cache zone in bytes, by tier; absent if unlimited");
     for (name, stats) in &memory {
         family.line(&[("zone", name), ("tier", "memory")], stats.limit_bytes);
     }
     for (name, _, limits) in disk.iter().filter(|(_, _, limits)| limits.max_bytes < u64::MAX) {
         family.line(&[("zone", name), ("tier", "disk")], limits.max_bytes);
     }
-    let mut family = page.gauge("cache_pages", "Pages that a cache zone has now, by tier");
+    let mut family = page.gauge("cache_pages", "Current number of pages in a cache zone, by tier");
     for (name, stats) in &memory {
         family.line(&[("zone", name), ("tier", "memory")], stats.objects);
     }
     for (name, stats, _) in &disk {
         family.line(&[("zone", name), ("tier", "disk")], stats.files);
     }
-    let mut family = page.counter("cache_evicted_total", "Pages that had to make room for others, by tier");
+    let mut family = page.counter("cache_evicted_total", "Pages evicted to make room, by tier");
     for (name, stats) in &memory {
         family.line(&[("zone", name), ("tier", "memory")], stats.evictions);
     }
     for (name, stats, _) in &disk {
         family.line(&[("zone", name), ("tier", "disk")], stats.evictions);
     }
-    let mut family = page.counter("cache_purged_total", "Pages that purges took out of memory");
+    let mut family = page.counter("cache_purged_total", "Pages removed from memory by purges");
     for (name, stats) in &memory {
         family.line(&[("zone", name)], stats.purged);
     }

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_hidden_in_all_that_is_told_of_urls() {
+    fn values_in_reported_urls_are_masked() {
         let url = "http://a.test/?key=sesame";
         let page = PageReport { key: url.to_owned(), url: Some(url.to_owned()), ..PageReport::default() };
         let tops = TopsReport {

@@ -179,7 +179,7 @@ impl Request {
         let request: Self = read(line)?;
         match &request {
             Self::Purge(purge) => purge.check()?,
-            Self::Page(page) if page.page.is_empty() => return Err(told("no page is named")),
+            Self::Page(page) if page.page.is_empty() => return Err(told("\"page\" must not be empty")),
             Self::Pages(pages) => pages.check()?,
             Self::ChangeUpstream(change) => change.check()?,
             _ => {}
@@ -213,7 +213,7 @@ pub fn parse_upstream_change(body: &[u8]) -> Result<UpstreamChange, RequestError
 impl UpstreamChange {
     fn check(&self) -> Result<(), RequestError> {
         if self.group.is_empty() || self.server.as_ref().is_some_and(String::is_empty) {
-            return Err(told("an empty text names no group and no server"));
+            return Err(told("the names of the group and the server must not be empty"));
         }
         Ok(())
     }
@@ -245,14 +245,14 @@ impl PurgeRequest {
 
     fn check(&self) -> Result<(), RequestError> {
         if self.is_empty() {
-            return Err(told("nothing to purge: name urls, tags, wildcards, regexes, hosts or all"));
+            return Err(told("nothing to purge: specify urls, tags, wildcards, regexes, hosts or all"));
         }
         if self.len() > MOST_PURGES {
             return Err(told(&format!("more than {MOST_PURGES} purges in one request")));
         }
         let lists = [&self.urls, &self.tags, &self.wildcards, &self.regexes, &self.hosts];
         if lists.into_iter().flatten().any(String::is_empty) {
-            return Err(told("an empty text purges nothing: name \"all\" to purge everything"));
+            return Err(told("an empty value purges nothing; use \"all\" to purge everything"));
         }
         Ok(())
     }
@@ -319,13 +319,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_misspelt_or_means_nothing_is_told() {
+    fn misspelt_or_empty_requests_are_rejected_with_reason() {
         let error = |text: &str| Request::parse(text.as_bytes()).expect_err(text).to_string();
         assert!(error("{\"stats\":{\"zones\":1}}").contains("unknown field `zones`"));
         assert!(error("{\"purge\":{}}").contains("nothing to purge"));
-        assert!(error("{\"purge\":{\"tags\":[\"\"]}}").contains("an empty text purges nothing"));
-        assert!(error("{\"page\":{}}").contains("no page"));
-        assert!(error("{\"change-upstream\":{\"group\":\"\",\"state\":\"up\"}}").contains("names no group"));
+        assert!(error("{\"purge\":{\"tags\":[\"\"]}}").contains("an empty value purges nothing"));
+        assert!(error("{\"page\":{}}").contains("\"page\" must not be empty"));
+        assert!(
+            error("{\"change-upstream\":{\"group\":\"\",\"state\":\"up\"}}").contains("must not be empty")
+        );
         assert!(error("{\"change-upstream\":{\"group\":\"g\"}}").contains("missing field `state`"));
         assert!(
             error("{\"change-upstream\":{\"group\":\"g\",\"state\":\"off\"}}")

@@ -28,9 +28,9 @@ impl fmt::Display for Forbidden {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stranger(stranger) => stranger.fmt(f),
-            Self::ForeignPage => f.write_str("a browser asks for a page of another site"),
+            Self::ForeignPage => f.write_str("the request originates from a page of another site"),
             Self::UnknownHost => f.write_str(
-                "it is a GET for a host that \"server_name\" does not name: name it there, or say who may (\"from\", \"allow\")",
+                "the host of the GET request is not a \"server_name\"; add it there, or define who may purge with \"from\" or \"allow\"",
             ),
         }
     }
@@ -72,7 +72,10 @@ pub(crate) fn refuse(request: &Request, why: Forbidden) -> Step {
     match REFUSALS.with(|refusals| refusals.count(request.received.at_ms / 1000)) {
         Line::Plain => request.log(Level::Error, format_args!("purge forbidden: {why}")),
         Line::After(untold) => {
-            request.log(Level::Error, format_args!("purge forbidden, as were {untold} before it: {why}"));
+            request.log(
+                Level::Error,
+                format_args!("purge forbidden ({untold} similar messages suppressed): {why}"),
+            );
         }
         Line::None => {}
     }

@@ -16,10 +16,10 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
     Contexts::HSL,
     ONE,
     Set::Settings(response_type),
-    "How the answer to a purge says what it was of.",
+    "Format of the response to a purge.",
 )
 .default("html")
-.differs("the purge module's; what names what was purged has that module's names, not its very bytes")];
+.differs("directive of the purge module; the response uses that module's names, but is not identical byte for byte")];
 
 /// Directives of each origin protocol.
 pub(super) static OF_ORIGINS: &[FamilyRow] = &[
@@ -29,13 +29,13 @@ pub(super) static OF_ORIGINS: &[FamilyRow] = &[
             Contexts::HSL.or(Contexts::LOCATION_IF),
             at_least(1),
             Set::Settings(cache_purge),
-            "Takes the page of a key out of a zone, at once and also while it is being fetched.",
+            "Purges the page of a key from a zone immediately, even while it is being fetched.",
         )
         .differs(
-            "`ZONE KEY` in a location purges that key, `ZONE url TARGET` that URL; `on`, or a method, with `from`, and texts that \
-             are true as in NGINX Plus, purge by URL, `*`, regex, host and tags as well as by key, all variants at once; who \
-             may, where neither `from` nor `allow` says so: loopback and the server's own addresses, and nobody whose request \
-             was passed on; `on` is for PURGE and BAN",
+            "`ZONE KEY` in a location purges that key, `ZONE url TARGET` that URL; `on` (PURGE and BAN) or a method, each \
+                 with an optional `from`, and conditions as in NGINX Plus purge by URL, `*`, regex, host and tags as well as by \
+                 key, always all variants; without `from` or `allow`, only loopback and the server's own addresses may purge, \
+                 and only without a proxy in between",
         ),
     ),
 ];
@@ -97,7 +97,7 @@ fn from(args: &mut Arguments<'_>, at: usize) -> Result<Option<Vec<Network>>, Dia
         return Ok(None);
     }
     if args.bytes(at) != b"from" || args.len() == at + 1 {
-        return Err(args.invalid(at, "\"from\" and who may purge: addresses, networks or \"all\""));
+        return Err(args.invalid(at, "\"from\" followed by addresses, networks or \"all\""));
     }
     let mut from = Vec::with_capacity(args.len() - at - 1);
     for index in at + 1..args.len() {

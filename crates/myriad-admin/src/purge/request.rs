@@ -198,7 +198,7 @@ fn named(exchange: &mut Exchange, rules: &PurgePlace) -> Result<Step, EvalError>
             Err(why) => return Ok(answer::invalid(why)),
         },
         PurgeBy::Key(_) if text.ends_with(b"*") && text.len() > What::LONGEST_PATTERN => {
-            return Ok(answer::invalid("the key with * at its end is longer than 4096 bytes"));
+            return Ok(answer::invalid("the key with a trailing * is longer than 4096 bytes"));
         }
         PurgeBy::Key(_) => {
             let key = key::named(text.clone());
@@ -266,7 +266,7 @@ pub async fn by_origin(exchange: &Exchange, cache: Option<&CachePlace>, head: &R
     if !commands.is_empty()
         && let Err(error) = purge::run_all(&cache.zone, &commands).await
     {
-        request.log(Level::Error, format_args!("purge that the upstream asked for failed: {error}"));
+        request.log(Level::Error, format_args!("purge requested by the upstream failed: {error}"));
     }
 }
 

@@ -62,11 +62,11 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Pattern(why) => f.write_str(why),
-            Self::TooMany => f.write_str("too many purges at once: try again in a moment"),
+            Self::TooMany => f.write_str("too many concurrent purges; try again later"),
             Self::Unlogged(error) => {
-                write!(f, "it holds, but cannot be written down, and a restart would forget it: {error}")
+                write!(f, "the purge is in effect, but cannot be stored and is lost at a restart: {error}")
             }
-            Self::NoZone(name) => write!(f, "there is no cache zone \"{name}\""),
+            Self::NoZone(name) => write!(f, "unknown cache zone \"{name}\""),
         }
     }
 }

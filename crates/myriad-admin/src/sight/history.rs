@@ -16,7 +16,7 @@ impl Administrator {
     pub(crate) fn history(&self, request: &HistoryRequest, tell: &mut Tell<'_>) -> End {
         let range_s = request.range.unwrap_or(RANGE_S.0);
         if range_s == 0 || range_s > RANGE_S.1 {
-            return Err(format!("\"range\" is a number of seconds from 1 to {}", RANGE_S.1));
+            return Err(format!("\"range\" must be a number of seconds from 1 to {}", RANGE_S.1));
         }
         let ring = ring(range_s, request.step)?;
         let to_ms = myriad_net::clock::wall_ms();
@@ -42,7 +42,7 @@ fn ring(range_s: u64, step_s: Option<u64>) -> Result<usize, String> {
         Some(step_s) => LENGTHS.iter().position(|(length, _)| *length == step_s * 1000),
         None => LENGTHS.iter().position(|(length, number)| length * *number as u64 >= range_s * 1000),
     };
-    found.ok_or_else(|| "\"step\" is 10, 60 or 600, seconds".to_owned())
+    found.ok_or_else(|| "\"step\" must be 10, 60 or 600 seconds".to_owned())
 }
 
 fn push(series: &mut HistorySeries, figures: Option<&Figures>) {

@@ -33,7 +33,7 @@ impl Administrator {
 pub(super) fn limit(asked: Option<u64>, (usual, most): (u64, u64)) -> Result<usize, String> {
     let limit = asked.unwrap_or(usual);
     if limit == 0 || limit > most {
-        return Err(format!("\"limit\" is a number from 1 to {most}"));
+        return Err(format!("\"limit\" must be a number from 1 to {most}"));
     }
     Ok(limit as usize)
 }

@@ -26,7 +26,7 @@ impl Administrator {
         match &request.page {
             Some(url) => {
                 let Some(What::Url { host, target }) = What::url(url.as_bytes()) else {
-                    return Err(format!("\"{url}\" is no URL: http://host/path?query"));
+                    return Err(format!("\"{url}\" is not a URL of the form http://host/path?query"));
                 };
                 let url = Subject::new(b"", &host, &target);
                 zones.into_iter().flat_map(|zone| of_url(zone, &url)).for_each(|page| counting.add(&page));

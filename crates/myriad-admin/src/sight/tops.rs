@@ -15,7 +15,7 @@ const PAGES: (u64, u64) = (20, 200);
 impl Administrator {
     pub(crate) fn tops(&self, request: &TopsRequest, tell: &mut Tell<'_>) -> End {
         let word = request.by.as_deref().unwrap_or("requests");
-        let ranking = Ranking::parse(word).ok_or("\"by\" is requests, misses, slow or bytes")?;
+        let ranking = Ranking::parse(word).ok_or("\"by\" must be requests, misses, slow or bytes")?;
         let most = limit(request.limit, PAGES)?;
         tell(Reply::Tops(Box::new(ranked(self.sight()?, ranking, most))));
         Ok(Ended::default())

@@ -16,7 +16,7 @@ pub(super) static ROWS: &[Directive] = &[
         Contexts::SERVER,
         ONE,
         Set::Server(of_server),
-        "The name under which the server's requests are counted; servers may share one.",
+        "Name under which the server's requests are counted; several servers may share a name.",
     )
     .computed("the first `server_name`"),
     Directive::new(
@@ -24,14 +24,14 @@ pub(super) static ROWS: &[Directive] = &[
         Contexts::STREAM_SERVER,
         ONE,
         Set::Server(of_server),
-        "The name under which the server's sessions are counted; servers may share one.",
+        "Name under which the server's sessions are counted; several servers may share a name.",
     ),
     Directive::new(
         "status_zone",
         Contexts::LOCATION.or(Contexts::LOCATION_IF),
         ONE,
         Set::Settings(of_location),
-        "The name under which requests are counted that end in the location; `off` counts none of those within.",
+        "Name under which requests served by the location are counted; `off` disables counting, also in nested locations.",
     ),
 ];
 
@@ -53,7 +53,7 @@ fn zone(args: &Arguments<'_>) -> Result<String, Diagnostic> {
         return Err(args.invalid(0, "a name without variables"));
     }
     if name.len() > LONGEST {
-        return Err(args.error(0, format!("a name of a zone has at most {LONGEST} bytes")));
+        return Err(args.error(0, format!("the name of a zone has more than {LONGEST} bytes")));
     }
     Ok(name)
 }

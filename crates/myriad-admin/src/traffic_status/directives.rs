@@ -13,19 +13,19 @@ use myriad_exchange::traffic::MOST_BUCKETS;
 const HTTP: Contexts = Contexts::HTTP;
 const HSL: Contexts = Contexts::HSL;
 const SL: Contexts = Contexts::SERVER.or(Contexts::LOCATION);
-const NO_LIMITS: &str = "limits of traffic are refused, so that there is nothing to switch; `limit_req`, `limit_conn` and \
-                         `limit_rate` limit visitors";
+const NO_LIMITS: &str = "traffic limits of the module are not supported, so the directive has no effect; use `limit_req`, `limit_conn` \
+     and `limit_rate` to limit clients";
 
 type Own = TrafficStatusSettings;
 
 /// Directives of nginx-module-vts.
 pub(super) static ROWS: &[Directive] = &[
-    Directive::new("vhost_traffic_status", HSL, FLAG, set!(Feature<Own>.flag => on), "Whether requests are counted.")
+    Directive::new("vhost_traffic_status", HSL, FLAG, set!(Feature<Own>.flag => on), "Enables counting of requests.")
         .default("on"),
-    Directive::new("vhost_traffic_status_zone", HTTP, between(0, 1), Set::Settings(zone), "Turns counting on.")
+    Directive::new("vhost_traffic_status_zone", HTTP, between(0, 1), Set::Settings(zone), "Enables traffic statistics.")
         .differs(
-            "the counts are memory of the workers; what visitors choose (hosts, filters) takes at most the size of the zone in \
-             each, and what was used longest ago goes; 1m where none is written",
+            "the counts are stored in the memory of the workers; keys chosen by clients (hosts, filters) use at most the \
+                 size of the zone in each worker, and the least recently used are evicted; the default size is 1m",
         ),
     Directive::new(
         "vhost_traffic_status_display",
@@ -35,7 +35,7 @@ pub(super) static ROWS: &[Directive] = &[
             settings.handler = Some(planned(Display));
             Ok(())
         }),
-        "Answers with the counts. `…/control?cmd=reset` and `cmd=delete` change them: protect the place by `allow`, `deny`.",
+        "Serves the counts. `…/control?cmd=reset` and `cmd=delete` change them: restrict access with `allow` and `deny`.",
     ),
     Directive::new(
         "vhost_traffic_status_display_format",
@@ -51,7 +51,7 @@ pub(super) static ROWS: &[Directive] = &[
             settings.feature_mut::<Own>().format = args.choice(0, &formats)?;
             Ok(())
         }),
-        "What a request gets that names no format by `…/format/json`.",
+        "Default format of the counts, if the path names no other (`…/format/json`).",
     )
     .default("json"),
     Directive::new(
@@ -59,7 +59,7 @@ pub(super) static ROWS: &[Directive] = &[
         SL,
         ONE,
         Set::Settings(callback),
-        "The function that the format `jsonp` calls.",
+        "Name of the function that the format `jsonp` calls.",
     )
     .default("ngx_http_vhost_traffic_status_jsonp_callback"),
     Directive::new(
@@ -67,17 +67,17 @@ pub(super) static ROWS: &[Directive] = &[
         SL,
         ONE,
         set!(Feature<Own>.name => sum_key),
-        "The name of the sum of all servers.",
+        "Name of the total of all servers.",
     )
     .default("*"),
-    Directive::new("vhost_traffic_status_filter", HSL, FLAG, set!(Feature<Own>.flag => filter), "Whether filters count.")
+    Directive::new("vhost_traffic_status_filter", HSL, FLAG, set!(Feature<Own>.flag => filter), "Enables the filters.")
         .default("on"),
     Directive::new(
         "vhost_traffic_status_filter_by_host",
         HSL,
         FLAG,
         set!(Feature<Own>.flag => by_host),
-        "Counts by the host that was asked for instead of by the server's name.",
+        "Counts by the requested host instead of the server name.",
     )
     .default("off"),
     Directive::new(
@@ -93,7 +93,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         FLAG,
         set!(Feature<Own>.flag => drops_duplicates),
-        "Whether a filter that is written twice counts once.",
+        "Counts a filter that is defined twice only once.",
     )
     .default("on"),
     Directive::new(
@@ -101,16 +101,16 @@ pub(super) static ROWS: &[Directive] = &[
         HTTP,
         at_least(1),
         Set::Settings(most_nodes),
-        "How many keys filters may have; what was used longest ago goes.",
+        "Maximum number of filter keys; the least recently used are evicted.",
     )
     .default("0")
-    .differs("0 bounds them by the size of the zone; each worker keeps so many"),
+    .differs("with 0, the size of the zone limits them; each worker has its own maximum"),
     Directive::new(
         "vhost_traffic_status_average_method",
         HSL,
         between(1, 2),
         Set::Settings(average),
-        "How the average of times is made: `AMM`, the mean, or `WMA`, in which later ones weigh more.",
+        "Method of averaging times: `AMM`, the arithmetic mean, or `WMA`, which gives more weight to recent values.",
     )
     .default("AMM 60s"),
     Directive::new(
@@ -118,15 +118,15 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         at_least(1),
         Set::Settings(buckets),
-        "The bounds of histograms of times, in seconds.",
+        "Upper bounds of the buckets of time histograms, in seconds.",
     )
-    .differs("what `http` says holds for all servers and locations"),
+    .differs("the values of `http` apply to all servers and locations"),
     Directive::new(
         "vhost_traffic_status_bypass_stats",
         HSL,
         FLAG,
         set!(Feature<Own>.flag => passes_by),
-        "Whether requests are left uncounted.",
+        "Excludes requests from the counts.",
     )
     .default("off"),
     Directive::new(
@@ -134,7 +134,7 @@ pub(super) static ROWS: &[Directive] = &[
         HTTP,
         FLAG,
         set!(Feature<Own>.flag => by_upstream),
-        "Whether origins are counted.",
+        "Enables counting of upstream requests.",
     )
     .default("on"),
     Directive::new(
@@ -142,7 +142,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         at_least(1),
         Set::Settings(ignored),
-        "Answers that are not counted, by the first digit of their status.",
+        "Excludes responses from the counts, by status class.",
     )
     .default("off"),
     Directive::new(
@@ -150,17 +150,17 @@ pub(super) static ROWS: &[Directive] = &[
         HTTP,
         between(1, 2),
         Set::Nothing,
-        "A file in which counts outlive a restart.",
+        "File in which counts are stored over a restart.",
     )
-    .no_effect("counts outlive reloads and begin anew with a restart, which Prometheus takes into account"),
-    Directive::new("vhost_traffic_status_limit", HSL, FLAG, Set::Nothing, "Whether limits of traffic hold.")
+    .no_effect("counts survive reloads and start at zero after a restart, which Prometheus handles"),
+    Directive::new("vhost_traffic_status_limit", HSL, FLAG, Set::Nothing, "Enables traffic limits.")
         .no_effect(NO_LIMITS),
     Directive::new(
         "vhost_traffic_status_limit_check_duplicate",
         HSL,
         FLAG,
         Set::Nothing,
-        "Whether a limit of traffic that is written twice counts once.",
+        "Counts a traffic limit that is defined twice only once.",
     )
     .no_effect(NO_LIMITS),
     Directive::new(
@@ -168,7 +168,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         FLAG,
         Set::Nothing,
-        "Whether requests pass limits of traffic.",
+        "Exempts requests from traffic limits.",
     )
     .no_effect(NO_LIMITS),
 ];
@@ -176,7 +176,8 @@ pub(super) static ROWS: &[Directive] = &[
 fn zone(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     let mut zone = ZoneConf { name: "vhost_traffic_status".to_owned(), size: 1 << 20 };
     if !args.is_empty() {
-        let invalid = || args.invalid(0, "written as in shared:vhost_traffic_status:1m, with at least 32k");
+        let invalid =
+            || args.invalid(0, "of the form shared:vhost_traffic_status:1m, with a size of at least 32k");
         let text = std::str::from_utf8(args.bytes(0)).map_err(|_| invalid())?;
         let (name, size) =
             text.strip_prefix("shared:").and_then(|rest| rest.split_once(':')).ok_or_else(invalid)?;
@@ -230,7 +231,7 @@ fn buckets(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     let mut buckets = Vec::with_capacity(args.len());
     for index in 0..args.len() {
         if index == MOST_BUCKETS {
-            return Err(args.error(index, format!("there are more than {MOST_BUCKETS} bounds")));
+            return Err(args.error(index, format!("more than {MOST_BUCKETS} bounds")));
         }
         let text = std::str::from_utf8(args.bytes(index)).unwrap_or_default();
         let is_number = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
@@ -238,7 +239,7 @@ fn buckets(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
         let bound = seconds.map(|seconds| (seconds * 1000.0).round() as u64);
         let rises = |bound: &u64| *bound > buckets.last().copied().unwrap_or(0);
         let Some(bound) = bound.filter(rises) else {
-            return Err(args.invalid(index, "seconds, at least 0.001 and more than the bound before"));
+            return Err(args.invalid(index, "seconds, at least 0.001 and greater than the previous bound"));
         };
         buckets.push(bound);
     }

@@ -63,12 +63,12 @@ impl Page {
             if what == "request" { sums.request.clone() } else { sums.response.clone() }
         };
         let total = format!("{part}_{what}_seconds_total");
-        self.head(&total, "counter", "Times in seconds, summed");
+        self.head(&total, "counter", "Total time in seconds");
         for Counted { labels, sums } in counted {
             self.line(&total, labels, seconds(of(sums).sum_ms));
         }
         let average = format!("{part}_{what}_seconds");
-        self.head(&average, "gauge", "The average of the last times in seconds");
+        self.head(&average, "gauge", "Average of the most recent times in seconds");
         for Counted { labels, sums } in counted {
             self.line(&average, labels, seconds(report.average(&of(sums).times)));
         }
@@ -92,9 +92,9 @@ impl Page {
     /// Writes the metrics common to servers, filters and origins.
     fn traffic(&mut self, report: &Report<'_>, part: &str, counted: &[Counted<'_>]) {
         let bytes = format!("{part}_bytes_total");
-        self.family((&bytes, "Bytes of requests and answers"), counted, directions, "direction");
+        self.family((&bytes, "Bytes of requests and responses"), counted, directions, "direction");
         let requests = format!("{part}_requests_total");
-        self.family((&requests, "Requests by the status of their answer"), counted, classes, "code");
+        self.family((&requests, "Requests by response status"), counted, classes, "code");
         self.durations(report, part, "request", counted);
     }
 }
@@ -113,7 +113,7 @@ pub(super) fn text(report: &Report<'_>) -> String {
     let sum = Counted { labels: format!("host=\"{}\"", escaped(&report.shown.sum_key)), sums: &total };
     let servers: Vec<Counted<'_>> = servers.into_iter().chain([sum]).collect();
     page.traffic(report, "server", &servers);
-    let cache = ("server_cache_total", "Requests by what the cache did");
+    let cache = ("server_cache_total", "Requests by cache status");
     page.family(cache, &servers, cache_counts, "status");
     let filters: Vec<Counted<'_>> = report
         .of_kind(TrafficKind::Filter)
@@ -124,7 +124,7 @@ pub(super) fn text(report: &Report<'_>) -> String {
         .collect();
     if !filters.is_empty() {
         page.traffic(report, "filter", &filters);
-        let cache = ("filter_cache_total", "Requests by what the cache did");
+        let cache = ("filter_cache_total", "Requests by cache status");
         page.family(cache, &filters, cache_counts, "status");
     }
     upstreams(&mut page, report);
@@ -135,12 +135,12 @@ pub(super) fn text(report: &Report<'_>) -> String {
 fn main(page: &mut Page, report: &Report<'_>) {
     let version = env!("CARGO_PKG_VERSION");
     let host = escaped(&lossy(&report.request.runtime().hostname));
-    page.head("info", "gauge", "The server");
+    page.head("info", "gauge", "Version of the server");
     let labels = format!("hostname=\"{host}\",module_version=\"{version}\",version=\"Myriad/{version}\"");
     page.line("info", &labels, 1);
-    page.head("start_time_seconds", "gauge", "When it began");
+    page.head("start_time_seconds", "gauge", "Start time of the server");
     page.line("start_time_seconds", "", seconds(report.began_ms));
-    page.head("main_connections", "gauge", "Connections, and requests on them");
+    page.head("main_connections", "gauge", "Client connections and their requests");
     let now = &report.connections;
     for (status, count) in [
         ("accepted", now.accepted),
@@ -153,7 +153,7 @@ fn main(page: &mut Page, report: &Report<'_>) {
     ] {
         page.line("main_connections", &format!("status=\"{status}\""), count);
     }
-    page.head("main_shm_usage_bytes", "gauge", "Memory of counts");
+    page.head("main_shm_usage_bytes", "gauge", "Memory used by the counters");
     let most = report.shown.zone.size * report.request.site.worker.all_counters.len() as u64;
     let (used, nodes) = report.used;
     for (size, figure) in [
@@ -193,7 +193,7 @@ fn caches(page: &mut Page, report: &Report<'_>) {
     if caches.is_empty() {
         return;
     }
-    page.head("cache_usage_bytes", "gauge", "The size of cache zones");
+    page.head("cache_usage_bytes", "gauge", "Size of cache zones");
     for (name, _, (most, used)) in &caches {
         let zone = escaped(name);
         for (size, figure) in [("max", most), ("used", used)] {
@@ -204,8 +204,8 @@ fn caches(page: &mut Page, report: &Report<'_>) {
         .iter()
         .map(|(name, sums, _)| Counted { labels: format!("cache_zone=\"{}\"", escaped(name)), sums })
         .collect();
-    page.family(("cache_bytes_total", "Bytes of requests and answers"), &counted, directions, "direction");
-    page.family(("cache_requests_total", "Requests by what the cache did"), &counted, cache_counts, "status");
+    page.family(("cache_bytes_total", "Bytes of requests and responses"), &counted, directions, "direction");
+    page.family(("cache_requests_total", "Requests by cache status"), &counted, cache_counts, "status");
 }
 
 fn directions(sums: &TrafficSums) -> [(&'static str, u64); 2] {

@@ -27,7 +27,7 @@ fn get(site: &TestSite, target: &str) -> Value {
 }
 
 #[test]
-fn servers_and_their_sum_are_told_in_the_words_of_the_module() {
+fn server_zones_and_total_match_vts_json_format() {
     let site = TestSite::new(ZONE, &format!("server_name a.test b.test; {STATUS}"));
     finish(&site, "/", "b.test", 200);
     finish(&site, "/x", "a.test", 404);
@@ -70,7 +70,7 @@ fn nothing_is_counted_where_it_is_off() {
 }
 
 #[test]
-fn hosts_are_counted_apart_and_displace_no_server() {
+fn hosts_are_counted_separately_and_evict_no_server_zone() {
     let server = format!(
         "server_name a.test; vhost_traffic_status_filter_by_host on; {STATUS}
                           location /own {{ vhost_traffic_status_filter_by_host off; }}"
@@ -162,7 +162,7 @@ fn prometheus_gets_each_metric_in_one_piece_and_labels_that_hold_nothing_else() 
 }
 
 #[test]
-fn control_tells_resets_and_deletes_what_is_meant() {
+fn control_reports_resets_and_deletes_selected_zones() {
     let http = format!("{ZONE} vhost_traffic_status_filter_by_set_key $arg_a all;");
     let site = TestSite::new(&http, &format!("server_name a.test; {STATUS}"));
     finish(&site, "/?a=x@y", "a.test", 200);

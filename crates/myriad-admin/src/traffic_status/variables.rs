@@ -63,7 +63,7 @@ mod tests {
     use myriad_serve::testing::variables::{Case, lacks};
 
     #[test]
-    fn nothing_was_counted_of_a_server_that_nobody_asked() {
+    fn vts_variables_are_empty_for_unrequested_server() {
         lacks(
             &mut Case::default().begin(),
             &[

@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn those_who_come_once_displace_nobody_and_who_comes_twice_does() {
+    fn second_claim_evicts_entry_and_single_claims_do_not() {
         let mut map = DirectMapped::default();
         let (home, rival) = (3, 3 + SLOTS as u64);
         assert_eq!(map.find(home), None);
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hash_keeps_its_slot_and_finds_what_was_written_last() {
+    fn hash_retains_its_slot_and_finds_latest_value() {
         let mut map = DirectMapped::default();
         for value in 1..5 {
             *map.claim(7, |_| false).expect("its own slot") = value;

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_zone_keeps_its_least_and_a_tiny_one_all_it_has() {
+    fn zone_retains_minimum_and_tiny_zone_its_full_size() {
         let mut zones = [zone(3, 64), Cap { used: 1000, configured: 1000, now: 1000 }];
         for _ in 0..100 {
             recap(&mut zones, Stage::Refusing, u64::MAX, MIB);

@@ -21,8 +21,8 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
     Contexts::HSL,
     ONE,
     Set::Settings(cache_keep_assets),
-    "How long style sheets and scripts that stored pages name, and that are files, are kept behind the last page that was stored with them: \
-     they stand in where the origin has 404 or 410 for such a file that is gone.",
+    "Retention time of style sheets and scripts (files) that stored pages reference, after the last such page was \
+         stored: they are served if the origin responds with 404 or 410 for a deleted file.",
 )
 .default("off")
 .own()];

@@ -20,7 +20,7 @@ const fn conditions(name: &'static str, set: Set, doc: &'static str) -> FamilyRo
 /// Directives of every origin protocol.
 pub(crate) static OF_ORIGINS: &[FamilyRow] = &[
     FamilyRow::new(
-        Directive::new("cache", HSL, ONE, Set::Origin(values::cache), "The zone that answers are kept in.")
+        Directive::new("cache", HSL, ONE, Set::Origin(values::cache), "Cache zone for responses.")
             .default("off"),
     ),
     FamilyRow::new(Directive::new(
@@ -28,7 +28,7 @@ pub(crate) static OF_ORIGINS: &[FamilyRow] = &[
         HSL,
         ONE,
         set!(Own<CacheSettings>.text => Some key),
-        "What a page is kept under.",
+        "Cache key.",
     ))
     .computed_by(|protocol| Some(protocol.default_key().documented)),
     FamilyRow::new(
@@ -37,10 +37,13 @@ pub(crate) static OF_ORIGINS: &[FamilyRow] = &[
             HSL,
             at_least(1),
             Set::Origin(values::cache_valid),
-            "How long an answer is fresh.",
+            "Freshness lifetime of responses, by status.",
         )
         .repeats()
-        .differs("`any` stores neither a 5xx nor what says something of the request (400, 405, 411 to 417, 431); these and 501 need their own code, whatever the answer says of its freshness; the time may hold variables, and where it comes to nothing or 0 nothing is stored; it ends on a tick of 64 ms rather than of a second"),
+        .differs("`any` includes neither 5xx nor statuses that depend on the request (400, 405, 411 to 417, 431); these and 501 \
+             must be listed explicitly, even if the response specifies a lifetime; the time may contain variables, and \
+             nothing is stored if it evaluates to an empty text or 0; it expires with a resolution of 64 ms instead of one \
+             second"),
     ),
     FamilyRow::new(
         Directive::new(
@@ -48,7 +51,7 @@ pub(crate) static OF_ORIGINS: &[FamilyRow] = &[
             HSL,
             at_least(1),
             Set::Origin(values::cache_methods),
-            "Methods whose answers are kept.",
+            "Methods whose responses are stored.",
         )
         .repeats()
         .default("GET HEAD"),
@@ -59,22 +62,22 @@ pub(crate) static OF_ORIGINS: &[FamilyRow] = &[
             HSL,
             ONE,
             set!(Own<CacheSettings>.number => min_uses),
-            "How often a page must be asked for before it is kept.",
+            "Number of requests after which a page is stored.",
         )
         .default("1"),
     ),
-    conditions("cache_bypass", Set::Origin(values::cache_bypass), "When the cache is not read."),
-    conditions("no_cache", Set::Origin(values::no_cache), "When an answer is not kept."),
+    conditions("cache_bypass", Set::Origin(values::cache_bypass), "Conditions under which the cache is not read."),
+    conditions("no_cache", Set::Origin(values::no_cache), "Conditions under which a response is not stored."),
     FamilyRow::new(
         Directive::new(
             "cache_lock",
             HSL,
             FLAG,
             set!(Own<CacheSettings>.flag => lock),
-            "Whether one request fetches a page for all.",
+            "Coalesces concurrent requests for a page into one fetch.",
         )
         .default("on")
-        .differs("on unless written off; waiters are woken by event"),
+        .differs("enabled by default; waiting requests are woken by events"),
     ),
     FamilyRow::new(
         Directive::new(
@@ -82,9 +85,9 @@ pub(crate) static OF_ORIGINS: &[FamilyRow] = &[
             HSL,
             ONE,
             set!(Own<CacheSettings>.millis => Some lock_rules.timeout_ms),
-            "How long to wait for another's fetch.",
+            "Maximum wait for another request's fetch.",
         )
-        .differs("no limit unless written"),
+        .differs("unlimited by default"),
     ),
     FamilyRow::new(
         Directive::new(
@@ -92,9 +95,9 @@ pub(crate) static OF_ORIGINS: &[FamilyRow] = &[
             HSL,
             ONE,
             set!(Own<CacheSettings>.millis => Some lock_rules.age_ms),
-            "When one request more may fetch.",
+            "Time after which one more request may fetch the page.",
         )
-        .differs("no limit unless written"),
+        .differs("unlimited by default"),
     ),
     FamilyRow::new(
         Directive::new(
@@ -102,11 +105,11 @@ pub(crate) static OF_ORIGINS: &[FamilyRow] = &[
             HSL,
             at_least(1),
             Set::Origin(values::use_stale),
-            "When an expired page may be sent.",
+            "Cases in which an expired page may be served.",
         )
         .repeats()
         .default("off")
-        .differs("`updating` holds for ten minutes after the expiry unless `*_cache_stale` says otherwise; nginx has no bound but `inactive`"),
+        .differs("`updating` applies for ten minutes after the expiry unless set by `*_cache_stale`; in nginx only `inactive` limits it"),
     ),
     FamilyRow::new(
         Directive::new(
@@ -114,7 +117,8 @@ pub(crate) static OF_ORIGINS: &[FamilyRow] = &[
             HSL,
             TWO,
             Set::Origin(values::cache_stale),
-            "How long an expired page may be sent: while it is refreshed, and when its refresh fails; `off` for as long as `inactive` leaves it.",
+            "Maximum time after the expiry for which a page may be served: while it is refreshed, and if the refresh fails; \
+                 `off` means until it is removed by `inactive`.",
         )
         .default("10m off")
         .own(),
@@ -125,7 +129,7 @@ pub(crate) static OF_ORIGINS: &[FamilyRow] = &[
             HSL,
             at_least(1),
             Set::Origin(values::cache_negative),
-            "Statuses that are kept for so long though the answer says no-cache, no-store or max-age=0.",
+            "Statuses that are stored for the given time even if the response has no-cache, no-store or max-age=0.",
         )
         .default("off")
         .own(),
@@ -136,7 +140,7 @@ pub(crate) static OF_ORIGINS: &[FamilyRow] = &[
             HSL,
             ONE,
             Set::Origin(values::cache_invalidate),
-            "What the answer to POST, PUT, DELETE and the like makes of stored pages.",
+            "Effect of responses to unsafe methods (POST, PUT, DELETE and others) on stored pages.",
         )
         .default("off")
         .own(),
@@ -147,10 +151,10 @@ pub(crate) static OF_ORIGINS: &[FamilyRow] = &[
             HSL,
             FLAG,
             set!(Own<CacheSettings>.flag => background_update),
-            "Whether an expired page is refreshed behind the visitor's back.",
+            "Refreshes expired pages in the background.",
         )
         .default("off")
-        .differs("a page with a validity of 10 s or more that is asked for often is refreshed before it expires"),
+        .differs("a frequently requested page with a lifetime of 10 s or more is refreshed before it expires"),
     ),
     FamilyRow::new(
         Directive::new(
@@ -158,7 +162,7 @@ pub(crate) static OF_ORIGINS: &[FamilyRow] = &[
             HSL,
             FLAG,
             set!(Own<CacheSettings>.flag => revalidate),
-            "Whether an expired page is refreshed with a conditional request.",
+            "Refreshes expired pages with conditional requests.",
         )
         .default("off"),
     ),
@@ -168,15 +172,15 @@ pub(crate) static OF_ORIGINS: &[FamilyRow] = &[
             HSL,
             FLAG,
             set!(Own<CacheSettings>.flag => Some convert_head),
-            "Whether HEAD becomes GET for the cache.",
+            "Converts HEAD to GET for the cache.",
         )
-        .differs("where it is off, HEAD is asked of the origin and its answer is not stored")
+        .differs("if it is off, HEAD requests are sent to the origin and their responses are not stored")
         .default("on"),
     ),
     row(
         "cache_max_range_offset",
         ONE,
         set!(Own<CacheSettings>.size => Some max_range_offset),
-        "Ranges beyond it pass the cache by.",
+        "Offset beyond which range requests bypass the cache.",
     ),
 ];

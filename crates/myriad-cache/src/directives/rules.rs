@@ -15,7 +15,7 @@ pub(crate) static ROWS: &[Directive] = &[
         Contexts::HSL,
         at_least(1),
         Set::Settings(personal_cookies),
-        "Cookies whose bearer neither reads nor fills a shared page.",
+        "Cookies that identify a client, which then neither reads nor fills shared pages.",
     )
     .default("default")
     .own(),
@@ -24,7 +24,7 @@ pub(crate) static ROWS: &[Directive] = &[
         Contexts::HSL,
         at_least(1),
         Set::Settings(impersonal_cookies),
-        "Cookies that say nothing of the page that sets them: it is stored without them.",
+        "Cookies that do not depend on the page that sets them: the page is stored without them.",
     )
     .default("off")
     .own(),
@@ -33,7 +33,7 @@ pub(crate) static ROWS: &[Directive] = &[
         Contexts::HSL,
         FLAG,
         set!(Feature<CacheRules>.flag => rfc9111),
-        "Whether RFC 9111 holds where nginx goes other ways.",
+        "Follows RFC 9111 where nginx deviates from it.",
     )
     .default("off")
     .own(),
@@ -42,8 +42,8 @@ pub(crate) static ROWS: &[Directive] = &[
         Contexts::HSL,
         between(1, 2),
         Set::Settings(no_vary_search),
-        "Whether keys leave out the arguments of a path that an origin's `No-Vary-Search` says make no other page; what is said so of \
-         stored pages whose origin says nothing.",
+        "Removes URL arguments from keys if the origin's `No-Vary-Search` declares that they do not change the page; \
+             sets the default for stored pages without this header.",
     )
     .default("on")
     .own(),
@@ -55,9 +55,8 @@ fn no_vary_search(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     if args.len() > 1 {
         let value = args.bytes(1).strip_prefix(b"say=").filter(|value| NoVarySearch::parse(value).is_some());
         let Some(value) = value else {
-            return Err(
-                args.invalid(1, "say= and what the field may hold: 'say=params=(\"utm_source\" \"fbclid\")'")
-            );
+            return Err(args
+                .invalid(1, "say= with the value of the header: 'say=params=(\"utm_source\" \"fbclid\")'"));
         };
         said = Some(value.to_vec());
     }
@@ -78,10 +77,10 @@ pub(crate) fn cookie_list(args: &mut Arguments<'_>) -> Result<PersonalCookies, D
     for index in 0..args.len() {
         match args.bytes(index) {
             b"off" if args.len() == 1 => {}
-            b"off" => return Err(args.invalid(index, "alone: \"off\" excludes every name")),
+            b"off" => return Err(args.invalid(index, "the only argument: \"off\" excludes every name")),
             b"default" => cookies.builtin = true,
             name if !is_pattern(name) => {
-                return Err(args.invalid(index, "a cookie's name, `*` only at its end"));
+                return Err(args.invalid(index, "a cookie name, with `*` only at the end"));
             }
             _ => cookies.names.push(args.text(index)?),
         }
@@ -94,15 +93,15 @@ fn impersonal_cookies(settings: &mut Settings, args: &mut Arguments<'_>) -> Done
     for index in 0..args.len() {
         match args.bytes(index) {
             b"off" if args.len() == 1 => {}
-            b"off" => return Err(args.invalid(index, "alone: \"off\" excludes every name")),
+            b"off" => return Err(args.invalid(index, "the only argument: \"off\" excludes every name")),
             b"*" => {
                 return Err(args.invalid(
                     index,
-                    "a cookie's name; to store pages whatever cookies they set: *_ignore_headers Set-Cookie",
+                    "a cookie name; to store pages regardless of their cookies, use *_ignore_headers Set-Cookie",
                 ));
             }
             name if !is_pattern(name) => {
-                return Err(args.invalid(index, "a cookie's name, `*` only at its end"));
+                return Err(args.invalid(index, "a cookie name, with `*` only at the end"));
             }
             _ => names.push(args.text(index)?),
         }

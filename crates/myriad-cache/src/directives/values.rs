@@ -95,10 +95,9 @@ pub(super) fn use_stale(origin: &mut OriginSettings, args: &mut Arguments<'_>) -
             b"http_429" => &mut when.http_429,
             b"off" => &mut off,
             _ => {
-                return Err(args.invalid(
-                    index,
-                    "error, timeout, invalid_header, updating, http_500 and the like, or off",
-                ));
+                return Err(
+                    args.invalid(index, "error, timeout, invalid_header, updating, http_500 etc., or off")
+                );
             }
         };
         *field = true;

@@ -164,9 +164,9 @@ impl Asker {
             let exchange = self.exchange.borrow();
             let depth = exchange.request.received.lineage.as_ref().map_or(0, |lineage| lineage.depth);
             if depth >= self.rules.depth {
-                Some("includes stand too deep in each other (esi_max_depth)")
+                Some("includes are nested too deeply (esi_max_depth)")
             } else if exchange.request.received.head.target() == &*want.src {
-                Some("a page includes itself")
+                Some("the page includes itself")
             } else {
                 None
             }
@@ -187,7 +187,7 @@ impl Asker {
                     return self.got(&want, &bytes);
                 }
                 Ok(Err(error)) => why = error,
-                Err(_) => why = String::from("it took too long (esi_timeout)"),
+                Err(_) => why = String::from("the request timed out (esi_timeout)"),
             }
         }
         self.fail(&want, &why);
@@ -198,9 +198,9 @@ impl Asker {
         let Joint { prefix, mut list } = joint;
         let came = timeout_at(self.until, self.joint(&prefix, &mut list)).await;
         let why = match came {
-            Ok(Ok(())) => "it is not in the joint answer".to_owned(),
+            Ok(Ok(())) => "it is missing in the combined response".to_owned(),
             Ok(Err(error)) => error,
-            Err(_) => "it took too long (esi_timeout)".to_owned(),
+            Err(_) => "the request timed out (esi_timeout)".to_owned(),
         };
         for Named { want, .. } in list {
             match want.alt {
@@ -226,7 +226,7 @@ impl Asker {
                 .is_some_and(|value| value.trim_ascii().eq_ignore_ascii_case(FRAGMENTS))
         });
         if !is_joint {
-            return Err("the joint answer is no application/x-myriad-fragments".to_owned());
+            return Err("the combined response is not application/x-myriad-fragments".to_owned());
         }
         let keep_s = keep_s(&answer);
         let mut body = answer.into_body();
@@ -235,7 +235,7 @@ impl Asker {
             let mut rest = &piece[..];
             while !rest.is_empty() {
                 let Some(part) =
-                    reader.push(&mut rest).map_err(|bad| format!("of a joint answer {}", bad.as_str()))?
+                    reader.push(&mut rest).map_err(|bad| format!("combined response: {}", bad.as_str()))?
                 else {
                     continue;
                 };
@@ -247,7 +247,7 @@ impl Asker {
                 self.got(&want, &bytes);
             }
         }
-        if reader.is_between_parts() { Ok(()) } else { Err("a joint answer ends within a part".to_owned()) }
+        if reader.is_between_parts() { Ok(()) } else { Err("the combined response is incomplete".to_owned()) }
     }
 
     /// Requests one part. Returns its bytes, the number of seconds that it may be stored, and the request, which is in
@@ -260,7 +260,7 @@ impl Asker {
         let mut whole = Vec::new();
         while let Some(piece) = next(&mut body).await? {
             if whole.len() + piece.len() > MOST_OF_PART {
-                return Err("it is too long".to_owned());
+                return Err("the response is too long".to_owned());
             }
             whole.extend_from_slice(&piece);
         }
@@ -269,12 +269,12 @@ impl Asker {
 
     /// Returns the response to a target. A status other than 200 and an aborted response are errors.
     async fn answer(&self, target: &[u8]) -> Result<Subanswer, String> {
-        let child = self.child(target).ok_or("it cannot be asked for")?;
+        let child = self.child(target).ok_or("the request could not be started")?;
         let answer = subrequest::ask(child).await;
         match answer.answer.status {
-            _ if answer.answer.dropped => Err("its answer broke off".to_owned()),
+            _ if answer.answer.dropped => Err("the response was aborted".to_owned()),
             200 => Ok(answer),
-            status => Err(format!("its status is {status}")),
+            status => Err(format!("the response has the status {status}")),
         }
     }
 
@@ -320,7 +320,9 @@ impl Asker {
     fn fail(&self, want: &Want, why: &str) {
         if !self.told.replace(true) {
             let (exchange, src) = (self.exchange.borrow(), want.src.escape_ascii());
-            exchange.request.log(Level::Error, format_args!("the page goes on without \"{src}\": {why}"));
+            exchange
+                .request
+                .log(Level::Error, format_args!("the page is sent without the fragment \"{src}\": {why}"));
         }
         want.holes.iter().for_each(|hole| self.slots.fill(*hole, Slot::Failed));
     }
@@ -336,7 +338,7 @@ fn keep_s(answer: &Subanswer) -> u64 {
 async fn next(body: &mut BoxBody) -> Result<Option<Bytes>, String> {
     match poll_fn(|cx| body.as_mut().poll_data(cx)).await {
         Some(Ok(piece)) => Ok(Some(piece)),
-        Some(Err(error)) => Err(format!("its answer broke off: {error}")),
+        Some(Err(error)) => Err(format!("the response was aborted: {error}")),
         None => Ok(None),
     }
 }

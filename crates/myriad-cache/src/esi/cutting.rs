@@ -91,14 +91,15 @@ impl Cutting {
             request.log(
                 Level::Error,
                 format_args!(
-                    "ESI in \"{uri}\": {} includes are too many (esi_max_includes), {} are of no path of this host, {} tags are not closed",
+                    "ESI in \"{uri}\": {} includes exceed the limit (esi_max_includes), {} includes have no path on this host, {} \
+                         tags are not closed",
                     refused.too_many, refused.foreign, refused.unclosed
                 ),
             );
             // A page that lacks one of its parts is not for known visitors.
             if self.said.known {
                 holes.clear();
-                self.why = Some((*b"an include is refused").into());
+                self.why = Some((*b"an include is rejected").into());
             }
         }
         let known = self.said.known && !refused.is_something();

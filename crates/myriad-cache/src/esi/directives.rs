@@ -21,7 +21,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         FLAG,
         set!(Feature<EsiSettings>.flag => on),
-        "Whether ESI markup in answers of origins is obeyed, where they say that there is some.",
+        "Processes ESI markup in responses that declare it.",
     )
     .default("off")
     .own(),
@@ -30,8 +30,8 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         at_least(1),
         Set::Settings(known_cookies),
-        "Cookies by which known visitors are known who read everybody's page with parts of their own in it, where its origin allows it; \
-         `off`. Whoever bears another personal cookie does not.",
+        "Cookies of known visitors, who get shared pages with fragments of their own if the origin allows it; `off` for \
+             none. Clients with another personal cookie do not get shared pages.",
     )
     .default("off")
     .own(),
@@ -43,8 +43,9 @@ pub(super) static ROWS: &[Directive] = &[
             settings.feature_mut::<EsiSettings>().sessions = cookie_list(args)?;
             Ok(())
         }),
-        "The known cookies whose value is a secret of one visitor: logins and sessions; `default` is a built-in list, `off` means none. \
-         Without one of them, parts are requested without the client's own fields, for all visitors with the same known cookies.",
+        "Known cookies whose value is a secret of one visitor, such as logins and sessions; `default` is a built-in \
+             list, `off` means none. Without such a cookie, fragments are requested without the client's own headers, for \
+             all visitors with the same known cookies.",
     )
     .default("default")
     .own(),
@@ -53,7 +54,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         ONE,
         Set::Settings(max_includes),
-        "Most includes of a page; those beyond stay empty.",
+        "Maximum number of includes in a page; further ones stay empty.",
     )
     .default("64")
     .own(),
@@ -65,7 +66,7 @@ pub(super) static ROWS: &[Directive] = &[
             settings.feature_mut::<EsiSettings>().max_depth = args.within(0, 1, DEEPEST)?;
             Ok(())
         }),
-        "How deep pages with includes may stand in each other.",
+        "Maximum nesting depth of pages with includes.",
     )
     .default("3")
     .own(),
@@ -74,7 +75,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         ONE,
         set!(Feature<EsiSettings>.millis => timeout),
-        "How long a page waits for its parts; then it goes on without them.",
+        "Timeout for the fragments of a page; after it the page is sent without them.",
     )
     .default("10s")
     .own(),
@@ -83,8 +84,8 @@ pub(super) static ROWS: &[Directive] = &[
         Contexts::HTTP,
         between(1, 3),
         Set::Settings(private_cache),
-        "Memory for parts that are kept for one visitor each: of all of them, of one (`visitor=`), and how long a part is kept at most \
-         (`valid=`); `off`.",
+        "Memory for fragments stored per visitor: in total, per visitor (`visitor=`), and the maximum lifetime \
+             (`valid=`); `off` disables it.",
     )
     .default("16m visitor=128k valid=1m")
     .own(),
@@ -95,9 +96,9 @@ fn known_cookies(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     for index in 0..args.len() {
         match args.bytes(index) {
             b"off" if args.len() == 1 => {}
-            b"off" => return Err(args.invalid(index, "alone: \"off\" excludes every name")),
+            b"off" => return Err(args.invalid(index, "the only argument: \"off\" excludes every name")),
             name if name.is_empty() || name == b"*" || name[..name.len() - 1].contains(&b'*') => {
-                return Err(args.invalid(index, "a cookie's name, `*` only at its end"));
+                return Err(args.invalid(index, "a cookie name, with `*` only at the end"));
             }
             _ => known.push(args.text(index)?),
         }
@@ -119,7 +120,7 @@ fn private_cache(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     let mut cache = PrivateCache { total: 0, visitor: 128 << 10, valid_ms: 60_000 };
     if args.bytes(0) == b"off" {
         if args.len() > 1 {
-            return Err(args.invalid(1, "left out: \"off\" has no bounds"));
+            return Err(args.invalid(1, "omitted after \"off\""));
         }
         cache = PrivateCache::default();
     } else {
@@ -134,10 +135,10 @@ fn private_cache(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
         }
         // The weight of a visitor's parts is a 32-bit number.
         if cache.visitor > cache.total || cache.visitor >= u64::from(u32::MAX) {
-            return Err(args.error(0, "one visitor may not have more than all: make `visitor=` smaller"));
+            return Err(args.error(0, "\"visitor=\" must not exceed the total size"));
         }
         if cache.valid_ms > LONGEST_VALID_MS {
-            return Err(args.error(args.len() - 1, "parts may be kept for a day at most").help("valid=1d"));
+            return Err(args.error(args.len() - 1, "\"valid=\" must be at most one day").help("valid=1d"));
         }
     }
     settings.feature_mut::<EsiSettings>().private = cache;

@@ -142,7 +142,7 @@ impl PassedBody {
                     whole.extend_from_slice(&text);
                     if whole.len() > LONGEST {
                         if let Some(exchange) = &self.exchange {
-                            let what = "a page with ESI that is not stored is too long to be filled";
+                            let what = "a page with ESI is not stored, and too long to insert fragments";
                             exchange.request.log(Level::Error, format_args!("{what}"));
                         }
                         return Poll::Ready(self.whole.take().map(|whole| Ok(Bytes::from(whole))));

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn visitors_are_told_apart_by_host_and_by_each_known_cookie() {
+    fn visitors_are_distinguished_by_host_and_known_cookies() {
         let own = id("a", &[SESSION]);
         assert_eq!(own, id("a", &[&format!("_ga=1; {SESSION}; x=y")]));
         assert_eq!(
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn change_is_told_by_a_cookie_that_comes_with_others_elsewhere() {
+    fn visitor_change_is_detected_by_cookie_shared_across_cookie_sets() {
         let shares_a_mark = |one: &[&str], other: &[&str]| {
             let (one, other) = (visitor("a", one).expect("one"), visitor("a", other).expect("other"));
             one.marks.iter().any(|mark| other.marks.contains(mark))

@@ -75,12 +75,12 @@ pub(super) fn examine(http: &HttpConf, findings: &mut Vec<Diagnostic>) {
         }
         let (zone, key) = (String::from_utf8_lossy(zone), String::from_utf8_lossy(key));
         let message = format!(
-            "the cache key \"{key}\" has no host in it, and several hosts reach it: they share their pages in \"{zone}\""
+            "the cache key \"{key}\" does not contain the host, but several hosts use it: they share pages in \"{zone}\""
         );
         let mut hint = Diagnostic::hint(reached.key, message)
-            .help("put $host into the key, unless all of these hosts show the same");
+            .help("add $host to the key, unless all these hosts have the same content");
         for span in reached.servers.iter().take(MOST_PLACES) {
-            hint = hint.related(*span, "a server that uses it");
+            hint = hint.related(*span, "a server that uses this key");
         }
         findings.push(hint);
     }

@@ -15,7 +15,11 @@ pub(crate) fn examine(settings: &Settings, at: Span, findings: &mut Vec<Diagnost
     {
         let (prefix, text) = (protocol.prefix(), protocol.default_key().text);
         let message = format!("no \"{prefix}cache_key\" for \"{prefix}cache\"");
-        let help = format!("pages are kept under \"{text}\": write it, or another {prefix}cache_key");
-        findings.push(Diagnostic::warning(at, message).related(zone.span, "the cache is on here").help(help));
+        let help = format!(
+            "pages are stored under \"{text}\": write this key explicitly, or another {prefix}cache_key"
+        );
+        findings.push(
+            Diagnostic::warning(at, message).related(zone.span, "the cache is enabled here").help(help),
+        );
     }
 }

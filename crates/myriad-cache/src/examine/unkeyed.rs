@@ -32,20 +32,22 @@ pub(super) fn examine(http: &HttpConf, findings: &mut Vec<Diagnostic>) {
 
 fn hint_at_all(zone: &Text) -> Diagnostic {
     let message = format!(
-        "the fetch of a page for everybody in \"{}\" tells the origin all fields and cookies of the visitor who caused it, and what one made up may stand in the page of all",
+        "a shared fetch for the cache in \"{}\" forwards all headers and cookies of the client that triggers it, so a \
+             page stored for all clients may contain values chosen by one client",
         zone.lossy()
     );
     Diagnostic::hint(zone.span, message).help(
-        "write shared_fetch_headers on; and put into the key what pages follow from: cache_key_field Accept-Language en de;",
+        "write shared_fetch_headers on; and add the headers that change the page to the key, for example: \
+             cache_key_field Accept-Language en de;",
     )
 }
 
 fn hint_at_param(param: &Text) -> Diagnostic {
     let message = format!(
-        "\"{}\" tells the origin of everybody's page what a visitor says, and the key does not hold it",
+        "\"{}\" sends a value from the client to the origin on a shared fetch, but the key does not contain it",
         param.lossy()
     );
-    let help = "put it into the key, or leave it to shared_fetch_headers, which keeps what is in no key from shared fetches";
+    let help = "add it to the key, or use shared_fetch_headers, which removes headers that are not in the key from shared fetches";
     Diagnostic::hint(param.span, message).help(help)
 }
 

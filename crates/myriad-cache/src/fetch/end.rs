@@ -21,7 +21,7 @@ pub(super) fn deny(
         let name = zone.zone.name();
         request.log(
             Level::Error,
-            format_args!("too many fetches fill zone \"{name}\" (max_fetches, fetch_queue)"),
+            format_args!("too many fetches in flight for zone \"{name}\" (max_fetches, fetch_queue)"),
         );
     }
     give_up(writer, reporter, NoAnswer::TOO_MANY);

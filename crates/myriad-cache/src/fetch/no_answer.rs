@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn number_of_a_flight_tells_status_and_failure() {
+    fn flight_number_encodes_status_and_failure() {
         for failure in [Failure::Error, Failure::Timeout, Failure::InvalidHeader] {
             for status in [500, 502, 503, 504, 999] {
                 let why = NoAnswer { status, failure };

@@ -101,7 +101,7 @@ pub(super) async fn run(job: Job) {
         }
     };
     let Some(answered) = answered else {
-        return exchange.request.log(Level::Info, format_args!("fetch ended, for nobody waits for it"));
+        return exchange.request.log(Level::Info, format_args!("fetch cancelled: no client is waiting"));
     };
     // A response private to one client gives no information about the page.
     let is_closed = matches!(&answered, Ok(answered) if maintenance::closed(&mut exchange, &answered.response.head).is_some());
@@ -112,7 +112,7 @@ pub(super) async fn run(job: Job) {
         Ok(answered) => judge(&mut exchange, held.get(), writer, reporter, sought, answered).await,
         // The refresh did not begin: the page stays stale, and the next request tries again.
         Err(Unanswered::Failed(error)) if is_put_off(&error, reporter.is_some()) => {
-            exchange.request.log(Level::Info, format_args!("{error}, the stale page stays"));
+            exchange.request.log(Level::Info, format_args!("{error}, the stale page remains stored"));
         }
         // The waiters are other clients, which may be within the limits: they claim the page again, and one of them
         // leads.

@@ -112,7 +112,7 @@ pub(super) async fn store(
                     Filling::Abandoned => return,
                     Filling::Corrupt => {
                         let what =
-                            format_args!("upstream sent a broken content coding: the page is not stored");
+                            format_args!("upstream sent an invalid content coding: the page is not stored");
                         exchange.request.log(Level::Error, what);
                         return writer.fail(StoreFailure(502));
                     }
@@ -127,9 +127,10 @@ pub(super) async fn store(
     }
     // An empty body is valid without the trailer of a coding.
     if arrived > 0 && decoder.is_some_and(|decoder| decoder.finish().is_err()) {
-        exchange
-            .request
-            .log(Level::Error, format_args!("upstream cut a content coding short: the page is not stored"));
+        exchange.request.log(
+            Level::Error,
+            format_args!("upstream sent an incomplete content coding: the page is not stored"),
+        );
         return writer.fail(StoreFailure(502));
     }
     if length.is_some_and(|length| length != arrived) {
@@ -143,7 +144,7 @@ pub(super) async fn store(
     }
     if is_incomplete || attempts.ended_fatally() {
         let why = if is_incomplete { "an incomplete response" } else { "a fatal error" };
-        let what = format_args!("upstream reported {why}: the response is passed on and not stored");
+        let what = format_args!("upstream reported {why}: the response is forwarded and not stored");
         exchange.request.log(Level::Error, what);
         return writer.discard(Completion { meta, now, fresh_until: now, alternatives: Default::default() });
     }

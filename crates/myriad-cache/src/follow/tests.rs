@@ -62,7 +62,7 @@ impl Waiting {
 }
 
 #[test]
-fn failed_fetch_is_told_with_its_status() {
+fn failed_fetch_returns_its_status() {
     let mut waiting = Waiting::on("");
     waiting.writer().fail(NoAnswer { status: 504, failure: Failure::Timeout }.encode());
     assert_eq!(waiting.wait(None).0, "error 504");
@@ -88,7 +88,7 @@ fn page_that_may_not_be_stored_is_asked_for_by_each() {
 }
 
 #[test]
-fn abandoned_fetch_is_claimed_anew_and_not_for_ever() {
+fn abandoned_fetch_is_retried_a_bounded_number_of_times() {
     let mut waiting = Waiting::on("");
     drop(waiting.writer());
     let (next, exchange) = waiting.wait(None);
@@ -100,25 +100,25 @@ fn abandoned_fetch_is_claimed_anew_and_not_for_ever() {
 }
 
 #[test]
-fn waiter_whose_patience_is_over_asks_alone() {
+fn waiter_fetches_separately_after_lock_timeout() {
     let waiting = Waiting::on("");
     assert_eq!(waiting.wait(Some(Duration::from_millis(1))).0, "pass LockTimeout");
 }
 
 #[test]
-fn leader_that_is_told_of_a_failure_gets_its_status_or_the_stale_page() {
+fn leader_of_failed_fetch_gets_its_status_or_stale_page() {
     let failed = || Some(Report::Failed(NoAnswer { status: 503, failure: Failure::Error }));
     assert_eq!(Waiting::on("").told(failed()).0, "error 503");
     assert_eq!(Waiting::with_stale("fastcgi_cache_use_stale error;").told(failed()).0, "serve Stale");
 }
 
 #[test]
-fn leader_whose_fetch_never_began_gets_502() {
+fn leader_of_unstarted_fetch_gets_502() {
     assert_eq!(Waiting::on("").told(None).0, "error 502");
 }
 
 #[test]
-fn leader_asks_for_itself_where_the_fetch_said_less_than_its_request() {
+fn leader_fetches_separately_when_shared_fetch_is_insufficient() {
     for told in [Report::Incomplete, Report::Unconfirmed] {
         assert_eq!(Waiting::on("").told(Some(told)).0, "pass NotShared");
     }
@@ -132,7 +132,7 @@ fn leader_of_another_variant_claims_its_own() {
 }
 
 #[test]
-fn leader_of_a_confirmed_page_says_revalidated() {
+fn leader_of_confirmed_page_is_revalidated() {
     let mut waiting = Waiting::with_stale("");
     let page = waiting.stale.clone().expect("a page");
     let zone = std::sync::Arc::clone(&held(&waiting.exchange).cache);

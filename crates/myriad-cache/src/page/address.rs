@@ -13,8 +13,7 @@ use myriad_store::page::Marks;
 pub(crate) fn marks_of(request: &Request, head: &ResponseHead) -> Marks {
     let tags = Tags::of(&head.fields);
     if tags.overflown() {
-        let text =
-            "upstream sent more tags than a page may have (512, or 16 KB): any purge of tags will cover it";
+        let text = "upstream sent more tags than allowed per page (512, or 16 KB): the page will be purged with any tag";
         request.log(myriad_log::Level::Warn, format_args!("{text}"));
     }
     let marks = Marks::new(request.scheme(), &request.route.host, &target_of(request), &tags);

@@ -156,18 +156,18 @@ mod tests {
     }
 
     #[test]
-    fn page_keeps_what_all_visitors_are_told_and_no_cookies() {
+    fn page_stores_shared_fields_without_cookies() {
         let kept = lines(&[("content-type", "text/html"), ("X-Powered", "PHP"), ("Set-Cookie", "a=1")]);
         assert_eq!(kept, "Content-Type: text/html\r\nX-Powered: PHP\r\n");
     }
 
     #[test]
-    fn fields_that_connection_names_are_not_kept() {
+    fn fields_named_by_connection_are_not_stored() {
         assert_eq!(lines(&[("X-Hop", "1"), ("X-End", "2"), ("Connection", "X-Hop")]), "X-End: 2\r\n");
     }
 
     #[test]
-    fn age_and_validators_are_kept_as_figures() {
+    fn age_and_validators_are_not_stored_as_field_lines() {
         let date = "Sun, 06 Nov 1994 08:49:37 GMT";
         assert_eq!(lines(&[("Age", "5"), ("ETag", "\"a\""), ("Last-Modified", date)]), "");
     }
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn coding_that_can_be_undone_is_told_from_others() {
+    fn decodable_codings_are_distinguished_from_opaque_ones() {
         assert_eq!(origin_coding(&head(200, &[("Content-Encoding", "gzip")])), Some(Coding::Gzip));
         assert_eq!(origin_coding(&head(200, &[("Content-Encoding", "identity")])), None);
         assert_eq!(origin_coding(&head(200, &[])), None);

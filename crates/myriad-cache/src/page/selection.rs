@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn field_too_long_to_tell_variants_apart_is_found_out() {
+    fn overlong_vary_field_makes_selection_indistinguishable() {
         let long = "x".repeat(1 << 20);
         let selection = selected("", "X-Long", &[("X-Long", &long)]);
         assert!(is_untellable(selection.as_ref()));

@@ -11,7 +11,7 @@ pub(super) static ROWS: &[Directive] = &[
         Contexts::HSL,
         at_least(1),
         Set::Settings(shared_fetch_headers),
-        "Whether a fetch of a page for everybody sends its origin listed fields only (on), and names that the list gains.",
+        "Forwards only listed headers to the origin on shared fetches (on), and adds names to the list.",
     )
     .default("off")
     .repeats()
@@ -21,7 +21,7 @@ pub(super) static ROWS: &[Directive] = &[
         Contexts::HSL,
         at_least(1),
         Set::Settings(cache_key_field),
-        "A field that keys of pages hold, and the values that count; a shared fetch passes it on as the key has it.",
+        "Request header in cache keys, and its recognized values; a shared fetch forwards the value from the key.",
     )
     .repeats()
     .group("cache_key_input")
@@ -31,7 +31,7 @@ pub(super) static ROWS: &[Directive] = &[
         Contexts::HSL,
         at_least(1),
         Set::Settings(cache_key_cookie),
-        "A cookie that keys of pages hold, and the values that count; a shared fetch passes it on as the key has it.",
+        "Cookie in cache keys, and its recognized values; a shared fetch forwards the value from the key.",
     )
     .repeats()
     .group("cache_key_input")
@@ -47,14 +47,14 @@ fn shared_fetch_headers(settings: &mut Settings, args: &mut Arguments<'_>) -> Do
     for index in 0..args.len() {
         match args.bytes(index) {
             b"off" if args.len() == 1 && args.first => return Ok(()),
-            b"off" => return Err(args.invalid(index, "alone: \"off\" excludes every name")),
+            b"off" => return Err(args.invalid(index, "the only argument: \"off\" excludes every name")),
             b"on" => {}
             name if name.eq_ignore_ascii_case(b"cookie") => {
                 return Err(args
-                    .error(index, "cookies would make everybody's page one visitor's")
-                    .help("put those that matter into the key: cache_key_cookie NAME;"));
+                    .error(index, "forwarding all cookies would store a page of one visitor for all")
+                    .help("add the required cookies to the key: cache_key_cookie NAME;"));
             }
-            name if !is_token(name) => return Err(args.invalid(index, "on, off or the name of a field")),
+            name if !is_token(name) => return Err(args.invalid(index, "on, off or a header name")),
             _ => shared.fields.push(args.text(index)?),
         }
     }
@@ -65,8 +65,8 @@ fn shared_fetch_headers(settings: &mut Settings, args: &mut Arguments<'_>) -> Do
 fn cache_key_field(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     if args.bytes(0).eq_ignore_ascii_case(b"cookie") {
         return Err(args
-            .error(0, "a key with all cookies is one visitor's")
-            .help("name one: cache_key_cookie NAME;"));
+            .error(0, "a key with all cookies is valid for one visitor only")
+            .help("name the cookie: cache_key_cookie NAME;"));
     }
     keyed(settings, args, false)
 }
@@ -82,8 +82,7 @@ fn keyed(settings: &mut Settings, args: &mut Arguments<'_>, cookie: bool) -> Don
     // `$http_NAME` reads a field, so its name is limited to the characters of a variable.
     let is_field = |name: &[u8]| name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'-');
     if !is_token(name.bytes()) || !cookie && !is_field(name.bytes()) {
-        let what =
-            if cookie { "the name of a cookie" } else { "the name of a field: letters, digits and hyphens" };
+        let what = if cookie { "a cookie name" } else { "a header name: letters, digits and hyphens" };
         return Err(args.invalid(0, what));
     }
     let is_value = |value: &[u8]| {
@@ -92,7 +91,7 @@ fn keyed(settings: &mut Settings, args: &mut Arguments<'_>, cookie: bool) -> Don
     let mut values = Vec::new();
     for index in 1..args.len() {
         if !is_value(args.bytes(index)) {
-            return Err(args.invalid(index, "a value as it is sent"));
+            return Err(args.invalid(index, "a valid header value"));
         }
         values.push(args.text(index)?);
     }
@@ -100,7 +99,7 @@ fn keyed(settings: &mut Settings, args: &mut Arguments<'_>, cookie: bool) -> Don
         .iter()
         .any(|other| other.cookie == cookie && other.name.bytes().eq_ignore_ascii_case(name.bytes()))
     {
-        return Err(args.error(0, format!("\"{}\" is in the key already", name.lossy())));
+        return Err(args.error(0, format!("\"{}\" is already in the key", name.lossy())));
     }
     list.push(KeyedInput { cookie, name, values });
     Ok(())

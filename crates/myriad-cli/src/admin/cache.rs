@@ -17,24 +17,24 @@ Usage: myriad cache ls    [--zone Z] [--host H] [--match PATTERN]
        myriad cache show  URL|KEY [--zone Z] [--json]
        myriad cache stats [--zone Z] [--json]
 
-ls    lists what is stored, in memory and on disk, a line for each page
-show  tells all that is known of a page: every variant with its encodings
-stats tells how full the zones are and what their requests came to
+ls    lists the cached pages, in memory and on disk, one line per page
+show  prints the details of a page: every variant with its encodings
+stats prints the size and the usage of the zones, and the results of requests
 
-  --zone Z        : of one zone (default: all)
-  --host H        : of one host
-  --match PATTERN : whose URL or key PATTERN fits: as a whole with `*` for
-                    anything, or as a part where there is no `*`
+  --zone Z        : only this zone (default: all)
+  --host H        : only pages of this host
+  --match PATTERN : only pages whose URL or key matches PATTERN: with `*` as a
+                    wildcard, the whole of it; without `*`, a part of it
   --sort BY       : hits (most first), age (oldest first), size (largest first)
-  --limit N       : no more than N pages
-  --json          : a JSON object a line
+  --limit N       : at most N pages
+  --json          : one JSON object per line
 
 Which server:
-  -c FILE         : the one with this configuration (default: what runs)
-  -p PREFIX       : the prefix; of a `myriad wordpress`, its --prefix
-  --socket PATH   : the one behind this control socket
+  -c FILE         : configuration file of the server (default: the running one)
+  -p PREFIX       : prefix of the server; of a `myriad wordpress`, its --prefix
+  --socket PATH   : control socket of the server
 
-Exit status: 0; 1 after an error; 2 where nothing was found.
+Exit status: 0; 1 after an error; 2 if nothing was found.
 ";
 
 const OPTIONS: &[Known] = &[
@@ -83,9 +83,9 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<
         ["show", page] => Request::Page(PageRequest { page: page.to_owned(), zone }),
         ["stats"] => Request::Stats(StatsRequest { zone }),
         ["show"] => {
-            return Err("cache show: name a URL, or a key as `myriad cache ls --json` shows it".into());
+            return Err("cache show: give a URL, or a key from `myriad cache ls --json`".into());
         }
-        [] => return Err("cache: ls, show or stats? (see myriad cache --help)".into()),
+        [] => return Err("cache: give ls, show or stats (see myriad cache --help)".into()),
         ["ls" | "stats", other, ..] | ["show", _, other, ..] => {
             return Err(format!("cache {}: {}", plain[0], too_much(other, "cache")));
         }
@@ -95,13 +95,13 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<
                 None => String::new(),
             };
             return Err(format!(
-                "cache: \"{other}\" is neither ls, show nor stats{near} (see myriad cache --help)"
+                "cache: unknown command \"{other}\"; use ls, show or stats{near} (see myriad cache --help)"
             ));
         }
     };
     let of_list = ["--host", "--match", "--sort", "--limit"].into_iter().find(|option| words.has(option));
     if let (Some(option), false) = (of_list, matches!(request, Request::Pages(_))) {
-        return Err(format!("cache {}: {option} goes with ls", plain[0]));
+        return Err(format!("cache {}: {option} is only valid with ls", plain[0]));
     }
     let limit = limit.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
     Ok(Some(Command { words, request, sort, limit }))
@@ -112,12 +112,12 @@ fn sort(by: &str) -> Result<Sort, String> {
         "hits" => Ok(Sort::Hits),
         "age" => Ok(Sort::Age),
         "size" => Ok(Sort::Size),
-        _ => Err(format!("--sort \"{by}\": hits, age or size")),
+        _ => Err(format!("--sort \"{by}\" must be hits, age or size")),
     }
 }
 
 fn count(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| format!("--limit \"{text}\" is no number"))
+    text.parse().map_err(|_| format!("--limit \"{text}\" is not a number"))
 }
 
 pub(super) fn run(command: &Command) -> Result<ExitCode, String> {
@@ -148,9 +148,9 @@ pub(super) fn run(command: &Command) -> Result<ExitCode, String> {
     output.finish()?;
     if !any {
         match &command.request {
-            Request::Stats(_) => eprintln!("myriad: no zones"),
-            Request::Page(asked) => eprintln!("myriad: no page {} is stored", asked.page),
-            _ => eprintln!("myriad: no page is stored that is like this"),
+            Request::Stats(_) => eprintln!("myriad: no cache zone matches"),
+            Request::Page(asked) => eprintln!("myriad: page {} is not cached", asked.page),
+            _ => eprintln!("myriad: no cached page matches"),
         }
     }
     Ok(found(any))
@@ -228,14 +228,14 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_told() {
+    fn invalid_cache_arguments_are_reported() {
         for (arguments, part) in [
-            (&["ls", "x"][..], "too much"),
+            (&["ls", "x"][..], "unexpected argument"),
             (&[], "ls, show or stats"),
-            (&["show"], "name a URL"),
+            (&["show"], "give a URL"),
             (&["ls", "--sort", "name"], "hits, age or size"),
-            (&["ls", "--limit", "many"], "no number"),
-            (&["stats", "--limit", "3"], "goes with ls"),
+            (&["ls", "--limit", "many"], "not a number"),
+            (&["stats", "--limit", "3"], "only valid with ls"),
         ] {
             assert!(parsed(arguments).expect_err(part).contains(part), "{arguments:?}");
         }

@@ -52,7 +52,7 @@ impl Running {
         let file = origin.paths.configuration.display();
         match socket::path(&model, &origin.paths) {
             Some((socket, _)) => Ok(Self { socket, named: format!("for the configuration {file}") }),
-            None => Err(format!("{file} says \"control_socket off\": nobody can be asked")),
+            None => Err(format!("{file} contains \"control_socket off\": the server has no control socket")),
         }
     }
 
@@ -91,15 +91,17 @@ impl Running {
             match read {
                 Ok(0) => {
                     let why = sent.err().map(|error| format!(" ({})", reason(&error))).unwrap_or_default();
-                    return Err(format!("the server broke the answer off{why}"));
+                    return Err(format!(
+                        "the server closed the connection before the response was complete{why}"
+                    ));
                 }
                 Ok(_) => {}
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                    return Err(format!("the server was silent for {} s", silence.as_secs()));
+                    return Err(format!("no response from the server within {} s", silence.as_secs()));
                 }
                 Err(error) => return Err(failed(&error)),
             }
-            match Reply::parse(&line).map_err(|error| format!("an answer that makes no sense: {error}"))? {
+            match Reply::parse(&line).map_err(|error| format!("invalid response: {error}"))? {
                 Reply::End(end) => return Ok(Some(end)),
                 Reply::Error(error) => return Err(error),
                 reply => {
@@ -115,8 +117,8 @@ impl Running {
         let path = self.socket.display();
         match error.kind() {
             ErrorKind::NotFound | ErrorKind::ConnectionRefused | ErrorKind::NotADirectory => format!(
-                "no Myriad is running {}: connect() to \"{path}\" failed ({}); name another one by -c FILE, \
-                 --prefix DIR or --socket PATH{}",
+                "no Myriad server is running {}: connect() to \"{path}\" failed ({}); select another server with -c FILE, \
+                     --prefix DIR or --socket PATH{}",
                 self.named,
                 reason(error),
                 servers::hint()
@@ -125,7 +127,7 @@ impl Running {
                 let owner = std::fs::metadata(&self.socket).ok().map(|file| file.uid());
                 let owner = owner.map(|uid| accounts::name_of(uid).unwrap_or_else(|| format!("user {uid}")));
                 let who = owner.filter(|owner| owner != "root").map(|owner| format!(" or {owner}"));
-                format!("\"{path}\": permission denied: ask as root{}", who.unwrap_or_default())
+                format!("\"{path}\": permission denied: run the command as root{}", who.unwrap_or_default())
             }
             _ => format!("connect() to \"{path}\" failed ({})", reason(error)),
         }

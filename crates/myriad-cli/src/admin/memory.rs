@@ -13,15 +13,15 @@ use super::output::Output;
 pub const USAGE: &str = "\
 Usage: myriad memory [--json]
 
-Tells what holds the memory of the worker process, how near it is to its limit
-(`memory_limit`), and what was done for want of memory.
+Prints the memory usage of the worker process by category, its distance to the
+limit (`memory_limit`), and the actions taken under memory pressure.
 
-  --json          : a JSON object
+  --json          : one JSON object
 
 Which server:
-  -c FILE         : the one with this configuration (default: what runs)
-  -p PREFIX       : the prefix; of a `myriad wordpress`, its --prefix
-  --socket PATH   : the one behind this control socket
+  -c FILE         : configuration file of the server (default: the running one)
+  -p PREFIX       : prefix of the server; of a `myriad wordpress`, its --prefix
+  --socket PATH   : control socket of the server
 
 Exit status: 0; 1 after an error.
 ";
@@ -58,6 +58,6 @@ mod tests {
         let parsed = |arguments: &[&str]| parse(arguments.iter().map(OsString::from));
         assert!(parsed(&["--json"]).expect("sound").expect("no help").has("--json"));
         assert!(parsed(&["--help"]).expect("help").is_none());
-        assert!(parsed(&["ls"]).expect_err("a word").contains("\"ls\" is too much"));
+        assert!(parsed(&["ls"]).expect_err("a word").contains("unexpected argument \"ls\""));
     }
 }

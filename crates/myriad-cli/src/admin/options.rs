@@ -122,7 +122,7 @@ impl Words {
 
 /// Returns the message for a word that a command does not take.
 pub fn too_much(word: &str, command: &str) -> String {
-    format!("\"{word}\" is too much here (see myriad {command} --help)")
+    format!("unexpected argument \"{word}\" (see myriad {command} --help)")
 }
 
 /// Returns the value of an option: the text after its `=`, or the next argument unless that is an option.
@@ -139,7 +139,7 @@ fn value_of(
         let remedy =
             if name.starts_with("--") { format!("{name}={text}") } else { format!("{name} ./{text}") };
         return Err(format!(
-            "option \"{name}\" requires a value, and \"{text}\" is another option (write {remedy} if it is meant)"
+            "option \"{name}\" requires a value, but \"{text}\" is another option (write {remedy} to use it as the value)"
         ));
     }
     Ok(value)
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_or_lacks_its_value_is_told() {
+    fn unknown_options_and_missing_values_are_reported() {
         let unknown = parsed(&["--tags", "x"]).expect_err("unknown");
         assert_eq!(unknown, "invalid option: \"--tags\", did you mean \"--tag\"? (see --help)");
         assert!(parsed(&["--sokcet=x"]).expect_err("unknown").contains("did you mean \"--socket\"?"));

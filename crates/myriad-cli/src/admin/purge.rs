@@ -15,33 +15,35 @@ Usage: myriad purge [URL]... [--tag T]... [--wildcard PATTERN]...
                     [--regex RE]... [--host H]... [--all]
                     [--soft | --invalidate] [--zone Z] [--wait] [--json]
 
-Purges everything that is named, with all variants and encodings, in memory
-and on disk; what is being fetched at this moment is not stored. It holds when
-the command returns, and after a restart.
+Purges the given pages with all variants and encodings, in memory and on disk;
+responses in flight for them are not stored. The purge is in effect when the
+command returns, and after a restart.
 
-  URL                : http://host/path: that path, with any query and none;
-                       http://host/path?query: that URL alone
-  --tag T            : pages that bear the tag T
-  --wildcard PATTERN : URLs with `*` for anything: http://host/shop/*
-  --regex RE         : pages in whose path and query RE matches
+  URL                : http://host/path: that path, with any query or none;
+                       http://host/path?query: only that URL
+  --tag T            : pages with the cache tag T
+  --wildcard PATTERN : URLs with `*` as a wildcard: http://host/shop/*
+  --regex RE         : pages whose path and query match RE
   --host H           : all pages of a host
   --all              : all pages
-  --soft             : keep the pages, stale from now on: they are sent while
-                       new ones are fetched; `myriad warm --by-heat` has
-                       these made, the hottest first
-  --invalidate       : keep the pages for when their origin fails: until then
-                       they are fetched before anybody sees them again
-  --zone Z           : in one zone (default: in all)
-  --wait             : wait until the pages of patterns have been counted
-                       (they are purged at once either way)
-  --json             : a JSON object a line
+  --soft             : mark the pages as stale instead of removing them: they
+                       are served while new ones are fetched; `myriad warm
+                       --by-heat` fetches these, the most requested first
+  --invalidate       : do not serve the pages until they are fetched again, but
+                       store them for the case that the upstream fails
+  --zone Z           : only in this zone (default: all)
+  --wait             : wait until the pages that match patterns are counted
+                       (they are purged immediately in either case)
+  --json             : one JSON object per line
 
 Which server:
-  -c FILE            : the one with this configuration (default: what runs)
-  -p PREFIX          : the prefix; of a `myriad wordpress`, its --prefix
-  --socket PATH      : the one behind this control socket
+  -c FILE            : configuration file of the server (default: the running
+                       one)
+  -p PREFIX          : prefix of the server; of a `myriad wordpress`, its
+                       --prefix
+  --socket PATH      : control socket of the server
 
-Exit status: 0, also where there was nothing to purge; 1 after an error.
+Exit status: 0, also if no page matched; 1 after an error.
 ";
 
 const OPTIONS: &[Known] = &[
@@ -84,8 +86,7 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<
     };
     if purge.is_empty() {
         return Err(
-            "purge: what? Name URLs, --tag, --wildcard, --regex, --host or --all (see myriad purge --help)"
-                .into(),
+            "purge: give URLs, --tag, --wildcard, --regex, --host or --all (see myriad purge --help)".into(),
         );
     }
     Ok(Some(Command { words, request: Request::Purge(purge) }))
@@ -133,7 +134,7 @@ mod tests {
 
     #[test]
     fn nothing_is_never_everything() {
-        assert!(parsed(&[]).expect_err("nothing").contains("purge: what?"));
+        assert!(parsed(&[]).expect_err("nothing").contains("purge: give URLs"));
         assert!(parsed(&["--soft", "--zone", "z"]).is_err());
         assert!(parsed(&["--all=no"]).is_err() && parsed(&["--everything"]).is_err());
     }

@@ -72,11 +72,14 @@ impl Shared {
     fn receive(self: &Arc<Self>, client: UnixStream) {
         if !self.may_ask(&client) {
             // Second check of the user: the mode of the file already excludes others unless it was changed.
-            return refuse(client, "only root and the user who started Myriad may ask");
+            return refuse(
+                client,
+                "permission denied: only root and the user who started Myriad can use the control socket",
+            );
         }
         let active = ActiveClient::take(self);
         if self.clients.load(SeqCst) > MOST_AT_ONCE {
-            return refuse(client, "too many commands at once: try again in a moment");
+            return refuse(client, "too many concurrent commands: try again in a moment");
         }
         // If no thread can be started, the connection closes.
         let _ = thread::Builder::new().name("control-guest".into()).spawn(move || {
@@ -96,7 +99,7 @@ impl Shared {
         match read_line(client).map(|line| Request::parse(&line)) {
             Ok(Ok(request)) => self.site.administrator().answer(&request, &mut |reply| answer.tell(&reply)),
             Ok(Err(error)) => _ = answer.tell(&Reply::Error(error.to_string())),
-            Err(error) => _ = answer.tell(&Reply::Error(format!("no request: {error}"))),
+            Err(error) => _ = answer.tell(&Reply::Error(format!("invalid request: {error}"))),
         }
         answer.send();
         answer.failed.map_or(Ok(()), Err)
@@ -150,7 +153,7 @@ fn read_line(mut client: &UnixStream) -> io::Result<Vec<u8>> {
             return Ok(line);
         }
         if line.len() > MOST_REQUEST_BYTES {
-            return Err(io::Error::other("it is too long"));
+            return Err(io::Error::other("the request is too long"));
         }
     }
 }

@@ -87,14 +87,17 @@ pub fn make(path: &Path) -> io::Result<OwnedFd> {
 fn check_free(path: &Path) -> io::Result<()> {
     let Ok(file) = fs::symlink_metadata(path) else { return Ok(()) };
     if !file.file_type().is_socket() {
-        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "there is a file of another kind"));
+        return Err(io::Error::new(
+            io::ErrorKind::AlreadyExists,
+            "a file that is not a socket exists at this path",
+        ));
     }
     match reach(path) {
         Err(error) if matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound) => {
             Ok(())
         }
         Err(error) => Err(error),
-        Ok(_) => Err(io::Error::new(io::ErrorKind::AddrInUse, "another server listens there")),
+        Ok(_) => Err(io::Error::new(io::ErrorKind::AddrInUse, "another server listens on this socket")),
     }
 }
 
@@ -149,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_socket_lies_beside_the_pid_file() {
+    fn socket_path_is_next_to_pid_file() {
         assert_eq!(beside(Path::new("/run/nginx.pid")), Path::new("/run/nginx.sock"));
         assert_eq!(beside(Path::new("/run/nginx")), Path::new("/run/nginx.sock"));
         assert_eq!(beside(Path::new("/run/a.b")), Path::new("/run/a.b.sock"));

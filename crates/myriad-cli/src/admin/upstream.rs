@@ -16,26 +16,26 @@ Usage: myriad upstream ls    [GROUP [SERVER]] [--json]
        myriad upstream drain GROUP [SERVER] [--json]
        myriad upstream up    GROUP [SERVER] [--json]
 
-ls    lists the servers of groups, a line for each address
-down  sends no more requests to SERVER, those under way end in peace
-drain sends it only visitors who are its own (`sticky`)
-up    has it serve again, now and even if the configuration says `down`
+ls    lists the servers of groups, one line per address
+down  sends no new requests to SERVER; requests in flight are completed
+drain sends it only requests of clients that `sticky` assigned to it
+up    sends it requests again, immediately, even if the configuration has `down`
 
   GROUP           : an upstream block, of http or of stream
-  SERVER          : as the configuration calls it, or an address
-                    (default: all of the group)
-  --json          : a JSON object a line
+  SERVER          : name as in the configuration, or an address
+                    (default: all servers of the group)
+  --json          : one JSON object per line
 
-An order holds at once in all workers, over reloads, and until the next one; a
-`!` behind the state tells of it. A restart, and an upgrade, begin with what
-the configuration says.
+A change applies immediately to all workers and remains after reloads, until the
+next change; `ls` marks the state with `!`. After a restart or an upgrade, the
+configuration applies again.
 
 Which server:
-  -c FILE         : the one with this configuration (default: what runs)
-  -p PREFIX       : the prefix; of a `myriad wordpress`, its --prefix
-  --socket PATH   : the one behind this control socket
+  -c FILE         : configuration file of the server (default: the running one)
+  -p PREFIX       : prefix of the server; of a `myriad wordpress`, its --prefix
+  --socket PATH   : control socket of the server
 
-Exit status: 0; 1 after an error; 2 where nothing was found.
+Exit status: 0; 1 after an error; 2 if nothing was found.
 ";
 
 const OPTIONS: &[Known] = &[("--json", false)];
@@ -56,7 +56,7 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<
     }
     let plain: Vec<&str> = words.plain.iter().map(String::as_str).collect();
     let Some((verb, named)) = plain.split_first() else {
-        return Err("upstream: ls, down, drain or up? (see myriad upstream --help)".into());
+        return Err("upstream: give ls, down, drain or up (see myriad upstream --help)".into());
     };
     let state = match *verb {
         "ls" => None,
@@ -67,7 +67,7 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<
             let near = myriad_conf::nearest(other, VERBS);
             let near = near.map(|near| format!(", did you mean \"{near}\"?")).unwrap_or_default();
             return Err(format!(
-                "upstream: \"{other}\" is neither ls, down, drain nor up{near} (see myriad upstream --help)"
+                "upstream: unknown command \"{other}\"; use ls, down, drain or up{near} (see myriad upstream --help)"
             ));
         }
     };
@@ -80,7 +80,7 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<
         (None, group) => Request::Upstreams(UpstreamsRequest { group, server }),
         (Some(state), Some(group)) => Request::ChangeUpstream(UpstreamChange { group, server, state }),
         (Some(_), None) => {
-            return Err(format!("upstream {verb}: name a group, as `myriad upstream ls` shows them"));
+            return Err(format!("upstream {verb}: give a group from `myriad upstream ls`"));
         }
     };
     Ok(Some(Command { words, request }))
@@ -101,7 +101,7 @@ pub(super) fn run(command: &Command) -> Result<ExitCode, String> {
     })?;
     output.finish()?;
     if !any {
-        eprintln!("myriad: there is no such server");
+        eprintln!("myriad: no upstream server matches");
     }
     Ok(found(any))
 }
@@ -127,12 +127,12 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_told() {
+    fn invalid_upstream_arguments_are_reported() {
         for (arguments, part) in [
-            (&[][..], "ls, down, drain or up?"),
+            (&[][..], "give ls, down, drain or up"),
             (&["donw", "g"], "did you mean \"down\"?"),
-            (&["down"], "name a group"),
-            (&["up", "g", "a", "b"], "\"b\" is too much"),
+            (&["down"], "give a group"),
+            (&["up", "g", "a", "b"], "unexpected argument \"b\""),
         ] {
             assert!(parsed(arguments).expect_err(part).contains(part), "{arguments:?}");
         }

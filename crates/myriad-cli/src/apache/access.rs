@@ -10,7 +10,7 @@ use crate::apache::pattern::{quoted, word};
 use crate::apache::site::{Entry, Remark};
 use crate::apache::state::{Auth, Walk};
 
-const NOT_ALL: &str = "Not all of it can be told, so nobody may.";
+const NOT_ALL: &str = "A line is not translated, so all clients are denied.";
 
 /// Access directives of a scope.
 #[derive(Debug, Default)]
@@ -69,7 +69,7 @@ impl Access {
                 walk.auth.of.push((item.line, item.text.clone()));
             }
             "authgroupfile" | "authdigestprovider" => {
-                self.require.cannot(walk, item, "groups and digests have no counterpart");
+                self.require.cannot(walk, item, "group files and digest authentication have no counterpart");
             }
             "authbasicprovider" if item.word(0).eq_ignore_ascii_case("file") => {
                 self.require.of.push((item.line, item.text.clone()));
@@ -145,7 +145,7 @@ impl Required {
                 let who = match item.word(1).to_ascii_lowercase().as_str() {
                     "ip" => networks(rest),
                     "env" => variables(rest),
-                    _ => Err("only ip and env are told behind \"not\""),
+                    _ => Err("after \"not\", only ip and env are translated"),
                 };
                 match who {
                     Ok(who) => self.forbid.extend(who),
@@ -153,9 +153,9 @@ impl Required {
                 }
                 return;
             }
-            "host" => Err("names of hosts are not asked of: write their addresses"),
+            "host" => Err("host names are not supported: write their addresses"),
             "user" | "group" => {
-                Err("write a file of passwords with these users alone, and Require valid-user")
+                Err("create a password file with only these users, and use Require valid-user")
             }
             _ => Err("this kind of Require has no counterpart"),
         };
@@ -170,12 +170,12 @@ impl Required {
         self.of.push((item.line, item.text.clone()));
         for inner in item.inner.as_deref().unwrap_or_default() {
             if inner.inner.is_some() || !inner.is("Require") {
-                self.cannot(walk, inner, "only Require is told within it");
+                self.cannot(walk, inner, "only Require is translated in this section");
                 continue;
             }
             let before = self.any.len();
             if item.is("RequireNone") && inner.word(0).eq_ignore_ascii_case("valid-user") {
-                self.cannot(walk, inner, "visitors without a password have no counterpart");
+                self.cannot(walk, inner, "a condition on clients without a password has no counterpart");
             } else {
                 self.take(walk, inner);
             }
@@ -220,7 +220,11 @@ impl Required {
             && let Err(item) = self.steps()
         {
             let item = item.clone();
-            self.cannot(walk, &item, "several conditions of which all must hold: write them by hand");
+            self.cannot(
+                walk,
+                &item,
+                "several conditions that must all match are not translated: write them by hand",
+            );
         }
         if self.closed {
             return nobody(walk, Family::Require, self.of);
@@ -287,7 +291,7 @@ impl Ordered {
 
 /// Reports a line that cannot be translated, so that all clients are denied.
 fn closing(walk: &mut Walk<'_>, item: &Item, reason: &str) {
-    walk.missing(item, &format!("{reason}; until then nobody may there (403)"));
+    walk.missing(item, &format!("{reason}; until then all clients are denied (403)"));
 }
 
 /// Parses the words of `Allow` and `Deny`: addresses, `all`, `env=NAME`.
@@ -298,7 +302,7 @@ fn visitors(words: &[String]) -> Result<Vec<Who>, &'static str> {
         if lower == "all" {
             who.push(Who::All);
         } else if lower.starts_with("env=!") {
-            return Err("write the opposite of the variable");
+            return Err("negated variables are not translated: use a variable with the opposite meaning");
         } else if let Some(name) = lower.strip_prefix("env=") {
             who.push(Who::Env(env_variable(name)));
         } else {
@@ -314,7 +318,7 @@ fn visitors(words: &[String]) -> Result<Vec<Who>, &'static str> {
 /// Parses the words after `Require env`.
 fn variables(words: &[String]) -> Result<Vec<Who>, &'static str> {
     let told: Vec<Who> = words.iter().map(|word| Who::Env(env_variable(word))).collect();
-    if told.is_empty() { Err("it names no variable") } else { Ok(told) }
+    if told.is_empty() { Err("the name of the variable is missing") } else { Ok(told) }
 }
 
 /// Converts addresses to the form of nginx: `10.1` becomes `10.1.0.0/16`, masks become prefixes.
@@ -322,7 +326,7 @@ fn networks(words: &[String]) -> Result<Vec<Who>, &'static str> {
     let told: Option<Vec<String>> = words.iter().map(|word| network(word)).collect();
     told.filter(|list| !list.is_empty())
         .map(|list| vec![Who::Networks(list)])
-        .ok_or("names of hosts are not asked of: write their addresses")
+        .ok_or("host names are not supported: write their addresses")
 }
 
 fn network(word: &str) -> Option<String> {
@@ -389,10 +393,10 @@ fn write(walk: &mut Walk<'_>, family: Family, of: Vec<(usize, String)>, start: b
         lines.extend(step(walk, family, who, *may));
     }
     let why = match (start, steps.is_empty()) {
-        (true, true) => "Everybody may.",
-        (false, true) => "Nobody may: 403.",
-        (true, false) => "Everybody may but those that are named.",
-        (false, false) => "Nobody may but those that are named.",
+        (true, true) => "Allows all clients.",
+        (false, true) => "Denies all clients (403).",
+        (true, false) => "Allows all clients except the listed ones.",
+        (false, false) => "Denies all clients except the listed ones.",
     };
     push(walk, family, of, why, lines);
 }
@@ -416,7 +420,7 @@ fn step(walk: &mut Walk<'_>, family: Family, who: &Who, may: bool) -> Vec<String
             lines.push("}".to_owned());
             walk.parts.http.push(Entry {
                 of: Vec::new(),
-                why: "Visitors whose address is among these.".into(),
+                why: "Set if the client address is in one of these networks.".into(),
                 lines,
             });
             name
@@ -440,7 +444,8 @@ fn password(walk: &mut Walk<'_>, required: Required) {
     let file = file.filter(|file| (kind == "basic" || kind.is_empty()) && !file.contains('$'));
     let (Some(file), true) = (file, any.is_empty() && forbid.is_empty()) else {
         if let Some((line, text)) = of.last().cloned() {
-            let reason = "only AuthType Basic with AuthUserFile (without a \"$\") and Require valid-user alone is told; until then nobody may (403)";
+            let reason = "only AuthType Basic with AuthUserFile (without a \"$\") and a single Require valid-user is translated; until \
+                 then all clients are denied (403)";
             walk.remarks.push(Remark::missing(line, &text, reason));
         }
         return nobody(walk, Family::Require, of);
@@ -452,7 +457,7 @@ fn password(walk: &mut Walk<'_>, required: Required) {
             walk.remarks.push(Remark::missing(
                 line,
                 &text,
-                "a second file of passwords: write a location; until then nobody may (403)",
+                "a second password file is not translated: write a location; until then all clients are denied (403)",
             ));
         }
         return nobody(walk, Family::Require, of);
@@ -460,16 +465,20 @@ fn password(walk: &mut Walk<'_>, required: Required) {
     if walk.guards.is_empty() {
         let lines =
             vec![format!("auth_basic {};", quoted(&name)), format!("auth_basic_user_file {};", word(&file))];
-        walk.parts.settings.push(Entry { of, why: "A name and a password are asked for.".into(), lines });
+        walk.parts.settings.push(Entry { of, why: "Requires a user name and a password.".into(), lines });
         return;
     }
     let mut lines = vec!["set $realm off;".to_owned()];
     lines.extend(walk.guarded(&[format!("set $realm {};", quoted(&name))]));
-    walk.parts.env.push(Entry { of, why: "A name and a password are asked for, there alone.".into(), lines });
+    walk.parts.env.push(Entry {
+        of,
+        why: "Requires a user name and a password, only in this section.".into(),
+        lines,
+    });
     let lines = vec!["auth_basic $realm;".to_owned(), format!("auth_basic_user_file {};", word(&file))];
     walk.parts.settings.push(Entry {
         of: Vec::new(),
-        why: "Asks where $realm is not \"off\".".into(),
+        why: "Requires a password if $realm is not \"off\".".into(),
         lines,
     });
 }

@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_of_an_owner_who_wants_a_large_regex_are_bounded_and_exceptions_go_first() {
+    fn regex_from_many_owner_rules_is_bounded_and_drops_exceptions_first() {
         let section = |access: &str| format!("<Files a>\nRequire all {access}\n</Files>\n");
         let alternating = [section("granted"), section("denied")].concat().repeat(MAX_RULES / 2);
         let folders: Vec<_> = (0..500)

@@ -20,7 +20,7 @@ pub(crate) fn take(walk: &mut Walk<'_>, item: &Item) -> bool {
             return push(walk, item, &[name], lines, "");
         }
         "passenv" => {
-            walk.missing(item, "variables of the server's own environment are not passed on");
+            walk.missing(item, "environment variables of the server process are not passed on");
             return true;
         }
         "setenvif" => (attribute(item.word(0)), item.word(1), item.words.get(2..), false),
@@ -58,20 +58,20 @@ pub(crate) fn take(walk: &mut Walk<'_>, item: &Item) -> bool {
             value[at + 1..].starts_with(|letter: char| ('1'..='9').contains(&letter))
         };
         if !value.match_indices('$').all(is_capture) {
-            walk.missing(item, "its value has no counterpart");
+            walk.missing(item, "the value has no counterpart");
             return true;
         }
         sets.push(format!("set ${} {};", env_variable(name), quoted(value)));
         names.push(env_variable(name));
     }
     if sets.is_empty() {
-        walk.note(item, "for clients that are not there any more: nothing is needed");
+        walk.note(item, "it is for obsolete clients and is not needed");
         return true;
     }
     let sign = if no_case { "~*" } else { "~" };
     let lines = vec![format!("if (${source} {sign} {}) {{ {} }}", quoted(regex), sets.join(" "))];
     if !walk.guards.is_empty() {
-        walk.note(item, "it is asked of every file, not only of those of its section");
+        walk.note(item, "it applies to all files, not only to those of its section");
     }
     push(walk, item, &names, lines, "")
 }
@@ -82,7 +82,7 @@ fn push(walk: &mut Walk<'_>, item: &Item, names: &[String], lines: Vec<String>, 
         return true;
     }
     walk.parts.env_set.extend(names.iter().cloned());
-    walk.parts.env.push(Entry::new(item, "A variable for the rules below, and for PHP.", lines));
+    walk.parts.env.push(Entry::new(item, "Sets a variable for the rules below and for PHP.", lines));
     true
 }
 

@@ -44,7 +44,9 @@ pub(crate) fn expand(text: &str, captures: Captures) -> Result<Expanded, String>
             ('\\', Some(next @ ('$' | '%'))) => {
                 letters.next();
                 if next == '$' {
-                    return Err("a \"$\" that is no variable cannot be written in nginx's language".into());
+                    return Err(
+                        "a \"$\" that does not start a variable cannot be written in nginx's language".into(),
+                    );
                 }
                 out.text.push(next);
             }
@@ -61,7 +63,9 @@ pub(crate) fn expand(text: &str, captures: Captures) -> Result<Expanded, String>
             }
             ('$', Some('{')) => return Err("RewriteMap has no counterpart: write a map block".into()),
             ('$', _) => {
-                return Err("a \"$\" that is no variable cannot be written in nginx's language".into());
+                return Err(
+                    "a \"$\" that does not start a variable cannot be written in nginx's language".into()
+                );
             }
             (letter, _) => out.text.push(letter),
         }
@@ -84,13 +88,13 @@ fn one(
     out: &mut Expanded,
 ) -> Result<(), String> {
     if index == 0 {
-        return Err("$0 and %0 have no counterpart: put the whole pattern in ( ) and write $1".into());
+        return Err("$0 and %0 have no counterpart: enclose the whole pattern in ( ) and write $1".into());
     }
     let name = match captures {
-        Captures::None => return Err("there are no captures here".into()),
+        Captures::None => return Err("captures are not available here".into()),
         Captures::Direct(_) if !of_condition => index.to_string(),
         Captures::OfCondition if of_condition => index.to_string(),
-        Captures::OfCondition => return Err("$1 and %1 together".into()),
+        Captures::OfCondition => return Err("$1 and %1 in the same target have no counterpart".into()),
         Captures::Direct(rule) | Captures::Variables(rule) => capture(rule, of_condition, index),
     };
     let list = if of_condition { &mut out.of_condition } else { &mut out.of_rule };
@@ -163,7 +167,7 @@ fn variable(name: &str, out: &mut Expanded) -> Result<(), String> {
 fn is_name(text: &str, whole: &str) -> Result<(), String> {
     let sound = !text.is_empty()
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
-    if sound { Ok(()) } else { Err(format!("%{{{whole}}} is no name of a variable")) }
+    if sound { Ok(()) } else { Err(format!("%{{{whole}}} is not a valid variable name")) }
 }
 
 /// Returns whether a text is a single variable, as required on the left side of `if`.

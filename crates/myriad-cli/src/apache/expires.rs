@@ -20,18 +20,18 @@ pub(crate) fn take(walk: &mut Walk<'_>, item: &Item) -> bool {
         _ => return false,
     };
     let Some((seconds, of_change)) = lifetime(&said) else {
-        walk.missing(item, "this is no lifetime that Apache knows");
+        walk.missing(item, "not a valid lifetime of Apache");
         return true;
     };
     if !walk.guards.is_empty() {
         walk.missing(
             item,
-            "lifetimes are told by media type for the whole site: write expires in a location",
+            "lifetimes are translated per media type for the whole site: write expires in a location",
         );
         return true;
     }
     if of_change {
-        walk.note(item, "it counts from the request, not from the file's last change");
+        walk.note(item, "the lifetime starts at the request, not at the last change of the file");
     }
     let expires = &mut walk.expires;
     expires.of.push((item.line, item.text.clone()));
@@ -85,7 +85,7 @@ pub(crate) fn finish(walk: &mut Walk<'_>) {
         return;
     }
     if off || (default.is_none() && types.is_empty()) {
-        let why = "Nothing is said of lifetimes.";
+        let why = "Sets no lifetimes.";
         walk.parts.settings.push(Entry { of, why: why.into(), lines: Vec::new() });
         return;
     }
@@ -104,12 +104,12 @@ pub(crate) fn finish(walk: &mut Walk<'_>) {
     lines.push("}".into());
     walk.parts.http.push(Entry {
         of: of.clone(),
-        why: "A lifetime for each media type; none where the application has said one itself.".into(),
+        why: "Lifetime for each media type, unless the application sends one.".into(),
         lines,
     });
     walk.parts.settings.push(Entry {
         of: Vec::new(),
-        why: "The lifetimes of the map above.".into(),
+        why: "Applies the lifetimes of the map above.".into(),
         lines: vec![format!("expires ${name};")],
     });
 }

@@ -52,12 +52,12 @@ fn answer(walk: &mut Walk<'_>, item: &Item, words: &[&str], always: bool) -> Res
     );
     let name = name.trim_end_matches(':');
     if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)) {
-        return Err("it names no field".into());
+        return Err("the header name is missing or invalid".into());
     }
     match action.as_str() {
         "unset" if walk.guards.is_empty() => {
             let lines = vec![format!("more_clear_headers {name};")];
-            let entry = Entry::new(item, "The field is taken out of answers.", lines);
+            let entry = Entry::new(item, "Removes the header from responses.", lines);
             walk.parts.settings.push(entry);
             Ok(())
         }
@@ -65,14 +65,14 @@ fn answer(walk: &mut Walk<'_>, item: &Item, words: &[&str], always: bool) -> Res
         "set" | "append" | "merge" | "add" | "setifempty" => {
             let value = value(words.get(2).copied().unwrap_or_default())?;
             if action != "set" && action != "add" {
-                walk.note(item, "it is a field of its own beside one that the application sends");
+                walk.note(item, "the header is sent in addition to one that the application sends");
             }
             let replaces = action == "set";
             if walk.guards.is_empty() && replaces {
                 let lines = vec![format!("more_set_headers {};", quoted(&format!("{name}: {value}")))];
                 walk.parts.settings.push(Entry::new(
                     item,
-                    "The field has this value, whatever the application sends.",
+                    "Sets the header, and replaces a value that the application sends.",
                     lines,
                 ));
                 return Ok(());
@@ -80,7 +80,9 @@ fn answer(walk: &mut Walk<'_>, item: &Item, words: &[&str], always: bool) -> Res
             field(walk, item, name, &value, always);
             Ok(())
         }
-        "edit" | "edit*" => Err("values are not edited: set the field anew with more_set_headers".into()),
+        "edit" | "edit*" => {
+            Err("header values are not edited: set the whole value with more_set_headers".into())
+        }
         _ => Err("this action has no counterpart".into()),
     }
 }
@@ -94,9 +96,9 @@ fn field(walk: &mut Walk<'_>, item: &Item, name: &str, value: &str, always: bool
         walk.parts.settings.iter().any(|entry| entry.lines.iter().any(|line| line.starts_with(&begin)));
     let mut lines = if is_known { Vec::new() } else { vec![format!("set ${variable} \"\";")] };
     lines.extend(walk.guarded(&[format!("set ${variable} {};", quoted(value))]));
-    walk.parts.headers.push(Entry::new(item, "The field has this value in answers of these files.", lines));
+    walk.parts.headers.push(Entry::new(item, "Sets the header in responses for these files.", lines));
     if !is_known {
-        let why = format!("The field {name}, where its variable is set below.");
+        let why = format!("Adds the header {name} if its variable is set below.");
         walk.parts.settings.push(Entry { of: Vec::new(), why, lines: vec![add] });
     }
 }
@@ -104,10 +106,10 @@ fn field(walk: &mut Walk<'_>, item: &Item, name: &str, value: &str, always: bool
 /// Translates `Header unset` for some files, which is possible for fields that Myriad adds.
 fn unset(walk: &mut Walk<'_>, item: &Item, name: &str) -> Result<(), String> {
     if name.eq_ignore_ascii_case("etag") {
-        walk.note(item, "entity tags are taken out of all answers");
+        walk.note(item, "ETag headers are removed from all responses");
         walk.parts.settings.push(Entry::new(
             item,
-            "No entity tags.",
+            "Removes ETag headers.",
             vec!["more_clear_headers ETag;".into()],
         ));
         return Ok(());
@@ -116,14 +118,10 @@ fn unset(walk: &mut Walk<'_>, item: &Item, name: &str) -> Result<(), String> {
     let begin = format!("add_header {name} ${variable}");
     if walk.parts.settings.iter().any(|entry| entry.lines.iter().any(|line| line.starts_with(&begin))) {
         let lines = walk.guarded(&[format!("set ${variable} \"\";")]);
-        walk.parts.headers.push(Entry::new(
-            item,
-            "The field that was set above is not sent for these files.",
-            lines,
-        ));
+        walk.parts.headers.push(Entry::new(item, "Omits the header set above for these files.", lines));
         return Ok(());
     }
-    Err("a field is taken out of all answers or of none: write more_clear_headers in a location".into())
+    Err("a header is removed from all responses or from none: write more_clear_headers in a location".into())
 }
 
 fn request(walk: &mut Walk<'_>, item: &Item) {
@@ -136,24 +134,29 @@ fn request(walk: &mut Walk<'_>, item: &Item) {
     match (action.as_str(), value(item.word(2))) {
         ("unset", _) if is_plain => {
             let lines = vec![format!("more_clear_input_headers {name};")];
-            walk.parts.settings.push(Entry::new(item, "The field is taken out of requests.", lines));
+            walk.parts.settings.push(Entry::new(item, "Removes the header from requests.", lines));
         }
         ("set", Ok(value)) if is_plain => {
             let lines = vec![format!("more_set_input_headers {};", quoted(&format!("{name}: {value}")))];
-            walk.parts.settings.push(Entry::new(item, "The application is told this value.", lines));
+            walk.parts.settings.push(Entry::new(
+                item,
+                "Sets this request header for the application.",
+                lines,
+            ));
         }
-        _ => walk.missing(item, "write more_set_input_headers, or a parameter of the origin (fastcgi_param)"),
+        _ => walk
+            .missing(item, "write more_set_input_headers, or a parameter for the upstream (fastcgi_param)"),
     }
 }
 
 /// Translates a value, which must not contain variables.
 fn value(text: &str) -> Result<String, String> {
     if text.contains('$') || text.starts_with("expr=") {
-        return Err("its value is computed, or holds a \"$\"".into());
+        return Err("the value is an expression, or contains a \"$\"".into());
     }
     let plain = text.replace("%%", "\u{0}");
     if plain.contains('%') {
-        return Err("its value holds a variable of Apache".into());
+        return Err("the value contains an Apache variable".into());
     }
     Ok(plain.replace('\u{0}', "%"))
 }

@@ -49,7 +49,7 @@ pub(crate) fn read(text: &str) -> (Vec<Item>, Vec<Remark>) {
     let mut open: Vec<(Option<Item>, Vec<Item>)> = vec![(None, Vec::new())];
     for (count, (line, text)) in joined(text).into_iter().enumerate() {
         if count >= MOST {
-            remarks.push(Remark::missing(line, "the rest of the file", "it has too many lines"));
+            remarks.push(Remark::missing(line, "the rest of the file", "the file has too many lines"));
             break;
         }
         if let Some(name) = text.strip_prefix("</") {
@@ -59,7 +59,7 @@ pub(crate) fn read(text: &str) -> (Vec<Item>, Vec<Remark>) {
             if is_open {
                 close(&mut open);
             } else {
-                remarks.push(Remark::missing(line, &text, "no such section is open here"));
+                remarks.push(Remark::missing(line, &text, "no section of this name is open here"));
             }
             continue;
         }

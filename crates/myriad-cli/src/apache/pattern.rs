@@ -125,7 +125,7 @@ pub(crate) fn of_glob(glob: &str) -> Result<String, String> {
         match letter {
             '*' => out.push_str("[^/]*"),
             '?' => out.push_str("[^/]"),
-            '[' | '\\' => return Err("of wildcards only * and ? are told: write a regex".into()),
+            '[' | '\\' => return Err("only the wildcards * and ? are translated: write a regex".into()),
             letter => out.push_str(&escaped(&letter.to_string())),
         }
     }

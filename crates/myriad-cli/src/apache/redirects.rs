@@ -40,28 +40,28 @@ fn status(word: &str) -> Option<u16> {
 
 fn told(walk: &mut Walk<'_>, item: &Item, name: &str, status: u16, words: &[String]) -> Result<(), String> {
     if !walk.guards.is_empty() {
-        return Err("a redirect within a section: write it in a location".into());
+        return Err("a redirect in a section is not translated: write it in a location".into());
     }
     let is_match = name == "redirectmatch";
-    let path = words.first().ok_or("it names no path")?;
+    let path = words.first().ok_or("the path is missing")?;
     if !is_match && !path.starts_with('/') {
-        return Err("the path has to begin with /".into());
+        return Err("the path must start with /".into());
     }
     // The path after the prefix is appended to the target.
     let regex =
         if is_match { path.clone() } else { format!("^{}(|/.*)$", escaped(path.trim_end_matches('/'))) };
     let regex = if !is_match && path.ends_with('/') { format!("^{}(.*)$", escaped(path)) } else { regex };
     if !is_balanced(&regex) {
-        return Err("its regex is not sound".into());
+        return Err("the regex is invalid".into());
     }
     let regex = quoted(&regex);
-    let why = format!("Answered with status {status} before any rule is asked.");
+    let why = format!("Returns status {status} before rewrite rules are evaluated.");
     if !(300..400).contains(&status) {
         let lines = vec![format!("if ($uri ~ {regex}) {{ return {status}; }}")];
         walk.parts.redirects.push(Entry::new(item, &why, lines));
         return Ok(());
     }
-    let target = words.get(1).ok_or("it names no target")?;
+    let target = words.get(1).ok_or("the target is missing")?;
     let target = if is_match {
         expand(target, Captures::Direct(0))?.text
     } else if target.contains('$') {
@@ -70,14 +70,14 @@ fn told(walk: &mut Walk<'_>, item: &Item, name: &str, status: u16, words: &[Stri
         format!("{target}$1")
     };
     if !target.starts_with('/') && !target.contains("://") {
-        return Err("its target is neither a path nor a URL".into());
+        return Err("the target is neither a path nor a URL".into());
     }
     // By default the query is appended to the target; a trailing "?" prevents that.
     let target = if target.contains('?') { format!("{target}?") } else { target };
     let flag = match status {
         301 => "permanent",
         302 => "redirect",
-        _ => return Err("nginx's rewrite redirects with 301 or 302 alone: write return in a location".into()),
+        _ => return Err("nginx's rewrite redirects only with 301 and 302: write return in a location".into()),
     };
     let lines = vec![format!("rewrite {regex} {} {flag};", word(&target))];
     walk.parts.redirects.push(Entry::new(item, &why, lines));

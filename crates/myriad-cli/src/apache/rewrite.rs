@@ -17,7 +17,7 @@ pub(crate) fn take(walk: &mut Walk<'_>, item: &Item) -> bool {
             walk.rules.is_on = item.word(0).eq_ignore_ascii_case("on");
             walk.rules.entries.push(Entry::new(
                 item,
-                "Rules of nginx's language need no switch.",
+                "Left out: nginx needs no switch for rewrite rules.",
                 Vec::new(),
             ));
         }
@@ -27,11 +27,15 @@ pub(crate) fn take(walk: &mut Walk<'_>, item: &Item) -> bool {
         "rewritebase" => {
             let base = format!("/{}/", item.word(0).trim_matches('/')).replace("//", "/");
             walk.rules.base = Some(base);
-            walk.rules.entries.push(Entry::new(item, "Targets below are told whole.", Vec::new()));
+            walk.rules.entries.push(Entry::new(
+                item,
+                "Left out: the targets below are complete paths.",
+                Vec::new(),
+            ));
         }
         "rewriteoptions" => walk.rules.entries.push(Entry::new(
             item,
-            "Left out: it is about files of folders above.",
+            "Left out: it applies to .htaccess files of parent folders.",
             Vec::new(),
         )),
         "rewritemap" => walk.missing(item, "write a map block"),
@@ -58,7 +62,7 @@ fn condition(walk: &mut Walk<'_>, item: &Item) {
         or: has(&["OR", "ORNEXT"]),
     };
     if item.words.len() < 2 {
-        walk.missing(item, "a condition has a text and a pattern");
+        walk.missing(item, "a condition requires a test string and a pattern");
         walk.rules.broken = true;
         return;
     }
@@ -81,11 +85,11 @@ fn rule(walk: &mut Walk<'_>, item: &Item) {
     }
     walk.rules.count += 1;
     let told = if broken {
-        Err("one of its conditions is not told".to_owned())
+        Err("one of its conditions is not translated".to_owned())
     } else if walk.rules.count > MOST {
         Err("there are too many rules".to_owned())
     } else if !walk.guards.is_empty() && walk.folder.is_none() {
-        Err("a rule within a section: write it in a location".to_owned())
+        Err("a rule in a section is not translated: write it in a location".to_owned())
     } else {
         parsed(walk, item).and_then(|rule| {
             rewrite_text::lines(walk, &rule, &conditions).map(|(why, lines)| (rule, why, lines))
@@ -110,12 +114,12 @@ fn parsed(walk: &mut Walk<'_>, item: &Item) -> Result<Rule, String> {
         None => (item.word(0), false),
     };
     if item.words.len() < 2 {
-        return Err("a rule has a pattern and a target".into());
+        return Err("a rule requires a pattern and a target".into());
     }
     // Words in Apache are separated by spaces without a backslash; in a regex the spaces need no escape.
     let pattern = pattern.replace("\\ ", " ");
     if !is_balanced(&pattern) {
-        return Err("its regex is not sound".into());
+        return Err("the regex is invalid".into());
     }
     Ok(Rule {
         number: walk.rules.count,
@@ -146,15 +150,19 @@ fn flags(walk: &mut Walk<'_>, item: &Item) -> Result<Flags, String> {
                 flags.env.push((name.to_owned(), value.to_owned()));
             }
             "PT" | "PASSTHROUGH" | "DPI" | "DISCARDPATH" => {}
-            "NE" | "NOESCAPE" => walk.note(item, "captures in a redirect are escaped all the same"),
-            "NS" | "NOSUBREQ" => walk.note(item, "it is asked of subrequests, too"),
-            "B" => walk.note(item, "captures are not escaped once more"),
+            "NE" | "NOESCAPE" => walk.note(item, "captures in a redirect are escaped nevertheless"),
+            "NS" | "NOSUBREQ" => walk.note(item, "the rule also applies to subrequests"),
+            "B" => walk.note(item, "captures are not escaped a second time"),
             "P" | "PROXY" => return Err("write a location with proxy_pass".into()),
-            "N" | "NEXT" => return Err("rules are not run again: write a regex that does it at once".into()),
-            "S" | "SKIP" => {
-                return Err("rules cannot be skipped by their number: write the condition at each".into());
+            "N" | "NEXT" => {
+                return Err("rules are not repeated: write a regex that needs a single pass".into());
             }
-            "T" | "TYPE" | "H" | "HANDLER" => return Err("types and handlers are said in a location".into()),
+            "S" | "SKIP" => {
+                return Err(
+                    "rules cannot be skipped by their number: write the condition for each of them".into()
+                );
+            }
+            "T" | "TYPE" | "H" | "HANDLER" => return Err("set types and handlers in a location".into()),
             "CO" | "COOKIE" => return Err("write add_header Set-Cookie in a location".into()),
             _ => return Err(format!("the flag {flag} has no counterpart")),
         }
@@ -171,7 +179,7 @@ fn redirect(value: &str) -> Result<u16, String> {
             .parse()
             .ok()
             .filter(|status| (300..600).contains(status))
-            .ok_or_else(|| format!("R={value} is no status")),
+            .ok_or_else(|| format!("R={value} is not a valid status")),
     }
 }
 
@@ -182,8 +190,8 @@ pub(crate) fn finish(walk: &mut Walk<'_>) {
     }
     walk.parts.rewrite = std::mem::take(&mut walk.rules.entries);
     if walk.rules.count > 1 {
-        let why = "Apache asks all rules of a folder again after a rewrite with [L]; here each is asked once, and again \
-                   where an index or an error page leads to another path.";
+        let why = "After a rewrite with [L], Apache evaluates all rules of a folder again; here each rule is evaluated once, and \
+             again after an internal redirect to an index file or an error page.";
         walk.parts.rewrite.push(Entry { of: Vec::new(), why: why.into(), lines: Vec::new() });
     }
 }

@@ -26,7 +26,7 @@ pub(crate) fn lines(
     // Outside of folders Apache matches whole paths.
     let regex = match &base {
         Some(base) => whole(&rule.pattern, base)
-            .ok_or("a ^ within a group of its regex cannot be told of whole paths")?,
+            .ok_or("a ^ in a group of the regex cannot be translated to complete paths")?,
         None if rule.pattern.is_empty() => "^".into(),
         None => rule.pattern.clone(),
     };
@@ -43,7 +43,7 @@ pub(crate) fn lines(
         return Ok((why, vec![direct]));
     }
     if action.end.is_none() && action.sets.is_empty() && !rule.flags.chain {
-        return Ok(("Left out: nothing is to be done here.".into(), Vec::new()));
+        return Ok(("Left out: the rule has no effect.".into(), Vec::new()));
     }
     let mut lines = begin(walk, rule, &regex, &action);
     conjunction(&mut lines, rule, conditions, tests, &action);
@@ -145,7 +145,7 @@ fn tests(walk: &mut Walk<'_>, rule: &Rule, conditions: &[Condition]) -> Result<V
         .iter()
         .map(|condition| {
             test(walk, rule, condition)
-                .map_err(|reason| format!("its condition in line {}: {reason}", condition.item.line))
+                .map_err(|reason| format!("the condition in line {}: {reason}", condition.item.line))
         })
         .collect()
 }
@@ -165,7 +165,7 @@ fn test(walk: &mut Walk<'_>, rule: &Rule, condition: &Condition) -> Result<Test,
     }
     let expanded = expand(test, Captures::Variables(rule.number))?;
     if !expanded.of_condition.is_empty() {
-        return Err("%1 in a condition has no counterpart: the regex of the condition before it would have to be asked again".into());
+        return Err("%1 in a condition has no counterpart: the regex of the previous condition would have to be evaluated again".into());
     }
     read(walk, &expanded);
     let text = bare(&expanded.text);
@@ -180,16 +180,16 @@ fn test(walk: &mut Walk<'_>, rule: &Rule, condition: &Condition) -> Result<Test,
         "-x" => return Ok(files("x")),
         // -f and -d follow links and test their targets.
         "-l" | "-h" | "-L" => return Ok(Test::Always(*negated)),
-        "-U" => return Err("-U asks Apache itself".into()),
+        "-U" => return Err("-U requires a subrequest of Apache".into()),
         _ => {}
     }
     if let Some(comparison) =
         pattern.strip_prefix('-').filter(|rest| ["eq", "ge", "gt", "le", "lt", "ne"].contains(rest))
     {
-        return Err(format!("numbers are not compared (-{comparison})"));
+        return Err(format!("numeric comparisons have no counterpart (-{comparison})"));
     }
     if pattern.starts_with(['<', '>']) {
-        return Err("texts are not compared by their order".into());
+        return Err("string comparisons with < and > have no counterpart".into());
     }
     let (before, variable) = if is_variable(&text) {
         (Vec::new(), text)
@@ -208,7 +208,7 @@ fn test(walk: &mut Walk<'_>, rule: &Rule, condition: &Condition) -> Result<Test,
     }
     let regex = pattern.replace("\\ ", " ");
     if !is_balanced(&regex) {
-        return Err("its regex is not sound".into());
+        return Err("the regex is invalid".into());
     }
     if regex.is_empty() {
         return Ok(Test::Always(!*negated));
@@ -268,16 +268,16 @@ fn action(
     let simple = |end: &str| Some(format!("if ({}) {{ {end} }}", asked(rule.negated)));
     if let Some(status) = rule.flags.status.filter(|status| !(300..400).contains(status)) {
         let end = format!("return {status};");
-        action.why = format!("Answered with status {status}.");
+        action.why = format!("Returns status {status}.");
         (action.direct, action.end) = (simple(&end), Some(end));
     } else if rule.target == "-" {
         if rule.flags.status.is_some() {
-            return Err("a redirect to \"-\" leads nowhere".into());
+            return Err("a redirect to \"-\" has no target".into());
         }
         action.why = if rule.flags.last {
-            "The path stays, and no further rule is asked.".into()
+            "Does not change the path, and evaluates no further rules.".into()
         } else {
-            "The path stays.".into()
+            "Does not change the path.".into()
         };
         if rule.flags.last {
             (action.direct, action.end) = (simple("break;"), Some("break;".into()));
@@ -332,7 +332,8 @@ fn target(
     if let Some((line, head)) = whole_request(rule, status)
         .filter(|(_, head)| head.of_condition.is_empty() || !is_of_path(conditions))
     {
-        action.why = format!("Redirected to the same page elsewhere ({}).", status.unwrap_or(302));
+        action.why =
+            format!("Redirects to the same path at another host or scheme ({}).", status.unwrap_or(302));
         action.direct = Some(format!("if ($uri ~ {}) {{ {line} }}", quoted(own))).filter(|_| !rule.negated);
         action.end = Some(line);
         action.condition_keeps.extend(&head.of_condition);
@@ -354,12 +355,13 @@ fn target(
     };
     read(walk, &expanded);
     if rule.negated && !expanded.of_rule.is_empty() {
-        return Err("a pattern that must not match captures nothing".into());
+        return Err("a negated pattern has no captures".into());
     }
     let of_path = regex == own && !expanded.of_condition.is_empty() && is_of_path(conditions);
     if status.is_some() && (expanded.has_path || of_path || !expanded.env.is_empty()) {
         return Err(
-            "a redirect to a part of the path that is no capture: write ( ) around it in the pattern".into(),
+            "a redirect to a part of the path that is not captured: write ( ) around it in the pattern"
+                .into(),
         );
     }
     if regex == own {
@@ -378,15 +380,15 @@ fn target(
         }
         Some(status) => {
             return Err(format!(
-                "a redirect with status {status} and captures: nginx's rewrite knows 301 and 302"
+                "a redirect with status {status} and captures: nginx's rewrite supports only 301 and 302"
             ));
         }
     };
     let end = format!("rewrite {} {}{flag};", quoted(&regex), word(&path));
     action.why = match status {
-        Some(status) => format!("Redirected ({status})."),
-        None if rule.flags.last => "Another path takes its place, and no further rule is asked.".into(),
-        None => "Another path takes its place, and the next rules see it.".into(),
+        Some(status) => format!("Redirects with status {status}."),
+        None if rule.flags.last => "Replaces the path, and evaluates no further rules.".into(),
+        None => "Replaces the path; the next rules use the new path.".into(),
     };
     action.direct = if rule.negated {
         Some(format!("if ($uri !~ {}) {{ {end} }}", quoted(own)))
@@ -425,12 +427,12 @@ fn other_status(rule: &Rule, status: u16, path: &str, own: &str, action: &mut Ac
     let path = match path.strip_suffix('?') {
         Some(path) => path.to_owned(),
         None if path.contains('?') => {
-            return Err(format!("a redirect with status {status} that adds to the query"));
+            return Err(format!("a redirect with status {status} that appends to the query string"));
         }
         None => format!("{path}$is_args$args"),
     };
     let end = format!("return {status} {};", word(&path));
-    action.why = format!("Redirected ({status}).");
+    action.why = format!("Redirects with status {status}.");
     action.direct =
         Some(format!("if ($uri {}~ {}) {{ {end} }}", if rule.negated { "!" } else { "" }, quoted(own)));
     action.end = Some(end);

@@ -9,18 +9,18 @@ use crate::apache::state::Walk;
 pub(crate) fn take(walk: &mut Walk<'_>, item: &Item) -> bool {
     let name = item.name.to_ascii_lowercase();
     if !walk.guards.is_empty() && !matches!(name.as_str(), "php_value" | "php_flag" | "serversignature") {
-        walk.missing(item, "within a section: write it in a location");
+        walk.missing(item, "not translated in a section: write it in a location");
         return true;
     }
     match name.as_str() {
         "directoryindex" => {
             if item.word(0).eq_ignore_ascii_case("disabled") {
-                walk.missing(item, "index cannot be taken away: name a file that is not there");
+                walk.missing(item, "index cannot be disabled: name a file that does not exist");
                 return true;
             }
             walk.parts.has_index = true;
             let names: Vec<String> = item.words.iter().map(|name| word(name)).collect();
-            push(walk, item, "The file of a folder.", format!("index {};", names.join(" ")));
+            push(walk, item, "Index files of folders.", format!("index {};", names.join(" ")));
         }
         "options" => options(walk, item),
         "errordocument" => error_document(walk, item),
@@ -28,25 +28,37 @@ pub(crate) fn take(walk: &mut Walk<'_>, item: &Item) -> bool {
         "adddefaultcharset" => {
             let off = item.word(0).eq_ignore_ascii_case("off");
             let charset = if off { "off" } else { item.word(0) };
-            push(walk, item, "Told beside the type of texts.", format!("charset {};", word(charset)));
+            push(
+                walk,
+                item,
+                "Charset in the Content-Type of text responses.",
+                format!("charset {};", word(charset)),
+            );
         }
-        "addcharset" => walk.missing(item, "a charset holds for all texts: write charset in a location"),
+        "addcharset" => {
+            walk.missing(item, "a charset applies to all text files: write charset in a location");
+        }
         "addoutputfilterbytype" => compress(walk, item),
         "setoutputfilter" if item.word(0).eq_ignore_ascii_case("DEFLATE") => gzip(walk, item, &["*".into()]),
         "fileetag" => {
             if item.word(0).eq_ignore_ascii_case("none") {
-                push(walk, item, "No entity tags of files.", "etag off;".into());
+                push(walk, item, "Sends no ETag headers for files.", "etag off;".into());
             } else {
-                nothing(walk, item, "entity tags are made of time and size");
+                nothing(walk, item, "ETag values consist of modification time and size");
             }
         }
         "limitrequestbody" => {
             let bytes: u64 = item.word(0).parse().unwrap_or(0);
-            push(walk, item, "Longest body of a request, bytes.", format!("client_max_body_size {bytes};"));
+            push(
+                walk,
+                item,
+                "Maximum size of a request body, in bytes.",
+                format!("client_max_body_size {bytes};"),
+            );
         }
         "fallbackresource" => fallback(walk, item),
         "serversignature" | "servertokens" => {
-            push(walk, item, "The version is not told.", "server_tokens off;".into());
+            push(walk, item, "Hides the version.", "server_tokens off;".into());
         }
         "allowoverride" | "allowoverridelist" | "indexignore" | "indexoptions" | "contentdigest"
         | "acceptpathinfo" | "addicon" => {
@@ -54,7 +66,7 @@ pub(crate) fn take(walk: &mut Walk<'_>, item: &Item) -> bool {
         }
         "php_value" | "php_flag" | "php_admin_value" | "php_admin_flag" => php(walk, item),
         "addhandler" | "sethandler" | "removehandler" if item.text.to_ascii_lowercase().contains("php") => {
-            nothing(walk, item, "which PHP runs is said by --php");
+            nothing(walk, item, "--php sets the PHP that runs");
         }
         "servername" | "serveralias" if walk.folder.is_none() => {
             names(walk, item);
@@ -65,7 +77,7 @@ pub(crate) fn take(walk: &mut Walk<'_>, item: &Item) -> bool {
         "documentroot" if walk.folder.is_none() => walk.parts.root = Some(item.word(0).to_owned()),
         "serveradmin" | "errorlog" | "customlog" | "loglevel" | "sslengine" | "sslprotocol"
         | "sslciphersuite" => {
-            nothing(walk, item, "logs and TLS are said in nginx.conf");
+            nothing(walk, item, "logs and TLS are configured in nginx.conf");
         }
         "sslcertificatefile" => push(
             walk,
@@ -74,7 +86,12 @@ pub(crate) fn take(walk: &mut Walk<'_>, item: &Item) -> bool {
             format!("ssl_certificate {};", word(item.word(0))),
         ),
         "sslcertificatekeyfile" => {
-            push(walk, item, "Its key.", format!("ssl_certificate_key {};", word(item.word(0))));
+            push(
+                walk,
+                item,
+                "Key of the certificate.",
+                format!("ssl_certificate_key {};", word(item.word(0))),
+            );
         }
         "proxypass" => walk.missing(item, "write location PATH { proxy_pass URL; }"),
         _ => return false,
@@ -94,7 +111,7 @@ pub(crate) fn addresses(walk: &mut Walk<'_>, item: &Item) {
         if sound {
             walk.parts.listens.push(if tls { format!("{listen} ssl") } else { listen });
         } else {
-            walk.missing(item, "this is no address");
+            walk.missing(item, "not a valid address");
         }
     }
 }
@@ -105,7 +122,7 @@ fn names(walk: &mut Walk<'_>, item: &Item) {
         let name = name.rsplit_once("://").map_or(name.as_str(), |(_, rest)| rest);
         let name = name.split(':').next().unwrap_or_default();
         if name.contains('$') || name.starts_with('~') {
-            walk.missing(item, "this is no name that can be written in nginx's language");
+            walk.missing(item, "the name cannot be written in nginx's language");
         } else {
             walk.parts.names.push(name.to_owned());
         }
@@ -148,7 +165,7 @@ fn options(walk: &mut Walk<'_>, item: &Item) {
             "symlinksifownermatch" => {
                 walk.note(
                     item,
-                    "links are followed whoever owns them; disable_symlinks if_not_owner has it checked",
+                    "links are followed regardless of their owner; disable_symlinks if_not_owner checks it",
                 );
             }
             _ => {}
@@ -156,29 +173,24 @@ fn options(walk: &mut Walk<'_>, item: &Item) {
     }
     match lists {
         Some(true) => {
-            push(walk, item, "Folders without a file of their own are listed.", "autoindex on;".into());
+            push(walk, item, "Lists folders without an index file.", "autoindex on;".into());
         }
-        Some(false) => push(walk, item, "Folders are not listed: 403.", "autoindex off;".into()),
-        None => nothing(walk, item, "links are followed, and nothing else is meant here"),
+        Some(false) => push(walk, item, "Does not list folders (403).", "autoindex off;".into()),
+        None => nothing(walk, item, "links are followed anyway, and the other options have no effect here"),
     }
 }
 
 fn error_document(walk: &mut Walk<'_>, item: &Item) {
     let (status, target) = (item.word(0), item.word(1));
     if !status.parse::<u16>().is_ok_and(|status| (400..600).contains(&status)) {
-        return walk.missing(item, "it names no status of an error");
+        return walk.missing(item, "the status is not an error status (400 to 599)");
     }
     let is_url = target.starts_with('/') || target.contains("://");
     if is_url && !target.contains(' ') {
-        return push(
-            walk,
-            item,
-            "The page for this error.",
-            format!("error_page {status} {};", word(target)),
-        );
+        return push(walk, item, "Page for this error.", format!("error_page {status} {};", word(target)));
     }
     if target.eq_ignore_ascii_case("default") {
-        return nothing(walk, item, "it is what holds anyway");
+        return nothing(walk, item, "it is the default");
     }
     if target.contains('$') {
         return walk.missing(item, "a \"$\" cannot be written in nginx's language");
@@ -191,7 +203,7 @@ fn error_document(walk: &mut Walk<'_>, item: &Item) {
             quoted(target.trim_start_matches('"'))
         ),
     ];
-    walk.parts.settings.push(Entry::new(item, "The text for this error.", lines));
+    walk.parts.settings.push(Entry::new(item, "Text for this error.", lines));
 }
 
 fn add_type(walk: &mut Walk<'_>, item: &Item) {
@@ -199,14 +211,14 @@ fn add_type(walk: &mut Walk<'_>, item: &Item) {
     let extensions: Vec<String> =
         item.words.iter().skip(1).map(|word| word.trim_start_matches('.').to_ascii_lowercase()).collect();
     if media.contains("php") {
-        return nothing(walk, item, "which PHP runs is said by --php");
+        return nothing(walk, item, "--php sets the PHP that runs");
     }
     let sound = |text: &String| {
         !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_+.".contains(&byte))
     };
     let is_media = media.split_once('/').is_some_and(|(a, b)| sound(&a.to_owned()) && sound(&b.to_owned()));
     if !is_media || extensions.is_empty() || !extensions.iter().all(sound) {
-        return walk.missing(item, "it is no media type with extensions");
+        return walk.missing(item, "not a media type with extensions");
     }
     let line = format!("types {{ {media} {}; }}", extensions.join(" "));
     let is_first =
@@ -215,7 +227,7 @@ fn add_type(walk: &mut Walk<'_>, item: &Item) {
     if is_first {
         lines.insert(0, "include mime.types;".into());
     }
-    walk.parts.settings.push(Entry::new(item, "The media type of files with these endings.", lines));
+    walk.parts.settings.push(Entry::new(item, "Media type of files with these extensions.", lines));
 }
 
 fn compress(walk: &mut Walk<'_>, item: &Item) {
@@ -258,7 +270,7 @@ fn gzip(walk: &mut Walk<'_>, item: &Item, types: &[String]) {
     }
     walk.parts.settings.push(Entry::new(
         item,
-        "These are compressed for who asks for it; HTML always is among them.",
+        "Compresses these types if the client accepts it; HTML is always included.",
         lines,
     ));
 }
@@ -266,15 +278,16 @@ fn gzip(walk: &mut Walk<'_>, item: &Item, types: &[String]) {
 fn fallback(walk: &mut Walk<'_>, item: &Item) {
     let path = item.word(0);
     if path.eq_ignore_ascii_case("disabled") {
-        return nothing(walk, item, "it is what holds anyway");
+        return nothing(walk, item, "it is the default");
     }
     if path.contains('$') || path.is_empty() {
-        return walk.missing(item, "it names no path");
+        return walk.missing(item, "the path is missing or contains a \"$\"");
     }
     let base = walk.folder.clone().unwrap_or_else(|| "/".into());
     let path = if path.starts_with('/') { path.to_owned() } else { format!("{base}{path}") };
     walk.parts.fallback_path = word(&format!("{path}$is_args$args"));
-    walk.parts.fallback = Some(Entry::new(item, "What is no file and no folder is this one's.", Vec::new()));
+    walk.parts.fallback =
+        Some(Entry::new(item, "Serves this path if neither a file nor a folder matches.", Vec::new()));
 }
 
 fn php(walk: &mut Walk<'_>, item: &Item) {
@@ -282,18 +295,16 @@ fn php(walk: &mut Walk<'_>, item: &Item) {
     let is_name =
         !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
     if !is_name || value.contains(['$', '"', '\\']) {
-        return walk.missing(item, "write it into the pool of php-fpm: php_value[NAME] = VALUE");
+        return walk.missing(item, "set it in the pool configuration of php-fpm: php_value[NAME] = VALUE");
     }
     if item.name.to_ascii_lowercase().starts_with("php_admin") {
-        return walk.missing(item, "write it into the pool of php-fpm: php_admin_value[NAME] = VALUE");
+        return walk
+            .missing(item, "set it in the pool configuration of php-fpm: php_admin_value[NAME] = VALUE");
     }
     if !walk.guards.is_empty() {
-        return walk.missing(item, "within a section: PHP has one set of values for the site");
+        return walk.missing(item, "not translated in a section: PHP has one set of values for the site");
     }
-    walk.note(
-        item,
-        "the same as in .user.ini or in the pool of php-fpm, where it costs nothing at each request",
-    );
+    walk.note(item, "the same setting in .user.ini or in the pool of php-fpm has no cost per request");
     let line = format!("{name}={value}");
     if let Some(entry) = walk.parts.php.first_mut() {
         entry.of.push((item.line, item.text.clone()));
@@ -301,6 +312,6 @@ fn php(walk: &mut Walk<'_>, item: &Item) {
         entry.lines[0] = format!("{known}\\n{line}\";");
     } else {
         let lines = vec![format!("fastcgi_param PHP_VALUE \"{line}\";")];
-        walk.parts.php.push(Entry::new(item, "Settings of PHP for this site.", lines));
+        walk.parts.php.push(Entry::new(item, "PHP settings of this site.", lines));
     }
 }

@@ -139,8 +139,8 @@ pub(crate) struct Found {
 /// Writes the translation.
 pub(crate) fn write(found: Found, options: &Options) -> Translation {
     let mut text = format!(
-        "# Translated by `myriad import` from {}. Above each part stands what it was, with its line.\n\
-         # It is a site of its own, for a folder that nginx.conf includes; test it with `myriad -t`.\n",
+        "# Translated by `myriad import` from {}. Comments show the original lines with their numbers.\n# It is a \
+             complete server, for a folder that nginx.conf includes; test it with `myriad -t`.\n",
         shown(&options.source)
     );
     let mut remarks = found.remarks;
@@ -221,9 +221,10 @@ fn locations(text: &mut String, parts: &Parts, options: &Options) {
     }
     let fallback = if parts.fallback.is_some() { parts.fallback_path.as_str() } else { "=404" };
     let _ = write!(text, "    location / {{\n        try_files $uri $uri/ {fallback};\n    }}\n\n");
-    text.push_str("    # Apache's main configuration hides these files.\n    location ~ /\\.ht {\n        deny all;\n    }\n");
+    text.push_str("    # Apache's main configuration denies access to these files.\n    location ~ /\\.ht {\n        deny all;\n    }\n");
     let Some(php) = &options.php else {
-        text.push_str("\n    # PHP: name php-fpm with --php, for a location that passes .php to it.\n    location ~ \\.php(/|$) {\n        return 404;\n    }\n");
+        text.push_str("\n    # PHP: run myriad import with --php to get a location that passes .php files to php-fpm.\n    location ~ \
+             \\.php(/|$) {\n        return 404;\n    }\n");
         return;
     };
     let address = if php.starts_with('/') { format!("unix:{php}") } else { php.clone() };

@@ -11,12 +11,12 @@ fn missing(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn rules_are_told_with_their_lines_above_them() {
+fn translated_rules_follow_their_source_lines() {
     let text = "RewriteEngine On\n# comment\nRewriteCond %{REQUEST_FILENAME} !-f\nRewriteRule ^item/([0-9]+)$ item.php?id=$1 [L,QSA]\n";
     let told = told(text);
     assert!(told.is_whole(), "{:?}", told.remarks);
     for part in [
-        "    # 3: RewriteCond %{REQUEST_FILENAME} !-f\n    # 4: RewriteRule ^item/([0-9]+)$ item.php?id=$1 [L,QSA]\n    # -> Another path",
+        "    # 3: RewriteCond %{REQUEST_FILENAME} !-f\n    # 4: RewriteRule ^item/([0-9]+)$ item.php?id=$1 [L,QSA]\n    # -> Replaces the path",
         "if (-f \"$request_filename\") { set $rule \"\"; }",
         "if ($rule) { rewrite \"^/item/([0-9]+)$\" /item.php?id=$1 last; }",
     ] {
@@ -25,7 +25,7 @@ fn rules_are_told_with_their_lines_above_them() {
 }
 
 #[test]
-fn query_is_kept_replaced_or_dropped_as_apache_does() {
+fn query_is_retained_replaced_or_dropped_as_in_apache() {
     for (rule, line) in [
         ("RewriteRule ^a$ b [L]", "rewrite \"^/a$\" /b last;"),
         ("RewriteRule ^a$ b?x=1 [L]", "rewrite \"^/a$\" /b?x=1? last;"),
@@ -61,17 +61,17 @@ fn what_has_no_counterpart_is_named_with_its_line() {
         ("RewriteEngine On\nRewriteRule ^a$ http://x/ [P]", "2: write a location with proxy_pass"),
         (
             "RewriteEngine On\nRewriteCond expr \"true\"\nRewriteRule a b",
-            "3: its condition in line 2: expressions",
+            "3: the condition in line 2: expressions",
         ),
-        ("RewriteEngine On\nRewriteRule (^a|b) c", "2: a ^ within a group"),
-        ("RewriteEngine On\nRewriteRule ^(a c", "2: its regex is not sound"),
+        ("RewriteEngine On\nRewriteRule (^a|b) c", "2: a ^ in a group"),
+        ("RewriteEngine On\nRewriteRule ^(a c", "2: the regex is invalid"),
         ("<If \"true\">\nRequire all denied\n</If>", "1: expressions of <If>"),
-        ("<Files x>\nRewriteEngine On\nRewriteRule ^ - [L]\n</Files>", "3: a rule within a section"),
+        ("<Files x>\nRewriteEngine On\nRewriteRule ^ - [L]\n</Files>", "3: a rule in a section"),
         ("<Files x>\nRequire all denied\n", "1: this section is not closed"),
-        ("</Files>", "1: no such section"),
-        ("Header set X \"%{NAME}e\"", "1: its value holds a variable"),
-        ("Frobnicate On", "1: Myriad has no counterpart"),
-        ("Require host example.com", "1: names of hosts are not asked of"),
+        ("</Files>", "1: no section of this name"),
+        ("Header set X \"%{NAME}e\"", "1: the value contains an Apache variable"),
+        ("Frobnicate On", "1: the directive has no known counterpart"),
+        ("Require host example.com", "1: host names are not supported"),
     ] {
         let missing = missing(text);
         assert!(missing.iter().any(|line| line.starts_with(part)), "{text}: {missing:?}");
@@ -79,7 +79,7 @@ fn what_has_no_counterpart_is_named_with_its_line() {
 }
 
 #[test]
-fn what_is_not_told_of_access_lets_nobody_in() {
+fn untranslatable_access_rules_deny_all() {
     for text in [
         "Require host example.com",
         "AuthType Digest\nRequire valid-user",
@@ -126,7 +126,7 @@ fn both_kinds_of_access_have_to_be_satisfied() {
 }
 
 #[test]
-fn password_stands_beside_the_addresses() {
+fn password_is_combined_with_address_rules() {
     let told = told("AuthUserFile /etc/users\nDeny from all\nAllow from 10.0.0.0/8\nRequire valid-user\n");
     assert!(told.is_whole(), "{:?}", told.remarks);
     for part in ["auth_basic_user_file /etc/users;", "if ($among_1) { set $allowed 1; }"] {
@@ -135,7 +135,7 @@ fn password_stands_beside_the_addresses() {
 }
 
 #[test]
-fn line_for_everybody_says_nothing_where_all_have_to_hold() {
+fn require_all_granted_has_no_effect_within_require_all() {
     let told = told(
         "<RequireAll>\nRequire all granted\nRequire ip 10.0.0.0/8\nRequire not ip 10.1.0.0/16\n</RequireAll>\n",
     );
@@ -145,7 +145,7 @@ fn line_for_everybody_says_nothing_where_all_have_to_hold() {
 }
 
 #[test]
-fn access_by_a_module_is_told_or_named() {
+fn access_rules_in_ifmodule_are_translated_or_reported_missing() {
     for module in ["mod_access_compat.c", "access_compat_module", "mod_authz_user.c", "authz_user_module"] {
         let told = told(&format!("<IfModule {module}>\nDeny from all\n</IfModule>\n"));
         assert!(told.is_whole() && told.text.contains("set $allowed \"\";"), "{module}\n{}", told.text);
@@ -158,7 +158,10 @@ fn access_by_a_module_is_told_or_named() {
         "<Files a>\nDeny from all\n</Files>",
     ] {
         let missing = missing(&format!("<IfModule mod_strange.c>\nExpiresActive On\n{line}\n</IfModule>\n"));
-        assert!(missing.iter().any(|line| line.starts_with("1: Myriad has no part")), "{line}: {missing:?}");
+        assert!(
+            missing.iter().any(|line| line.starts_with("1: Myriad has no such module")),
+            "{line}: {missing:?}"
+        );
     }
     assert!(told("<IfModule mod_strange.c>\nStrange On\n</IfModule>\n").is_whole());
 }
@@ -223,7 +226,7 @@ fn virtual_hosts_are_servers_of_their_own() {
 }
 
 #[test]
-fn tab_behind_a_backslash_does_not_end_a_word() {
+fn tab_after_backslash_does_not_terminate_word() {
     let told = told("Header set X \"a\\\t\\\"; allow all; #\"\n");
     assert!(told.text.contains(r#"more_set_headers "X: a\\\"; allow all; #";"#), "{}", told.text);
 }
@@ -267,12 +270,12 @@ fn wildcards_and_ends_of_paths_are_those_of_apache() {
         assert!(told.is_whole() && told.text.contains(&line), "{section}: {line}\n{}", told.text);
     }
     for (section, part) in [
-        ("Files \"*.[ps]hp\"", "3: of wildcards only * and ?"),
-        ("Files \"a\\*b\"", "3: of wildcards only * and ?"),
-        ("Location \"/[ab]\"", "3: of wildcards only * and ?"),
-        ("Directory \"/srv/a/[ab]\"", "3: of wildcards only * and ?"),
-        ("Directory \"/srv/*/b\"", "3: its wildcards lie outside"),
-        ("Location http://a.test/", "3: its path has to begin with /"),
+        ("Files \"*.[ps]hp\"", "3: only the wildcards * and ?"),
+        ("Files \"a\\*b\"", "3: only the wildcards * and ?"),
+        ("Location \"/[ab]\"", "3: only the wildcards * and ?"),
+        ("Directory \"/srv/a/[ab]\"", "3: only the wildcards * and ?"),
+        ("Directory \"/srv/*/b\"", "3: its wildcards match paths outside"),
+        ("Location http://a.test/", "3: the path must start with /"),
     ] {
         let end = section.split(' ').next().unwrap_or_default();
         let text = format!(
@@ -283,7 +286,7 @@ fn wildcards_and_ends_of_paths_are_those_of_apache() {
     }
     let rule = "<VirtualHost *:80>\nDocumentRoot /srv/a\n<Directory /srv/a/*>\nRewriteEngine On\nRewriteRule ^a$ b\n</Directory>\n</VirtualHost>\n";
     assert!(
-        missing(rule).iter().any(|line| line.starts_with("5: a rule within a section")),
+        missing(rule).iter().any(|line| line.starts_with("5: a rule in a section")),
         "{:?}",
         missing(rule)
     );
@@ -338,8 +341,8 @@ fn dollar_in_a_name_is_refused() {
     for (text, part) in [
         ("AuthType Basic\nAuthUserFile /srv/$arg_a/users\nRequire valid-user", "3: only AuthType Basic"),
         ("<VirtualHost *:80>\nDocumentRoot /srv/$host\n</VirtualHost>", "2: a \"$\" cannot"),
-        ("<VirtualHost *:80>\nServerName a$b.test\n</VirtualHost>", "2: this is no name"),
-        ("<VirtualHost *:80>\nServerAlias a.test ~^.*\n</VirtualHost>", "2: this is no name"),
+        ("<VirtualHost *:80>\nServerName a$b.test\n</VirtualHost>", "2: the name cannot be written"),
+        ("<VirtualHost *:80>\nServerAlias a.test ~^.*\n</VirtualHost>", "2: the name cannot be written"),
         ("RewriteEngine On\nRewriteBase /$arg_a/\nRewriteRule ^a$ b", "2: a \"$\" cannot"),
     ] {
         let missing = missing(text);
@@ -358,7 +361,7 @@ fn dollar_in_a_name_is_refused() {
 }
 
 #[test]
-fn realm_called_off_asks_all_the_same() {
+fn realm_named_off_still_requires_password() {
     for name in ["off", "o$ff", "\"o\tff\"", "\"\""] {
         let told =
             told(&format!("AuthType Basic\nAuthName {name}\nAuthUserFile /etc/users\nRequire valid-user\n"));

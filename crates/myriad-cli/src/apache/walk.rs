@@ -49,7 +49,7 @@ pub(crate) fn walk<'o>(items: &'o [Item], options: &'o Options, remarks: Vec<Rem
             found.remarks.push(Remark::missing(
                 item.line,
                 &item.text,
-                "it stands beside the virtual hosts: only these are read",
+                "not translated outside of a virtual host, because the file contains virtual hosts",
             ));
         }
     }
@@ -124,7 +124,7 @@ impl<'o> Walk<'o> {
                     self.items(inner, access, sections);
                 }
             } else if item.is("IfVersion") || item.is("IfDefine") {
-                self.missing(item, "it asks of Apache itself; what stands in it is left out");
+                self.missing(item, "it tests properties of Apache itself; its contents are left out");
             } else if item.is("RequireAll") || item.is("RequireAny") || item.is("RequireNone") {
                 access.nested(self, item);
             } else {
@@ -144,10 +144,11 @@ impl<'o> Walk<'o> {
         let is_known = MODULES.contains(&name.as_str());
         if !is_known && !written.starts_with('!') {
             if asks_who(item) {
-                let reason = "Myriad has no part of that name: what stands in it, of who may, is left out";
+                let reason =
+                    "Myriad has no such module: the section is left out, although it contains access rules";
                 self.missing(item, reason);
             } else {
-                self.note(item, "Myriad has no part of that name: what stands in it is left out");
+                self.note(item, "Myriad has no such module: the section is left out");
             }
         }
         is_known != written.starts_with('!')
@@ -162,7 +163,7 @@ impl<'o> Walk<'o> {
             || env::take(self, item)
             || settings::take(self, item);
         if !is_done {
-            self.missing(item, "Myriad has no counterpart that this program knows");
+            self.missing(item, "the directive has no known counterpart in Myriad");
         }
     }
 
@@ -246,7 +247,7 @@ impl<'o> Walk<'o> {
                 Err("expressions of <If> are not translated: write if or map blocks".into())
             }
             "proxy" | "proxymatch" | "directorymatch" | "directory" => Err("write a location for it".into()),
-            _ => Err("this section is not known here".into()),
+            _ => Err("unknown section".into()),
         }
     }
 
@@ -262,9 +263,9 @@ impl<'o> Walk<'o> {
         }
         let Some(below) = path.strip_prefix(root).filter(|below| below.starts_with('/')) else {
             return Err(if is_glob(path) {
-                "its wildcards lie outside of the site's folder: write a location for it".into()
+                "its wildcards match paths outside of the site's folder: write a location for it".into()
             } else {
-                "it lies outside of the site's folder".into()
+                "the path is outside of the site's folder".into()
             });
         };
         self.folder = Some(format!("{below}/")).filter(|_| !is_glob(below));
@@ -292,7 +293,7 @@ fn depth(item: &Item) -> usize {
 /// Returns the regex of the paths of `<Location>`: it includes paths below, but with wildcards only the whole path.
 fn location(path: &str) -> Result<String, String> {
     if !path.starts_with('/') {
-        return Err("its path has to begin with /".into());
+        return Err("the path must start with /".into());
     }
     let end = match path {
         _ if is_glob(path) => "$",
@@ -313,7 +314,7 @@ fn asks_who(item: &Item) -> bool {
 
 fn matching(variable: &str, regex: &str) -> Result<Option<Guard>, String> {
     if !is_balanced(regex) {
-        return Err("its regex is not sound".into());
+        return Err("the regex is invalid".into());
     }
     let regex = quoted(regex);
     Ok(Some(Guard { holds: format!("{variable} ~ {regex}"), fails: format!("{variable} !~ {regex}") }))

@@ -38,14 +38,14 @@ Options:
   -V            : show version and configure options then exit
   -t            : test configuration and exit
   -T            : test configuration, dump it and exit
-  --explain URL : with -t: say what would become of a request for this URL
-                  (or /path), and why it would be cached or not
-  -H 'Name: x'  : a request field for --explain, may be repeated
-  --method NAME : the method for --explain (default: GET)
+  --explain URL : with -t: show how a request for this URL (or /path) would be
+                  handled, and why its response would be cached or not
+  -H 'Name: x'  : request header for --explain, may be repeated
+  --method NAME : request method for --explain (default: GET)
   -q            : suppress non-error messages during configuration testing
   -s signal     : send signal to a master process: stop, quit, reopen, reload
-                  (without -c and -p: to the server that runs, also that of
-                  a `myriad wordpress`)
+                  (without -c and -p: to the running server, also one started
+                  by `myriad wordpress`)
   -p prefix, --prefix DIR
                 : set prefix path (default: /usr/local/myriad/; of a package
                   /var/lib/myriad/)
@@ -55,52 +55,56 @@ Options:
   -g directives : set global directives out of configuration file
 
 myriad wordpress serves a WordPress site without a configuration file:
-  --root DIR    : the folder with index.php, or a project that contains it
-                  (Bedrock, a link to the current release)
-  --php ADDRESS : php-fpm's socket path, or HOST:PORT
+  --root DIR    : folder with index.php, or a project that contains it
+                  (Bedrock, a symbolic link to the current release)
+  --php ADDRESS : socket path of php-fpm, or HOST:PORT
   --php-children N
-                : its pm.max_children (default: that of the php-fpm that runs)
-  --php-later   : start although nothing listens at --php yet, as in a unit or
-                  a container that may start before php-fpm
-  --listen ADDR : where visitors connect (default: 80, or 8080 unless root);
+                : pm.max_children of php-fpm (default: detected from the
+                  running php-fpm)
+  --php-later   : start even if nothing listens at --php yet, for a unit or
+                  container that may start before php-fpm
+  --listen ADDR : address to listen on (default: 80, or 8080 unless root);
                   may be repeated
   --name HOST   : host name of the site, may be repeated (default: any)
   --prefix DIR, -p DIR
-                : where the cache, logs and pid file go
-  --user NAME   : who serves when started by root (default: myriad, nobody)
+                : folder of the cache, the logs and the pid file
+  --user NAME   : user of the worker process when started by root (default:
+                  myriad, nobody)
   --domain HOST : serve HTTPS with a certificate for this name, issued and
-                  renewed by Let's Encrypt, whose terms you accept by it;
-                  may be repeated; leads http to https
-  --email ADDR  : whom the authority may write to
-  --acme-staging: Let's Encrypt's twin for trying out
+                  renewed by Let's Encrypt (this accepts its terms of
+                  service); redirects http to https; may be repeated
+  --email ADDR  : contact email for the ACME account
+  --acme-staging: use Let's Encrypt's staging environment
   --acme-directory URI, --acme-ca FILE
-                : another authority, and who vouches for its own server
+                : ACME directory URL of another authority, and the CA bundle
+                  (PEM) to verify its server
   --https-listen ADDR
-                : where visitors connect by https (default: 443, or 8443)
-  --self-signed : serve HTTPS with a certificate made here, for trying out
+                : address to listen on for https (default: 443, or 8443)
+  --self-signed : serve HTTPS with a self-signed certificate, for tests
   --trusted-proxy ADDRESS
-                : a proxy or CDN in front that reports clients' addresses, scheme
-                  and host: an address, a network, private, or cloudflare; may
-                  be repeated
+                : proxy or CDN in front of Myriad whose client address, scheme
+                  and host headers are trusted: an address, a network, private,
+                  or cloudflare; may be repeated
   --set NAME=VALUE
-                : a setting of all sites, as search=on or disk=2g; may be
+                : setting for all sites, such as search=on or disk=2g; may be
                   repeated (docs/wordpress.md has the list)
-  --site LINE   : one of several sites: NAME[,NAME]... DIR PHP, and behind
-                  them https for a certificate, and settings of this site;
-                  may be repeated
-  --sites FILE  : a file with such a line for each site
+  --site LINE   : one of several sites: NAME[,NAME]... DIR PHP, followed by
+                  https for a certificate, and by settings of this site; may
+                  be repeated
+  --sites FILE  : file with such a line for each site
   --print       : print the configuration that would run and exit;
-                  alone: the preset with {{placeholders}}
+                  without other options: the preset with {{placeholders}}
   --install-plugin
-                : write the WordPress plugin into the site and exit; it tells
-                  Myriad which pages have changed
-  --must-use    : the same among the must-use plugins: always active
+                : write the WordPress plugin into the site and exit; it notifies
+                  Myriad of changed pages
+  --must-use    : with --install-plugin: install as a must-use plugin, which is
+                  always active
   --install-object-cache ADDRESS
                 : write WordPress's object cache into the site and exit, for
                   redis://HOST:PORT, redis:/SOCKET, memcached://HOST:PORT,
                   memcached:/SOCKET or apcu
   --remove-object-cache
-                : take it out again
+                : remove the object cache from the site and exit
 ";
 
 /// Line of [`USAGE`] at which the options of a site without a configuration file start.

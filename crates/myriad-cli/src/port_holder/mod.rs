@@ -44,8 +44,8 @@ pub fn advice(conf: &ListenConf, error: &io::Error) -> String {
         io::ErrorKind::AddrInUse => format!("\nhelp: {}", held(conf)),
         io::ErrorKind::PermissionDenied => match conf.address {
             ListenAddress::Ip(address) if address.port() < first_free_port() => format!(
-                "\nhelp: ports below {} are for root: start as root (\"user\" names whom the workers become), listen at a higher \
-                 port, or let this binary have them: setcap cap_net_bind_service=+ep {}",
+                "\nhelp: ports below {} require root: start as root (the \"user\" directive sets the user of the worker \
+                     processes), listen on a higher port, or grant the capability to this binary: setcap cap_net_bind_service=+ep {}",
                 first_free_port(),
                 std::env::current_exe().map_or("myriad".into(), |path| path.display().to_string())
             ),
@@ -88,11 +88,11 @@ fn held(conf: &ListenConf) -> String {
         && let Ok(known) = fs::symlink_metadata(std::ffi::OsStr::from_bytes(path))
         && !known.file_type().is_socket()
     {
-        return "there is a file of another kind: remove it, or name another path".to_owned();
+        return "a file that is not a socket exists at this path: remove it, or use another path".to_owned();
     }
     let sockets = sockets(conf);
     let Some(socket) = sockets.first() else {
-        return format!("who holds it is not to be seen from here; as root: {look}");
+        return format!("the process that uses the address is not visible to this user; run as root: {look}");
     };
     let mut processes = processes(socket.inode);
     // Workers are skipped: they have inherited the socket from their parent.
@@ -102,20 +102,24 @@ fn held(conf: &ListenConf) -> String {
         ([first, others @ ..], _) => {
             let others = match others.len() {
                 0 => String::new(),
-                1 => " and one that it has started".to_owned(),
-                more => format!(" and {more} that it has started"),
+                1 => " and one child process".to_owned(),
+                more => format!(" and {more} child processes"),
             };
             let takeover = takeover::of(&first.command).unwrap_or_default();
             format!(
-                "it is held by process {} ({}){others}: stop that, or listen at another address{takeover}",
+                "the address is in use by process {} ({}){others}: stop it, or listen on another address{takeover}",
                 first.pid, first.command
             )
         }
         ([], Some(uid)) => {
             let user = accounts::name_of(uid).map_or(uid.to_string(), |name| format!("{name} (uid {uid})"));
-            format!("it is held by a process of the user {user}; to see which, as that user or root: {look}")
+            format!(
+                "the address is in use by a process of user {user}; to identify it, run as that user or as root: {look}"
+            )
         }
-        ([], None) => format!("who holds it is not to be seen from here; as root: {look}"),
+        ([], None) => {
+            format!("the process that uses the address is not visible to this user; run as root: {look}")
+        }
     }
 }
 
@@ -261,7 +265,7 @@ mod tests {
 
     #[test]
     #[cfg(target_endian = "little")]
-    fn who_listens_at_the_address_itself_comes_first() {
+    fn listener_at_exact_address_precedes_wildcard_ones() {
         let found = |wanted: &str| -> Vec<(u64, Option<u32>)> {
             let sockets = internet_sockets(&[TCP.to_owned()], wanted.parse().expect("an address"));
             sockets.iter().map(|socket| (socket.inode, socket.uid)).collect()
@@ -280,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn who_listens_behind_a_path_is_found_and_who_is_connected_is_not() {
+    fn unix_listener_is_found_by_path_and_connected_sockets_are_not() {
         let table = "Num       RefCount Protocol Flags    Type St Inode Path\n\
             0: 00000003 00000000 00000000 0001 03 7 /run/php fpm.sock\n\
             1: 00000002 00000000 00010000 0001 01 8 /run/php fpm.sock\n\

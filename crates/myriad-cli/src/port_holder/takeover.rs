@@ -19,9 +19,11 @@ const SERVERS: [Server; 3] = [
         name: "nginx",
         service: "nginx",
         carry: &[
-            "its own configuration, with its certificates: myriad takeover says what differs, --apply swaps the services, --undo swaps back",
-            "the same by hand: myriad -t -c /etc/nginx/nginx.conf, then without -t, in the place of `myriad wordpress`",
-            "or the preset: --domain example.com has new certificates issued; nginx -T | grep ssl_certificate shows the old ones, which stay",
+            "with its configuration and certificates: myriad takeover lists the differences, --apply swaps the services, \
+                 --undo swaps them back",
+            "or manually: myriad -t -c /etc/nginx/nginx.conf, then without -t, instead of `myriad wordpress`",
+            "or with the preset: --domain example.com requests new certificates; nginx -T | grep ssl_certificate shows the \
+                 old ones, which are not changed",
         ],
     },
     Server {
@@ -29,9 +31,10 @@ const SERVERS: [Server; 3] = [
         name: "Apache",
         service: "apache2",
         carry: &[
-            "PHP must run as php-fpm, for in Apache (mod_php) it ends with Apache: apt install php-fpm",
-            "--domain example.com has new certificates issued; apachectl -S shows the sites, SSLCertificateFile in them the old ones, which stay",
-            "rules of .htaccess are not read: WordPress' own are in the preset; myriad import translates others",
+            "PHP must run in php-fpm, because in Apache (mod_php) it stops together with Apache: apt install php-fpm",
+            "--domain example.com requests new certificates; apachectl -S shows the sites, and their SSLCertificateFile the \
+                 old certificates, which are not changed",
+            "rewrite rules of .htaccess are not read: the preset contains those of WordPress; myriad import translates others",
         ],
     },
     Server {
@@ -39,9 +42,10 @@ const SERVERS: [Server; 3] = [
         name: "Varnish",
         service: "varnish",
         carry: &[
-            "its backend (varnishadm backend.list shows it) stays, and is asked by Myriad: proxy_pass http://127.0.0.1:8080, or php-fpm at once (--php)",
-            "its VCL is not read: docs/from-varnish.md has the directive for each habit of it",
-            "what ended TLS before it (hitch, nginx) is not needed: --domain example.com has new certificates issued",
+            "its backend (see varnishadm backend.list) continues to run, as the upstream of Myriad: proxy_pass \
+                 http://127.0.0.1:8080, or php-fpm directly (--php)",
+            "its VCL is not read: docs/from-varnish.md lists the equivalent directives",
+            "the TLS proxy in front of it (hitch, nginx) is not needed: --domain example.com requests new certificates",
         ],
     },
 ];
@@ -53,8 +57,8 @@ pub(super) fn of(command: &str) -> Option<String> {
     let server = SERVERS.iter().find(|server| server.commands.contains(&program))?;
     let Server { name, service, carry, .. } = server;
     let mut lines = format!(
-        "\nto take over from {name}:\n\
-         \x20 try it beside {name} first: --listen 127.0.0.1:8080, and curl -I -H 'Host: example.com' http://127.0.0.1:8080/"
+        "\nto take over from {name}:\n\x20 first test next to {name}: --listen 127.0.0.1:8080, and curl -I -H 'Host: \
+             example.com' http://127.0.0.1:8080/"
     );
     for line in *carry {
         lines.push_str("\n  ");
@@ -62,8 +66,8 @@ pub(super) fn of(command: &str) -> Option<String> {
     }
     let _ = write!(
         lines,
-        "\n  then: systemctl disable --now {service}, and start Myriad on ports 80 and 443\n\
-         to go back: stop Myriad (myriad wordpress stop), and systemctl enable --now {service}; nothing of {name} has been changed"
+        "\n  then: systemctl disable --now {service}, and start Myriad on ports 80 and 443\nto revert: stop Myriad \
+             (myriad wordpress stop), and run systemctl enable --now {service}; the files of {name} are not changed"
     );
     Some(lines)
 }
@@ -82,7 +86,7 @@ mod tests {
         ] {
             let text = of(command).expect(command);
             assert!(
-                text.contains(&format!("systemctl disable --now {service}")) && text.contains("to go back"),
+                text.contains(&format!("systemctl disable --now {service}")) && text.contains("to revert"),
                 "{text}"
             );
         }

@@ -122,7 +122,7 @@ impl Client {
         let not_reached = |error: &io::Error| {
             let why = reason(error);
             Failure::NotReached(format!(
-                "connect() to {at} failed ({why}): does Myriad run there? Name its address with --at HOST:PORT"
+                "connect() to {at} failed ({why}): check that Myriad is running, or give its address with --at HOST:PORT"
             ))
         };
         let addresses = at.to_socket_addrs().map_err(|error| not_reached(&error))?;
@@ -208,7 +208,7 @@ impl Reader {
         if self.some()? == 0 {
             return Err(io::Error::new(
                 ErrorKind::UnexpectedEof,
-                "the server closed the connection before its answer was whole",
+                "the server closed the connection before the response was complete",
             ));
         }
         Ok(())
@@ -218,7 +218,7 @@ impl Reader {
         if Instant::now() > self.deadline {
             return Err(io::Error::new(
                 ErrorKind::TimedOut,
-                format!("no whole answer within {} s", PATIENCE.as_secs()),
+                format!("no complete response within {} s", PATIENCE.as_secs()),
             ));
         }
         let mut piece = [0; PIECE];
@@ -228,7 +228,7 @@ impl Reader {
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
                 return Err(io::Error::new(
                     ErrorKind::TimedOut,
-                    format!("silent for {} s", PATIENCE.as_secs()),
+                    format!("no data received for {} s", PATIENCE.as_secs()),
                 ));
             }
             read => read?,
@@ -297,5 +297,5 @@ impl Reader {
 }
 
 fn invalid(error: myriad_http::ParseError) -> io::Error {
-    io::Error::new(ErrorKind::InvalidData, format!("an answer that is no HTTP: {error}"))
+    io::Error::new(ErrorKind::InvalidData, format!("invalid HTTP response: {error}"))
 }

@@ -21,7 +21,7 @@ impl Target {
         } else if let Some(rest) = url.strip_prefix("http://") {
             (false, rest)
         } else if url.contains("://") {
-            return Err(refused("is neither http nor https"));
+            return Err(refused("does not start with http:// or https://"));
         } else {
             (false, url)
         };
@@ -31,11 +31,11 @@ impl Target {
         let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte);
         if authority.is_empty() || !authority.bytes().all(is_name) {
-            return Err(refused("names no host"));
+            return Err(refused("contains no host"));
         }
         let target = Self { tls, authority: authority.to_ascii_lowercase(), path: escaped(&path) };
         if target.port().is_none() {
-            return Err(refused("has a port that is none"));
+            return Err(refused("contains an invalid port"));
         }
         Ok(Self { authority: target.without_usual_port(), ..target })
     }

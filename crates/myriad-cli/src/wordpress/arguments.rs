@@ -87,7 +87,7 @@ const REPEATED: [&str; 6] = ["--domain", "--listen", "--name", "--set", "--site"
 fn once(name: &str, given: &mut Vec<String>) -> Result<(), String> {
     let name = if name == "-p" { "--prefix" } else { name };
     if !REPEATED.contains(&name) && given.iter().any(|known| known == name) {
-        return Err(format!("wordpress: {name} is given twice; give it once"));
+        return Err(format!("wordpress: {name} is given more than once"));
     }
     given.push(name.to_owned());
     Ok(())
@@ -114,7 +114,7 @@ mod tests {
             (&["--https-listen=443", "--https-listen=444"], "--https-listen"),
         ] {
             let said = with(more).expect_err(option);
-            assert_eq!(said, format!("wordpress: {option} is given twice; give it once"));
+            assert_eq!(said, format!("wordpress: {option} is given more than once"));
         }
         let short = with(&["-p", "/a"]).expect("short").wordpress.expect("site");
         assert_eq!(short.prefix.as_deref(), Some("/a".as_ref()));
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn print_alone_needs_no_site_and_beside_other_options_does() {
+    fn print_needs_no_site_unless_other_options_are_given() {
         let alone = arguments(&["--print"]).expect("alone").wordpress.expect("site");
         assert!(alone.is_template());
         assert!(arguments(&["--print", "--listen=80"]).expect_err("listen").contains("--root is missing"));
@@ -163,8 +163,11 @@ mod tests {
         assert!(said(&["--print"]).expect("alone").wordpress.expect("site").is_template());
         for (words, part) in [
             (&["--php=/p"][..], "php: --root is missing"),
-            (&["--root=/srv", "--php=/p", "--set", "search=on"], "php: search is a setting of WordPress"),
-            (&["--root=/srv", "--install-plugin"], "php: --install-plugin is for WordPress"),
+            (
+                &["--root=/srv", "--php=/p", "--set", "search=on"],
+                "php: the setting search is only available for WordPress",
+            ),
+            (&["--root=/srv", "--install-plugin"], "php: --install-plugin is only available for WordPress"),
         ] {
             let error = said(words).expect_err("refused");
             assert!(error.starts_with(part), "{error}");

@@ -120,15 +120,16 @@ impl Options {
 pub(super) fn checked_layout(kind: Kind, folder: &Path, option: &str) -> Result<Layout, String> {
     let failed = |error: std::io::Error| {
         format!(
-            "wordpress: {option} {}: {error}; name the folder that visitors see, with index.php",
+            "wordpress: {option} {}: {error}; set it to the document root, which contains index.php",
             folder.display()
         )
     };
     if kind == Kind::WordPress {
         return Layout::find(folder).map_err(failed)?.ok_or_else(|| {
             format!(
-                "wordpress: {} contains no WordPress; {option} names the folder with index.php, which contains wp-includes or loads \
-                 wp-blog-header.php of a folder below it, or a project such as Bedrock with that folder in web, public or current",
+                "wordpress: {} contains no WordPress; set {option} to the folder with index.php, which contains wp-includes or \
+                     loads wp-blog-header.php from a subfolder, or to a project such as Bedrock with that folder in web, public or \
+                     current",
                 folder.display()
             )
         });
@@ -136,7 +137,7 @@ pub(super) fn checked_layout(kind: Kind, folder: &Path, option: &str) -> Result<
     let root = folder.canonicalize().map_err(failed)?;
     if !root.join("index.php").exists() {
         return Err(format!(
-            "wordpress: {} holds no index.php; {option} names the folder that visitors see",
+            "wordpress: {} contains no index.php; set {option} to the document root",
             root.display()
         ));
     }
@@ -151,13 +152,10 @@ fn warn_of_links(layout: &Layout, warnings: &mut Vec<String>) {
         let name = |uid| accounts::name_of(uid).unwrap_or_else(|| uid.to_string());
         let (path, owner, target) = (link.path.display(), name(link.owner), name(link.target));
         // For links of other users no command is suggested: they could make the administrator give them any link.
-        let remedy = if link.owner == 0 {
-            format!("; if it is meant: chown -h {target} {path}")
-        } else {
-            String::new()
-        };
+        let remedy =
+            if link.owner == 0 { format!("; to allow it: chown -h {target} {path}") } else { String::new() };
         warnings.push(format!(
-            "wordpress: {path} is a link of {owner} to what belongs to {target}, which is not followed{remedy}"
+            "wordpress: {path} is a symbolic link owned by {owner} to a target owned by {target}, and is not followed{remedy}"
         ));
     }
 }
@@ -178,12 +176,12 @@ fn php_address(
             // A container that does not run yet has no name.
             Err(error) if name.is_some() => {
                 warnings.push(format!(
-                    "wordpress: {option} {given}: {error}; pages will answer 502 until the name is known"
+                    "wordpress: {option} {given}: {error}; PHP requests return 502 until the name resolves"
                 ));
                 Ok((given.to_owned(), name))
             }
             Err(error) => Err(format!(
-                "wordpress: {option} {given}: {error}; give a socket's path such as /run/php/php-fpm.sock, or HOST:PORT"
+                "wordpress: {option} {given}: {error}; use the path of a socket such as /run/php/php-fpm.sock, or HOST:PORT"
             )),
         };
     }
@@ -192,7 +190,7 @@ fn php_address(
         Ok(metadata) if metadata.file_type().is_socket() => {}
         Ok(_) => return Err(format!("wordpress: {option} {given} is not a socket")),
         Err(error) => warnings.push(format!(
-            "wordpress: {option} {given}: {error}; pages will answer 502 until php-fpm listens there"
+            "wordpress: {option} {given}: {error}; PHP requests return 502 until php-fpm listens there"
         )),
     }
     Ok((format!("unix:{}", path.display()), None))
@@ -207,7 +205,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("myriad-no-wordpress-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("folder");
         let error = checked_layout(Kind::WordPress, &folder, "--root").expect_err("refused");
-        assert!(error.contains("contains no WordPress") && error.contains("--root names"), "{error}");
+        assert!(error.contains("contains no WordPress") && error.contains("set --root to"), "{error}");
         std::fs::remove_dir_all(&folder).expect("clean");
     }
 

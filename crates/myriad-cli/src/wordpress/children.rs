@@ -13,7 +13,7 @@ pub(super) fn parse(value: &str) -> Result<u32, String> {
     let number = value.parse::<u32>().ok().filter(|number| (1..=100_000).contains(number));
     number.ok_or_else(|| {
         format!(
-            "wordpress: --php-children \"{value}\" is no number of children; write `pm.max_children` of php-fpm's pool"
+            "wordpress: --php-children \"{value}\" is not a valid number; use `pm.max_children` of the pool of php-fpm"
         )
     })
 }

@@ -64,7 +64,7 @@ impl Options {
     pub(super) fn dashboard_server(&self) -> String {
         let Some(Dashboard { port, hash }) = &self.dashboard else { return String::new() };
         let Some(hash) = hash else {
-            return "# The dashboard's secret is made at the first start: print the configuration again after it.".to_owned();
+            return "# The secret of the dashboard is generated at the first start: print the configuration again afterwards.".to_owned();
         };
         format!(
             "server {{\n        listen 127.0.0.1:{port};\n        server_name localhost;\n        access_log off;\n        \
@@ -85,7 +85,7 @@ fn runs(pid: &Path) -> bool {
 fn taken() -> String {
     let (first, last) = (PORTS.start, PORTS.end - 1);
     format!(
-        "wordpress: no dashboard: the ports {first} to {last} are taken; name one with --set dashboard=PORT"
+        "wordpress: dashboard disabled: the ports {first} to {last} are in use; set another port with --set dashboard=PORT"
     )
 }
 
@@ -115,7 +115,8 @@ fn text(path: &Path) -> Option<String> {
 fn write(folder: &Path, port: u16) -> Result<(), String> {
     let told = |error: io::Error| {
         format!(
-            "wordpress: no dashboard, because its secret cannot be stored: {}: {}; name a folder that you may write with --prefix, or --set dashboard=off",
+            "wordpress: dashboard disabled, because its secret cannot be stored: {}: {}; set a writable folder with \
+                 --prefix, or --set dashboard=off",
             folder.display(),
             reason(&error)
         )
@@ -148,7 +149,7 @@ pub(super) fn greeting(prefix: &Path, listens: &[String]) -> Option<Greeting> {
     let folder = prefix.join("dashboard");
     let port = text(&folder.join("port"))?;
     let address = format!("http://127.0.0.1:{}", port.trim());
-    let text = format!("{address}/, on this machine alone; its secret: {}", folder.join("secret").display());
+    let text = format!("{address}/, on this machine only; its secret: {}", folder.join("secret").display());
     listens.contains(&address).then_some(Greeting { address, text })
 }
 
@@ -182,7 +183,7 @@ mod tests {
         let (again, _) = options(&prefix, &[]).with_dashboard(Purpose::Print);
         assert_eq!(again.dashboard, made.dashboard);
         let line = greeting(&prefix, &["http://127.0.0.1:9321".to_owned()]).expect("a line").text;
-        assert!(line.starts_with("http://127.0.0.1:9321/, on this machine alone"), "{line}");
+        assert!(line.starts_with("http://127.0.0.1:9321/, on this machine only"), "{line}");
         assert!(!line.contains(secret.trim()), "{line}");
         let link = link(&prefix, "http://127.0.0.1:9321/").expect("readable");
         assert_eq!(link, format!("http://127.0.0.1:9321/#secret={}", secret.trim()));
@@ -202,7 +203,10 @@ mod tests {
         fs::write(prefix.join("dashboard"), "no folder").expect("written");
         let (made, warnings) = options(&prefix, &["dashboard=9322"]).with_dashboard(Purpose::Start);
         assert!(made.dashboard_server().is_empty(), "{}", made.dashboard_server());
-        assert!(warnings[0].contains("no dashboard, because its secret cannot be stored"), "{warnings:?}");
+        assert!(
+            warnings[0].contains("dashboard disabled, because its secret cannot be stored"),
+            "{warnings:?}"
+        );
         fs::remove_dir_all(&prefix).expect("clean");
     }
 

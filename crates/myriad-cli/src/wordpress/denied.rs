@@ -100,8 +100,8 @@ impl Denied {
         let paths = denied_paths(&folders, |regex| Regex::without_captures(regex).is_ok());
         if is_cut || paths.skipped > 0 {
             warnings.push(format!(
-                "wordpress: {} has more folders, or more rules in .htaccess files, than are read; some are not obeyed: \
-                 write a configuration with `location` blocks that have `internal;` for what must be denied",
+                "wordpress: {} exceeds the limit of folders or of rules in .htaccess files; some rules are not applied: write a \
+                     configuration with `location` blocks that contain `internal;` for the denied paths",
                 root.display()
             ));
         }

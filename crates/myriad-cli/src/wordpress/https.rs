@@ -79,22 +79,17 @@ impl Https {
         ];
         if let Some((option, _)) = of_acme.iter().find(|(_, given)| *given && self.domains.is_empty()) {
             return Err(format!(
-                "wordpress: {option} goes with --domain, or `https` in a line of --sites: they name what a certificate is for"
+                "wordpress: {option} requires --domain, or `https` in a line of --sites, which set the names of the certificate"
             ));
         }
         if self.self_signed && !self.domains.is_empty() {
-            return Err(
-                "wordpress: --domain has a certificate issued, --self-signed makes one: use one of them"
-                    .into(),
-            );
+            return Err("wordpress: --domain and --self-signed exclude each other".into());
         }
         if self.listen.is_some() && !self.is_on() {
-            return Err("wordpress: --https-listen goes with --domain or --self-signed".into());
+            return Err("wordpress: --https-listen requires --domain or --self-signed".into());
         }
         if self.staging && self.directory.is_some() {
-            return Err(
-                "wordpress: --acme-staging is Let's Encrypt's: it does not go with --acme-directory".into()
-            );
+            return Err("wordpress: --acme-staging and --acme-directory exclude each other".into());
         }
         Ok(())
     }
@@ -119,7 +114,8 @@ impl Https {
             .collect();
         (!self.domains.is_empty() && !left.is_empty()).then(|| {
             format!(
-                "wordpress: the certificate of --domain is not for {}, and browsers say so to who comes by that name: give it to --domain, too",
+                "wordpress: the certificate of --domain does not include {}, so browsers show a warning for these names: add \
+                     them to --domain",
                 left.join(", ")
             )
         })
@@ -178,10 +174,9 @@ impl Https {
         let port = port(&listens[0]).filter(|port| *port != "443");
         let _ = write!(
             server,
-            "        acme_certificate {} {};\n        ssl_certificate $acme_certificate;\n        \
-             ssl_certificate_key $acme_certificate_key;\n\n        \
-             # Once the certificate is there everybody is led to https, and browsers remember it for half a year.\n        \
-             https_only on{};",
+            "        acme_certificate {} {};\n        ssl_certificate $acme_certificate;\n        ssl_certificate_key \
+                 $acme_certificate_key;\n\n        # Once the certificate is issued, all requests are redirected to https, and \
+                 browsers remember it for half a year.\n        https_only on{};",
             self.issuer().0,
             domains.join(" "),
             port.map(|port| format!(" port={port}")).unwrap_or_default(),
@@ -294,7 +289,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_the_certificate_is_not_for_are_told() {
+    fn server_names_not_covered_by_certificate_are_reported() {
         let of = |domains: &[&str], names: &[&str]| {
             let owned = |list: &[&str]| list.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
             Https { domains: owned(domains), ..Https::default() }.uncovered(&owned(names))
@@ -305,7 +300,7 @@ mod tests {
         assert_eq!(of(&[], &["example.com"]), None, "nothing is said where no certificate is asked for");
         let told =
             of(&["example.com"], &["example.com", "www.example.com", "*.example.com", "www."]).unwrap();
-        assert!(told.contains("not for www.example.com, *.example.com, www.,"), "{told}");
+        assert!(told.contains("does not include www.example.com, *.example.com, www.,"), "{told}");
     }
 
     fn https(options: &[(&str, &str)]) -> Https {
@@ -348,7 +343,7 @@ mod tests {
             https(&[("--email", "x@a.test")])
                 .check()
                 .expect_err("email")
-                .contains("--email goes with --domain")
+                .contains("--email requires --domain")
         );
         assert!(https(&[("--https-listen", "443")]).check().is_err());
         let both = Https { self_signed: true, ..https(&[("--domain", "a.test")]) };

@@ -51,7 +51,7 @@ impl Kind {
     /// Checks that the settings are valid for sites of this kind.
     pub(super) fn allows(self, settings: &Settings) -> Result<(), String> {
         match settings.of_wordpress().filter(|_| self == Self::Php) {
-            Some(name) => Err(format!("wordpress: {name} is a setting of WordPress")),
+            Some(name) => Err(format!("wordpress: the setting {name} is only available for WordPress")),
             None => Ok(()),
         }
     }

@@ -195,7 +195,8 @@ impl Layout {
         let content = match &self.outside {
             None => format!("wp-content in /{}", self.content),
             Some(folder) => format!(
-                "wp-content in {}, outside that folder: its files have no URL; make a link to it there, named as in WP_CONTENT_URL",
+                "wp-content in {}, outside of that folder: its files have no URL; create a symbolic link to it there, named as \
+                     in WP_CONTENT_URL",
                 folder.display()
             ),
         };

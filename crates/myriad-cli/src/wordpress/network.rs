@@ -8,8 +8,7 @@ use super::php_code::PhpCode;
 /// Returns the rules for a network of sites in folders: `/name/wp-admin/` and similar paths are files of the same
 /// WordPress.
 fn folders(layout: &Layout) -> String {
-    let comment =
-        "# A network of sites in folders: /name/wp-admin/ and the like are files of the one WordPress.";
+    let comment = "# Network of sites in subdirectories: /name/wp-admin/ and similar paths are files of the same WordPress.";
     let (core, content) = (&layout.core, &layout.content);
     let rewrites = if core.is_empty() && content == "wp-content" {
         "rewrite ^/[_0-9a-zA-Z-]+(/wp-(?:admin|content|includes)/.*|/[^/]+\\.php)$ $1 last;".to_owned()

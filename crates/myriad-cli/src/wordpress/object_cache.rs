@@ -63,17 +63,17 @@ impl Options {
             let foreign = as_owner(option, &content, is_foreign)?;
             if foreign {
                 return Err(format!(
-                    "wordpress: {option}: {} belongs to another plugin: switch its object cache off first",
+                    "wordpress: {option}: {} belongs to another plugin: disable its object cache first",
                     file.display()
                 ));
             }
             if let ObjectCache::Install(address) = change {
                 let salt = random::<SALT_BYTES>(option)?;
                 as_owner(option, &content, |content| write(content, &connection(address, &salt)))?;
-                done.push(format!("the object cache is in {}", file.display()));
+                done.push(format!("the object cache was installed as {}", file.display()));
             } else {
                 as_owner(option, &content, remove)?;
-                done.push(format!("no object cache of Myriad is in {}", content.display()));
+                done.push(format!("no object cache of Myriad is installed in {}", content.display()));
             }
         }
         Ok(done)

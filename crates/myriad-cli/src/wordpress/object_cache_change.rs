@@ -33,8 +33,9 @@ impl ObjectCache {
             return Ok(Self::Install(if scheme == "apcu" { "apcu:".to_owned() } else { address }));
         }
         Err(format!(
-            "wordpress: --install-object-cache: \"{address}\" is no address: it is redis:/run/redis/redis.sock, \
-             redis://127.0.0.1:6379, redis://:PASSWORD@HOST:6379/2, memcached://127.0.0.1:11211, memcached:/run/memcached.sock or apcu"
+            "wordpress: --install-object-cache: \"{address}\" is not a valid address; use redis:/run/redis/redis.sock, \
+                 redis://127.0.0.1:6379, redis://:PASSWORD@HOST:6379/2, memcached://127.0.0.1:11211, \
+                 memcached:/run/memcached.sock or apcu"
         ))
     }
 

@@ -79,17 +79,19 @@ impl Options {
             ];
             return match of_one.iter().find(|(_, given)| *given) {
                 Some((option, _)) => Err(format!(
-                    "wordpress: {option} is for one site: of several each has its own in its line of --site or --sites"
+                    "wordpress: {option} is only valid for a single site: for several sites, set it in the lines of --site or --sites"
                 )),
                 None => Ok(()),
             };
         }
         if self.root.as_os_str().is_empty() {
-            return Err("wordpress: --root is missing: name the folder that holds wp-config.php".into());
+            return Err(
+                "wordpress: --root is missing: set it to the folder that contains wp-config.php".into()
+            );
         }
         if self.php.is_empty() && self.install.is_none() && self.object_cache.is_none() {
             return Err(
-                "wordpress: --php is missing: name php-fpm's socket (see `listen =` in its pool's configuration)"
+                "wordpress: --php is missing: set it to the socket of php-fpm (see `listen =` in the configuration of its pool)"
                     .into(),
             );
         }
@@ -112,7 +114,7 @@ impl Options {
             ("--install-object-cache", self.object_cache.is_some()),
         ];
         if let Some((option, _)) = writes.iter().find(|(_, given)| *given && self.kind == Kind::Php) {
-            return Err(format!("wordpress: {option} is for WordPress"));
+            return Err(format!("wordpress: {option} is only available for WordPress"));
         }
         self.names.iter().try_for_each(|name| values::name(name))?;
         self.listens.iter().try_for_each(|listen| values::listen("--listen", listen))

@@ -107,7 +107,7 @@ fn question() -> Vec<u8> {
 fn kind_of(answer: &[u8]) -> Listener {
     let has = |part: &str| String::from_utf8_lossy(answer).to_ascii_lowercase().contains(part);
     match answer {
-        [] => Listener::Other("a server that closes the connection without an answer"),
+        [] => Listener::Other("a server that closes the connection without a response"),
         [VERSION, kind, ..] if RecordType::from_number(*kind).is_some() => Listener::FastCgi,
         // Length, sequence number 0, protocol version or an error (MySQL protocol).
         [_, _, _, 0, 10 | 255, ..] => Listener::Other("MariaDB or MySQL"),
@@ -128,8 +128,8 @@ pub(super) fn check_form(option: &str, given: &str) -> Result<(), String> {
     let address = rest.trim_end_matches('/');
     let form = if address.is_empty() { "127.0.0.1:9000" } else { address };
     Err(format!(
-        "wordpress: {option} {given}: php-fpm speaks FastCGI, which has no URLs such as {scheme}://; write HOST:PORT, as in {form}, or the \
-         path of its socket"
+        "wordpress: {option} {given}: php-fpm uses FastCGI, which has no URLs such as {scheme}://; write HOST:PORT, for \
+             example {form}, or the path of its socket"
     ))
 }
 
@@ -162,8 +162,8 @@ pub fn php_complaint(php: &str) -> Option<String> {
     let address = if php.starts_with('/') { format!("unix:{php}") } else { php.to_owned() };
     let why = match try_address(&address) {
         Listener::FastCgi => return None,
-        Listener::Absent(why) => format!("nothing listens there ({why})"),
-        Listener::Other(what) => format!("{what} listens there, and not php-fpm"),
+        Listener::Absent(why) => format!("nothing listens on this address ({why})"),
+        Listener::Other(what) => format!("{what} listens on this address instead of php-fpm"),
     };
     Some(format!("{}: {why}", php.strip_prefix("unix:").unwrap_or(php)))
 }
@@ -172,8 +172,8 @@ pub fn php_complaint(php: &str) -> Option<String> {
 fn complaint(option: &str, php: &str) -> Option<String> {
     let why = php_complaint(php)?;
     Some(format!(
-        "wordpress: {option} {why}; start php-fpm, or name its address (`listen =` in the file of its pool{}); --php-later \
-         starts without it",
+        "wordpress: {option} {why}; start php-fpm, or give its address (`listen =` in the file of its pool{}); \
+             --php-later starts without it",
         sockets_here()
     ))
 }
@@ -192,7 +192,7 @@ fn sockets_here() -> String {
     }
     found.sort();
     let names: Vec<_> = found.iter().take(SHOWN).map(|path| path.display().to_string()).collect();
-    if names.is_empty() { String::new() } else { format!("; here is {}", names.join(", ")) }
+    if names.is_empty() { String::new() } else { format!("; found on this machine: {}", names.join(", ")) }
 }
 
 fn is_php_socket(path: &Path) -> bool {
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_of_servers_are_told_apart() {
+    fn server_kinds_are_recognized_by_their_response() {
         for (answer, kind) in [
             (&b"\x01\x0a\0\0\0\x12\x06\0rest"[..], Listener::FastCgi),
             (b"J\0\0\x00\x0a5.5.5-10.11.6-MariaDB\0", Listener::Other("MariaDB or MySQL")),
@@ -233,7 +233,7 @@ mod tests {
             (b"-ERR unknown command\r\n", Listener::Other("Redis or Valkey")),
             (b"ERROR\r\n", Listener::Other("memcached")),
             (b"SSH-2.0-x\r\n", Listener::Other("a server that does not speak FastCGI")),
-            (b"", Listener::Other("a server that closes the connection without an answer")),
+            (b"", Listener::Other("a server that closes the connection without a response")),
         ] {
             let (address, served) = server(answer);
             assert_eq!(try_address(&address), kind);
@@ -243,20 +243,23 @@ mod tests {
     }
 
     #[test]
-    fn an_address_where_nothing_listens_is_told_with_the_option_that_starts_all_the_same() {
+    fn address_without_listener_is_reported_with_php_later_option() {
         let closed = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("its address");
         for php in [closed.to_string(), "unix:/nowhere/php.sock".to_owned()] {
             let said = complaint("--php", &php).expect("nothing listens");
-            assert!(said.contains("nothing listens there") && said.contains("--php-later starts"), "{said}");
+            assert!(
+                said.contains("nothing listens on this address") && said.contains("--php-later starts"),
+                "{said}"
+            );
         }
     }
 
     #[test]
     fn urls_are_refused_with_the_form_to_write() {
         for (given, form) in [
-            ("http://127.0.0.1:9000", "as in 127.0.0.1:9000,"),
-            ("fcgi://php:9000/", "as in php:9000,"),
-            ("tcp://", "as in 127.0.0.1:9000,"),
+            ("http://127.0.0.1:9000", "for example 127.0.0.1:9000,"),
+            ("fcgi://php:9000/", "for example php:9000,"),
+            ("tcp://", "for example 127.0.0.1:9000,"),
         ] {
             let said = check_form("--php", given).expect_err(given);
             assert!(

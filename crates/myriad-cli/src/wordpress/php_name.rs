@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_systems_file_says_whom_to_ask_and_what_completes_a_name() {
+    fn resolv_conf_yields_name_servers_and_search_domains() {
         let system = System::read(
             "# a comment\nnameserver 127.0.0.11\n nameserver 2001:db8::1 \nnameserver fe80::1%eth0\nnameserver nonsense\n\
              domain one.test\nsearch two.test. three.test $x ;\noptions ndots:0\nnameserver 192.0.2.1\nnameserver 192.0.2.2\nx",

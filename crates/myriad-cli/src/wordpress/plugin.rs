@@ -67,8 +67,8 @@ const FILES: &[PluginFile] = files![
 ];
 
 /// File in `mu-plugins` that loads the plugin from its folder: WordPress looks into no folder there.
-const LOADER: &str = "<?php\n/**\n * Plugin Name: Myriad Cache (must-use)\n * Description: Tells the Myriad web accelerator which pages \
-                      have changed.\n *\n * @package Myriad_Cache\n */\n\nrequire __DIR__ . '/myriad-cache/myriad-cache.php';\n";
+const LOADER: &str = "<?php\n/**\n * Plugin Name: Myriad Cache (must-use)\n * Description: Notifies the Myriad web accelerator of \
+     changed pages.\n *\n * @package Myriad_Cache\n */\n\nrequire __DIR__ . '/myriad-cache/myriad-cache.php';\n";
 
 /// Name of the plugin's folder.
 const NAME: &str = "myriad-cache";
@@ -191,13 +191,14 @@ impl Options {
             let connection = connection(&prefix, &zone, &secret)?;
             as_owner("--install-plugin", &content, |content| write_plugin(content, placement, &connection))?;
             let plugin = content.join(placement.folder()).join(NAME);
-            done.push(format!("the plugin is in {}", plugin.display()));
+            done.push(format!("the plugin was installed in {}", plugin.display()));
         }
         done.push(match placement {
             Placement::Plugin => {
-                "activate it: wp plugin activate myriad-cache, or Plugins in the back office".to_owned()
+                "activate it: wp plugin activate myriad-cache, or in Plugins of the WordPress admin"
+                    .to_owned()
             }
-            Placement::MustUse => "as a must-use plugin it is active".to_owned(),
+            Placement::MustUse => "as a must-use plugin, it is active".to_owned(),
         });
         if let Ok(None) = holder(&prefix) {
             say(Level::Warn, &no_server(&prefix));
@@ -211,8 +212,8 @@ impl Options {
 /// Returns the warning for a prefix that no running server uses.
 fn no_server(prefix: &Path) -> String {
     format!(
-        "wordpress: --install-plugin: no server runs with the prefix {0}, so the plugin cannot connect; start Myriad with --prefix {0}, or \
-         run this command again with the --prefix of the server that runs",
+        "wordpress: --install-plugin: no server is running with the prefix {0}, so the plugin cannot connect; start \
+             Myriad with --prefix {0}, or run this command again with the --prefix of the running server",
         prefix.display()
     )
 }
@@ -225,7 +226,7 @@ fn keep_hash(prefix: &Path, zone: &str, secret: &str) -> Result<(), String> {
         .and_then(|folder| folder.replace(zone, &format!("{hash}\n"), 0o600))
         .map_err(|error| {
             format!(
-                "wordpress: --install-plugin: {}: {}; name a folder that you may write with --prefix, the one that Myriad runs with",
+                "wordpress: --install-plugin: {}: {}; set --prefix to a writable folder, which Myriad also runs with",
                 folder.display(),
                 reason(&error)
             )
@@ -237,7 +238,7 @@ fn connection(prefix: &Path, zone: &str, secret: &str) -> Result<String, String>
     let socket = socket(prefix);
     let path = socket.to_str().filter(|path| !path.contains(['\'', '\\', '\n']));
     let path = path.ok_or_else(|| {
-        format!("wordpress: --prefix {}: a path with such characters cannot be told to PHP", prefix.display())
+        format!("wordpress: --prefix {}: the path contains a quote, a backslash or a line break, which the PHP file cannot contain", prefix.display())
     })?;
     Ok(format!(
         "<?php\n// Written by myriad wordpress --install-plugin: where Myriad is, and this site's secret.\n\
@@ -327,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn folder_that_is_not_wordpress_is_told() {
+    fn folder_without_wordpress_is_rejected() {
         let options = Options { root: "/nowhere".into(), ..Options::default() };
         assert!(options.install_plugin(Placement::Plugin).expect_err("refused").contains("--root /nowhere"));
     }

@@ -47,11 +47,13 @@ fn network(word: &str) -> Result<&str, String> {
     let bare = word.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(word);
     match parse_network(bare.as_bytes()) {
         Some(Network::Cidr(_, 0)) => Err(format!(
-            "wordpress: --trusted-proxy {word} is every address: then each client chooses the address by which it is limited; name the proxy's own"
+            "wordpress: --trusted-proxy {word} trusts every address, so clients could choose the address that limits apply \
+                 to; give the address of the proxy"
         )),
         Some(_) => Ok(bare),
         None => Err(format!(
-            "wordpress: --trusted-proxy \"{word}\" is no address; write 192.0.2.7, a network as in 10.0.0.0/8, private, or cloudflare"
+            "wordpress: --trusted-proxy \"{word}\" is not a valid address; write 192.0.2.7, a network such as 10.0.0.0/8, \
+                 private, or cloudflare"
         )),
     }
 }
@@ -141,12 +143,12 @@ mod tests {
     #[test]
     fn proxies_without_an_address_are_refused() {
         for (value, part) in [
-            ("0.0.0.0/0", "is every address"),
-            ("::/0", "is every address"),
-            ("all", "is no address"),
-            ("balancer.internal", "is no address"),
-            ("10.0.0.0/33", "is no address"),
-            ("1.2.3.4;", "is no address"),
+            ("0.0.0.0/0", "trusts every address"),
+            ("::/0", "trusts every address"),
+            ("all", "is not a valid address"),
+            ("balancer.internal", "is not a valid address"),
+            ("10.0.0.0/33", "is not a valid address"),
+            ("1.2.3.4;", "is not a valid address"),
         ] {
             let error = directives_of(&[value]).expect_err(value);
             assert!(error.contains(part) && error.contains("--trusted-proxy"), "{error}");

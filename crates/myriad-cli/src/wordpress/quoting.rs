@@ -7,7 +7,7 @@ pub(super) fn quoted(path: &Path) -> Result<String, String> {
     let refuse = |what| format!("wordpress: the path {} {what}", path.display());
     let text = path.to_str().ok_or_else(|| refuse("is not valid UTF-8"))?;
     if text.contains('$') || text.bytes().any(|byte| byte.is_ascii_control()) {
-        return Err(refuse("holds a `$` or a control character, which a configuration cannot name"));
+        return Err(refuse("contains a `$` or a control character, which a configuration cannot represent"));
     }
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte >= 0x80 || b"/._-:@+,%=".contains(&byte);
     if text.bytes().all(plain) {

@@ -32,16 +32,17 @@ Usage: myriad wordpress status [--prefix DIR]      (or: myriad php status ...)
        myriad wordpress reload [--prefix DIR]
        myriad wordpress stop   [--prefix DIR]
 
-status tells what runs there: the process, its addresses, user, cache and hits
-reload has it read everything anew: certificates, a file of --sites; fails, and
-       says why, where it goes on as before
-stop   ends it, and returns when it has ended
+status prints the process, its addresses, user, cache and hits
+reload reads certificates and a --sites file again; on failure, prints the
+       error, and the server continues with the previous configuration
+stop   stops the server, and returns after it has exited
 
   --prefix DIR, -p DIR
-               : the --prefix that it was started with (default: that of the
-                 server that runs)
+               : --prefix that the server was started with (default: that of
+                 the running server)
 
-Exit status: 0; 1 after an error, and where the worker process does not answer; 3 where no server runs.
+Exit status: 0; 1 after an error, or if the worker process does not respond; 3
+if no server is running.
 ";
 
 /// Maximum time for a server to exit, in seconds: that of its worker, and time for scheduling.
@@ -93,14 +94,14 @@ impl Command {
         words.at_most(0, "wordpress status")?;
         if words.server.configuration.is_some() || words.server.directives.is_some() || words.socket.is_some()
         {
-            return Err("the server is named by its prefix: --prefix DIR".to_owned());
+            return Err("select the server by its prefix: --prefix DIR".to_owned());
         }
         let prefix = match Named::preset_of(&words.server) {
             Some(prefix) => std::path::absolute(prefix).map_err(|error| error.to_string())?,
             None => prefix(None),
         };
         let Some(holder) = held(&prefix)? else {
-            eprintln!("myriad: wordpress: no server runs on {}{}", prefix.display(), servers::hint());
+            eprintln!("myriad: wordpress: no server is running on {}{}", prefix.display(), servers::hint());
             return Ok(ExitCode::from(NOT_RUNNING));
         };
         match self {
@@ -117,7 +118,7 @@ fn reload(holder: &Holder, prefix: &Path) -> Result<(), String> {
     let process = holder.signal(Signal::HUP)?;
     let pid = holder.pid;
     let Some(before) = &holder.reloads else {
-        tell(&format!("process {pid} reads everything anew and says what comes of it"));
+        tell(&format!("process {pid} reloads the configuration and logs the result"));
         return Ok(());
     };
     // A reload in progress does not count as the requested one.
@@ -130,21 +131,22 @@ fn reload(holder: &Holder, prefix: &Path) -> Result<(), String> {
         let reloads = now.and_then(|now| now.reloads);
         match reloads.filter(|reloads| reloads.ended >= asked) {
             Some(reloads) if reloads.refused.is_empty() => {
-                tell(&format!("process {pid} has read everything anew"));
+                tell(&format!("process {pid} reloaded the configuration"));
                 return Ok(());
             }
             Some(reloads) => {
                 let why = reloads.refused.join("\n");
-                return Err(format!("{why}\nprocess {pid} goes on with what it has read before"));
+                let why = why.trim_start_matches("wordpress: ");
+                return Err(format!("{why}\nprocess {pid} continues with the previous configuration"));
             }
             None => {}
         }
         let ended = rustix::io::retry_on_intr(|| poll(&mut polled, Some(&PAUSE)));
         if ended.map_err(|error| format!("process {pid}: {}", reason(&error.into())))? > 0 {
-            return Err(format!("process {pid} has ended"));
+            return Err(format!("process {pid} has exited"));
         }
     }
-    Err(format!("process {pid} has not said within {} s what comes of it", LONGEST_RELOAD.as_secs()))
+    Err(format!("reload of process {pid} timed out after {} s", LONGEST_RELOAD.as_secs()))
 }
 
 /// Stops the server and waits until it has exited.
@@ -155,9 +157,9 @@ fn stop(holder: &Holder) -> Result<(), String> {
     let mut polled = [PollFd::new(&process, PollFlags::IN)];
     let limit = Timespec { tv_sec: LONGEST_END_S, tv_nsec: 0 };
     if rustix::io::retry_on_intr(|| poll(&mut polled, Some(&limit))).map_err(failed)? == 0 {
-        return Err(format!("process {pid} has not ended after {LONGEST_END_S} s"));
+        return Err(format!("process {pid} has not exited after {LONGEST_END_S} s"));
     }
-    tell(&format!("process {pid} has ended"));
+    tell(&format!("process {pid} has exited"));
     Ok(())
 }
 
@@ -196,7 +198,7 @@ fn hits(prefix: &Path) -> Result<String, String> {
     let (served, asked) = (sum.served(), sum.asked());
     let rate = sum.hit_rate().map(|rate| format!(" ({:.1} %)", rate * 100.0)).unwrap_or_default();
     let (served, asked) = (render::count(served), render::count(asked));
-    Ok(format!("{served} of {asked} pages from the cache{rate}, {} past it", render::count(sum.bypass)))
+    Ok(format!("{served} of {asked} pages from the cache{rate}, {} bypassed it", render::count(sum.bypass)))
 }
 
 /// Formats a line with a name and a value.
@@ -234,7 +236,7 @@ fn user(main: &MainConf) -> String {
     let own = rustix::process::geteuid();
     match (&main.user, &main.group) {
         (Some(user), Some(group)) if own.is_root() => {
-            format!("{}, in the group {}", user.lossy(), group.lossy())
+            format!("{}, group {}", user.lossy(), group.lossy())
         }
         (Some(user), None) if own.is_root() => user.lossy().into_owned(),
         _ => accounts::name_of(own.as_raw()).unwrap_or_else(|| own.as_raw().to_string()),
@@ -250,7 +252,7 @@ fn with_link(facts: &str, prefix: &Path) -> String {
         let rest = line.strip_prefix(begin).map(str::trim_start);
         let link = rest.and_then(|rest| {
             let (address, _) = rest.split_once(',')?;
-            Some(format!("{}, on this machine alone", dashboard::link(prefix, address)?))
+            Some(format!("{}, on this machine only", dashboard::link(prefix, address)?))
         });
         text.push_str(&link.map_or_else(|| format!("{line}\n"), |link| row("dashboard", &link)));
         text

@@ -72,10 +72,10 @@ impl Settings {
         let (name, value) = text.split_once('=').unwrap_or((text, ""));
         let Some(known) = KNOWN.iter().find(|known| known.name == name) else {
             let names: Vec<_> = KNOWN.iter().map(|known| known.name).collect();
-            return Err(format!("\"{name}\" is no setting; there are {}", names.join(", ")));
+            return Err(format!("unknown setting \"{name}\"; available settings: {}", names.join(", ")));
         };
         if !known.takes.allows(value) {
-            return Err(format!("{name} is {}, and not \"{value}\"", known.takes.words()));
+            return Err(format!("{name} must be {}, not \"{value}\"", known.takes.words()));
         }
         self.0.push((known.name, value.to_owned()));
         Ok(())
@@ -129,11 +129,11 @@ impl Takes {
     fn words(&self) -> String {
         match self {
             Takes::Word(words) => words.join(" or "),
-            Takes::Size => "a size as in 64m, 512k or 2g".to_owned(),
-            Takes::Time => "a time as in 30s, 1m or 1d".to_owned(),
+            Takes::Size => "a size such as 64m, 512k or 2g".to_owned(),
+            Takes::Time => "a time such as 30s, 1m or 1d".to_owned(),
             Takes::Number(most) => format!("a number from 1 to {most}"),
-            Takes::Path => "a path as in /fpm-status, the pool's pm.status_path".to_owned(),
-            Takes::Port => "a port of this machine, or off".to_owned(),
+            Takes::Path => "a path such as /fpm-status, pm.status_path of the pool".to_owned(),
+            Takes::Port => "a port of this machine or off".to_owned(),
         }
     }
 }
@@ -157,21 +157,21 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_meant_is_told() {
+    fn invalid_settings_are_rejected_with_reason() {
         for (text, part) in [
-            ("rest=yes", "rest is on or off, and not \"yes\""),
-            ("rest", "rest is on or off"),
-            ("disk=1g; root /", "disk is a size"),
-            ("disk=0", "disk is a size"),
-            ("disk=m", "disk is a size"),
-            ("validity=1x", "validity is a time"),
-            ("queue=0", "queue is a number from 1"),
-            ("dashboard=on", "dashboard is a port of this machine, or off"),
-            ("dashboard=0.0.0.0:80", "dashboard is a port"),
-            ("dashboard=70000", "dashboard is a port"),
-            ("queue=1000000", "queue is a number from 1"),
-            ("colour=red", "\"colour\" is no setting; there are search, rest"),
-            ("", "is no setting"),
+            ("rest=yes", "rest must be on or off, not \"yes\""),
+            ("rest", "rest must be on or off"),
+            ("disk=1g; root /", "disk must be a size"),
+            ("disk=0", "disk must be a size"),
+            ("disk=m", "disk must be a size"),
+            ("validity=1x", "validity must be a time"),
+            ("queue=0", "queue must be a number from 1"),
+            ("dashboard=on", "dashboard must be a port of this machine or off"),
+            ("dashboard=0.0.0.0:80", "dashboard must be a port"),
+            ("dashboard=70000", "dashboard must be a port"),
+            ("queue=1000000", "queue must be a number from 1"),
+            ("colour=red", "unknown setting \"colour\"; available settings: search, rest"),
+            ("", "unknown setting"),
         ] {
             let error = given(&[text]).expect_err(text);
             assert!(error.contains(part), "{text}: {error}");

@@ -46,7 +46,7 @@ impl Options {
         let words = listens.chain(self.user.as_deref().map(|user| ("--user", user)));
         for (option, value) in words.chain(https.words()) {
             if value.contains([';', '{', '}', '"', '\'', '#', '\\', '$', '\n']) {
-                return Err(format!("wordpress: {option} \"{value}\" holds a character that none has"));
+                return Err(format!("wordpress: {option} \"{value}\" contains an invalid character"));
             }
         }
         let listens = (self.plain_listens(&https, as_root, &mut warnings), https.listens(as_root));
@@ -73,7 +73,7 @@ impl Options {
         }
         if !https.domains.is_empty() && !listens.iter().any(|listen| https::port(listen) == Some("80")) {
             warnings.push(format!(
-                "wordpress: authorities connect to port 80 for {}, and --listen is {}: forward port 80 to it",
+                "wordpress: the certificate authority connects to port 80 to validate {}, but --listen is {}: forward port 80 to it",
                 https.domains.join(", "),
                 listens.join(", ")
             ));
@@ -86,12 +86,12 @@ impl Options {
         let Some(user) = &self.user else { return Ok(()) };
         if !as_root {
             warnings.push(format!(
-                "wordpress: --user {user} makes sense only where root starts the server, ignored"
+                "wordpress: --user {user} makes sense only if the server is started by root, ignored"
             ));
             return Ok(());
         }
         accounts::Account::find(user, None).map(drop).map_err(|error| {
-            format!("wordpress: --user {user}: {error}; name the user that php-fpm's pool runs as (`user =`)")
+            format!("wordpress: --user {user}: {error}; set it to the user of the php-fpm pool (`user =`)")
         })
     }
 

@@ -69,9 +69,9 @@ pub(super) fn as_owner<T: Send>(
     let failed = |error: io::Error| {
         let remedy = match Errno::from_io_error(&error) {
             Some(Errno::LOOP) => {
-                "a link to a folder of another owner is not followed: name the folder itself"
+                "a symbolic link to a folder of another owner is not followed: give the folder itself"
             }
-            _ => "run it as root, or as the user who owns that folder",
+            _ => "run it as root, or as the owner of that folder",
         };
         format!("wordpress: {option}: {}: {}; {remedy}", folder.display(), reason(&error))
     };
@@ -90,7 +90,7 @@ pub(super) fn as_owner<T: Send>(
         let folder = Folder { opened, follows_own: true };
         let work = scope.spawn(move || account.assume().and_then(|()| run(&folder)));
         work.join()
-            .unwrap_or_else(|_| Err(io::Error::other("the thread that writes it has ended")))
+            .unwrap_or_else(|_| Err(io::Error::other("the thread that writes the files has stopped")))
             .map_err(failed)
     })
 }

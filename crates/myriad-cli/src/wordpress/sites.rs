@@ -14,7 +14,7 @@ use super::settings::Settings;
 use super::values;
 
 /// Form of a line, for messages.
-const FORM: &str = "a line is NAME[,NAME]... FOLDER PHP, and behind them `https` for a certificate, and settings as in disk=2g";
+const FORM: &str = "a line is NAME[,NAME]... FOLDER PHP, followed by `https` for a certificate, and by settings such as disk=2g";
 
 /// Line of a site.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ fn each_name_once(lines: &[Line]) -> Result<(), String> {
         for name in &line.names {
             let lower = name.to_ascii_lowercase();
             if let Some((_, first)) = known.iter().find(|(known, _)| *known == lower) {
-                return Err(format!("wordpress: {}: \"{name}\" is the name of {first}, too", line.place));
+                return Err(format!("wordpress: {}: \"{name}\" is also a name of {first}", line.place));
             }
             known.push((lower, &line.place));
         }
@@ -82,13 +82,15 @@ impl Line {
         let (list, root, php, more) = match &words[..] {
             [] => return Ok(None),
             [names, root, php, more @ ..] => (names, root, php, more),
-            [..] => return Err(failed(format!("something is missing: {FORM}"))),
+            [..] => return Err(failed(format!("the line is incomplete: {FORM}"))),
         };
         let (https, settings) = behind(more).map_err(&failed)?;
         let mut names = Vec::new();
         values::add_names(&mut names, list);
         if let Some(name) = names.iter().find(|name| *name == "_") {
-            return Err(failed(format!("\"{name}\" is no name: of several sites each has names of its own")));
+            return Err(failed(format!(
+                "\"{name}\" is not a valid name: with several sites, each requires its own names"
+            )));
         }
         let check = if https { values::domain } else { values::name };
         names.iter().try_for_each(|name| check(name)).map_err(&failed)?;
@@ -111,10 +113,10 @@ fn behind(words: &[String]) -> Result<(bool, Settings), String> {
         match &**word {
             "https" => https = true,
             word if word.starts_with("dashboard=") => {
-                return Err("dashboard is for all sites: --set dashboard=PORT, or off".to_owned());
+                return Err("dashboard is a setting of all sites: --set dashboard=PORT, or off".to_owned());
             }
             word if word.contains('=') => settings.add(word)?,
-            word => return Err(format!("\"{word}\" is too much: {FORM}")),
+            word => return Err(format!("unexpected word \"{word}\": {FORM}")),
         }
     }
     Ok((https, settings))
@@ -126,7 +128,7 @@ fn words(text: &str) -> Result<Vec<String>, String> {
     let mut rest = text.trim_start();
     while !rest.is_empty() && !rest.starts_with('#') {
         let (word, after) = match rest.strip_prefix('"') {
-            Some(inner) => inner.split_once('"').ok_or("a quotation mark has no other")?,
+            Some(inner) => inner.split_once('"').ok_or("missing closing quotation mark")?,
             None => rest.split_once(char::is_whitespace).unwrap_or((rest, "")),
         };
         words.push(word.to_owned());
@@ -161,7 +163,8 @@ pub(super) fn bare(listen: &str) -> String {
 /// Returns the server for names that no site has.
 pub(super) fn unknown_names(listens: &[String]) -> String {
     let mut text =
-        "# Names that no site has are misdirected (RFC 9110 section 15.5.20).\n    server {\n".to_owned();
+        "# Requests for names of no site are misdirected (RFC 9110 section 15.5.20).\n    server {\n"
+            .to_owned();
     for listen in listens {
         let _ = writeln!(text, "        listen {listen} default_server;");
     }
@@ -201,17 +204,17 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_told_with_its_place() {
+    fn invalid_site_lines_are_rejected_with_line_and_reason() {
         for (text, part) in [
-            ("a.test /a", "something is missing"),
-            ("a.test /a /b tls", "\"tls\" is too much"),
-            ("a.test /a /b https more", "\"more\" is too much"),
-            ("a.test /a /b disk=much", "disk is a size"),
-            ("a.test /a /b dashboard=off", "dashboard is for all sites"),
-            ("a.test /a /b https colour=red", "\"colour\" is no setting"),
-            ("_ /a /b", "names of its own"),
+            ("a.test /a", "the line is incomplete"),
+            ("a.test /a /b tls", "unexpected word \"tls\""),
+            ("a.test /a /b https more", "unexpected word \"more\""),
+            ("a.test /a /b disk=much", "disk must be a size"),
+            ("a.test /a /b dashboard=off", "dashboard is a setting of all sites"),
+            ("a.test /a /b https colour=red", "unknown setting \"colour\""),
+            ("_ /a /b", "its own names"),
             (", /a /b", "no name"),
-            ("http://a.test /a /b", "is no host name"),
+            ("http://a.test /a /b", "is not a valid host name"),
             ("*.a.test /a /b https", "is a wildcard"),
             ("a.test \"/a /b", "quotation mark"),
         ] {
@@ -224,14 +227,14 @@ mod tests {
     fn name_leads_to_one_site_and_zones_have_names_of_their_own() {
         let said = ["a.test,b.test /a /b", "c.test,B.test /c /d"].map(str::to_owned);
         let error = read(&said, None).expect_err("twice");
-        assert_eq!(error, "wordpress: --site 2: \"B.test\" is the name of --site 1, too");
+        assert_eq!(error, "wordpress: --site 2: \"B.test\" is also a name of --site 1");
         let said = ["A.test /a /b", ".a.test /a /b", "*.a.test /a /b", "[::1] /a /b"].map(str::to_owned);
         let lines = read(&said, None).expect("sound");
         assert_eq!(zones(&lines), ["a.test", "a.test-2", "_.a.test", "__1"]);
     }
 
     #[test]
-    fn options_of_a_socket_are_said_once() {
+    fn socket_options_are_written_once() {
         assert_eq!(bare("443 quic reuseport"), "443 quic");
         assert_eq!(bare("[::]:443 ssl"), "[::]:443 ssl");
         assert_eq!(bare("80 backlog=5"), "80");

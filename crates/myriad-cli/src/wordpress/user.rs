@@ -82,18 +82,18 @@ pub(super) fn choose(needs: &[Need], warnings: &mut Vec<String>) -> Choice {
     if let ([_], [why]) = (needs, &unmet[..]) {
         let php = of_php(&sites);
         warnings.push(format!(
-            "wordpress: {why}: serving as {}, as PHP does, which can then write the page cache",
+            "wordpress: {why}: worker processes run as {}, the user of PHP, so PHP can write to the page cache",
             php.user
         ));
         return php;
     }
     for why in unmet {
-        warnings.push(format!("wordpress: {why}: add it to a group that may (usermod -aG GROUP {own})"));
+        warnings.push(format!("wordpress: {why}: add it to a group with access (usermod -aG GROUP {own})"));
     }
     if own != OWN[0] {
         warnings.push(format!(
-            "wordpress: serving as {own}, a user that other programs may share: create a user for Myriad alone by \
-             `useradd --system --no-create-home --shell /usr/sbin/nologin {}`",
+            "wordpress: worker processes run as {own}, a user that other programs may share: create a user for Myriad only: \
+                 `useradd --system --no-create-home --shell /usr/sbin/nologin {}`",
             OWN[0]
         ));
     }
@@ -169,10 +169,10 @@ impl Need {
         // Links in the path of the socket are followed; /var/run is a link.
         let socket = self.socket().and_then(|socket| socket.canonicalize().ok());
         if let Some(socket) = socket.filter(|socket| !may(account, socket, WRITE)) {
-            return Some(format!("--php {} is not open to {}", socket.display(), name(account)));
+            return Some(format!("--php {} is not accessible to user {}", socket.display(), name(account)));
         }
         if !may(account, &self.root, ENTER) {
-            return Some(format!("{} is not readable for {}", self.root.display(), name(account)));
+            return Some(format!("{} is not readable for user {}", self.root.display(), name(account)));
         }
         let site = SiteFolder::new(&self.root);
         let parts = [("index.php", READ), ("wp-includes", ENTER), ("wp-content", ENTER)];
@@ -181,7 +181,7 @@ impl Need {
             site.metadata(part).is_ok_and(|known| !account.may(&known, *wanted))
         });
         let path = closed.map(|(part, _)| self.root.join(part)).next()?;
-        Some(format!("{} is not readable for {}", path.display(), name(account)))
+        Some(format!("{} is not readable for user {}", path.display(), name(account)))
     }
 }
 

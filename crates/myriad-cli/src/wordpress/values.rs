@@ -15,7 +15,7 @@ use super::punycode::ascii_form;
 const LONGEST_NAME: usize = 253;
 const LONGEST_LABEL: usize = 63;
 /// Help on the values of options with listening addresses.
-const ADDRESSES: &str = "give a port from 1 to 65535, ADDRESS:PORT, [ADDRESS]:PORT for IPv6, or unix:PATH";
+const ADDRESSES: &str = "use a port from 1 to 65535, ADDRESS:PORT, [ADDRESS]:PORT for IPv6, or unix:PATH";
 
 /// Returns the value of an option on the command line; an error if it is missing or is the next option.
 pub(super) fn given(option: &str, value: Option<String>, is_glued: bool) -> Result<String, String> {
@@ -23,7 +23,8 @@ pub(super) fn given(option: &str, value: Option<String>, is_glued: bool) -> Resu
     let value = value.ok_or_else(|| format!("option \"{option}\" requires a value"))?;
     if !is_glued && value.starts_with('-') {
         return Err(format!(
-            "option \"{option}\" requires a value, and \"{value}\" is another option (write {option}={value} if it is meant)"
+            "option \"{option}\" requires a value, but \"{value}\" is another option (write {option}={value} to use it as \
+                 the value)"
         ));
     }
     Ok(value)
@@ -49,16 +50,17 @@ pub(super) fn domain(value: &str) -> Result<(), String> {
     let refuse = |why: &str| Err(format!("wordpress: --domain \"{value}\" {why}"));
     if value.starts_with('*') {
         return refuse(
-            "is a wildcard, which authorities give to whoever changes DNS alone; name each host, or write .example.com for it and its www",
+            "is a wildcard, which authorities validate only by DNS; give each host, or write .example.com for example.com \
+                 and www.example.com",
         );
     }
     if value.parse::<IpAddr>().is_ok() || is_host(value.strip_prefix('.').unwrap_or(value)) {
         return Ok(());
     }
     if let Some(form) = form_in_dns(value) {
-        return refuse(&format!("has letters beyond ASCII; write it as DNS has it: {form}"));
+        return refuse(&format!("contains non-ASCII characters; write its DNS form: {form}"));
     }
-    refuse("is no host name; write it as in example.com, without https:// and without a path")
+    refuse("is not a valid host name; write it as in example.com, without https:// and without a path")
 }
 
 /// Checks a name of the site in the form of `server_name`, including wildcards.
@@ -75,11 +77,11 @@ pub(super) fn name(value: &str) -> Result<(), String> {
     }
     if let Some(form) = form_in_dns(value) {
         return Err(format!(
-            "wordpress: --name \"{value}\" has letters beyond ASCII; browsers send it as DNS has it, so write {form}"
+            "wordpress: --name \"{value}\" contains non-ASCII characters; browsers send its DNS form, so write {form}"
         ));
     }
     Err(format!(
-        "wordpress: --name \"{value}\" is no host name; write it as in example.com, *.example.com or .example.com"
+        "wordpress: --name \"{value}\" is not a valid host name; write it as in example.com, *.example.com or .example.com"
     ))
 }
 
@@ -96,7 +98,9 @@ pub(super) fn email(value: &str) -> Result<(), String> {
     let is_local = |local: &str| !local.is_empty() && local.bytes().all(|byte| byte.is_ascii_graphic());
     match address.rsplit_once('@') {
         Some((local, host)) if is_local(local) && !local.contains(['@', ',']) && is_host(host) => Ok(()),
-        _ => Err(format!("wordpress: --email \"{value}\" is no address; write it as in admin@example.com")),
+        _ => Err(format!(
+            "wordpress: --email \"{value}\" is not a valid address; write it as in admin@example.com"
+        )),
     }
 }
 
@@ -105,20 +109,23 @@ pub(super) fn directory(value: &str) -> Result<(), String> {
     if myriad_tls::acme_client::https::is_url(value) {
         return Ok(());
     }
-    Err(format!("wordpress: --acme-directory \"{value}\" is no https URL; write it as in {}", LETS_ENCRYPT.1))
+    Err(format!(
+        "wordpress: --acme-directory \"{value}\" is not an https URL; write it as in {}",
+        LETS_ENCRYPT.1
+    ))
 }
 
 /// Checks a file of certificates that verify the server of an authority.
 pub(super) fn authority(path: &Path) -> Result<(), String> {
     let refuse = |why: &str| {
         format!(
-            "wordpress: --acme-ca {}: {why}; name a file in PEM that vouches for the authority's server",
+            "wordpress: --acme-ca {}: {why}; give a PEM file with the CA certificates that verify the authority's server",
             path.display()
         )
     };
     let text = std::fs::read(path).map_err(|error| refuse(&error.to_string()))?;
     if pem::certificates(&text).flatten().next().is_none() {
-        Err(refuse("it holds no certificate"))
+        Err(refuse("the file contains no certificate"))
     } else {
         Ok(())
     }
@@ -131,7 +138,7 @@ pub(super) fn listen(option: &str, value: &str) -> Result<(), String> {
     match listen_addresses(address.as_bytes()).as_deref() {
         Ok([ListenAddress::Host(..)]) if !address.contains(':') => refuse("no port"),
         Ok([_]) => Ok(()),
-        Ok(_) => refuse("more ports than one"),
+        Ok(_) => refuse("more than one port"),
         Err(bad) => refuse(&bad.to_string()),
     }
 }
@@ -198,7 +205,7 @@ mod tests {
             assert_eq!(domain(good), Ok(()), "{good}");
         }
         refused(domain("*.example.com"), "--domain", ".example.com");
-        refused(domain("bücher.test"), "--domain", "write it as DNS has it: xn--bcher-kva.test");
+        refused(domain("bücher.test"), "--domain", "write its DNS form: xn--bcher-kva.test");
         let long = "a".repeat(64) + ".test";
         for bad in [
             "https://example.com",
@@ -230,11 +237,11 @@ mod tests {
         ] {
             refused(name(bad), "--name", &format!("so write {form}"));
         }
-        refused(name("bü cher.example"), "--name", "is no host name");
+        refused(name("bü cher.example"), "--name", "is not a valid host name");
     }
 
     #[test]
-    fn addresses_of_people_and_directories_are_told_from_others() {
+    fn email_addresses_and_acme_directories_are_validated() {
         for good in ["admin@example.com", "mailto:a.b+c@example.com"] {
             assert_eq!(email(good), Ok(()), "{good}");
         }
@@ -255,7 +262,7 @@ mod tests {
         ] {
             refused(directory(bad), "--acme-directory", "https://acme-v02");
         }
-        refused(authority(Path::new("/nowhere.pem")), "--acme-ca", "in PEM");
+        refused(authority(Path::new("/nowhere.pem")), "--acme-ca", "PEM file");
         refused(authority(Path::new("/etc/passwd")), "--acme-ca", "no certificate");
     }
 

@@ -80,8 +80,8 @@ impl Checked {
         let validity =
             if self.settings.has("validity") { self.settings.get("validity") } else { WRITTEN_VALIDITY };
         Some(format!(
-            "wordpress: {}: pages that {} wrote into wp-content/cache/{} are served, and Myriad's own copies are valid for {validity}; to \
-             keep pages longer, use --install-plugin, or set plugin_pages=off and purge from {}",
+            "wordpress: {}: pages that {} wrote to wp-content/cache/{} are served, and Myriad's own copies are valid for \
+                 {validity}; for a longer validity, use --install-plugin, or set plugin_pages=off and purge from {}",
             self.root.display(),
             plugin.name,
             plugin.folder,

@@ -34,7 +34,7 @@ fn fails(text: &str, message: &str) {
 }
 
 #[test]
-fn words_are_separated_by_any_space_and_ended_by_a_semicolon() {
+fn words_are_separated_by_whitespace_and_terminated_by_semicolon() {
     reads("a b\tc\r\nd;e;", "<a><b><c><d> <e>");
     reads("", "");
     reads(" # nothing\n", "");
@@ -182,7 +182,7 @@ fn includes_that_multiply_end() {
     }
     let parsed = parse(&loader, Path::new(MAIN), b"", &[]);
     assert_eq!(parsed.errors.len(), 1);
-    assert!(parsed.errors[0].message.contains("do includes multiply?"));
+    assert!(parsed.errors[0].message.contains("check for includes that multiply"));
 }
 
 #[test]

@@ -31,14 +31,14 @@ pub(super) static ROWS: &[Directive] = &[
         Contexts::HTTP,
         block(1, 1),
         Set::Block(Block::AcmeIssuer),
-        "An authority that issues certificates by ACME.",
+        "Defines an ACME certificate authority.",
     )
     .repeats()
-    .differs("without a `resolver` the system's own looks up the authority's name"),
-    inside("uri", ONE, uri, "The URL of the authority's directory."),
-    inside("account_key", ONE, account_key, "The key of the account: what is made, or a file.")
+    .differs("without `resolver`, the system resolver is used"),
+    inside("uri", ONE, uri, "URL of the ACME directory."),
+    inside("account_key", ONE, account_key, "Account key: a key type to generate, or a file.")
         .default("ecdsa:256"),
-    inside("challenge", ONE, challenge, "How names are proved.").default("http-01"),
+    inside("challenge", ONE, challenge, "Challenge type for domain validation.").default("http-01"),
     inside(
         "common_name_in_csr",
         FLAG,
@@ -46,15 +46,15 @@ pub(super) static ROWS: &[Directive] = &[
             issuer.common_name_in_csr = args.flag(0)?;
             Ok(())
         },
-        "Whether a request names its first identifier as the subject.",
+        "Sets the first identifier as the subject of certificate requests.",
     )
     .default("off"),
-    inside("contact", at_least(1), contact, "Whom the authority may write to.").repeats(),
+    inside("contact", at_least(1), contact, "Contact address for the ACME account.").repeats(),
     inside(
         "external_account_key",
         TWO,
         external_account_key,
-        "An account that was made elsewhere, and its key.",
+        "External account binding: key identifier and key.",
     ),
     inside(
         "preferred_chain",
@@ -63,9 +63,9 @@ pub(super) static ROWS: &[Directive] = &[
             issuer.preferred_chain = Some(args.text(0)?);
             Ok(())
         },
-        "The authority that should stand on top of the chain.",
+        "Preferred root CA of the certificate chain.",
     ),
-    inside("profile", between(1, 2), profile, "The profile of certificates that is asked for."),
+    inside("profile", between(1, 2), profile, "Certificate profile to request."),
     inside(
         "ssl_trusted_certificate",
         ONE,
@@ -73,7 +73,7 @@ pub(super) static ROWS: &[Directive] = &[
             issuer.trusted_certificate = Some(args.text(0)?);
             Ok(())
         },
-        "Authorities that the directory's own certificate is checked by.",
+        "CA certificates for verifying the ACME server.",
     ),
     inside(
         "ssl_verify",
@@ -82,12 +82,12 @@ pub(super) static ROWS: &[Directive] = &[
             issuer.verify = args.flag(0)?;
             Ok(())
         },
-        "Whether the directory's own certificate is checked.",
+        "Enables verification of the ACME server's certificate.",
     )
     .default("on"),
-    inside("state_path", ONE, state_path, "Where the account's key and the certificates are kept.")
+    inside("state_path", ONE, state_path, "Folder for the account key and the certificates.")
         .computed("`acme_NAME`")
-        .differs("it belongs to who starts the server, root as a rule, and not to the worker's user"),
+        .differs("its owner is the user that starts the server, usually root, not the worker user"),
     inside(
         "accept_terms_of_service",
         exactly(0),
@@ -95,21 +95,21 @@ pub(super) static ROWS: &[Directive] = &[
             issuer.accepts_terms = true;
             Ok(())
         },
-        "The authority's terms are accepted.",
+        "Accepts the terms of service of the authority.",
     ),
     Directive::new(
         "acme_certificate",
         Contexts::SERVER,
         at_least(1),
         Set::Server(certificate),
-        "A certificate that is ordered and renewed: `$acme_certificate`, `$acme_certificate_key`.",
+        "Obtains and renews a certificate, available as `$acme_certificate` and `$acme_certificate_key`.",
     )
     .differs(
-        "its variables are known to `ssl_certificate` and `ssl_certificate_key` alone, where no key can leak",
+        "the variables are available only in `ssl_certificate` and `ssl_certificate_key`, so that keys cannot leak",
     ),
-    Directive::new("acme_shared_zone", Contexts::HTTP, ONE, Set::Http(shared_zone), "Room for certificates.")
+    Directive::new("acme_shared_zone", Contexts::HTTP, ONE, Set::Http(shared_zone), "Shared memory zone for certificates.")
         .default("zone=ngx_acme_shared:256k")
-        .no_effect("what is issued needs no zone of a fixed size: all workers are threads of one process"),
+        .no_effect("certificates need no zone of a fixed size: all workers are threads of one process"),
 ];
 
 fn uri(issuer: &mut AcmeIssuerConf, args: &mut Arguments<'_>) -> Done {
@@ -184,7 +184,7 @@ fn external_account_key(issuer: &mut AcmeIssuerConf, args: &mut Arguments<'_>) -
     let (kid, key) = (args.text(0)?, args.text(1)?);
     for (index, text) in [&kid, &key].into_iter().enumerate() {
         if text.value.is_empty() {
-            return Err(args.invalid(index, "the key's identifier, then its file or `data:` and the key"));
+            return Err(args.invalid(index, "the key identifier, followed by a file or `data:` and the key"));
         }
     }
     issuer.external_account = Some(ExternalAccountConf { kid, key });
@@ -194,7 +194,7 @@ fn external_account_key(issuer: &mut AcmeIssuerConf, args: &mut Arguments<'_>) -
 fn profile(issuer: &mut AcmeIssuerConf, args: &mut Arguments<'_>) -> Done {
     let required = args.len() == 2;
     if required && args.bytes(1) != b"require" {
-        return Err(args.invalid(1, "`require`, or left out"));
+        return Err(args.invalid(1, "`require` or omitted"));
     }
     issuer.profile = Some((args.text(0)?, required));
     Ok(())

@@ -37,7 +37,7 @@ impl<'a> Arguments<'a> {
     /// # Panics
     /// Panics if the row is not a [`FamilyRow`](super::FamilyRow): only these have a protocol.
     pub fn protocol(&self) -> Protocol {
-        self.directive.protocol.expect("a row of origins")
+        self.directive.protocol.expect("only directives of origin protocols read their protocol")
     }
 
     /// Clears an inherited list at the first directive of a level.
@@ -84,7 +84,7 @@ impl<'a> Arguments<'a> {
         if name.is_empty() {
             return Err(self
                 .error(index, format!("invalid variable name \"{}\"", text.lossy()))
-                .help("it starts with `$`"));
+                .help("a variable name starts with `$`"));
         }
         text.value = name.to_vec();
         Ok(text)
@@ -117,7 +117,7 @@ impl<'a> Arguments<'a> {
 
     /// Parses a size with an optional `k`, `m` or `g`, and returns bytes.
     pub fn size(&self, index: usize) -> Result<u64, Diagnostic> {
-        self.read(index, 0, "a size: a number, `k`, `m` or `g` after it", parse_size)
+        self.read(index, 0, "a size: a number with an optional `k`, `m` or `g`", parse_size)
     }
 
     /// Parses a time and returns milliseconds. A number without a unit counts seconds.
@@ -138,7 +138,7 @@ impl<'a> Arguments<'a> {
 
     /// Parses the size after the first `skip` bytes, as in `size=10m`, and returns bytes.
     pub fn size_after(&self, index: usize, skip: usize) -> Result<u64, Diagnostic> {
-        self.read(index, skip, "a size: a number, `k`, `m` or `g` after it", parse_size)
+        self.read(index, skip, "a size: a number with an optional `k`, `m` or `g`", parse_size)
     }
 
     /// Parses the time after the first `skip` bytes, as in `inactive=60s`, and returns milliseconds.
@@ -166,4 +166,4 @@ impl<'a> Arguments<'a> {
     }
 }
 
-const TIME: &str = "a time: numbers with `ms`, `s`, `m`, `h`, `d`, `w`, `M` or `y`, seconds without a unit";
+const TIME: &str = "a time: numbers with `ms`, `s`, `m`, `h`, `d`, `w`, `M` or `y`; seconds without a unit";

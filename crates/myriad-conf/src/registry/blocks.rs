@@ -18,15 +18,28 @@ use crate::{
 const HTTP: Contexts = Contexts::HTTP.or(Contexts::STREAM);
 
 pub(super) static ROWS: &[Directive] = &[
-    Directive::new("map", HTTP, block(2, 2), Set::Http(map), "A variable that follows another.").repeats(),
-    Directive::new("geo", HTTP, block(1, 2), Set::Http(geo), "A variable that follows the client's address.")
-        .repeats(),
+    Directive::new(
+        "map",
+        HTTP,
+        block(2, 2),
+        Set::Http(map),
+        "Defines a variable whose value is mapped from other values.",
+    )
+    .repeats(),
+    Directive::new(
+        "geo",
+        HTTP,
+        block(1, 2),
+        Set::Http(geo),
+        "Defines a variable whose value depends on the client address.",
+    )
+    .repeats(),
     Directive::new(
         "split_clients",
         HTTP,
         block(2, 2),
         Set::Http(split_clients),
-        "A variable that divides the clients.",
+        "Defines a variable that splits clients into percentage groups.",
     )
     .repeats(),
 ];
@@ -40,7 +53,7 @@ fn value_of<'n>(line: &'n Node, block: &str) -> Result<&'n Word, Diagnostic> {
     match line.args.as_slice() {
         [value] if line.block.is_none() => Ok(value),
         _ => Err(Diagnostic::error(line.span, format!("invalid number of the {block} parameters"))
-            .help("each line is a key, a value and `;`; put quotes around text with spaces")),
+            .help("each line is a key, a value and `;`; quote text that contains spaces")),
     }
 }
 

@@ -14,7 +14,7 @@ pub(super) static ROWS: &[Directive] = &[
         HS,
         ONE,
         set!(Settings.millis => client.header_timeout),
-        "How long a request's head may take.",
+        "Timeout for reading the request header.",
     )
     .default("60s"),
     Directive::new(
@@ -22,26 +22,27 @@ pub(super) static ROWS: &[Directive] = &[
         HS,
         ONE,
         set!(Settings.size => client.header_buffer_size),
-        "First buffer for a request's head.",
+        "Size of the first buffer for the request header.",
     )
     .default("1k")
-    .differs("a head has 16k at once, and none while the connection idles; a line may have what the larger of this and \
-              large_client_header_buffers says"),
+    .differs("a buffer of 16k is allocated when a request starts, and none for an idle connection; the maximum line length is \
+         the larger of this and large_client_header_buffers"),
     Directive::new(
         "large_client_header_buffers",
         HS,
         TWO,
         Set::Settings(large_client_header_buffers),
-        "How many larger buffers a head may take, and of what size.",
+        "Maximum number and size of further buffers for the request header.",
     )
-    .differs("a line must fit one buffer, and the head all of them together; nginx breaks no line over two")
+    .differs("a line must fit into one buffer, and the whole header into all buffers together; in nginx, no line may span two \
+         buffers")
     .default("4 8k"),
     Directive::new(
         "max_headers",
         HS,
         ONE,
         set!(Settings.count => client.max_headers),
-        "How many fields a request may have.",
+        "Maximum number of header fields in a request.",
     )
     .default("1000"),
     Directive::new(
@@ -49,7 +50,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         ONE,
         set!(Settings.size => client.max_body_size),
-        "How large a request's body may be; 0 for any size.",
+        "Maximum size of a request body; 0 for no limit.",
     )
     .default("1m"),
     Directive::new(
@@ -57,16 +58,16 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         ONE,
         set!(Settings.millis => client.body_timeout),
-        "How long to wait between two reads of a body.",
+        "Timeout between two reads of a request body.",
     )
-    .differs("the client is told 408; nginx closes without an answer")
+    .differs("the client receives 408; nginx closes the connection without a response")
     .default("60s"),
     Directive::new(
         "client_body_buffer_size",
         HSL,
         ONE,
         set!(Settings.size => client.body_buffer_size),
-        "How much of a body is held in memory.",
+        "Maximum size of a request body in memory.",
     )
     .default("16k"),
     Directive::new(
@@ -74,25 +75,25 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         ONE,
         Set::Settings(client_body_in_file_only),
-        "Whether every body goes to a file.",
+        "Stores every request body in a file.",
     )
     .default("off")
-    .differs("an empty body makes no file"),
+    .differs("no file is created for an empty body"),
     Directive::new(
         "client_body_temp_path",
         HSL,
         between(1, 4),
         Set::Settings(client_body_temp_path),
-        "Folder of the files that bodies go to.",
+        "Folder for temporary files of request bodies.",
     )
     .default("client_body_temp")
-    .differs("a file has a name only where `client_body_in_file_only` or `$request_body_file` asks for it"),
+    .differs("files have no name unless `client_body_in_file_only` or `$request_body_file` requires one"),
     Directive::new(
         "client_body_temp_max_size",
         HSL,
         ONE,
         set!(Settings.size => client.body_temp_max_size),
-        "How much the bodies of all requests may take in files; beyond that 503. 0 for any.",
+        "Maximum total size of request bodies in files; above it, requests get 503. 0 for no limit.",
     )
     .default("0")
     .own(),
@@ -101,16 +102,16 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         FLAG,
         set!(Settings.flag => client.body_in_single_buffer),
-        "Whether a body is held in one piece.",
+        "Stores a request body in a single buffer.",
     )
     .default("off")
-    .no_effect("a body that was gathered for the cache's key, which `$request_body` shows, is in one piece anyway"),
+    .no_effect("a body that is buffered for the cache key, as shown by `$request_body`, is always in one buffer"),
     Directive::new(
         "send_timeout",
         HSL,
         ONE,
         set!(Settings.millis => client.send_timeout),
-        "How long to wait between two writes to the client.",
+        "Timeout between two writes to the client.",
     )
     .default("60s"),
     Directive::new(
@@ -118,7 +119,8 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         between(1, 3),
         Set::Settings(client_min_rate),
-        "How many bytes a second a client moves at least, of a head, a body or an answer, while it is waited for.",
+        "Minimum rate in bytes per second at which a client must send its request or receive the response, measured \
+             while the server waits for the client.",
     )
     .default("100 grace=30s pressure"),
     Directive::new(
@@ -126,7 +128,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         between(1, 2),
         Set::Settings(keepalive_timeout),
-        "How long an idle connection stays open; the second time is told to the client.",
+        "Idle timeout of a client connection; the second time is sent to the client in `Keep-Alive`.",
     )
     .default("75s"),
     Directive::new(
@@ -134,16 +136,16 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         ONE,
         set!(Settings.millis => client.keepalive_min_timeout),
-        "How long an idle connection stays open at least, also when ending.",
+        "Minimum time that an idle connection stays open, also during shutdown.",
     )
     .default("0")
-    .no_effect("a reload closes no connection; when the server ends, idle ones close at once"),
+    .no_effect("a reload closes no connections; a shutdown closes idle connections immediately"),
     Directive::new(
         "keepalive_requests",
         HSL,
         ONE,
         set!(Settings.number => client.keepalive_requests),
-        "How many requests one connection may make.",
+        "Maximum number of requests per connection.",
     )
     .default("1000"),
     Directive::new(
@@ -151,7 +153,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         ONE,
         set!(Settings.millis => client.keepalive_time),
-        "How old a connection may become.",
+        "Maximum age of a connection.",
     )
     .default("1h"),
     Directive::new(
@@ -159,7 +161,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         between(1, 2),
         Set::Settings(keepalive_disable),
-        "Browsers that get no keep-alive.",
+        "Browsers for which keep-alive is disabled.",
     )
     .repeats()
     .default("msie6"),
@@ -168,7 +170,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         ONE,
         Set::Settings(lingering_close),
-        "Whether to read on before closing, so that the client sees the answer.",
+        "Continues to read from the client before closing, so that it receives the response.",
     )
     .default("on"),
     Directive::new(
@@ -176,7 +178,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         ONE,
         set!(Settings.millis => client.lingering_time),
-        "How long to read on at most.",
+        "Maximum total time to read before closing.",
     )
     .default("30s"),
     Directive::new(
@@ -184,7 +186,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         ONE,
         set!(Settings.millis => client.lingering_timeout),
-        "How long to wait for more while reading on.",
+        "Maximum time to wait for more data before closing.",
     )
     .default("5s"),
     Directive::new(
@@ -192,21 +194,21 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         FLAG,
         set!(Settings.flag => client.reset_timedout_connection),
-        "Whether timed-out connections are reset.",
+        "Resets timed-out connections instead of closing them.",
     )
     .default("off"),
     Directive::new("tcp_nodelay", HSL, FLAG, set!(Settings.flag => client.tcp_nodelay), "TCP_NODELAY.")
         .default("on")
-        .no_effect("always on: what belongs together is written together"),
+        .no_effect("always on: data that belongs together is written in one call"),
     Directive::new("tcp_nopush", HSL, FLAG, set!(Settings.flag => client.tcp_nopush), "TCP_CORK.")
         .default("off")
-        .no_effect("a head leaves together with a body that is in memory"),
+        .no_effect("the header is sent together with a body that is in memory"),
     Directive::new(
         "chunked_transfer_encoding",
         HSL,
         FLAG,
         set!(Settings.flag => client.chunked_transfer_encoding),
-        "Whether chunks are sent to HTTP/1.1 clients.",
+        "Enables chunked transfer coding for HTTP/1.1 clients.",
     )
     .default("on"),
     Directive::new(
@@ -214,7 +216,7 @@ pub(super) static ROWS: &[Directive] = &[
         HS,
         FLAG,
         set!(Settings.flag => client.ignore_invalid_headers),
-        "Whether fields with names of other bytes than letters, digits and hyphens are dropped.",
+        "Drops header fields whose names contain bytes other than letters, digits and hyphens.",
     )
     .default("on"),
     Directive::new(
@@ -222,7 +224,7 @@ pub(super) static ROWS: &[Directive] = &[
         HS,
         FLAG,
         set!(Settings.flag => client.underscores_in_headers),
-        "Whether a field's name may hold an underscore.",
+        "Allows underscores in header names.",
     )
     .default("off"),
     Directive::new(
@@ -230,7 +232,7 @@ pub(super) static ROWS: &[Directive] = &[
         HS,
         FLAG,
         set!(Settings.flag => client.merge_slashes),
-        "Whether adjacent slashes of an URI become one.",
+        "Merges adjacent slashes in the URI.",
     )
     .default("on"),
 ];
@@ -259,11 +261,11 @@ fn client_body_temp_path(settings: &mut Settings, args: &mut Arguments<'_>) -> D
 fn client_min_rate(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     if args.bytes(0) == b"off" {
         settings.client.min_rate = None;
-        return if args.len() == 1 { Ok(()) } else { Err(args.invalid(1, "nothing behind `off`")) };
+        return if args.len() == 1 { Ok(()) } else { Err(args.invalid(1, "omitted after `off`")) };
     }
     let mut rate = MinRate { rate: args.size(0)?, grace: MIN_RATE_GRACE, under_pressure: false };
     if rate.rate == 0 {
-        return Err(args.invalid(0, "at least one byte a second, or `off`"));
+        return Err(args.invalid(0, "at least one byte per second, or `off`"));
     }
     for index in 1..args.len() {
         match args.bytes(index) {

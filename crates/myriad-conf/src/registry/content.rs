@@ -16,10 +16,10 @@ use crate::{
 const HSL: Contexts = Contexts::HSL;
 const HSL_IF: Contexts = Contexts::HSL_IF;
 const LOCATION: Contexts = Contexts::LOCATION;
-const SENDFILE: &str = "files up to 1 MB come from memory, larger ones go by sendfile(2)";
+const SENDFILE: &str = "files up to 1 MB are sent from memory, larger files with sendfile(2)";
 
 pub(super) static ROWS: &[Directive] = &[
-    Directive::new("root", HSL_IF, ONE, Set::Settings(root), "Folder that an URI's path is looked up in.")
+    Directive::new("root", HSL_IF, ONE, Set::Settings(root), "Root folder of files; the URI path is appended.")
         .default("html")
         .group("root and alias"),
     Directive::new(
@@ -27,10 +27,10 @@ pub(super) static ROWS: &[Directive] = &[
         LOCATION,
         ONE,
         Set::Settings(alias),
-        "Folder that replaces the location's prefix.",
+        "Folder that replaces the location prefix in the path.",
     )
     .group("root and alias"),
-    Directive::new("index", HSL, at_least(1), Set::Settings(index), "Files to send for a folder.")
+    Directive::new("index", HSL, at_least(1), Set::Settings(index), "Index files of a folder, tried in order.")
         .default("index.html")
         .repeats(),
     Directive::new(
@@ -38,16 +38,16 @@ pub(super) static ROWS: &[Directive] = &[
         Contexts::SERVER.or(LOCATION),
         at_least(2),
         Set::Settings(try_files),
-        "Sends the first of several files that exists.",
+        "Serves the first existing file of a list.",
     ),
-    Directive::new("error_page", HSL_IF, at_least(2), Set::Settings(error_page), "The page for an error.")
+    Directive::new("error_page", HSL_IF, at_least(2), Set::Settings(error_page), "Sets the page for error statuses.")
         .repeats(),
     Directive::new(
         "recursive_error_pages",
         HSL,
         FLAG,
         set!(Settings.flag => content.recursive_error_pages),
-        "Whether an error page may have an error page.",
+        "Allows an error page to have an error page.",
     )
     .default("off"),
     Directive::new("types", HSL, block(0, 0), Set::Settings(types), "Media types by file name extension.")
@@ -58,7 +58,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         ONE,
         set!(Settings.text => content.default_type),
-        "The media type of all else.",
+        "Media type of files whose extension is not in `types`.",
     )
     .default("text/plain"),
     Directive::new(
@@ -66,14 +66,14 @@ pub(super) static ROWS: &[Directive] = &[
         LOCATION,
         exactly(0),
         Set::Settings(internal),
-        "Serves internal redirects only.",
+        "Restricts a location to internal redirects.",
     ),
     Directive::new(
         "sendfile",
         HSL_IF,
         FLAG,
         set!(Settings.flag => content.sendfile),
-        "Whether sendfile(2) is used.",
+        "Enables sendfile(2).",
     )
     .default("off")
     .no_effect(SENDFILE),
@@ -82,11 +82,11 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         ONE,
         set!(Settings.size => content.sendfile_max_chunk),
-        "How much one sendfile(2) may send.",
+        "Maximum amount of data per sendfile(2) call.",
     )
     .default("2m")
-    .no_effect("512k at a time, so that no client keeps a worker to itself"),
-    Directive::new("output_buffers", HSL, TWO, Set::Settings(output_buffers), "Buffers to read a file with.")
+    .no_effect("always 512k, so that no client blocks a worker"),
+    Directive::new("output_buffers", HSL, TWO, Set::Settings(output_buffers), "Number and size of buffers for reading files.")
         .default("2 32k")
         .no_effect(SENDFILE),
     Directive::new(
@@ -94,7 +94,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         ONE,
         set!(Settings.size => content.subrequest_output_buffer_size),
-        "The longest answer of a subrequest that becomes a variable.",
+        "Maximum size of a subrequest response that is stored in a variable.",
     )
     .default("4k"),
     Directive::new(
@@ -102,7 +102,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL_IF,
         ONE,
         Set::Settings(limit_rate),
-        "Bytes per second for each request.",
+        "Maximum response rate in bytes per second for each request.",
     )
     .default("0"),
     Directive::new(
@@ -110,7 +110,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL_IF,
         ONE,
         Set::Settings(limit_rate_after),
-        "Bytes before limit_rate holds.",
+        "Amount sent before limit_rate applies.",
     )
     .default("0"),
     Directive::new(
@@ -118,31 +118,31 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         ONE,
         set!(Settings.number => Some content.max_ranges),
-        "How many ranges one request may ask for.",
+        "Maximum number of ranges in a request.",
     ),
-    Directive::new("etag", HSL, FLAG, set!(Settings.flag => content.etag), "Whether files get an ETag.")
+    Directive::new("etag", HSL, FLAG, set!(Settings.flag => content.etag), "Sends `ETag` for files.")
         .default("on"),
     Directive::new(
         "if_modified_since",
         HSL,
         ONE,
         Set::Settings(if_modified_since),
-        "How If-Modified-Since is compared.",
+        "Comparison of If-Modified-Since with the modification time.",
     )
     .default("exact")
     .differs(
-        "of a request with `If-None-Match` or `If-Match` these alone decide (RFC 9110 section 13.2.2); nginx asks the times \
-         too. A date that cannot be read is no condition",
+        "`If-None-Match` and `If-Match` take precedence (RFC 9110 section 13.2.2), whereas nginx also compares the \
+             times; an invalid date is ignored",
     ),
-    Directive::new("server_tokens", HSL, ONE, Set::Settings(server_tokens), "Whether the version is shown.")
+    Directive::new("server_tokens", HSL, ONE, Set::Settings(server_tokens), "Shows the server version in responses.")
         .default("on")
-        .differs("the name is Myriad's"),
+        .differs("the product name is Myriad"),
     Directive::new(
         "absolute_redirect",
         HSL,
         FLAG,
         set!(Settings.flag => content.absolute_redirect),
-        "Whether redirects name the host.",
+        "Sends redirects with an absolute URL.",
     )
     .default("on"),
     Directive::new(
@@ -150,7 +150,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         FLAG,
         set!(Settings.flag => content.port_in_redirect),
-        "Whether absolute redirects name the port.",
+        "Includes the port in absolute redirects.",
     )
     .default("on"),
     Directive::new(
@@ -158,7 +158,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         FLAG,
         set!(Settings.flag => content.server_name_in_redirect),
-        "Whether absolute redirects name the server rather than the host asked for.",
+        "Uses the server name instead of the requested host in absolute redirects.",
     )
     .default("off"),
     Directive::new(
@@ -174,7 +174,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         FLAG,
         set!(Settings.flag => content.msie_refresh),
-        "Refreshes instead of redirects for MSIE.",
+        "Sends refreshes instead of redirects to MSIE.",
     )
     .default("off"),
 ];
@@ -259,15 +259,13 @@ fn error_page(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
         };
     }
     if codes_end == 0 {
-        return Err(args
-            .error(0, "\"error_page\" names no status")
-            .help("write `error_page 404 =200 /page;`"));
+        return Err(args.error(0, "\"error_page\" has no status").help("write `error_page 404 =200 /page;`"));
     }
     let mut codes = Vec::new();
     for index in 0..codes_end {
         let code = read_code(args, index, args.bytes(index), 300..=599)?;
         if code == 499 {
-            return Err(args.invalid(index, "another status: no client is left to see the page of 499"));
+            return Err(args.invalid(index, "another status: 499 means that the client has disconnected"));
         }
         codes.push(code);
     }
@@ -288,7 +286,7 @@ fn add_type_line(types: &mut Types, line: &Node, args: &mut Arguments<'_>) -> Do
     use crate::diagnostic::Diagnostic;
     let media_type = &line.name.text;
     if line.block.is_some() {
-        let message = "a line of \"types\" is a media type and the extensions it stands for";
+        let message = "a line of \"types\" must be a media type followed by its extensions";
         return Err(Diagnostic::error(line.span, message));
     }
     for word in &line.args {
@@ -297,7 +295,7 @@ fn add_type_line(types: &mut Types, line: &Node, args: &mut Arguments<'_>) -> Do
             && old != *media_type
         {
             let message = format!(
-                "extension \"{}\" was \"{}\" before",
+                "duplicate extension \"{}\", previously \"{}\"",
                 String::from_utf8_lossy(&word.text),
                 String::from_utf8_lossy(&old)
             );

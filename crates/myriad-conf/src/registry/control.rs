@@ -9,18 +9,19 @@ pub(super) static ROWS: &[Directive] = &[
     Contexts::MAIN,
     ONE,
     Set::Main(control_socket),
-    "Socket that `myriad purge` and `myriad cache` speak to, or `off`; beside the pid file where nothing is written.",
+    "Socket for `myriad purge` and `myriad cache`, or `off`; by default next to the pid file.",
 )
-.computed("beside the pid file")
+.computed("next to the pid file")
 .own(),
     Directive::new(
     "history",
     Contexts::MAIN,
     ONE,
     Set::Main(history),
-    "File that keeps figures of the last two weeks over restarts, about 820 KB, or `off`; without a cache zone they are kept in memory alone where nothing is written.",
+    "File with the statistics of the last two weeks, about 820 KB, which persist over restarts, or `off`; by default \
+         in memory only if no cache zone exists.",
 )
-.computed("the folder of the first cache zone with `.history` behind its name")
+.computed("the path of the first cache zone with `.history` appended")
 .own(),
 ];
 

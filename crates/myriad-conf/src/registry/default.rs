@@ -22,7 +22,7 @@ pub(super) fn written(directives: &[Directive]) -> Vec<(usize, Node)> {
     }
     let path = Path::new("defaults");
     let mut nodes = parse(&MemoryLoader::with(path, file), path, b"", &[]).nodes;
-    debug_assert_eq!(nodes.len(), rows.len(), "a default is one directive");
+    debug_assert_eq!(nodes.len(), rows.len(), "a default must be a single directive");
     nodes.iter_mut().for_each(take_place);
     rows.into_iter().zip(nodes).collect()
 }

@@ -16,8 +16,8 @@ impl<'a> Arguments<'a> {
     pub fn list_of_option(&self, index: usize, example: &str) -> Result<Vec<&'a [u8]>, Diagnostic> {
         if index == self.len() {
             let option = self.bytes(index - 1).escape_ascii();
-            let message = format!("nothing follows \"{option}\" in \"{}\"", self.directive.name);
-            return Err(self.error(index - 1, message).help(format!("a list in quotes does: {example}")));
+            let message = format!("missing value after \"{option}\" in \"{}\"", self.directive.name);
+            return Err(self.error(index - 1, message).help(format!("write a list in quotes: {example}")));
         }
         let words = self.bytes(index).split(|byte| byte.is_ascii_whitespace() || matches!(byte, b',' | b';'));
         Ok(words.filter(|word| !word.is_empty()).collect())
@@ -35,22 +35,24 @@ impl<'a> Arguments<'a> {
         let name = written[..colon.unwrap_or(written.len())].trim_ascii();
         let start = name.strip_suffix(b"*").unwrap_or(name);
         if name.is_empty() || !start.iter().all(|byte| is_token(*byte)) {
-            let message = format!("\"{}\" is no name of a field", name.escape_ascii());
-            return Err(self.error(index, message).help("write the whole field in quotes: 'X-Name: value'"));
+            let message = format!("\"{}\" is not a valid header name", name.escape_ascii());
+            return Err(self.error(index, message).help("write the whole header in quotes: 'X-Name: value'"));
         }
         if FRAMING.iter().any(|framing| start.eq_ignore_ascii_case(framing)) {
             let message =
                 format!("\"{}\" cannot be changed by \"{}\"", name.escape_ascii(), self.directive.name);
             return Err(self
                 .error(index, message)
-                .help("it says where a message ends, or is for one connection alone"));
+                .help("the header defines message framing or applies to a single connection only"));
         }
         let Some(colon) = colon else { return Ok((name, None)) };
         let text = self.text(index)?;
         let value = Text::new(text.bytes()[colon + 1..].trim_ascii(), text.span);
         if name.ends_with(b"*") && !value.is_empty() {
-            let message = format!("\"{}\" names many fields", name.escape_ascii());
-            return Err(self.error(index, message).help("a value is for one: write its whole name"));
+            let message = format!("\"{}\" matches several headers", name.escape_ascii());
+            return Err(self
+                .error(index, message)
+                .help("a value applies to one header: write its full name"));
         }
         Ok((name, Some(value).filter(|value| !value.is_empty())))
     }

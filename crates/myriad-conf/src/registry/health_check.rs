@@ -41,12 +41,12 @@ impl Arguments<'_> {
             self.word_of_health_check(&mut check, index, of_stream)?;
         }
         if check.persistent && !check.mandatory {
-            return Err(Diagnostic::error(self.node.span, "\"persistent\" says something of \"mandatory\"")
-                .help("write both, or none of them"));
+            return Err(Diagnostic::error(self.node.span, "\"persistent\" requires \"mandatory\"")
+                .help("write both or neither"));
         }
         if let (Some(_), Some(other)) = (&check.grpc, words.iter().find(|word| is_of_http(word))) {
-            let message = format!("\"{other}\" says nothing of a call of gRPC");
-            return Err(Diagnostic::error(self.node.span, message).help("leave it out beside type=grpc"));
+            let message = format!("\"{other}\" does not apply to a gRPC health check");
+            return Err(Diagnostic::error(self.node.span, message).help("remove it, or remove type=grpc"));
         }
         Ok(check)
     }
@@ -60,14 +60,14 @@ impl Arguments<'_> {
             return Ok(());
         }
         let Some(grpc) = &mut check.grpc else {
-            return Err(self.invalid(index, "type=grpc, and behind it grpc_service=NAME, grpc_status=CODE"));
+            return Err(self.invalid(index, "type=grpc, followed by grpc_service=NAME, grpc_status=CODE"));
         };
         if let Some(service) = word.strip_prefix(b"grpc_service=") {
             grpc.service = Text::new(service, self.words()[index].span);
         } else if word.starts_with(b"grpc_status=") {
             let status = self.small(index, 12)?;
             if !(1..=MOST_GRPC_STATUS).contains(&status) {
-                return Err(self.invalid(index, "a status of gRPC that is no success: 1 to 16"));
+                return Err(self.invalid(index, "a gRPC error status from 1 to 16"));
             }
             grpc.status = status;
         } else {
@@ -108,7 +108,7 @@ impl Arguments<'_> {
         } else if !of_stream && word.starts_with(b"uri=/") {
             let uri = &word[4..];
             if uri.iter().any(|byte| *byte <= b' ' || *byte == 0x7f) {
-                return Err(self.invalid(index, "uri=/PATH without spaces and control characters"));
+                return Err(self.invalid(index, "uri=/PATH without spaces or control characters"));
             }
             check.uri = Text::new(uri, self.words()[index].span);
         } else if !of_stream && word.starts_with(b"keepalive_time=") {
@@ -135,8 +135,9 @@ impl Arguments<'_> {
         for line in lines {
             if line.block.is_some() || line.args.len() < words {
                 let message = format!("invalid line in \"{}\"", self.directive.name);
-                return Err(Diagnostic::error(line.span, message)
-                    .help("each line is a name, what it is to be like, and `;`"));
+                return Err(
+                    Diagnostic::error(line.span, message).help("each line is a name, a condition and `;`")
+                );
             }
         }
         Ok(lines)
@@ -152,6 +153,8 @@ pub fn pattern_of_match(line: &Node, words: &[Word]) -> Result<(bool, Text), Dia
     match words {
         [sign, pattern] if sign.text == b"~" => Ok((true, pattern.to_text())),
         [sign, pattern] if sign.text == b"!~" => Ok((false, pattern.to_text())),
-        _ => Err(Diagnostic::error(line.span, "a pattern is written as ~ \"PATTERN\" or !~ \"PATTERN\"")),
+        _ => {
+            Err(Diagnostic::error(line.span, "a pattern must have the form ~ \"PATTERN\" or !~ \"PATTERN\""))
+        }
     }
 }

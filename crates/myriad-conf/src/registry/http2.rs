@@ -14,66 +14,66 @@ const MAX_FRAME: u64 = (1 << 24) - 1;
 /// Minimum read size, as in nginx.
 const LEAST_BUFFER: u64 = 32;
 
-const GONE: &str = "nginx has left it behind, too, and says so with a warning";
+const GONE: &str = "obsolete in nginx too, which logs a warning";
 
 const fn obsolete(name: &'static str, contexts: Contexts, doc: &'static str) -> Directive {
     Directive::new(name, contexts, ONE, Set::Settings(warn_obsolete), doc).no_effect(GONE)
 }
 
 pub(super) static ROWS: &[Directive] = &[
-    Directive::new("http2", HS, FLAG, set!(Settings.flag => http2.on), "Whether HTTP/2 is spoken.").default("off"),
+    Directive::new("http2", HS, FLAG, set!(Settings.flag => http2.on), "Enables HTTP/2.").default("off"),
     Directive::new(
         "http2_max_concurrent_streams",
         HS,
         ONE,
         Set::Settings(max_streams),
-        "How many requests of one connection may be under way.",
+        "Maximum number of concurrent requests per connection.",
     )
     .default("128")
-    .differs("0, which would serve nobody, is refused"),
+    .differs("0 is refused, because it would allow no requests"),
     Directive::new(
         "http2_body_preread_size",
         HS,
         ONE,
         Set::Settings(preread),
-        "How much of a body is taken before anybody reads it.",
+        "Maximum size of a request body that is buffered before it is read.",
     )
     .default("64k")
     .differs(
-        "once somebody reads it, up to 1m more of a body may be on its way, and 4m of all bodies of a connection; in \
-         nginx any amount",
+        "when a body is read, up to 1m more of it can be in transit, and 4m for all bodies of a connection; nginx has no \
+             limit",
     ),
     Directive::new(
         "http2_recv_buffer_size",
         HTTP,
         ONE,
         Set::Settings(receive_buffer),
-        "The buffer of a worker that connections are read into.",
+        "Size of the input buffer of a worker.",
     )
     .default("256k")
-    .differs("less than two frames, 32k, counts as that"),
+    .differs("values below 32k (two frames) count as 32k"),
     Directive::new(
         "http2_chunk_size",
         HSL,
         ONE,
         Set::Settings(chunk),
-        "How long the frames of bodies are at most.",
+        "Maximum size of a DATA frame.",
     )
     .default("8k"),
     Directive::new("http2_pool_size", HS, ONE, Set::Nothing, "Size of a connection's memory pool.")
         .default("4k")
-        .no_effect("there are no memory pools to size"),
-    Directive::new("http2_streams_index_size", HS, ONE, Set::Nothing, "Size of the table of streams.")
+        .no_effect("Myriad has no memory pools"),
+    Directive::new("http2_streams_index_size", HS, ONE, Set::Nothing, "Size of the stream table.")
         .default("32")
-        .no_effect("tables size themselves"),
-    obsolete("http2_idle_timeout", HS, "Now keepalive_timeout."),
-    obsolete("http2_recv_timeout", HS, "Now client_header_timeout."),
-    obsolete("http2_max_requests", HS, "Now keepalive_requests."),
-    obsolete("http2_max_field_size", HS, "Now large_client_header_buffers."),
-    obsolete("http2_max_header_size", HS, "Now large_client_header_buffers."),
-    obsolete("http2_max_concurrent_pushes", HS, "Server push, which clients have given up."),
-    obsolete("http2_push", HSL, "Server push, which clients have given up.").repeats(),
-    obsolete("http2_push_preload", HSL, "Server push, which clients have given up."),
+        .no_effect("tables are sized automatically"),
+    obsolete("http2_idle_timeout", HS, "Replaced by keepalive_timeout."),
+    obsolete("http2_recv_timeout", HS, "Replaced by client_header_timeout."),
+    obsolete("http2_max_requests", HS, "Replaced by keepalive_requests."),
+    obsolete("http2_max_field_size", HS, "Replaced by large_client_header_buffers."),
+    obsolete("http2_max_header_size", HS, "Replaced by large_client_header_buffers."),
+    obsolete("http2_max_concurrent_pushes", HS, "HTTP/2 server push, which browsers no longer support."),
+    obsolete("http2_push", HSL, "HTTP/2 server push, which browsers no longer support.").repeats(),
+    obsolete("http2_push_preload", HSL, "HTTP/2 server push, which browsers no longer support."),
 ];
 
 fn max_streams(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {

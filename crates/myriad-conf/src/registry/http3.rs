@@ -14,19 +14,19 @@ pub(super) static ROWS: &[Directive] = &[
         HS,
         FLAG,
         set!(Settings.flag => http3.enabled),
-        "Whether HTTP/3 is spoken where a `listen` says `quic`.",
+        "Enables HTTP/3 on `listen` addresses with `quic`.",
     )
     .default("on")
-    .differs("servers that speak it say so by `Alt-Svc` themselves, unless `add_header Alt-Svc` is written"),
-    Directive::new("http3_hq", HS, FLAG, Set::Settings(hq), "Whether HTTP/0.9 is spoken over QUIC.")
+    .differs("servers with HTTP/3 send `Alt-Svc` automatically, unless the configuration contains `add_header Alt-Svc`"),
+    Directive::new("http3_hq", HS, FLAG, Set::Settings(hq), "Enables HTTP/0.9 over QUIC.")
         .default("off")
-        .differs("`on` is refused: it is a protocol for tests of QUIC, without fields and statuses"),
+        .differs("`on` is refused: this protocol is for QUIC tests and has no headers or statuses"),
     Directive::new(
         "http3_max_concurrent_streams",
         HS,
         ONE,
         Set::Settings(streams),
-        "How many requests one connection may make at once.",
+        "Maximum number of concurrent requests per QUIC connection.",
     )
     .default("128"),
     Directive::new(
@@ -34,7 +34,7 @@ pub(super) static ROWS: &[Directive] = &[
         HS,
         ONE,
         Set::Settings(buffer),
-        "How much of a request's body is taken before it is read.",
+        "Maximum size of a request body that is buffered before it is read, over QUIC.",
     )
     .default("64k"),
     Directive::new(
@@ -42,49 +42,52 @@ pub(super) static ROWS: &[Directive] = &[
         HS,
         FLAG,
         set!(Settings.flag => http3.retry),
-        "Whether clients must show first that they can be reached at their address.",
+        "Requires clients to validate their address (QUIC Retry).",
     )
     .default("off")
     .differs(
-        "with `off`, too, it is asked for while very many handshakes are under way, or where another connection would have to give way",
+        "even with `off`, Retry is used while very many handshakes are in progress, or if another connection would have \
+             to be evicted",
     ),
     Directive::new(
         "quic_gso",
         HS,
         FLAG,
         set!(Settings.flag => http3.gso),
-        "Whether the kernel cuts what is sent into datagrams.",
+        "Enables segmentation offload (GSO) for datagrams that are sent.",
     )
     .default("on")
-    .differs("on where nothing is written; where the kernel cannot, datagrams are sent one by one"),
+    .differs("on by default; if the kernel does not support it, datagrams are sent one by one"),
     Directive::new(
         "quic_host_key",
         HS,
         ONE,
         set!(Settings.text => Some http3.host_key),
-        "The file with the secret of resets and connection IDs.",
+        "File with the secret for stateless resets and connection IDs.",
     )
-    .differs("one for all servers of an address: that of the default server; without one, a secret that reloads keep; tokens hold in the process that made them alone"),
+    .differs("the file of the default server applies to all servers of an address; without a file, a generated secret is \
+         used, also after reloads; address validation tokens are valid only in the process that issued them"),
     Directive::new(
         "quic_active_connection_id_limit",
         HS,
         ONE,
         Set::Settings(limit),
-        "How many connection IDs of the client are kept.",
+        "Maximum number of client connection IDs to store.",
     )
     .default("2")
-    .no_effect("five are kept, whatever is written"),
-    Directive::new("quic_bpf", Contexts::MAIN, FLAG, Set::Nothing, "Whether the kernel finds the worker of a connection.")
+    .no_effect("always five"),
+    Directive::new("quic_bpf", Contexts::MAIN, FLAG, Set::Nothing, "Enables routing of packets to the worker of a connection in the kernel.")
         .default("off")
-        .no_effect("a connection's ID names its worker, and what reaches another is passed on within the process"),
+        .no_effect("the connection ID identifies the worker; packets that another worker receives are forwarded within the process"),
 ];
 
 fn hq(_: &mut Settings, args: &mut Arguments<'_>) -> Done {
     if !args.flag(0)? {
         return Ok(());
     }
-    let message = "\"http3_hq\" is not supported: HTTP/0.9 over QUIC is for tests of QUIC itself";
-    Err(args.error(0, message).help("browsers and curl speak HTTP/3, which \"http3 on\" stands for"))
+    let message =
+        "\"http3_hq\" is not supported: HTTP/0.9 over QUIC is only for tests of QUIC implementations";
+    Err(args.error(0, message).help("browsers and curl use HTTP/3: write \"http3 on\""))
 }
 
 fn streams(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {

@@ -13,57 +13,60 @@ pub(crate) struct KnownDirective {
     pub(crate) reason: &'static str,
 }
 
-const NO_MODULE: &str = "it does not have this module";
-const OTHER_SYSTEM: &str = "it belongs to another operating system";
-const NO_ECH: &str = "rustls has no encrypted hello for servers yet";
+const NO_MODULE: &str = "Myriad does not have this module";
+const OTHER_SYSTEM: &str = "it applies to another operating system";
+const NO_ECH: &str = "rustls does not support Encrypted Client Hello in servers yet";
 const REMOVED: &str = "nginx itself removed it";
-const COMMERCIAL: &str = "it belongs to nginx's commercial version";
-const THIRD_PARTY: &str = "it belongs to a module that is not part of nginx";
-const NO_SCRIPTS: &str = "it runs no scripts: compute values with map, set and rewrite, and let auth_request ask a program of yours";
+const COMMERCIAL: &str = "it is part of nginx's commercial version";
+const THIRD_PARTY: &str = "it is part of a module that does not belong to nginx";
+const NO_SCRIPTS: &str = "Myriad runs no scripts: compute values with map, set and rewrite, and call an external service with auth_request";
 const NO_PROGRAMS: &str =
-    "it starts no programs: start yours beside it, and pass requests on with proxy_pass";
-const NO_FIREWALL: &str = "it does not judge what requests contain: pass them with proxy_pass through a firewall that runs by itself, or \
-                           refuse some with map, deny and limit_req";
+    "Myriad starts no programs: start the program separately, and pass requests to it with proxy_pass";
+const NO_FIREWALL: &str = "Myriad does not inspect the content of requests: pass requests with proxy_pass through a separate firewall, or \
+     reject some with map, deny and limit_req";
 const NO_CHANNELS: &str =
-    "it keeps no messages for subscribers: pass these requests with proxy_pass to a server that does";
-const NO_STORE: &str = "it keeps answers itself: use proxy_cache, fastcgi_cache, uwsgi_cache or scgi_cache";
-const NO_PROGRESS: &str =
-    "a page can follow its upload itself: browsers tell scripts how much they sent (upload.onprogress)";
-const NO_FORMS: &str = "it leaves uploads to the application: use proxy_pass or fastcgi_pass, and bound them with client_max_body_size";
+    "Myriad stores no messages for subscribers: pass these requests with proxy_pass to a server that does";
+const NO_STORE: &str =
+    "Myriad caches responses itself: use proxy_cache, fastcgi_cache, uwsgi_cache or scgi_cache";
+const NO_PROGRESS: &str = "browsers report the upload progress to scripts (upload.onprogress)";
+const NO_FORMS: &str = "the application must process uploads: use proxy_pass or fastcgi_pass, and limit their size with client_max_body_size";
 const NO_PAM: &str =
-    "it does not ask the system for passwords: use auth_basic, or auth_request to a program that asks";
+    "Myriad does not check system passwords: use auth_basic, or auth_request with an external service";
 const NO_FAIR: &str = "use least_conn";
 const NO_SUBS: &str = "use sub_filter";
-const NO_PAGESPEED: &str = "it does not rewrite pages: what makes them can make them small, and gzip, brotli and the cache do the rest";
-const NO_RTMP: &str = "it is no server of streams: run one beside it, pass its port on in a stream block, and serve what it writes as files";
+const NO_PAGESPEED: &str =
+    "Myriad does not rewrite pages: optimize them in the application, and use gzip, brotli and the cache";
+const NO_RTMP: &str = "Myriad is not a streaming server: run one separately, pass its port in a stream block, and serve its output files";
 const NO_MAIL: &str =
-    "it does not speak protocols of mail: pass their ports on in a stream block to a server that does";
-const NO_VOD: &str = "it does not package video: run nginx with this module beside it, pass requests on with proxy_pass and store the \
-                      segments with proxy_cache";
-const FILES_IN_MEMORY: &str = "it keeps files in memory: use open_file_cache, or a proxy_cache before a server that reads the slow disk";
-const OWN_ACME: &str = "it orders certificates with acme_issuer NAME { uri URL; } in http and acme_certificate NAME; in the server, which uses \
-                        ssl_certificate $acme_certificate; and ssl_certificate_key $acme_certificate_key;";
+    "Myriad does not support mail protocols: pass their ports in a stream block to a mail server";
+const NO_VOD: &str = "Myriad does not package video: run nginx with this module separately, pass requests with proxy_pass and store \
+     the segments with proxy_cache";
+const FILES_IN_MEMORY: &str = "Myriad caches files in memory: use open_file_cache, or a proxy_cache in front of a server that reads the slow disk";
+const OWN_ACME: &str = "Myriad obtains certificates with acme_issuer NAME { uri URL; } in http and acme_certificate NAME; in the \
+     server, which uses ssl_certificate $acme_certificate; and ssl_certificate_key $acme_certificate_key;";
 const OWN_STATISTICS: &str =
-    "it shows its statistics with api, metrics (Prometheus) and vhost_traffic_status_display";
+    "statistics are available with api, metrics (Prometheus) and vhost_traffic_status_display";
 const OWN_CHECKS: &str = "use health_check in the location that passes requests to the group";
 const OWN_STICKY: &str = "use sticky in the upstream block";
 const OWN_HASH: &str = "use hash KEY consistent";
-const OWN_RESOLVE: &str = "use resolve of server in the upstream block, and reload to change the group";
+const OWN_RESOLVE: &str =
+    "use resolve of server in the upstream block; to change the group, reload the configuration";
 const OWN_OVERLOAD: &str =
-    "it limits its own memory with memory_limit, and protects origins with origin_queue";
+    "Myriad limits its own memory with memory_limit, and protects upstream servers with origin_queue";
 const OWN_QUEUE: &str = "use max_conns of server and queue in the upstream block, or origin_queue";
-const OWN_BALANCING: &str =
-    "remove it: the servers of an upstream block get requests in turn, by their weight";
-const OWN_TRIES: &str = "use proxy_next_upstream_tries, or that of fastcgi, uwsgi or scgi";
-const OWN_WHITELIST: &str = "use a key for limit_req_zone that map or geo makes empty for these clients";
+const OWN_BALANCING: &str = "remove it: an upstream block uses weighted round robin by default";
+const OWN_TRIES: &str = "use proxy_next_upstream_tries, or the same directive for fastcgi, uwsgi or scgi";
+const OWN_WHITELIST: &str =
+    "use a limit_req_zone key that map or geo sets to an empty value for these clients";
 const OWN_MEMORY: &str = "use the command \"myriad memory\"";
 const NO_DUBBO: &str =
-    "it does not speak Dubbo: pass requests with proxy_pass to a gateway that translates them";
-const OWN_TUNNEL: &str = "use tunnel_pass to the servers that clients may connect to";
+    "Myriad does not support Dubbo: pass requests with proxy_pass to a gateway that translates them";
+const OWN_TUNNEL: &str = "use tunnel_pass with the servers that clients may connect to";
 const OWN_MAP: &str = "use map with regular expressions on $http_user_agent";
-const OWN_LOAD: &str = "modules are not loaded: remove it";
-const NO_NTLS: &str = "it does not speak TLCP (NTLS)";
-const NO_HTTP3_ORIGINS: &str = "it speaks HTTP/1.1 and HTTP/2 to origins: use proxy_http_version";
+const OWN_LOAD: &str = "Myriad does not load modules: remove it";
+const NO_NTLS: &str = "Myriad does not support TLCP (NTLS)";
+const NO_HTTP3_ORIGINS: &str =
+    "Myriad uses HTTP/1.1 and HTTP/2 for upstream connections: use proxy_http_version";
 
 /// Module, reason, names separated by spaces.
 const GROUPS: &[(&str, &str, &str)] = &[

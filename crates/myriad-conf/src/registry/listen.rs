@@ -28,7 +28,7 @@ pub(super) fn stream_listen(server: &mut ServerConf, args: &mut Arguments<'_>) -
     let word = String::from_utf8_lossy(args.bytes(0));
     if !word.starts_with("unix:") && split_port(&word).is_some_and(|(_, port)| port.is_none()) {
         let message = format!("no port in \"{word}\" of the \"listen\" directive");
-        return Err(args.error(0, message).help("write the port, alone or behind an address"));
+        return Err(args.error(0, message).help("write a port, or ADDRESS:PORT"));
     }
     let mut conf = ListenConf::new(addresses[0].clone(), args.node.span);
     for index in 1..args.len() {
@@ -36,8 +36,8 @@ pub(super) fn stream_listen(server: &mut ServerConf, args: &mut Arguments<'_>) -
             b"udp" => conf.udp = true,
             word @ (b"http2" | b"quic") => {
                 let word = String::from_utf8_lossy(word);
-                let message = format!("\"{word}\" has no meaning in \"stream\"");
-                return Err(args.error(index, message).help("HTTP is served by a server in \"http\""));
+                let message = format!("\"{word}\" is not supported in \"stream\"");
+                return Err(args.error(index, message).help("use a server in the \"http\" block for HTTP"));
             }
             _ => parameter(&mut conf, args, index)?,
         }
@@ -64,7 +64,7 @@ fn check_udp(conf: &ListenConf, args: &Arguments<'_>) -> Done {
         return Err(args.error(at, format!("\"{name}\" parameter is incompatible with \"udp\"")));
     }
     if matches!(conf.address, ListenAddress::Unix(_)) {
-        return Err(args.error(0, "\"udp\" needs an address and a port"));
+        return Err(args.error(0, "\"udp\" requires an address and a port"));
     }
     Ok(())
 }
@@ -83,11 +83,11 @@ fn check_quic(conf: &ListenConf, args: &Arguments<'_>) -> Done {
     if let Some((name, _)) = incompatible.iter().find(|(_, written)| *written) {
         let at = (1..args.len()).find(|index| args.bytes(*index).starts_with(name.as_bytes())).unwrap_or(0);
         let message = format!("\"{name}\" parameter is incompatible with \"quic\"");
-        let help = "write a second \"listen\" for TCP: QUIC has its own socket, and TLS of its own";
+        let help = "write a second \"listen\" for TCP: QUIC uses a separate socket and always includes TLS";
         return Err(args.error(at, message).help(help));
     }
     if matches!(conf.address, ListenAddress::Unix(_)) {
-        return Err(args.error(0, "\"quic\" needs an address and a port: it is spoken over UDP"));
+        return Err(args.error(0, "\"quic\" requires an address and a port, because it uses UDP"));
     }
     Ok(())
 }

@@ -33,29 +33,31 @@ pub(super) static ROWS: &[Directive] = &[
         Contexts::HTTP.or(Contexts::STREAM),
         at_least(2),
         Set::Http(log_format),
-        "Names a form of access-log line.",
+        "Defines an access log format.",
     )
     .repeats()
     .default(COMBINED)
-    .differs("a format `json` exists until a configuration defines its own; `escape=json` writes valid JSON in UTF-8 (C1 controls and marks of direction as `\\uXXXX`, bytes that are no UTF-8 as U+FFFD)"),
+    .differs("the format `json` is predefined unless the configuration defines it; `escape=json` writes valid JSON in UTF-8 \
+         (C1 controls and bidirectional marks as `\\uXXXX`, invalid UTF-8 as U+FFFD)"),
     Directive::new(
         "access_log",
         Contexts::HSL_IF.or(Contexts::LIMIT_EXCEPT).or(Contexts::STREAM_LEVELS),
         at_least(1),
         Set::Settings(access_log),
-        "Where requests are logged, and how.",
+        "Sets the path and format of the access log.",
     )
     .repeats()
     .default("logs/access.log combined")
     .differs(
-        "`sample=1/N` and the format `json` are Myriad's own; lines are written by separate threads, within ten milliseconds and before the server closes the connection, and dropped and counted where a disk is too slow",
+        "`sample=1/N` and the format `json` are specific to Myriad; separate threads write the lines within ten \
+             milliseconds, and before the server closes the connection; lines are dropped and counted if the disk is too slow",
     ),
     Directive::new(
         "open_log_file_cache",
         HSL.or(Contexts::STREAM_LEVELS),
         between(1, 4),
         Set::Settings(open_log_file_cache),
-        "Keeps logs open whose path holds variables.",
+        "Caches open log files whose paths contain variables.",
     )
     .default("off"),
     Directive::new(
@@ -63,11 +65,12 @@ pub(super) static ROWS: &[Directive] = &[
         HSL.or(Contexts::STREAM_LEVELS),
         at_least(1),
         Set::Settings(level_error_log),
-        "Where errors are written, and which.",
+        "Sets the destination and level of the error log.",
     )
-    .computed("that of the main context")
+    .computed("the error log of the main context")
     .differs(
-        "`format=json` and `repeat=` are Myriad's own; a message that comes more than ten times in ten seconds is counted, `repeat=all` writes each",
+        "`format=json` and `repeat=` are specific to Myriad; a message that occurs more than ten times in ten seconds is \
+             counted instead of written, `repeat=all` writes all of them",
     )
     .repeats(),
     Directive::new(
@@ -75,7 +78,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         FLAG,
         set!(Settings.flag => log.not_found),
-        "Whether a missing file is written to the error log.",
+        "Logs missing files to the error log.",
     )
     .default("on"),
     Directive::new(
@@ -83,7 +86,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         FLAG,
         set!(Settings.flag => log.subrequest),
-        "Whether subrequests are logged.",
+        "Logs subrequests to the access log.",
     )
     .default("off"),
 ];
@@ -154,7 +157,7 @@ fn access_log(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     args.start(&mut settings.log.access);
     if args.bytes(0) == b"off" {
         if args.len() > 1 {
-            return Err(args.invalid(1, "nothing: \"off\" stands alone"));
+            return Err(args.invalid(1, "omitted: \"off\" takes no other parameters"));
         }
         settings.log.access.clear();
         return Ok(());
@@ -193,7 +196,7 @@ fn check_buffer(log: &AccessLog, args: &Arguments<'_>) -> Done {
     if log.flush.is_some() && !buffered {
         return Err(args
             .error(0, "no buffer is defined for access_log")
-            .help("write `buffer=SIZE` beside `flush=`"));
+            .help("add `buffer=SIZE` to `flush=`"));
     }
     if buffered && log.syslog.is_some() {
         return Err(args.error(0, "logs to syslog cannot be buffered"));

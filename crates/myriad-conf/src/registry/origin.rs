@@ -21,22 +21,22 @@ const fn row(name: &'static str, arity: super::Arity, set: Set, doc: &'static st
 
 pub(super) static ROWS: &[FamilyRow] = &[
     FamilyRow::new(
-        row("hide_header", ONE, Set::Origin(hide_header), "A field of the origin that is not passed on.")
+        row("hide_header", ONE, Set::Origin(hide_header), "Removes a response header of the upstream server.")
             .repeats(),
     ),
     FamilyRow::new(
-        row("pass_header", ONE, Set::Origin(pass_header), "A field that is passed on after all.").repeats(),
+        row("pass_header", ONE, Set::Origin(pass_header), "Sends a response header that is hidden by default.").repeats(),
     ),
     FamilyRow::new(
         row(
             "ignore_headers",
             at_least(1),
             Set::Origin(ignore_headers),
-            "Fields of the origin that are not obeyed.",
+            "Ignores response headers of the upstream server, such as `Cache-Control`.",
         )
         .repeats()
         .differs(
-            "private, and a Set-Cookie that names a personal cookie, still keep a page out of the cache",
+            "`Cache-Control: private`, and a `Set-Cookie` with a personal cookie, still prevent caching",
         ),
     ),
     FamilyRow::new(
@@ -44,7 +44,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
             "pass_request_headers",
             FLAG,
             set!(Origin.flag => request.pass_fields),
-            "Whether the request's fields are sent.",
+            "Sends the request headers to the upstream server.",
         )
         .default("on"),
     ),
@@ -53,12 +53,12 @@ pub(super) static ROWS: &[FamilyRow] = &[
             "pass_request_body",
             FLAG,
             set!(Origin.flag => request.pass_body),
-            "Whether the request's body is sent.",
+            "Sends the request body to the upstream server.",
         )
         .default("on"),
     ),
     FamilyRow::new(
-        row("connect_timeout", ONE, set!(Origin.millis => connection.connect_timeout), "How long connecting may take.")
+        row("connect_timeout", ONE, set!(Origin.millis => connection.connect_timeout), "Timeout for connecting to the upstream server.")
             .default("60s"),
     ),
     FamilyRow::new(
@@ -66,12 +66,12 @@ pub(super) static ROWS: &[FamilyRow] = &[
             "send_timeout",
             ONE,
             set!(Origin.millis => connection.send_timeout),
-            "How long to wait between two writes.",
+            "Timeout between two writes to the upstream server.",
         )
         .default("60s"),
     ),
     FamilyRow::new(
-        row("read_timeout", ONE, set!(Origin.millis => connection.read_timeout), "How long to wait between two reads.")
+        row("read_timeout", ONE, set!(Origin.millis => connection.read_timeout), "Timeout between two reads from the upstream server.")
             .default("60s"),
     ),
     FamilyRow::new(
@@ -79,45 +79,45 @@ pub(super) static ROWS: &[FamilyRow] = &[
             "buffering",
             FLAG,
             set!(Origin.flag => buffering.on),
-            "Whether the answer is read ahead of the client.",
+            "Reads the response ahead of the client.",
         )
         .default("on")
-        .differs("what is read ahead goes to the client at once; what is cached never waits for a client"),
+        .differs("data that is read ahead is sent to the client immediately; a response that is being cached never waits for a client"),
     ),
     FamilyRow::new(
         row(
             "request_buffering",
             FLAG,
             set!(Origin.flag => request.buffering),
-            "Whether the request's body is read before it is sent.",
+            "Reads the whole request body before it is sent to the upstream server.",
         )
         .default("on"),
     ),
     FamilyRow::new(
-        row("buffer_size", ONE, Set::Origin(buffer_size), "Room for the answer's head.")
+        row("buffer_size", ONE, Set::Origin(buffer_size), "Size of the buffer for the response header.")
             .default("4k")
             .differs("at least 16k"),
     ),
     FamilyRow::new(
-        row("buffers", TWO, Set::Origin(buffers), "Buffers for the answer.")
+        row("buffers", TWO, Set::Origin(buffers), "Number and size of the buffers for the response.")
             .default("8 4k")
-            .differs("how much is read ahead in memory; the buffers size themselves"),
+            .differs("limits how much is read ahead in memory; buffers are sized automatically"),
     ),
     FamilyRow::new(
         row(
             "busy_buffers_size",
             ONE,
             set!(Origin.size => Some buffering.busy_size),
-            "How much may wait for the client.",
+            "Maximum size of buffers that are waiting to be sent to the client.",
         )
-        .no_effect("buffers size themselves"),
+        .no_effect("buffers are sized automatically"),
     ),
     FamilyRow::new(
         row(
             "max_temp_file_size",
             ONE,
             set!(Origin.size => buffering.max_file_size),
-            "How much of an answer may go to a file.",
+            "Maximum size of a response in a temporary file.",
         )
         .default("1g"),
     ),
@@ -126,12 +126,12 @@ pub(super) static ROWS: &[FamilyRow] = &[
             "temp_file_write_size",
             ONE,
             set!(Origin.size => Some buffering.file_write_size),
-            "How much is written to such a file at a time.",
+            "Maximum size of one write to a temporary file.",
         )
-        .no_effect("buffers size themselves"),
+        .no_effect("buffers are sized automatically"),
     ),
     FamilyRow::new(
-        row("limit_rate", ONE, Set::Origin(limit_rate), "Bytes per second read from the origin.")
+        row("limit_rate", ONE, Set::Origin(limit_rate), "Maximum rate in bytes per second for reading from the upstream server.")
             .default("0"),
     ),
     FamilyRow::new(
@@ -139,12 +139,12 @@ pub(super) static ROWS: &[FamilyRow] = &[
             "ignore_client_abort",
             FLAG,
             set!(Origin.flag => connection.to_the_end),
-            "Whether the origin is read to the end without a client.",
+            "Continues to read from the upstream server after the client has disconnected.",
         )
         .default("off")
         .differs(
-            "with `off` a fetch that fills a cache ends with its last client too, unless its answer has begun; with `on` one \
-             that still waits for a server ends",
+            "with `off`, a fetch for the cache is also cancelled when its last client disconnects, unless the response has \
+                 started; with `on`, a fetch that is still waiting for a server is cancelled",
         ),
     ),
     FamilyRow::new(
@@ -152,22 +152,22 @@ pub(super) static ROWS: &[FamilyRow] = &[
             "intercept_errors",
             FLAG,
             set!(Origin.flag => answer.intercept_errors),
-            "Whether error_page answers the origin's errors.",
+            "Replaces error responses of the upstream server with error_page.",
         )
         .default("off"),
     ),
     FamilyRow::new(
-        row("next_upstream", at_least(1), Set::Origin(next_upstream), "When the next server is asked.")
+        row("next_upstream", at_least(1), Set::Origin(next_upstream), "Conditions under which the next server is tried.")
             .repeats()
             .default("error timeout")
-            .differs("`denied` never happens: no directive denies an address"),
+            .differs("`denied` never occurs: no directive denies an upstream address"),
     ),
     FamilyRow::new(
         row(
             "next_upstream_tries",
             ONE,
             Set::Origin(next_upstream_tries),
-            "How many servers are asked; 0 for all.",
+            "Maximum number of servers to try; 0 for no limit.",
         )
         .default("0"),
     ),
@@ -176,7 +176,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
             "next_upstream_timeout",
             ONE,
             set!(Origin.millis => next_upstream.timeout_ms),
-            "How long asking the next may go on; 0 for ever.",
+            "Maximum time for trying servers; 0 for no limit.",
         )
         .default("0"),
     ),
@@ -184,7 +184,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
         row("socket_keepalive", FLAG, set!(Origin.flag => connection.keepalive), "SO_KEEPALIVE.")
             .default("off")
             .no_effect(
-                "a dead origin is found by the time-outs, and an idle connection lives a second at most",
+                "timeouts detect a dead upstream server, and an idle connection is closed after one second at most",
             ),
     ),
     FamilyRow::new(
@@ -192,14 +192,14 @@ pub(super) static ROWS: &[FamilyRow] = &[
             "force_ranges",
             FLAG,
             set!(Origin.flag => answer.force_ranges),
-            "Whether ranges are cut here whatever the origin says.",
+            "Enables ranges regardless of `Accept-Ranges` in the response.",
         )
         .default("off"),
     ),
     FamilyRow::new(
-        row("bind", between(1, 2), Set::Origin(bind), "The address that connections come from.")
+        row("bind", between(1, 2), Set::Origin(bind), "Local address for connections to the upstream server.")
             .default("off")
-            .differs("a connection from such an address serves once; `transparent` is refused"),
+            .differs("a connection from such an address is used for one request; `transparent` is refused"),
     ),
 ];
 
@@ -278,8 +278,10 @@ fn bind(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
     let address = args.text(0)?;
     if args.len() > 1 {
         args.choice(1, &[("transparent", ())])?;
-        return Err(args
-            .error(1, "\"transparent\" is not supported by Myriad: it needs rights that a worker gives up"));
+        return Err(args.error(
+            1,
+            "\"transparent\" is not supported by Myriad: it requires privileges that workers drop",
+        ));
     }
     let is_address = |text: &str| text.parse::<IpAddr>().is_ok() || text.parse::<SocketAddr>().is_ok();
     let known =
@@ -299,27 +301,28 @@ fn next_upstream(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done 
     let mut off = !args.first && before == none;
     let http = !origin.protocol.has_environment();
     for index in 0..args.len() {
-        let field =
-            match args.bytes(index) {
-                b"error" => &mut next.error,
-                b"timeout" => &mut next.timeout,
-                b"denied" => &mut next.denied,
-                // `invalid_response` and `not_found` are words of `memcached_next_upstream`.
-                b"invalid_header" | b"invalid_response" => &mut next.invalid_header,
-                b"non_idempotent" => &mut next.non_idempotent,
-                b"http_500" => &mut next.http_500,
-                b"http_502" if http => &mut next.http_502,
-                b"http_503" => &mut next.http_503,
-                b"http_504" if http => &mut next.http_504,
-                b"http_403" => &mut next.http_403,
-                b"http_404" | b"not_found" => &mut next.http_404,
-                b"http_429" => &mut next.http_429,
-                b"off" => &mut off,
-                _ => return Err(args.invalid(
+        let field = match args.bytes(index) {
+            b"error" => &mut next.error,
+            b"timeout" => &mut next.timeout,
+            b"denied" => &mut next.denied,
+            // `invalid_response` and `not_found` are words of `memcached_next_upstream`.
+            b"invalid_header" | b"invalid_response" => &mut next.invalid_header,
+            b"non_idempotent" => &mut next.non_idempotent,
+            b"http_500" => &mut next.http_500,
+            b"http_502" if http => &mut next.http_502,
+            b"http_503" => &mut next.http_503,
+            b"http_504" if http => &mut next.http_504,
+            b"http_403" => &mut next.http_403,
+            b"http_404" | b"not_found" => &mut next.http_404,
+            b"http_429" => &mut next.http_429,
+            b"off" => &mut off,
+            _ => {
+                return Err(args.invalid(
                     index,
-                    "error, timeout, denied, invalid_header, http_500 and the like, non_idempotent, or off",
-                )),
-            };
+                    "error, timeout, denied, invalid_header, http_500 or similar, non_idempotent, or off",
+                ));
+            }
+        };
         *field = true;
     }
     origin.next_upstream = if off { none } else { next };

@@ -17,51 +17,64 @@ pub(super) static ROWS: &[FamilyRow] = &[
             "ssl_session_reuse",
             FLAG,
             set!(Origin.flag => tls.session_reuse),
-            "Whether sessions with an origin are resumed.",
+            "Enables TLS session resumption with the upstream server.",
         )
         .default("on"),
     ),
     FamilyRow::secure(
-        row("ssl_protocols", at_least(1), Set::Origin(protocols), "Versions of TLS that an origin may speak.")
+        row("ssl_protocols", at_least(1), Set::Origin(protocols), "TLS versions for upstream connections.")
             .repeats()
             .default("TLSv1.2 TLSv1.3")
-            .differs("what is older than TLSv1.2 is never spoken, with a warning"),
+            .differs("versions older than TLSv1.2 are never used, and cause a warning"),
     ),
     FamilyRow::secure(
-        row("ssl_ciphers", ONE, set!(Origin.text => Some tls.ciphers), "Suites for TLS 1.2 with an origin.")
-            .computed("all that are spoken")
-            .differs(
-                "of what the list names, the suites with forward secrecy and authenticated encryption are used",
-            ),
+        row(
+            "ssl_ciphers",
+            ONE,
+            set!(Origin.text => Some tls.ciphers),
+            "TLS 1.2 cipher suites for upstream connections.",
+        )
+        .computed("all supported suites")
+        .differs("only listed suites with forward secrecy and authenticated encryption are used"),
     ),
     FamilyRow::secure(
-        row("ssl_conf_command", TWO, Set::Origin(command), "A setting of OpenSSL for connections to an origin.")
+        row("ssl_conf_command", TWO, Set::Origin(command), "OpenSSL command for upstream connections.")
             .repeats()
-            .differs("as `ssl_conf_command`"),
+            .differs("see `ssl_conf_command`"),
     ),
     FamilyRow::secure(
-        row("ssl_name", ONE, set!(Origin.text => Some tls.name), "Who the origin must be.")
-            .computed("the host of `proxy_pass`"),
+        row(
+            "ssl_name",
+            ONE,
+            set!(Origin.text => Some tls.name),
+            "Server name expected in the certificate of the upstream server.",
+        )
+        .computed("the host of `proxy_pass`"),
     ),
     FamilyRow::secure(
         row(
             "ssl_server_name",
             FLAG,
             set!(Origin.flag => tls.server_name),
-            "Whether the origin is told who it must be (SNI).",
+            "Sends the server name to the upstream server (SNI).",
         )
         .default("off"),
     ),
     FamilyRow::secure(
-        row("ssl_verify", FLAG, set!(Origin.flag => tls.verify), "Whether the origin must prove who it is.")
-            .default("off"),
+        row(
+            "ssl_verify",
+            FLAG,
+            set!(Origin.flag => tls.verify),
+            "Enables verification of the upstream server's certificate.",
+        )
+        .default("off"),
     ),
     FamilyRow::secure(
         row(
             "ssl_verify_depth",
             ONE,
             set!(Origin.count => tls.verify_depth),
-            "How many authorities may stand between an origin and a root.",
+            "Maximum number of intermediate certificates in the chain of the upstream server.",
         )
         .default("1"),
     ),
@@ -69,34 +82,39 @@ pub(super) static ROWS: &[FamilyRow] = &[
         "ssl_trusted_certificate",
         ONE,
         Set::Origin(trusted_certificate),
-        "The authorities that are trusted, in PEM.",
+        "Trusted CA certificates, in PEM.",
     )),
-    FamilyRow::secure(row("ssl_crl", ONE, Set::Origin(crl), "Lists of revoked certificates, in PEM.")),
+    FamilyRow::secure(row("ssl_crl", ONE, Set::Origin(crl), "Certificate revocation lists, in PEM.")),
     FamilyRow::secure(
         row(
             "ssl_certificate",
             ONE,
             set!(Origin.text => Some tls.certificate),
-            "The certificate that origins are shown, in PEM.",
+            "Client certificate for upstream connections, in PEM.",
         )
         .differs("`engine:` and `store:` are refused"),
     ),
     FamilyRow::secure(
-        row("ssl_certificate_key", ONE, set!(Origin.text => Some tls.key), "Its key, in PEM.")
-            .differs("`engine:` and `store:` are refused"),
+        row(
+            "ssl_certificate_key",
+            ONE,
+            set!(Origin.text => Some tls.key),
+            "Private key of the client certificate, in PEM.",
+        )
+        .differs("`engine:` and `store:` are refused"),
     ),
     FamilyRow::secure(row(
         "ssl_password_file",
         ONE,
         set!(Origin.text => Some tls.password_file),
-        "Passwords of encrypted keys, a line each.",
+        "File with passwords of encrypted keys, one per line.",
     )),
     FamilyRow::secure(
         row(
             "ssl_certificate_cache",
             between(1, 3),
             Set::Origin(certificate_cache),
-            "Remembers certificates that variables name.",
+            "Caches certificates whose names contain variables.",
         )
         .default("off"),
     ),

@@ -25,8 +25,14 @@ const fn pass_in(contexts: Contexts, doc: &'static str) -> Directive {
 
 /// Row of `*_param`, for protocols with a CGI environment.
 pub const PARAM: FamilyRow = FamilyRow::new(
-    Directive::new("param", Contexts::HSL, between(2, 3), Set::Origin(param), "A parameter for the server.")
-        .repeats(),
+    Directive::new(
+        "param",
+        Contexts::HSL,
+        between(2, 3),
+        Set::Origin(param),
+        "Sets a parameter that is sent to the upstream server.",
+    )
+    .repeats(),
 );
 
 fn set_pass(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {

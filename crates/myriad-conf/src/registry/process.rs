@@ -14,24 +14,24 @@ const EVENTS: Contexts = Contexts::EVENTS;
 const BLOCK: Arity = block(0, 0);
 
 pub(super) static ROWS: &[Directive] = &[
-    Directive::new("events", MAIN, BLOCK, Set::Block(Block::Events), "Holds what concerns connections."),
-    Directive::new("http", MAIN, BLOCK, Set::Block(Block::Http), "Holds the HTTP servers."),
-    Directive::new("stream", MAIN, BLOCK, Set::Block(Block::Stream), "Holds the servers of TCP and UDP."),
+    Directive::new("events", MAIN, BLOCK, Set::Block(Block::Events), "Contains settings for connections."),
+    Directive::new("http", MAIN, BLOCK, Set::Block(Block::Http), "Contains the HTTP servers."),
+    Directive::new("stream", MAIN, BLOCK, Set::Block(Block::Stream), "Contains the TCP and UDP servers."),
     Directive::new("user", MAIN, between(1, 2), Set::Main(user), "User and group of the workers."),
-    Directive::new("pid", MAIN, ONE, set!(Main.text => pid), "File that holds the process's number.")
+    Directive::new("pid", MAIN, ONE, set!(Main.text => pid), "File with the process ID.")
         .default("logs/nginx.pid"),
-    Directive::new("daemon", MAIN, FLAG, set!(Main.flag => daemon), "Whether to go to the background.")
+    Directive::new("daemon", MAIN, FLAG, set!(Main.flag => daemon), "Runs the server in the background.")
         .default("on"),
     Directive::new(
         "master_process",
         MAIN,
         FLAG,
         set!(Main.flag => master_process),
-        "Whether workers are started.",
+        "Starts worker processes.",
     )
     .default("on")
-    .no_effect("a supervisor and a worker process are always there"),
-    Directive::new("worker_processes", MAIN, ONE, Set::Main(worker_processes), "How many workers.")
+    .no_effect("a supervisor and a worker process are always started"),
+    Directive::new("worker_processes", MAIN, ONE, Set::Main(worker_processes), "Number of workers.")
         .default("1")
         .differs("workers are threads of one process"),
     Directive::new(
@@ -39,21 +39,23 @@ pub(super) static ROWS: &[Directive] = &[
         MAIN,
         ONE,
         set!(Main.number => Some worker_rlimit_nofile),
-        "Limit of open files.",
+        "Maximum number of open files.",
     ),
     Directive::new(
         "worker_rlimit_core",
         MAIN,
         ONE,
         set!(Main.size => Some worker_rlimit_core),
-        "Limit of a core file's size.",
+        "Maximum size of a core file.",
     ),
     Directive::new(
         "memory_limit",
         MAIN,
         ONE,
         Set::Main(memory_limit),
-        "Memory of the worker process: a size of 64m or more, a part of the machine's memory as `25%` (or of the control group's, where that is less), or `off`. As it comes near, zones shrink, then idle connections are closed, then requests for origins get 503.",
+        "Memory limit of the worker process: a size of 64m or more, a percentage of the machine's memory such as `25%` \
+             (or of the control group's limit, if that is lower), or `off`. Near the limit, zones shrink, then idle \
+             connections are closed, then requests for upstream servers get 503.",
     )
     .default("off")
     .own(),
@@ -62,38 +64,39 @@ pub(super) static ROWS: &[Directive] = &[
         MAIN,
         ONE,
         set!(Main.millis => Some worker_shutdown_timeout),
-        "How long a graceful end may take.",
+        "Maximum time for a graceful shutdown.",
     ),
     Directive::new(
         "working_directory",
         MAIN,
         ONE,
         set!(Main.text => Some working_directory),
-        "Folder that the workers run in.",
+        "Working directory of the workers.",
     ),
     Directive::new(
         "sandbox",
         MAIN,
         FLAG,
         set!(Main.flag => sandbox),
-        "Whether the worker process gives up what it has no use for: capabilities, new privileges, programs, most system calls.",
+        "Drops what the worker process does not need: capabilities, new privileges, starting programs, and most system calls.",
     )
     .default("on")
     .own(),
     Directive::new("load_module", MAIN, ONE, Set::Main(load_module), "Loads a module.")
         .repeats()
-        .no_effect("what is supported is built in; a warning names a module that is not"),
-    Directive::new("env", MAIN, ONE, Set::Main(env), "An environment variable to keep or set.").repeats(),
+        .no_effect("supported modules are built in; other modules cause a warning"),
+    Directive::new("env", MAIN, ONE, Set::Main(env), "Environment variable to preserve or set.").repeats(),
     Directive::new(
         "error_log",
         MAIN,
         at_least(1),
         Set::Main(error_log),
-        "Where errors are written, and which.",
+        "Sets the destination and level of the error log.",
     )
-    .computed("`logs/error.log error`, or what `-e` names")
+    .computed("`logs/error.log error`, or the file of `-e`")
     .differs(
-        "`format=json` and `repeat=` are Myriad's own; a message that comes more than ten times in ten seconds is counted, `repeat=all` writes each",
+        "`format=json` and `repeat=` are specific to Myriad; a message that occurs more than ten times in ten seconds is \
+             counted instead of written, `repeat=all` writes all of them",
     )
     .repeats(),
     Directive::new(
@@ -101,29 +104,31 @@ pub(super) static ROWS: &[Directive] = &[
         MAIN,
         FLAG,
         set!(Main.flag => pcre_jit),
-        "Whether regexes are compiled to code.",
+        "Enables just-in-time compilation of regular expressions.",
     )
     .default("off")
-    .later("on where the machine allows it; `off` is not heeded"),
+    .later("on if the machine supports it; `off` is ignored"),
     Directive::new(
         "debug_connection",
         EVENTS,
         ONE,
         Set::Main(debug_connection),
-        "Clients whose requests are logged in full.",
+        "Clients whose requests are logged at debug level.",
     )
     .repeats()
-    .differs("addresses and networks, no host names"),
+    .differs("only addresses and networks, no host names"),
     Directive::new(
         "worker_connections",
         EVENTS,
         ONE,
         set!(Main.count => worker_connections),
-        "Connections of one worker.",
+        "Maximum number of connections per worker.",
     )
     .default("512")
     .differs(
-        "lowered at the start to what the open files allow; clients leave an eighth to origins, origins take half at most, beyond which requests wait as long as `*_connect_timeout` says; idle or stalled ones give way to newcomers",
+        "lowered at startup if the limit of open files requires it; clients leave one eighth to upstream connections, \
+             which use at most half; above that, requests wait up to `*_connect_timeout`; idle or stalled connections are \
+             evicted for new ones",
     ),
 ];
 
@@ -142,12 +147,7 @@ fn load_module(_: &mut MainConf, args: &mut Arguments<'_>) -> Done {
     let file = path.rsplit('/').next().unwrap_or_default();
     let name = file.strip_suffix(".so").unwrap_or(file);
     if !BUILT_IN.contains(&name) {
-        args.warn(
-            0,
-            format!(
-                "the module \"{name}\" is not part of Myriad; its directives are refused where they stand"
-            ),
-        );
+        args.warn(0, format!("the module \"{name}\" is not part of Myriad; its directives are rejected"));
     }
     Ok(())
 }
@@ -177,8 +177,9 @@ fn worker_processes(main: &mut MainConf, args: &mut Arguments<'_>) -> Done {
 
 fn memory_limit(main: &mut MainConf, args: &mut Arguments<'_>) -> Done {
     let word = args.bytes(0);
-    let must_be =
-        || format!("\"off\", a part from 1% to 100%, or a size of {}m or more", MemoryLimit::LEAST >> 20);
+    let must_be = || {
+        format!("\"off\", a percentage from 1% to 100%, or a size of {}m or more", MemoryLimit::LEAST >> 20)
+    };
     let percent = |digits: &[u8]| {
         std::str::from_utf8(digits).ok()?.parse().ok().filter(|part| (1..=100).contains(part))
     };
@@ -234,8 +235,8 @@ fn read_error_log(args: &Arguments<'_>) -> Result<ErrorLog, crate::diagnostic::D
         }
     }
     if args.bytes(0).starts_with(b"memory:") {
-        let message = "nginx has \"memory:\" in debugging builds only, and Myriad is none";
-        return Err(args.error(0, message).help("name a file, \"stderr\" or \"syslog:server=ADDRESS\""));
+        let message = "\"memory:\" is not supported: nginx has it in debugging builds only";
+        return Err(args.error(0, message).help("use a file, \"stderr\" or \"syslog:server=ADDRESS\""));
     }
     let level = level.unwrap_or(Level::Error);
     Ok(ErrorLog { target: args.text(0)?, syslog: syslog::read(args, 0)?, level, is_json, repeats_all })

@@ -17,20 +17,40 @@ pub(super) static ROWS: &[Directive] = &[
         BLOCK_WHERE,
         block(1, usize::MAX),
         Set::Block(Block::If),
-        "Does more where a condition holds.",
+        "Applies directives if a condition is true.",
     )
     .repeats(),
-    Directive::new("set", REWRITE, TWO, Set::Rewrite(set_variable), "Gives a variable a value.").repeats(),
-    Directive::new("rewrite", REWRITE, between(2, 3), Set::Rewrite(rewrite), "Changes the URI by a regex.")
-        .repeats(),
-    Directive::new("return", REWRITE, between(1, 2), Set::Rewrite(return_), "Answers at once.").repeats(),
-    Directive::new("break", REWRITE, exactly(0), Set::Rewrite(break_), "Ends the rewrite steps.").repeats(),
+    Directive::new("set", REWRITE, TWO, Set::Rewrite(set_variable), "Sets a variable.").repeats(),
+    Directive::new(
+        "rewrite",
+        REWRITE,
+        between(2, 3),
+        Set::Rewrite(rewrite),
+        "Changes the URI with a regular expression.",
+    )
+    .repeats(),
+    Directive::new(
+        "return",
+        REWRITE,
+        between(1, 2),
+        Set::Rewrite(return_),
+        "Returns a response or redirect immediately.",
+    )
+    .repeats(),
+    Directive::new(
+        "break",
+        REWRITE,
+        exactly(0),
+        Set::Rewrite(break_),
+        "Stops the processing of rewrite directives.",
+    )
+    .repeats(),
     Directive::new(
         "rewrite_log",
         HSL,
         FLAG,
         set!(Settings.flag => log.rewrite),
-        "Whether rewrites are written to the error log.",
+        "Logs rewrites to the error log.",
     )
     .default("off"),
     Directive::new(
@@ -38,7 +58,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         FLAG,
         set!(Settings.flag => log.uninitialized_variable_warn),
-        "Whether reading a variable that was never set is logged.",
+        "Logs a warning if an uninitialized variable is read.",
     )
     .default("on"),
 ];

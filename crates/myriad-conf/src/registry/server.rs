@@ -17,15 +17,15 @@ pub(super) static ROWS: &[Directive] = &[
         "A virtual server.",
     )
     .repeats(),
-    Directive::new("listen", SERVER, at_least(1), Set::Server(listen), "An address to listen on.")
-        .computed("`*:80`, or `*:8000` where that may not be bound")
+    Directive::new("listen", SERVER, at_least(1), Set::Server(listen), "Address to listen on.")
+        .computed("`*:80`, or `*:8000` if port 80 is not permitted")
         .repeats(),
     Directive::new(
         "listen",
         Contexts::STREAM_SERVER,
         at_least(1),
         Set::Server(stream_listen),
-        "An address of TCP or UDP to listen on.",
+        "TCP or UDP address to listen on.",
     )
     .repeats(),
     Directive::new(
@@ -33,7 +33,7 @@ pub(super) static ROWS: &[Directive] = &[
         SERVER.or(Contexts::STREAM_SERVER),
         at_least(1),
         Set::Server(server_name),
-        "The names of a virtual server.",
+        "Names of a virtual server.",
     )
     .default("\"\"")
     .repeats(),
@@ -42,7 +42,7 @@ pub(super) static ROWS: &[Directive] = &[
         SERVER.or(Contexts::LOCATION),
         block(1, 2),
         Set::Block(Block::Location),
-        "What holds for some of the URIs.",
+        "Settings for matching URIs.",
     )
     .repeats(),
     Directive::new(
@@ -50,7 +50,7 @@ pub(super) static ROWS: &[Directive] = &[
         Contexts::LOCATION,
         block(1, usize::MAX),
         Set::Block(Block::LimitExcept),
-        "What holds for all methods but some.",
+        "Settings for all methods except those listed.",
     ),
 ];
 
@@ -89,7 +89,7 @@ fn read_name(args: &Arguments<'_>, index: usize) -> Result<ServerName, Diagnosti
     }
     let invalid = || {
         args.error(index, format!("server name \"{}\" is invalid", text.lossy())).help(
-            "`*` may stand only at the start before a dot, or at the end after one; a regex starts with `~`",
+            "`*` is allowed only at the start before a dot, or at the end after a dot; a regex starts with `~`",
         )
     };
     let name = text.as_str().ok_or_else(invalid)?.to_lowercase();

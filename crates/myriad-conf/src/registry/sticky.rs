@@ -45,7 +45,7 @@ fn cookie(args: &Arguments<'_>) -> Result<StickyCookie, Diagnostic> {
             let mut text = args.text(index)?;
             text.value.drain(..prefix.len());
             if text.value.is_empty() || !text.value.iter().copied().all(is_in_attribute) {
-                return Err(args.invalid(index, "a value without `;` and control characters"));
+                return Err(args.invalid(index, "a value without `;` or control characters"));
             }
             Ok(text)
         };
@@ -118,7 +118,7 @@ fn variable(args: &Arguments<'_>, index: usize, parameter: &str) -> Result<Text,
     let name = text.value.strip_prefix(b"$").unwrap_or_default();
     if name.is_empty() || name.contains(&b'$') {
         let message = format!("missing variable in the \"{parameter}\" parameter");
-        return Err(args.error(index, message).help("it is one variable, which starts with `$`"));
+        return Err(args.error(index, message).help("it must be a single variable, which starts with `$`"));
     }
     Ok(text)
 }
@@ -134,7 +134,7 @@ fn session_zone(args: &Arguments<'_>, index: usize) -> Result<(String, u64), Dia
     if size < SMALLEST_ZONE {
         return Err(args
             .error(index, format!("zone \"{name}\" is too small"))
-            .help("32k at least: 1m is room for 8000 sessions"));
+            .help("the minimum is 32k; 1m stores 8000 sessions"));
     }
     Ok((name.to_owned(), size))
 }

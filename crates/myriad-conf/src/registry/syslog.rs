@@ -42,7 +42,7 @@ pub(super) fn read(args: &Arguments<'_>, index: usize) -> Result<Option<SyslogCo
             _ => {
                 return Err(args
                     .error(index, format!("unknown or repeated syslog parameter \"{word}\""))
-                    .help("server=, facility=, severity=, tag= and nohostname are known"));
+                    .help("allowed parameters are server=, facility=, severity=, tag= and nohostname"));
             }
         }
     }
@@ -69,10 +69,10 @@ fn server_of(args: &Arguments<'_>, index: usize, address: &str) -> Result<Syslog
 
 fn tag_of(args: &Arguments<'_>, index: usize, tag: &str) -> Result<String, Diagnostic> {
     if tag.is_empty() || tag.len() > LONGEST_TAG {
-        return Err(args.error(index, "a syslog \"tag\" has 1 to 32 characters"));
+        return Err(args.error(index, "a syslog \"tag\" must have 1 to 32 characters"));
     }
     if !tag.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
-        return Err(args.error(index, "a syslog \"tag\" holds letters, digits and underscores only"));
+        return Err(args.error(index, "a syslog \"tag\" must contain only letters, digits and underscores"));
     }
     Ok(tag.to_owned())
 }

@@ -171,7 +171,7 @@ impl Registry {
             contexts: "any".to_owned(),
             default: DefaultValue::None,
             status: Status::Same,
-            doc: "Reads other files in its place; the name may hold `*`, `?` and `[ ]`.",
+            doc: "Includes other files; the path may contain `*`, `?` and `[ ]`.",
         };
         std::iter::once(include).chain(implemented).chain(refused).collect()
     }

@@ -15,28 +15,28 @@ const OCSP_ANSWER: u64 = 256;
 const SMALLEST_OCSP_CACHE: u64 = 32 << 10;
 /// Default number of sessions of `builtin`, as in OpenSSL.
 const BUILTIN_SESSIONS: u32 = 20_480;
-const STAPLING: &str = "answers are asked for at the start and ahead of their end, not by the first handshake, and hold over a reload";
+const STAPLING: &str = "responses are fetched at startup and before they expire, not at the first handshake, and persist over a reload";
 
 pub(super) static ROWS: &[Directive] = &[
-    Directive::new("ssl", HS, FLAG, Set::Settings(on), "Whether every `listen` of a server speaks TLS.")
+    Directive::new("ssl", HS, FLAG, Set::Settings(on), "Enables TLS on every `listen` of a server.")
         // Not a parsed default: writing the directive causes a warning.
         .computed("off")
-        .differs("nginx has had it until 1.25; it is taken with a warning, as there"),
+        .differs("nginx removed it in 1.25; it is accepted with a warning"),
     Directive::new(
         "ssl_certificate",
         ANY,
         ONE,
         Set::Settings(certificate),
-        "A file with a certificate and its chain, in PEM.",
+        "File with a certificate and its chain, in PEM.",
     )
     .repeats()
-    .differs("`engine:` and `store:` are refused; what `data:` holds is remembered"),
+    .differs("`engine:` and `store:` are refused; the content of `data:` is cached"),
     Directive::new(
         "ssl_certificate_key",
         ANY,
         ONE,
         Set::Settings(key),
-        "The file with the certificate's key, in PEM.",
+        "File with the private key of the certificate, in PEM.",
     )
     .repeats()
     .differs("`engine:` and `store:` are refused"),
@@ -45,44 +45,44 @@ pub(super) static ROWS: &[Directive] = &[
         ANY,
         ONE,
         set!(Settings.text => Some tls.password_file),
-        "Passwords of encrypted keys, a line each.",
+        "File with passwords of encrypted keys, one per line.",
     ),
-    Directive::new("ssl_protocols", ANY, at_least(1), Set::Settings(protocols), "Versions of TLS.")
+    Directive::new("ssl_protocols", ANY, at_least(1), Set::Settings(protocols), "TLS versions to enable.")
         .repeats()
         .default("TLSv1.2 TLSv1.3")
-        .differs("what is older than TLSv1.2 is never spoken, with a warning"),
-    Directive::new("ssl_ciphers", ANY, ONE, set!(Settings.text => Some tls.ciphers), "Suites for TLS 1.2.")
-        .computed("all that are spoken")
+        .differs("versions older than TLSv1.2 are never used, and cause a warning"),
+    Directive::new("ssl_ciphers", ANY, ONE, set!(Settings.text => Some tls.ciphers), "TLS 1.2 cipher suites.")
+        .computed("all supported suites")
         .differs(
-            "of what the list names, the suites with forward secrecy and authenticated encryption are used",
+            "only listed suites with forward secrecy and authenticated encryption are used",
         ),
     Directive::new(
         "ssl_prefer_server_ciphers",
         ANY,
         FLAG,
         set!(Settings.flag => Some tls.prefer_server_ciphers),
-        "Whether the server's order of suites wins.",
+        "Prefers the cipher suite order of the server to that of the client.",
     )
     .computed("on for suites, off for certificates")
-    .differs("where nothing is written it does for suites, and AES-128 comes first, for its hash is the cheaper one"),
-    Directive::new("ssl_ecdh_curve", ANY, ONE, Set::Settings(curves), "Key exchange groups, the best first.")
+    .differs("by default, the order of the server applies to suites, with AES-128 first because its hash is cheaper"),
+    Directive::new("ssl_ecdh_curve", ANY, ONE, Set::Settings(curves), "Key exchange groups, in order of preference.")
         .default("auto"),
     Directive::new(
         "ssl_session_cache",
         ANY,
         at_least(1),
         Set::Settings(session_cache),
-        "Where sessions are kept for clients that come back.",
+        "Cache for TLS sessions to resume.",
     )
     .repeats()
     .default("none")
-    .differs("`builtin` is shared by all workers too, and every cache holds over a reload"),
+    .differs("`builtin` is also shared by all workers, and every cache persists over a reload"),
     Directive::new(
         "ssl_session_timeout",
         ANY,
         ONE,
         set!(Settings.millis => tls.session_timeout),
-        "How long a session may be resumed.",
+        "Maximum time during which a session can be resumed.",
     )
     .default("5m"),
     Directive::new(
@@ -90,7 +90,7 @@ pub(super) static ROWS: &[Directive] = &[
         ANY,
         FLAG,
         set!(Settings.flag => tls.session_tickets),
-        "Whether clients keep their sessions themselves.",
+        "Enables session tickets, which clients store.",
     )
     .default("on"),
     Directive::new(
@@ -98,16 +98,16 @@ pub(super) static ROWS: &[Directive] = &[
         HS,
         ONE,
         Set::Settings(buffer_size),
-        "The largest record that is sent.",
+        "Maximum size of a TLS record.",
     )
-    .computed("from a packet up to `16k`")
-    .differs("where nothing is written, records begin with the size of a packet and grow, so that the first bytes need not wait"),
+    .computed("from the size of a packet up to `16k`")
+    .differs("by default, records start at the size of a packet and grow, so that the first bytes arrive early"),
     Directive::new(
         "ssl_reject_handshake",
         ANY,
         FLAG,
         set!(Settings.flag => tls.reject_handshake),
-        "Refuses clients that ask for this server.",
+        "Rejects TLS handshakes for this server.",
     )
     .default("off"),
     Directive::new(
@@ -115,44 +115,44 @@ pub(super) static ROWS: &[Directive] = &[
         ANY,
         ONE,
         set!(Settings.text => Some tls.dhparam),
-        "Parameters of finite field key exchange.",
+        "Parameters of finite-field Diffie-Hellman key exchange.",
     )
     .no_effect("suites with DHE are not offered"),
-    Directive::new("ssl_stapling", HS, FLAG, set!(Settings.flag => tls.stapling), "Whether OCSP answers are stapled.")
+    Directive::new("ssl_stapling", HS, FLAG, set!(Settings.flag => tls.stapling), "Enables OCSP stapling.")
         .default("off")
         .differs(STAPLING),
-    Directive::new("ssl_stapling_file", HS, ONE, set!(Settings.text => Some tls.stapling_file), "An OCSP answer in DER.")
-        .differs("it belongs to the first certificate"),
+    Directive::new("ssl_stapling_file", HS, ONE, set!(Settings.text => Some tls.stapling_file), "File with an OCSP response in DER.")
+        .differs("it applies to the first certificate"),
     Directive::new(
         "ssl_stapling_responder",
         HS,
         ONE,
         set!(Settings.text => Some tls.stapling_responder),
-        "Whom to ask for an OCSP answer, in place of whom the certificate names.",
+        "URL of the OCSP responder, instead of the URL in the certificate.",
     ),
     Directive::new(
         "ssl_stapling_verify",
         HS,
         FLAG,
         set!(Settings.flag => tls.stapling_verify),
-        "Whether an OCSP answer counts only by the issuer, or whom that made a responder.",
+        "Requires that an OCSP response is signed by the issuer or a responder it has authorized.",
     )
     .default("off")
-    .differs("the issuer need not be trusted itself"),
-    Directive::new("ssl_early_data", HS, FLAG, set!(Settings.flag => tls.early_data), "Whether 0-RTT data are taken.")
+    .differs("the issuer itself need not be trusted"),
+    Directive::new("ssl_early_data", HS, FLAG, set!(Settings.flag => tls.early_data), "Enables TLS 1.3 early data (0-RTT).")
         .default("off")
         .differs(
-            "a session's early data are taken once, whoever replays them; requests in them that are not safe are answered \
-             with 425, over QUIC they wait for the handshake; sessions are kept here rather than in tickets",
+            "early data of a session is accepted only once, which prevents replays; unsafe requests in early data get 425, \
+                 and over QUIC wait for the handshake; sessions are stored on the server instead of in tickets",
         ),
-    Directive::new("ssl_verify_client", ANY, ONE, Set::Settings(verify_client), "Whether clients show a certificate.")
+    Directive::new("ssl_verify_client", ANY, ONE, Set::Settings(verify_client), "Enables verification of client certificates.")
         .default("off"),
     Directive::new(
         "ssl_verify_depth",
         ANY,
         ONE,
         set!(Settings.count => tls.verify_depth),
-        "How many authorities may stand between a client and a root.",
+        "Maximum number of intermediate certificates in the chain of a client.",
     )
     .default("1"),
     Directive::new(
@@ -160,46 +160,47 @@ pub(super) static ROWS: &[Directive] = &[
         ANY,
         ONE,
         set!(Settings.text => Some tls.client_certificate),
-        "Authorities of clients' certificates, in PEM; clients are told their names.",
+        "CA certificates for client certificates, in PEM; their names are sent to clients.",
     ),
     Directive::new(
         "ssl_trusted_certificate",
         ANY,
         ONE,
         set!(Settings.text => Some tls.trusted_certificate),
-        "Authorities that clients are not told of.",
+        "CA certificates whose names are not sent to clients.",
     ),
     Directive::new(
         "ssl_crl",
         ANY,
         ONE,
         set!(Settings.text => Some tls.crl),
-        "Lists of clients' certificates that were revoked, in PEM.",
+        "Certificate revocation lists for client certificates, in PEM.",
     ),
     Directive::new(
         "ssl_ocsp",
         ANY,
         ONE,
         Set::Settings(ocsp),
-        "Whether authorities are asked by OCSP if they have taken a client's certificate back: of the whole chain, or of the `leaf`.",
+        "Checks client certificates for revocation with OCSP: the whole chain, or only the `leaf`.",
     )
     .default("off")
     .differs(
-        "asked before the first request of a connection, within 10 seconds for each certificate; without `resolver` the system looks names up;          an answer that ends while the connection lasts is asked for anew",
+        "checked before the first request of a connection, within 10 seconds for each certificate; without `resolver`, \
+             the system resolver is used; a response that expires during the connection is fetched again",
     ),
     Directive::new(
         "ssl_ocsp_responder",
         ANY,
         ONE,
         Set::Settings(ocsp_responder),
-        "Whom to ask about clients' certificates, in place of whom the certificates name: a URL of plain HTTP.",
+        "URL of the OCSP responder for client certificates, instead of the URLs in the certificates; plain HTTP only.",
     ),
     Directive::new(
         "ssl_ocsp_cache",
         ANY,
         ONE,
         Set::Settings(ocsp_cache),
-        "Where the answers about clients' certificates are kept until they end, for all workers.",
+        "Cache of OCSP responses for client certificates until they expire, shared by all workers.",
     )
     .default("off"),
     Directive::new(
@@ -207,25 +208,25 @@ pub(super) static ROWS: &[Directive] = &[
         ANY,
         ONE,
         Set::Settings(ticket_key),
-        "A file of 48 or 80 random bytes that seals tickets; the first seals, all open.",
+        "File of 48 or 80 random bytes for session tickets; the first file encrypts, all files decrypt.",
     )
     .repeats()
-    .differs("tickets are sealed by AES-256-GCM under a key that follows from the file's bytes"),
+    .differs("tickets are encrypted with AES-256-GCM under a key derived from the file"),
     Directive::new(
         "ssl_certificate_compression",
         ANY,
         FLAG,
         set!(Settings.flag => tls.certificate_compression),
-        "Whether certificates are sent compressed (RFC 8879).",
+        "Enables certificate compression (RFC 8879).",
     )
     .default("off")
-    .differs("by brotli too"),
+    .differs("Brotli is also supported"),
     Directive::new(
         "ssl_certificate_cache",
         ANY,
         between(1, 3),
         Set::Settings(certificate_cache),
-        "Remembers certificates that variables name.",
+        "Caches certificates whose names contain variables.",
     )
     .default("off"),
     Directive::new(
@@ -233,14 +234,16 @@ pub(super) static ROWS: &[Directive] = &[
         Contexts::MAIN,
         FLAG,
         Set::Nothing,
-        "Whether certificates that were read are kept over a reload.",
+        "Preserves loaded certificates over a reload.",
     )
     .default("on")
-    .no_effect("files of certificates and keys are read again at every reload"),
-    Directive::new("ssl_conf_command", ANY, TWO, Set::Settings(command), "A setting of OpenSSL.")
+    .no_effect("certificate and key files are read again at every reload"),
+    Directive::new("ssl_conf_command", ANY, TWO, Set::Settings(command), "OpenSSL command.")
         .repeats()
         .differs(
-            "`Options`, `MinProtocol`, `MaxProtocol`, `Protocol`, `Certificate`, `PrivateKey`, `Ciphersuites`, `Ciphers`, `CipherString`, `Groups` and `Curves` are known; others are refused. Options change tickets, whose order of ciphers counts, and compression of certificates; `KTLS` and its like have no effect",
+            "`Options`, `MinProtocol`, `MaxProtocol`, `Protocol`, `Certificate`, `PrivateKey`, `Ciphersuites`, `Ciphers`, \
+                 `CipherString`, `Groups` and `Curves` are supported; others are refused. Options change tickets, the preferred \
+                 cipher order, and compression of certificates; `KTLS` and similar options have no effect",
         ),
 ];
 
@@ -256,7 +259,7 @@ fn file(args: &Arguments<'_>) -> Result<crate::text::Text, Diagnostic> {
     let text = args.text(0)?;
     for scheme in ["engine:", "store:"] {
         if text.bytes().starts_with(scheme.as_bytes()) {
-            return Err(args.error(0, format!("\"{scheme}\" is not supported: name a file")));
+            return Err(args.error(0, format!("\"{scheme}\" is not supported: use a file")));
         }
     }
     Ok(text)
@@ -292,7 +295,7 @@ pub(super) fn versions(args: &mut Arguments<'_>, before: (bool, bool)) -> Result
             3 => tls13 = true,
             _ => {
                 let name = String::from_utf8_lossy(args.bytes(index)).into_owned();
-                args.warn(index, format!("{name} is broken and never spoken"));
+                args.warn(index, format!("{name} is insecure and never used"));
             }
         }
     }
@@ -350,7 +353,7 @@ fn ocsp(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
 fn ocsp_responder(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     let url = args.text(0)?;
     if url.has_variables() || !url.bytes().starts_with(b"http://") {
-        return Err(args.invalid(0, "a URL that begins with http://"));
+        return Err(args.invalid(0, "a URL that starts with http://"));
     }
     settings.tls.ocsp_responder = Some(url);
     Ok(())

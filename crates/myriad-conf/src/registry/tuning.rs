@@ -8,15 +8,15 @@ const HTTP: Contexts = Contexts::HTTP;
 const MAIN: Contexts = Contexts::MAIN;
 const EVENTS: Contexts = Contexts::EVENTS;
 
-const HASH: &str = "tables size themselves";
-const POOL: &str = "there are no memory pools to size";
-const IO: &str = "files are read on a pool of threads and sent with sendfile(2)";
-const LOOP: &str = "the event loop is chosen and balanced by the server";
-const BUFFERS: &str = "buffers size themselves";
-const TEMP: &str = "temporary files are unnamed and need no folders";
+const HASH: &str = "tables are sized automatically";
+const POOL: &str = "Myriad has no memory pools";
+const IO: &str = "files are read by a thread pool and sent with sendfile(2)";
+const LOOP: &str = "the server selects and balances the event loop";
+const BUFFERS: &str = "buffers are sized automatically";
+const TEMP: &str = "temporary files have no names and need no folders";
 
 const fn row(name: &'static str, contexts: Contexts, arity: Arity, note: &'static str) -> Directive {
-    Directive::new(name, contexts, arity, Set::Nothing, "Tunes nginx's own machinery.").no_effect(note)
+    Directive::new(name, contexts, arity, Set::Nothing, "Tunes internals of nginx.").no_effect(note)
 }
 
 pub(super) static ROWS: &[Directive] = &[
@@ -26,11 +26,11 @@ pub(super) static ROWS: &[Directive] = &[
     row("accept_mutex_delay", EVENTS, ONE, LOOP),
     row("epoll_events", EVENTS, ONE, LOOP),
     row("worker_aio_requests", EVENTS, ONE, IO),
-    row("worker_cpu_affinity", MAIN, at_least(1), "the kernel places the threads"),
-    row("worker_priority", MAIN, ONE, "set the priority where the service is started"),
+    row("worker_cpu_affinity", MAIN, at_least(1), "the kernel schedules the threads"),
+    row("worker_priority", MAIN, ONE, "set the priority in the service manager"),
     row("timer_resolution", MAIN, ONE, "reading the clock is cheap"),
-    row("lock_file", MAIN, ONE, "no lock file is needed"),
-    row("debug_points", MAIN, ONE, "there are no debug points"),
+    row("lock_file", MAIN, ONE, "Myriad needs no lock file"),
+    row("debug_points", MAIN, ONE, "Myriad has no debug points"),
     row("thread_pool", MAIN, between(2, 3), IO).repeats(),
     row("server_names_hash_max_size", HTTP, ONE, HASH),
     row("server_names_hash_bucket_size", HTTP, ONE, HASH),
@@ -47,9 +47,9 @@ pub(super) static ROWS: &[Directive] = &[
     row("directio", HSL, ONE, IO),
     row("directio_alignment", HSL, ONE, IO),
     row("read_ahead", HSL, ONE, IO),
-    row("send_lowat", HSL, ONE, "has an effect on other systems only"),
+    row("send_lowat", HSL, ONE, "effective on other operating systems only"),
     row("postpone_output", HSL, ONE, BUFFERS),
-    row("open_file_cache_events", HSL, FLAG, "has an effect on other systems only"),
+    row("open_file_cache_events", HSL, FLAG, "effective on other operating systems only"),
     row("gzip_buffers", HSL, TWO, BUFFERS),
     row("gzip_window", HSL, ONE, BUFFERS),
     row("gzip_hash", HSL, ONE, BUFFERS),
@@ -63,7 +63,7 @@ pub(super) static ROWS: &[Directive] = &[
 /// Origin directives without effect.
 pub(super) static ORIGIN: &[FamilyRow] = &[
     FamilyRow::new(row("temp_path", HSL, between(1, 4), TEMP)),
-    FamilyRow::new(row("send_lowat", HSL, ONE, "has an effect on other systems only")),
+    FamilyRow::new(row("send_lowat", HSL, ONE, "effective on other operating systems only")),
     FamilyRow::new(row("socket_rcvbuf", HSL, ONE, BUFFERS)),
     FamilyRow::new(row("socket_sndbuf", HSL, ONE, BUFFERS)),
 ];

@@ -22,17 +22,18 @@ pub(super) static ROWS: &[Directive] = &[
         Contexts::HTTP.or(Contexts::STREAM),
         block(1, 1),
         Set::Block(Block::Upstream),
-        "A group of origin servers.",
+        "Defines a group of upstream servers.",
     )
     .repeats(),
-    Directive::new("server", UPSTREAM, at_least(1), Set::Upstream(server), "A server of the group. With `max_fail_timeout=` (Myriad's own) `fail_timeout` doubles for a server that fails again when it is tried again, up to that.")
+    Directive::new("server", UPSTREAM, at_least(1), Set::Upstream(server), "Server of the group. With `max_fail_timeout=` (specific to Myriad), `fail_timeout` doubles, up to this maximum, \
+         each time the server fails when it is retried.")
         .repeats(),
     Directive::new(
         "server",
         Contexts::STREAM_UPSTREAM,
         at_least(1),
         Set::Upstream(stream_server),
-        "A server of the group, with its port.",
+        "Server of the group, with its port.",
     )
     .repeats(),
     Directive::new(
@@ -40,7 +41,7 @@ pub(super) static ROWS: &[Directive] = &[
         UPSTREAM,
         exactly(0),
         Set::Upstream(ip_hash),
-        "The same client, the same server.",
+        "Selects the server by a hash of the client address.",
     )
     .group("balancing")
     .repeats(),
@@ -49,14 +50,14 @@ pub(super) static ROWS: &[Directive] = &[
         EITHER,
         exactly(0),
         Set::Upstream(least_conn),
-        "The server with least to do.",
+        "Selects the server with the fewest active connections.",
     )
     .group("balancing")
     .repeats(),
-    Directive::new("hash", EITHER, between(1, 2), Set::Upstream(hash), "The same key, the same server.")
+    Directive::new("hash", EITHER, between(1, 2), Set::Upstream(hash), "Selects the server by a hash of a key.")
         .group("balancing")
         .repeats(),
-    Directive::new("random", UPSTREAM, between(0, 2), Set::Upstream(random), "A server by chance.")
+    Directive::new("random", UPSTREAM, between(0, 2), Set::Upstream(random), "Selects a server at random.")
         .group("balancing")
         .repeats(),
     Directive::new(
@@ -64,7 +65,7 @@ pub(super) static ROWS: &[Directive] = &[
         Contexts::STREAM_UPSTREAM,
         between(0, 2),
         Set::Upstream(stream_random),
-        "A server by chance.",
+        "Selects a server at random.",
     )
     .group("balancing")
     .repeats(),
@@ -73,15 +74,15 @@ pub(super) static ROWS: &[Directive] = &[
         UPSTREAM,
         between(1, 2),
         Set::Upstream(keepalive),
-        "Idle connections to keep.",
+        "Maximum number of idle connections in the pool.",
     )
-    .differs("a FastCGI connection idles for a second at most and is anybody's, so `local` changes nothing"),
+    .differs("a FastCGI connection is idle for one second at most and is shared, so `local` has no effect"),
     Directive::new(
         "keepalive_requests",
         UPSTREAM,
         ONE,
         set!(Upstream.number => keepalive_requests),
-        "Requests on one connection.",
+        "Maximum number of requests per upstream connection.",
     )
     .default("1000"),
     Directive::new(
@@ -89,7 +90,7 @@ pub(super) static ROWS: &[Directive] = &[
         UPSTREAM,
         ONE,
         set!(Upstream.millis => keepalive_timeout),
-        "How long an idle connection is kept.",
+        "Idle timeout of an upstream connection.",
     )
     .default("60s"),
     Directive::new(
@@ -97,7 +98,7 @@ pub(super) static ROWS: &[Directive] = &[
         UPSTREAM,
         ONE,
         set!(Upstream.millis => keepalive_time),
-        "How old a connection may become.",
+        "Maximum age of a connection.",
     )
     .default("1h"),
     Directive::new(
@@ -105,33 +106,36 @@ pub(super) static ROWS: &[Directive] = &[
         EITHER,
         between(1, 2),
         Set::Upstream(zone),
-        "Lets servers be added, changed and removed while the group runs (`api write=on`), and names be looked up (`resolve`).",
+        "Allows adding, changing and removing servers at runtime (`api write=on`), and resolving names (`resolve`).",
     )
-    .differs("the size does not count: the state of a group is shared by all workers anyway"),
+    .differs("the size is ignored: all workers share the state of a group"),
     Directive::new(
         "state",
         EITHER,
         ONE,
         Set::Upstream(state),
-        "The file that keeps the servers of the group in the place of `server`: the API adds, changes and removes them (`api write=on`), over restarts too.",
+        "File with the servers of the group, instead of `server`: the API adds, changes and removes them (`api \
+             write=on`), and they persist over restarts.",
     ),
     Directive::new(
         "sticky",
         UPSTREAM,
         at_least(2),
         Set::Upstream(sticky::sticky),
-        "The same visitor, the same server: by a cookie, by what variables hold (`route`), or by sessions that answers create (`learn`).",
+        "Sends a client to the same server: by a cookie, by variables (`route`), or by sessions that responses create \
+             (`learn`).",
     )
     .differs(
-        "what `learn` creates a session by is read when the head of an answer is there; the cookie goes to the visitor alone whose request the server has answered, not with a \
-         failure, and not with a page of the cache; a `domain=` that variables make is left out where it holds what no domain may",
+        "`learn` reads its `create` variables when the response header has arrived; the cookie is sent only to the \
+             client whose request the server answered, not with an error or a cached page; a `domain=` with variables is \
+             omitted if its value is not a valid domain",
     ),
     Directive::new(
         "least_time",
         UPSTREAM,
         between(1, 2),
         Set::Upstream(least_time),
-        "The server that has answered fastest, for what it has to do.",
+        "Selects the server with the lowest response time and the fewest active connections.",
     )
     .group("balancing")
     .repeats(),
@@ -140,7 +144,7 @@ pub(super) static ROWS: &[Directive] = &[
         Contexts::STREAM_UPSTREAM,
         between(1, 2),
         Set::Upstream(stream_least_time),
-        "The server that was fastest, for what it has to do: up to `connect`, `first_byte` or `last_byte`.",
+        "Selects the server with the lowest time to `connect`, `first_byte` or `last_byte` and the fewest active connections.",
     )
     .group("balancing")
     .repeats(),
@@ -149,9 +153,9 @@ pub(super) static ROWS: &[Directive] = &[
         UPSTREAM,
         between(1, 2),
         Set::Upstream(queue),
-        "How many requests may wait, and how long, while every server has as many as its `max_conns`.",
+        "Maximum number of requests that wait, and for how long, while every server has reached its `max_conns`.",
     )
-    .differs("a refresh behind a stale page does not wait; where no server but failing ones is left, 502 comes at once"),
+    .differs("a background refresh of a stale page does not wait; if only failed servers are left, 502 is returned immediately"),
 ];
 
 fn server(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
@@ -216,7 +220,7 @@ fn service(args: &Arguments<'_>, index: usize) -> Result<String, Diagnostic> {
     let service = String::from_utf8_lossy(&args.bytes(index)[8..]).into_owned();
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     if service.is_empty() || !service.bytes().all(is_plain) {
-        return Err(args.invalid(index, "service=NAME, as http or _http._tcp"));
+        return Err(args.invalid(index, "service=NAME, such as http or _http._tcp"));
     }
     Ok(service)
 }
@@ -234,7 +238,7 @@ fn check_service(server: &UpstreamServer, args: &Arguments<'_>) -> Done {
     }
     if split_port(&word).is_some_and(|(_, port)| port.is_some()) {
         let message = format!("service upstream \"{word}\" may not have port");
-        return Err(args.error(0, message).help("the records of the service say the ports"));
+        return Err(args.error(0, message).help("the port comes from the SRV records of the service"));
     }
     Ok(())
 }
@@ -245,10 +249,8 @@ fn route(args: &Arguments<'_>, index: usize) -> Result<String, Diagnostic> {
     let is_plain = |byte: u8| byte.is_ascii_graphic() && !b";,\"\\".contains(&byte);
     // The maximum length is that of the default route, the hexadecimal digits of an MD5 hash, as in nginx.
     if route.is_empty() || route.len() > 32 || !route.bytes().all(is_plain) {
-        return Err(args.invalid(
-            index,
-            "route=NAME: up to 32 characters without spaces, quotes, commas and semicolons",
-        ));
+        return Err(args
+            .invalid(index, "route=NAME: up to 32 characters without spaces, quotes, commas or semicolons"));
     }
     Ok(route)
 }
@@ -260,7 +262,7 @@ fn stream_server(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done 
     let is_service = (1..args.len()).any(|index| args.bytes(index).starts_with(b"service="));
     if lacks_port && !is_service {
         let message = format!("no port in upstream \"{word}\"");
-        return Err(args.error(0, message).help("write the port behind the address: ADDRESS:PORT"));
+        return Err(args.error(0, message).help("add the port: ADDRESS:PORT"));
     }
     server(upstream, args)?;
     let of_http = (1..args.len()).find(|index| {
@@ -268,7 +270,8 @@ fn stream_server(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done 
         word == b"drain" || word.starts_with(b"route=")
     });
     of_http.map_or(Ok(()), |index| {
-        Err(args.error(index, "visitors are not told apart in \"stream\": there is no \"sticky\""))
+        Err(args
+            .error(index, "\"route\" and \"drain\" require \"sticky\", which \"stream\" does not support"))
     })
 }
 
@@ -285,10 +288,10 @@ pub(super) fn address(args: &Arguments<'_>, index: usize) -> Result<UpstreamAddr
     if let Some(path) = word.strip_prefix(b"unix:").filter(|path| !path.is_empty()) {
         return Ok(UpstreamAddress::Unix(path.to_vec()));
     }
-    let invalid = || args.invalid(index, "an address, a host name, either with a port, or unix:PATH");
+    let invalid = || args.invalid(index, "an address or a host name, with an optional port, or unix:PATH");
     let text = std::str::from_utf8(word).map_err(|_| invalid())?;
     if text.starts_with("http://") || text.starts_with("https://") {
-        return Err(invalid().help("leave out the scheme: `proxy_pass` says it"));
+        return Err(invalid().help("remove the scheme: `proxy_pass` specifies it"));
     }
     let Some((Some(host), port)) = split_port(text) else {
         return Err(invalid());

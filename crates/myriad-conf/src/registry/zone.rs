@@ -13,9 +13,9 @@ pub(super) static OF_ORIGINS: &[FamilyRow] = &[
         Directive::new("cache_path", Contexts::HTTP, at_least(2), Set::Http(cache_path), "A cache zone.")
             .repeats()
             .differs(
-                "pages are in memory too, which `memory=SIZE` caps; `max_fetches=` and `fetch_queue=` bound what is fetched at once; files have nginx's names and a format of their own, \
-                 and are always written beside the cache, as with `use_temp_path=off`; `loader_files` is 10000 by \
-                 default; one zone may serve fastcgi_cache and proxy_cache alike",
+                "pages are also cached in memory, limited by `memory=SIZE`; `max_fetches=` and `fetch_queue=` limit concurrent \
+                     fetches; files have the names of nginx and a different format, and are always written next to the cache, as \
+                     with `use_temp_path=off`; `loader_files` is 10000 by default; fastcgi_cache and proxy_cache can share a zone",
             ),
     ),
 ];
@@ -140,7 +140,7 @@ fn keys_zone(zone: &mut CacheZoneConf, args: &Arguments<'_>, index: usize, text:
     zone.keys_zone_size = parse_size(size.as_bytes()).map_err(|_| invalid())?;
     // Minimum of nginx: two pages of memory.
     if name.is_empty() || zone.keys_zone_size < 8192 {
-        return Err(invalid().help("the name is not empty and the size at least 8k"));
+        return Err(invalid().help("the name must not be empty and the size must be at least 8k"));
     }
     name.clone_into(&mut zone.name);
     Ok(())

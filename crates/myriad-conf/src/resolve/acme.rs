@@ -41,8 +41,9 @@ impl Builder<'_> {
         if issuer.uri.value.is_empty() && self.findings.len() == errors {
             let message = format!("\"uri\" is missing in acme_issuer \"{name}\"");
             self.findings.push(
-                Diagnostic::error(node.span, message)
-                    .help("name the directory: uri https://acme-v02.api.letsencrypt.org/directory;"),
+                Diagnostic::error(node.span, message).help(
+                    "write the ACME directory URL: uri https://acme-v02.api.letsencrypt.org/directory;",
+                ),
             );
         }
         (self.findings.len() == errors || !issuer.uri.value.is_empty()).then_some(issuer)
@@ -75,7 +76,8 @@ impl Builder<'_> {
             }
             let said = self.findings.iter().any(|finding| finding.span == text.span);
             if !said {
-                let message = format!("\"{}\" stands in a server without \"acme_certificate\"", text.lossy());
+                let message =
+                    format!("\"{}\" is used in a server without \"acme_certificate\"", text.lossy());
                 self.findings.push(Diagnostic::error(text.span, message).help(help));
             }
         }
@@ -112,7 +114,7 @@ impl Builder<'_> {
             }
             let message = format!("invalid server name \"{}\" in \"acme_certificate\"", text.lossy());
             self.findings.push(Diagnostic::error(text.span, message).help(
-                "a certificate is for host names and addresses; wildcards would need a challenge by DNS",
+                "only host names and IP addresses are supported; wildcards would require the DNS challenge",
             ));
         }
         if certificate.written.is_empty() {
@@ -130,7 +132,7 @@ impl Builder<'_> {
             let message = "no identifiers for \"acme_certificate\": the server has no name";
             self.findings.push(
                 Diagnostic::error(certificate.span, message)
-                    .help("write server_name NAME; or name the certificate's names behind its issuer"),
+                    .help("write server_name NAME; or list the names of the certificate after its issuer"),
             );
         }
         certificate.identifiers = unique;
@@ -153,17 +155,15 @@ impl Builder<'_> {
             ServerName::Hostname => "$hostname".to_owned(),
             ServerName::Regex(text) => {
                 let message =
-                    format!("the regex \"{}\" names nothing that a certificate can be for", text.lossy());
+                    format!("the regex \"{}\" is ignored: a certificate requires exact names", text.lossy());
                 self.findings.push(Diagnostic::warning(text.span, message));
                 return;
             }
         };
         let message = format!("invalid server name \"{refused}\" for \"acme_certificate\"");
-        self.findings.push(
-            Diagnostic::error(certificate.span, message).help(
-                "name the certificate's names behind its issuer: wildcards would need a challenge by DNS",
-            ),
-        );
+        self.findings.push(Diagnostic::error(certificate.span, message).help(
+            "list the names of the certificate after its issuer; wildcards would require the DNS challenge",
+        ));
     }
 }
 

@@ -122,6 +122,6 @@ fn lay_defaults(registry: &Registry, mut lay: impl FnMut(&mut Arguments<'_>) -> 
         let mut args = Arguments { node, directive, first: true, uses: &mut uses, warnings: &mut warnings };
         let done = lay(&mut args);
         // Limits and protections depend on these defaults. Aborting is safer than running without one of them.
-        assert!(done.is_ok() && warnings.is_empty(), "the default of \"{}\" is none", directive.name);
+        assert!(done.is_ok() && warnings.is_empty(), "the default of \"{}\" is invalid", directive.name);
     }
 }

@@ -34,10 +34,10 @@ impl Builder<'_> {
         let Some(Handler::Origin { protocol, target, .. }) = &settings.handler else { return };
         if protocol.is_url() && around.handler != settings.handler && has_uri(target) {
             let message = format!(
-                "\"{}pass\" cannot have a path here: the location is no prefix to be replaced by it",
+                "\"{}pass\" cannot have a path here: it would replace a location prefix, and this block has none",
                 protocol.prefix()
             );
-            let help = "this holds in regex and named locations, in \"if\" and in \"limit_except\"";
+            let help = "this applies to regex and named locations, \"if\" and \"limit_except\"";
             self.findings.push(Diagnostic::error(target.span, message).help(help));
         }
     }
@@ -115,7 +115,7 @@ impl Builder<'_> {
             self.findings.push(
                 Diagnostic::error(listen.span, message)
                     .related(first.span, "first written here")
-                    .help("options of the socket belong to one listen of each address"),
+                    .help("set the socket options in only one \"listen\" of each address"),
             );
         }
     }
@@ -135,9 +135,9 @@ impl Builder<'_> {
     fn check_certificates(&mut self, servers: &[(&ServerConf, &ListenConf)]) {
         for (server, listen) in servers.iter().filter(|(_, listen)| listen.quic) {
             if !server.settings.tls.tls13 {
-                let message = "\"listen ... quic\" needs TLSv1.3 in \"ssl_protocols\"";
+                let message = "\"listen ... quic\" requires TLSv1.3 in \"ssl_protocols\"";
                 self.findings
-                    .push(Diagnostic::error(listen.span, message).help("QUIC knows no other version"));
+                    .push(Diagnostic::error(listen.span, message).help("QUIC supports only TLS 1.3"));
             }
         }
         for (server, listen) in servers {
@@ -172,7 +172,7 @@ impl Builder<'_> {
         if let Some(first) = names.insert((address, name), at) {
             let message =
                 format!("conflicting server name \"{}\" on {}, ignored", show_name(name), address.show());
-            self.findings.push(Diagnostic::warning(at, message).related(first, "this server is taken"));
+            self.findings.push(Diagnostic::warning(at, message).related(first, "this server is used"));
         }
     }
 }

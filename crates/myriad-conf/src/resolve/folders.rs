@@ -26,7 +26,7 @@ impl Builder<'_> {
                 (format!("the same path name \"{shown}\" {shared} \"{of}\" and \"{name}\""), BESIDE)
             } else if path.starts_with(other) {
                 let outer = other.display();
-                let lies = "lies among the files of";
+                let lies = "is inside the folder of zone";
                 (
                     format!(
                         "the folder \"{shown}\" of the cache zone \"{name}\" {lies} \"{of}\", \"{outer}\""
@@ -35,7 +35,7 @@ impl Builder<'_> {
                 )
             } else {
                 let inner = other.display();
-                let holds = "holds among its files that of";
+                let holds = "contains the folder of zone";
                 (
                     format!(
                         "the folder \"{shown}\" of the cache zone \"{name}\" {holds} \"{of}\", \"{inner}\""
@@ -50,8 +50,9 @@ impl Builder<'_> {
     }
 }
 
-const BESIDE: &str = "give each zone a folder of its own";
-const OTHER_NAME: &str = "put it beside the other, or give it a name there that has more than the letters a to f and digits, and no dot first";
+const BESIDE: &str = "use a separate folder for each zone";
+const OTHER_NAME: &str = "move it outside of that folder, or rename the subfolder: its name needs a character other than a to f and \
+     digits, and no leading dot";
 
 /// Returns whether `inner` is inside the folder of a zone, below a name that the zone may use for its files and
 /// folders: hexadecimal digits, or a leading dot. A zone never opens other names.

@@ -133,8 +133,7 @@ impl Builder<'_> {
             return;
         }
         if let Some(server) = upstream.servers.first() {
-            let message =
-                "\"state\" and \"server\" exclude each other: the file has all servers of the group";
+            let message = "\"state\" and \"server\" are mutually exclusive: the state file lists all servers of the group";
             self.findings.push(Diagnostic::error(server.name.span, message));
         }
         if upstream.zone.is_none() {
@@ -154,7 +153,7 @@ impl Builder<'_> {
         let other = http.upstreams.iter().find(|other| zone(other).as_ref() == Some(&own));
         if let Some(other) = other {
             let message = format!("sticky zone \"{own}\" is already used in upstream \"{}\"", other.name);
-            let error = Diagnostic::error(upstream.span, message).help("give each group a zone of its own");
+            let error = Diagnostic::error(upstream.span, message).help("use a separate zone for each group");
             self.findings.push(error.related(other.span, "first used here"));
         }
     }
@@ -169,7 +168,7 @@ impl Builder<'_> {
         let slow = upstream.servers.iter().find(|server| server.slow_start > 0);
         if let Some(server) = slow.filter(|_| !knows_shares) {
             let message = "balancing method does not support parameter \"slow_start\"";
-            let help = "leave it out, or balance by turns, least_conn or least_time";
+            let help = "remove it, or use round robin, least_conn or least_time";
             self.findings.push(Diagnostic::error(server.name.span, message).help(help));
         }
     }

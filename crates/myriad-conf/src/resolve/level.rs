@@ -80,7 +80,7 @@ impl Builder<'_> {
             node.args.iter().find(|word| is_directive(self.registry, word) && begins_line(word.span));
         if let Some(word) = swallowed {
             let name = String::from_utf8_lossy(&word.text);
-            let message = format!("\"{name}\" is read as an argument of the directive before it");
+            let message = format!("\"{name}\" is parsed as an argument of the previous directive");
             let finding =
                 Diagnostic::warning(word.span, message).help(format!("is a `;` missing before \"{name}\"?"));
             self.findings.push(finding);
@@ -111,7 +111,7 @@ fn find<'r>(
     let mut diagnostic =
         Diagnostic::error(node.name.span, format!("\"{name}\" directive is not allowed here")).misplaced();
     for row in rows {
-        diagnostic = diagnostic.help(format!("it may stand in: {}; this is: {context}", row.contexts));
+        diagnostic = diagnostic.help(format!("it is allowed in: {}; this is: {context}", row.contexts));
     }
     Err(Box::new(diagnostic))
 }
@@ -135,7 +135,7 @@ fn unknown(registry: &Registry, node: &Node, name: &str, suggests: bool) -> Diag
     let near = if suggests { registry.nearest_directive(&name.to_ascii_lowercase()) } else { None };
     match near {
         Some(near) => diagnostic.help(format!("did you mean \"{near}\"?")),
-        None if node.name.quoted => diagnostic.help("a directive's name needs no quotes"),
+        None if node.name.quoted => diagnostic.help("remove the quotes around the directive name"),
         None => diagnostic,
     }
 }
@@ -166,8 +166,7 @@ fn check_arity(registry: &Registry, node: &Node, directive: &Directive) -> Resul
         (min, max) => format!("{min} to {max}"),
     };
     let message = format!("invalid number of arguments in \"{name}\" directive");
-    let diagnostic =
-        Diagnostic::error(node.span, message).help(format!("it takes {takes}, here are {count}"));
+    let diagnostic = Diagnostic::error(node.span, message).help(format!("it takes {takes}, found {count}"));
     Err(Box::new(if count > max { missing_semicolon(registry, node, diagnostic) } else { diagnostic }))
 }
 

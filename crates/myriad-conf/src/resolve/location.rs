@@ -166,8 +166,7 @@ impl Builder<'_> {
                     let message =
                         "\"alias\" without captures in a regex location serves one path for every URI";
                     self.findings.push(
-                        Diagnostic::warning(node.span, message)
-                            .help("name a capture such as $1, or write \"root\""),
+                        Diagnostic::warning(node.span, message).help("use a capture such as $1, or \"root\""),
                     );
                 }
             }
@@ -252,7 +251,7 @@ fn read_matcher(node: &Node) -> Result<(Matcher, Text), Diagnostic> {
             (found, pattern.to_text())
         }
         [word, ..] => glued(word),
-        [] => return Err(Diagnostic::error(node.span, "a location needs a pattern")),
+        [] => return Err(Diagnostic::error(node.span, "a location requires a pattern")),
     };
     Ok((matcher, pattern))
 }

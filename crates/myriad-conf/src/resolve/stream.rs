@@ -91,7 +91,7 @@ impl Builder<'_> {
             if is_unnamed(&log.format) && !self.findings.iter().any(|found| found.span == log.path.span) {
                 self.findings.push(
                     Diagnostic::error(log.path.span, "log format is not specified")
-                        .help("name a \"log_format\" of the stream block behind the path"),
+                        .help("write the name of a \"log_format\" of the stream block after the path"),
                 );
             }
         }

@@ -80,7 +80,7 @@ impl Features {
         }
         let own: Option<&mut dyn Any> = Arc::get_mut(settings).map(|settings| settings as _);
         own.and_then(<dyn Any>::downcast_mut)
-            .expect("settings that nobody shares, under the id of their type")
+            .expect("feature settings are not shared and match the id of their type")
     }
 
     /// Returns the initial settings of an inner level: the same list, unless a feature starts with different settings.
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_that_say_the_same_are_equal() {
+    fn levels_with_same_settings_are_equal() {
         let mut one = Features::default();
         one.get_mut::<Words>().0.push("same");
         let mut two = Features::default();
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_feature_may_say_what_a_level_within_begins_with() {
+    fn feature_can_define_initial_value_of_inner_level() {
         let mut outer = Features::default();
         outer.get_mut::<Forgotten>().0 = 1;
         outer.get_mut::<Words>().0.push("kept");

@@ -137,6 +137,6 @@ impl Settings {
 
     fn index(&self, protocol: Protocol) -> usize {
         let index = self.origins.iter().position(|origin| origin.protocol == protocol);
-        index.expect("a protocol of the registry")
+        index.expect("the protocol must be registered")
     }
 }

@@ -53,7 +53,7 @@ impl Options {
                 _ if WITHOUT_EFFECT.contains(&word) => {}
                 _ => {
                     let error = format!("unknown option \"{word}\" in \"ssl_conf_command\"");
-                    let help = "known are SessionTicket, ServerPreference, PrioritizeChaCha, KTLS and others of OpenSSL's";
+                    let help = "supported options include SessionTicket, ServerPreference, PrioritizeChaCha and KTLS";
                     return Err(Diagnostic::error(list.span, error).help(help));
                 }
             }
@@ -111,8 +111,8 @@ fn versions(name: &str, value: &Text, (tls12, tls13): (&mut bool, &mut bool)) ->
     if *tls12 || *tls13 {
         return Ok(true);
     }
-    let error = format!("\"ssl_conf_command\" leaves no version that is spoken: \"{text}\"");
-    Err(Diagnostic::error(value.span, error).help("TLSv1.2 and TLSv1.3 are spoken"))
+    let error = format!("\"ssl_conf_command\" leaves no version of TLS enabled: \"{text}\"");
+    Err(Diagnostic::error(value.span, error).help("TLSv1.2 and TLSv1.3 are supported"))
 }
 
 impl TlsSettings {

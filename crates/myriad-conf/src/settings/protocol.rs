@@ -51,7 +51,7 @@ impl DefaultKey {
     /// Key with all parts that distinguish pages, for protocols without a specific key.
     pub const FULL: Self = Self {
         text: "$scheme$request_method$host$request_uri",
-        documented: "`$scheme$request_method$host$request_uri`, with a warning; nginx has none",
+        documented: "`$scheme$request_method$host$request_uri`, with a warning; nginx has no default",
         warned: true,
     };
 }
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_a_secure_scheme_may_speak_tls() {
+    fn only_protocol_with_secure_scheme_may_use_tls() {
         assert!(URL.may_be_secure() && !ENVIRONMENT.may_be_secure());
         assert!(URL != ENVIRONMENT);
     }

@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_level_shares_a_group_until_it_says_something_else() {
+    fn level_shares_group_until_it_changes_it() {
         let outer = Shared::from(vec![1]);
         let mut inner = outer.clone();
         assert!(Arc::ptr_eq(&inner.0, &outer.0));

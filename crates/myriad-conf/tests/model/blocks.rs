@@ -108,7 +108,7 @@ fn a_log_may_be_a_sample() {
 }
 
 #[test]
-fn an_error_log_may_be_json_and_its_level_is_apart() {
+fn error_log_format_json_and_level_are_independent() {
     let logs = settings("error_log a format=json; error_log b format=json repeat=all warn; error_log c;")
         .log
         .error

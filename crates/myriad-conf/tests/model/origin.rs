@@ -8,7 +8,7 @@ use myriad_conf::{
 use crate::{http, settings, texts};
 
 #[test]
-fn both_families_read_the_same_directives_apart() {
+fn fastcgi_and_proxy_directives_are_stored_separately() {
     for (name, protocol) in [("fastcgi", ENVIRONMENT), ("proxy", URL)] {
         let text =
             "P_connect_timeout 5s; P_read_timeout 2m; P_buffering off; P_buffers 16 16k; P_buffer_size 32k;
@@ -93,7 +93,7 @@ fn words_of_next_upstream_set_their_condition() {
 }
 
 #[test]
-fn only_a_protocol_that_says_so_has_a_default_key() {
+fn only_url_protocol_has_default_cache_key() {
     assert_eq!(URL.default_key().text, "$proxy_host$request_uri");
     assert!(ENVIRONMENT.default_key().warned);
 }

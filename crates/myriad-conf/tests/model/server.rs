@@ -103,7 +103,7 @@ fn server_names_with_misplaced_stars_are_refused() {
 }
 
 #[test]
-fn locations_have_six_kinds_with_the_modifier_apart_or_glued() {
+fn locations_have_six_kinds_with_modifier_spaced_or_joined() {
     let server = server(
         r#"location = /a { } location ^~ /b { } location ~ c { } location ~* d { } location /e { } location @f { }
            location =/g { } location ^~/h { } location ~i { } location ~*j { } location "/k l{" { }"#,

@@ -13,7 +13,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         FLAG,
         set!(Feature<AutoindexSettings>.flag => on),
-        "Lists folders that have no index.",
+        "Lists directories without an index file.",
     )
     .default("off"),
     Directive::new(
@@ -30,7 +30,7 @@ pub(super) static ROWS: &[Directive] = &[
             settings.feature_mut::<AutoindexSettings>().format = args.choice(0, &choices)?;
             Ok(())
         }),
-        "What a list looks like.",
+        "Format of the listing.",
     )
     .default("html"),
     Directive::new(
@@ -38,7 +38,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         FLAG,
         set!(Feature<AutoindexSettings>.flag => exact_size),
-        "Whether sizes are shown in bytes rather than rounded.",
+        "Shows exact sizes in bytes instead of rounded sizes.",
     )
     .default("on"),
     Directive::new(
@@ -46,7 +46,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         FLAG,
         set!(Feature<AutoindexSettings>.flag => local_time),
-        "Whether times are local rather than UTC.",
+        "Shows times in local time instead of UTC.",
     )
     .default("off"),
 ];

@@ -49,7 +49,12 @@ impl Pending for List {
     fn explain(&self, exchange: &mut Exchange) {
         if let Some(sink) = &exchange.request.received.sink {
             let folder = self.folder.display();
-            sink.note("content", format!("a list of the folder {folder}"), "autoindex".to_owned(), None);
+            sink.note(
+                "content",
+                format!("a listing of the directory {folder}"),
+                "autoindex".to_owned(),
+                None,
+            );
         }
     }
 }

@@ -94,7 +94,7 @@ fn function_that_is_called_is_a_name_or_the_request_is_refused() {
 }
 
 #[test]
-fn folder_is_listed_to_those_who_read_and_where_it_has_no_index() {
+fn folder_without_index_is_listed_for_get_and_head_only() {
     let folder = TestFolder::new("autoindex-readers");
     folder.write("a.txt", "a");
     let rules = "autoindex on; location /closed/ { autoindex off; alias ./; }";

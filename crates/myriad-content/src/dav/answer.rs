@@ -21,7 +21,7 @@ pub(super) fn wait(changed: Vec<Vec<u8>>, work: impl FnOnce() -> Done + Send + '
 /// Runs blocking work on the blocking thread pool.
 pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Done<T> + Send + 'static) -> Done<T> {
     let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|_| Err(Failure::new(500, "changing a file was abandoned")))
+    done.unwrap_or_else(|_| Err(Failure::new(500, "the file operation was aborted")))
 }
 
 /// Returns the response, and discards cached data about the changed paths.

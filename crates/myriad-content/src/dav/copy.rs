@@ -86,10 +86,10 @@ impl Order {
             one.path.strip_prefix(&*other.path).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
         };
         if inside(source, destination) || inside(destination, source) {
-            return Err(self.refusal(403, "one of them is in the other"));
+            return Err(self.refusal(403, "one of the paths is inside the other"));
         }
         if destination.is_root || source.is_root && self.moves {
-            return Err(self.refusal(403, "the root stays as it is"));
+            return Err(self.refusal(403, "the root must not be moved or replaced"));
         }
         Ok(())
     }
@@ -111,16 +111,16 @@ impl Order {
         let folder = is_folder(&found);
         if folder != self.source.is_collection {
             let status = if folder { 400 } else { 404 };
-            return Err(self.refusal(status, "a collection has a slash at its end"));
+            return Err(self.refusal(status, "only the URI of a collection ends with a slash"));
         }
         let to = self.place_of_destination(folder)?;
         if let Some(there) = to.look()? {
             let is_folder = is_folder(&there);
             if is_folder && !self.destination.is_collection {
-                return Err(self.refusal(409, "there is a collection"));
+                return Err(self.refusal(409, "the destination is a collection"));
             }
             if !self.overwrites {
-                return Err(self.refusal(412, "there is something"));
+                return Err(self.refusal(412, "the destination exists, and \"Overwrite\" is \"F\""));
             }
             if folder || is_folder {
                 remove(&to, is_folder, &self.destination.path)?;

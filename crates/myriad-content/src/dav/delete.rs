@@ -23,7 +23,7 @@ pub(super) fn begin(exchange: &mut Exchange, rules: &DavSettings, zone: Option<L
     };
     let request = &exchange.request;
     if target.is_root {
-        return Failure::new(403, "the root cannot be deleted").answer(&mut exchange.request);
+        return Failure::new(403, "the root must not be deleted").answer(&mut exchange.request);
     }
     // The default of `Depth` depends on the kind of the resource.
     let depths = answer::depth(request, Depth::Infinity).and_then(|of_folder| {
@@ -94,7 +94,7 @@ mod tests {
     use super::too_shallow;
 
     #[test]
-    fn depth_is_counted_in_slashes_with_something_behind_them() {
+    fn depth_counts_slashes_followed_by_a_segment() {
         assert_eq!(too_shallow(b"/a", 0), None);
         assert_eq!(too_shallow(b"/min3/shallow", 3), Some(2));
         assert_eq!(too_shallow(b"/min3/a/", 3), Some(3));

@@ -17,30 +17,31 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         at_least(1),
         Set::Settings(dav_methods),
-        "By which methods clients may change files: PUT, DELETE, MKCOL, COPY, MOVE.",
+        "Allows clients to change files by the methods PUT, DELETE, MKCOL, COPY and MOVE.",
     )
     .repeats()
     .default("off")
     .differs(
-        "links on the way are followed as `disable_symlinks` says; a file is written beside its place and never seen half written; the \
-         root itself is neither deleted, moved nor replaced (403); where the folder of a new file is not there the answer is 409, and \
-         COPY with `Depth: 0` makes the folder alone (RFC 4918); https that a trusted proxy tells of is good for `Destination`",
+        "symbolic links in the path are followed according to `disable_symlinks`; a file is written under a temporary \
+             name and is never visible incomplete; the root itself cannot be deleted, moved or replaced (403); if the \
+             directory of a new file does not exist, the response is 409; COPY with `Depth: 0` creates only the directory \
+             (RFC 4918); `Destination` may use https if a trusted proxy reports https",
     ),
     Directive::new(
         "create_full_put_path",
         HSL,
         FLAG,
         set!(Feature<DavSettings>.flag => full_path),
-        "Whether PUT makes the folders that are missing.",
+        "Creates missing directories on PUT.",
     )
     .default("off")
-    .differs("32 of them at most"),
+    .differs("at most 32 directories"),
     Directive::new(
         "min_delete_depth",
         HSL,
         ONE,
         set!(Feature<DavSettings>.number => min_delete_depth),
-        "How many parts a path must have at least for DELETE.",
+        "Minimum number of path elements that DELETE requires.",
     )
     .default("0"),
     Directive::new(
@@ -48,7 +49,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         between(1, 3),
         Set::Settings(dav_access),
-        "Who may read and write new files and folders.",
+        "Permissions of new files and directories.",
     )
     .default("user:rw"),
 ];

@@ -49,7 +49,7 @@ impl MethodHandler for DavHandler {
             Method::Options => return ext::options(&self.rules, &self.ext),
             Method::Lock | Method::Unlock => {
                 let Some(zone) = &self.zone else {
-                    let text = format!("{} needs a zone of locks (dav_ext_lock)", method.as_str());
+                    let text = format!("{} requires a lock zone (dav_ext_lock)", method.as_str());
                     return Failure::new(501, text).answer(&mut exchange.request);
                 };
                 return if method == Method::Lock {

@@ -104,7 +104,7 @@ fn status(place: &Place<'_>, path: &[u8]) -> Done {
         None => Ok(201),
         Some(found) if is_folder(&found) => {
             let path = String::from_utf8_lossy(path);
-            Err(Failure::new(409, format!("\"{path}\" could not be created: it is a folder")))
+            Err(Failure::new(409, format!("\"{path}\" could not be created: it is a directory")))
         }
         Some(_) => Ok(204),
     }

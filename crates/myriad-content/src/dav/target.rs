@@ -46,7 +46,10 @@ impl Target {
         let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
         // No file has such a name; `.` and `..` are directories themselves.
         if path.contains(&0) || matches!(name, b"" | b"." | b"..") {
-            return Err(Failure::new(404, format!("\"{}\" names no file", String::from_utf8_lossy(uri))));
+            return Err(Failure::new(
+                404,
+                format!("\"{}\" is not the name of a file", String::from_utf8_lossy(uri)),
+            ));
         }
         let walk = paths::walk(request, frame, &path);
         Ok(Self { walk, is_collection: uri.ends_with(b"/"), is_root, path })

@@ -175,7 +175,7 @@ fn destination_stays_below_the_root_and_out_of_its_source() {
 }
 
 #[test]
-fn links_on_the_way_are_followed_as_disable_symlinks_says() {
+fn symlinks_in_dav_paths_obey_disable_symlinks() {
     let folder = TestFolder::new("dav-links");
     std::fs::create_dir_all(folder.0.join("out")).expect("a folder");
     let site =
@@ -244,7 +244,7 @@ fn token(answer: &Reached) -> String {
 }
 
 #[test]
-fn properties_are_told_of_a_folder_and_of_what_is_in_it() {
+fn propfind_returns_properties_of_folder_and_its_members() {
     let folder = TestFolder::new("dav-ext-propfind");
     let site = locking(&folder, "propfind");
     std::fs::write(folder.0.join("html/a & b.txt"), "12345").expect("a file");
@@ -299,7 +299,7 @@ fn answer_to_a_long_list_of_properties_is_bounded() {
 }
 
 #[test]
-fn what_is_locked_is_changed_by_who_holds_the_lock_alone() {
+fn locked_resource_is_changed_only_with_its_lock_token() {
     let folder = TestFolder::new("dav-ext-lock");
     let site = locking(&folder, "lock");
     let locked = sent(&site, "LOCK", "/dir/a.txt", LOCK, &[("Depth", "0"), ("Timeout", "Second-60")]);

@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_are_seconds_with_three_digits_behind_the_point() {
+    fn wait_times_are_seconds_with_up_to_three_decimals() {
         let read = |text: &str| read_seconds(text.as_bytes());
         assert_eq!(
             [read("1"), read("1.5"), read(".25"), read("0.001")],

@@ -19,7 +19,7 @@ pub(super) static ROWS: &[Directive] = &[
             let (words, newline) = words(args)?;
             push(settings, args, CommandConf::Line { words, newline })
         }),
-        "Sends a line; `-n` leaves its end out.",
+        "Sends a line; `-n` omits the line feed.",
     )
     .repeats(),
     Directive::new(
@@ -27,24 +27,30 @@ pub(super) static ROWS: &[Directive] = &[
         PLACES,
         exactly(2),
         Set::Settings(duplicate),
-        "Sends a text so many times.",
+        "Sends a text the given number of times.",
     )
     .repeats(),
-    Directive::new("echo_flush", PLACES, exactly(0), Set::Nothing, "Sends what has been made so far.")
+    Directive::new("echo_flush", PLACES, exactly(0), Set::Nothing, "Sends the output produced so far.")
         .repeats()
-        .no_effect("what stands before a wait or a subrequest is sent before it"),
-    Directive::new("echo_sleep", PLACES, ONE, Set::Settings(sleep), "Waits so many seconds.")
+        .no_effect("output before a wait or a subrequest is always sent first"),
+    Directive::new("echo_sleep", PLACES, ONE, Set::Settings(sleep), "Waits the given number of seconds.")
         .repeats()
-        .differs("for ten minutes at most"),
-    Directive::new("echo_blocking_sleep", PLACES, ONE, Set::Settings(sleep), "Waits so many seconds.")
-        .repeats()
-        .differs("it blocks nobody else, and waits for ten minutes at most"),
+        .differs("at most ten minutes"),
+    Directive::new(
+        "echo_blocking_sleep",
+        PLACES,
+        ONE,
+        Set::Settings(sleep),
+        "Waits the given number of seconds.",
+    )
+    .repeats()
+    .differs("other requests are not blocked; at most ten minutes"),
     Directive::new(
         "echo_reset_timer",
         PLACES,
         exactly(0),
         Set::Settings(|settings, args| push(settings, args, CommandConf::ResetTimer)),
-        "Starts `$echo_timer_elapsed` anew.",
+        "Resets `$echo_timer_elapsed`.",
     )
     .repeats(),
     Directive::new(
@@ -52,7 +58,7 @@ pub(super) static ROWS: &[Directive] = &[
         PLACES,
         between(1, 2),
         Set::Settings(location),
-        "Sends what a URI of this server is answered with.",
+        "Sends the response of a subrequest to a URI of this server.",
     )
     .repeats(),
     Directive::new(
@@ -60,10 +66,10 @@ pub(super) static ROWS: &[Directive] = &[
         PLACES,
         between(1, 2),
         Set::Settings(location),
-        "Sends what a URI of this server is answered with.",
+        "Sends the response of a subrequest to a URI of this server.",
     )
     .repeats()
-    .differs("one subrequest is over before the next begins"),
+    .differs("subrequests run one after another"),
     Directive::new(
         "echo_exec",
         PLACES,
@@ -72,10 +78,10 @@ pub(super) static ROWS: &[Directive] = &[
             let (uri, args_of) = target(args)?;
             push(settings, args, CommandConf::Exec { uri, args: args_of })
         }),
-        "Goes on with another URI, or in a named location.",
+        "Redirects internally to another URI or a named location.",
     )
-    .differs("refused behind what begins an answer"),
-    Directive::new("echo_status", PLACES, ONE, Set::Settings(status), "The status of the answer.")
+    .differs("rejected after directives that produce output"),
+    Directive::new("echo_status", PLACES, ONE, Set::Settings(status), "Status of the response.")
         .default("200"),
 ];
 
@@ -83,8 +89,10 @@ pub(super) static ROWS: &[Directive] = &[
 fn push(settings: &mut Settings, args: &Arguments<'_>, command: CommandConf) -> Done {
     let echo = settings.feature_mut::<EchoSettings>();
     if matches!(command, CommandConf::Exec { .. }) && echo.commands.iter().any(CommandConf::answers) {
-        let message = "\"echo_exec\" stands behind directives that begin an answer";
-        return Err(args.error(0, message).help("leave those out: the place that it names makes the answer"));
+        let message = "\"echo_exec\" follows directives that produce output";
+        return Err(args
+            .error(0, message)
+            .help("remove those directives; the target location produces the response"));
     }
     echo.commands.push(command);
     settings.handler = Some(planned(echo.clone()));
@@ -103,7 +111,7 @@ fn words(args: &Arguments<'_>) -> Result<(Vec<Text>, bool), Diagnostic> {
                 break;
             }
             [b'-', _, ..] => {
-                return Err(args.invalid(first, "-n, or -- before a text that begins with a dash"));
+                return Err(args.invalid(first, "-n, or -- before a text that starts with a dash"));
             }
             _ => break,
         }
@@ -124,7 +132,7 @@ fn duplicate(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
 fn sleep(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     let seconds = args.text(0)?;
     if !seconds.has_variables() && read_seconds(seconds.bytes()).is_none() {
-        return Err(args.invalid(0, "seconds, with three digits behind the point at most"));
+        return Err(args.invalid(0, "seconds, with at most three decimal places"));
     }
     push(settings, args, CommandConf::Sleep(seconds))
 }

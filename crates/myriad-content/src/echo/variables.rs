@@ -14,7 +14,7 @@ pub(super) const VARIABLES: &[Row] = &[
     // The value depends on all fields, so it is treated as time-dependent: requests that read it do not use the
     // shortcut.
     Row::new("echo", "echo_client_request_headers", &[Moment], Made(head))
-        .fares(Differs("in a subrequest it shows the fields that the subrequest is asked with")),
+        .fares(Differs("in a subrequest it shows the headers of the subrequest")),
 ];
 
 fn method(request: &Request) -> Option<&[u8]> {

@@ -20,7 +20,7 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
         settings.handler = Some(planned(EmptyGif));
         Ok(())
     }),
-    "Answers with a transparent picture of one pixel.",
+    "Serves a transparent GIF of one pixel.",
 )];
 
 /// `empty_gif`.

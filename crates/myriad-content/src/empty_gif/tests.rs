@@ -2,7 +2,7 @@ use myriad_http::Version;
 use myriad_serve::testing::{TestSite, answered_at_once, ask};
 
 #[test]
-fn picture_is_sent_to_those_who_read() {
+fn gif_is_sent_for_get_and_head_only() {
     let site = TestSite::new("", "location = /pixel { empty_gif; }");
     for method in ["GET", "HEAD"] {
         let mut exchange = site.received(Version::Http11, (method, "/pixel"), &[]);

@@ -10,8 +10,8 @@ use super::settings::{FancyindexSettings, Insert};
 const HSL: Contexts = Contexts::HSL;
 
 /// Difference to the module in reading inserted files.
-const READ_EACH_TIME: &str = "a `local` file is read for each list, so that a change is seen without a reload; a text that cannot be had, or is longer than \
-     1 MB, leaves the page its own";
+const READ_EACH_TIME: &str = "a `local` file is read for each listing, so changes take effect without a reload; if the text cannot be read or \
+     is longer than 1 MB, the default text is used";
 
 pub(super) static ROWS: &[Directive] = &[
     Directive::new(
@@ -19,7 +19,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         FLAG,
         set!(Feature<FancyindexSettings>.flag => on),
-        "Lists folders that have no index, as tables that can be sorted.",
+        "Lists directories without an index file as sortable tables.",
     )
     .default("off"),
     Directive::new(
@@ -27,7 +27,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         ONE,
         Set::Settings(default_sort),
-        "The order where no other is asked for: `name`, `size`, `date`, each with `_desc` or without.",
+        "Default sort order: `name`, `size` or `date`, optionally with `_desc`.",
     )
     .default("name"),
     Directive::new(
@@ -35,7 +35,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         FLAG,
         set!(Feature<FancyindexSettings>.flag => case_sensitive),
-        "Whether capital letters stand before small ones.",
+        "Sorts uppercase letters before lowercase letters.",
     )
     .default("on"),
     Directive::new(
@@ -43,7 +43,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         FLAG,
         set!(Feature<FancyindexSettings>.flag => directories_first),
-        "Whether folders stand before files.",
+        "Lists directories before files.",
     )
     .default("on"),
     Directive::new(
@@ -51,7 +51,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         FLAG,
         set!(Feature<FancyindexSettings>.flag => exact_size),
-        "Whether sizes are shown in bytes rather than rounded.",
+        "Shows exact sizes in bytes instead of rounded sizes.",
     )
     .default("on"),
     Directive::new(
@@ -59,7 +59,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         FLAG,
         set!(Feature<FancyindexSettings>.flag => local_time),
-        "Whether times are local rather than UTC.",
+        "Shows times in local time instead of UTC.",
     )
     .default("off"),
     Directive::new(
@@ -67,7 +67,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         ONE,
         Set::Settings(time_format),
-        "How times are written, in a format of `strftime`.",
+        "Format of times, as for `strftime`.",
     )
     .default("\"%Y-%b-%d %H:%M\""),
     Directive::new(
@@ -75,7 +75,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         ONE,
         set!(Feature<FancyindexSettings>.text => css),
-        "The address of a style sheet.",
+        "URL of a style sheet.",
     )
     .default("\"\""),
     Directive::new(
@@ -86,7 +86,7 @@ pub(super) static ROWS: &[Directive] = &[
             settings.feature_mut::<FancyindexSettings>().header = insert(args)?;
             Ok(())
         }),
-        "What stands before a list: a URI (`subrequest`) or a file (`local`).",
+        "Header of the listing: a URI (`subrequest`) or a file (`local`).",
     )
     .default("\"\"")
     .differs(READ_EACH_TIME),
@@ -98,7 +98,7 @@ pub(super) static ROWS: &[Directive] = &[
             settings.feature_mut::<FancyindexSettings>().footer = insert(args)?;
             Ok(())
         }),
-        "What stands behind a list: a URI (`subrequest`) or a file (`local`).",
+        "Footer of the listing: a URI (`subrequest`) or a file (`local`).",
     )
     .default("\"\"")
     .differs(READ_EACH_TIME),
@@ -107,7 +107,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         FLAG,
         Set::Settings(show_path),
-        "Whether the folder's path, and the end of the heading, stand behind the header.",
+        "Adds the directory's path and the end of the heading after the header.",
     )
     .default("on"),
     Directive::new(
@@ -115,7 +115,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         at_least(1),
         Set::Settings(ignore),
-        "Names that are not shown: regexes, case disregarded.",
+        "Hides names that match a regex (case-insensitive).",
     )
     .repeats(),
     Directive::new(
@@ -123,7 +123,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         FLAG,
         set!(Feature<FancyindexSettings>.flag => hide_links),
-        "Whether symbolic links are left out.",
+        "Hides symbolic links.",
     )
     .default("off"),
     Directive::new(
@@ -131,7 +131,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         FLAG,
         set!(Feature<FancyindexSettings>.flag => hide_parent),
-        "Whether the folder above is left out.",
+        "Hides the link to the parent directory.",
     )
     .default("off"),
     Directive::new(
@@ -139,11 +139,11 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         FLAG,
         set!(Feature<FancyindexSettings>.flag => show_hidden),
-        "Whether names that begin with a dot are shown.",
+        "Shows names that start with a dot.",
     )
     .default("off"),
-    Directive::new("fancyindex_name_length", HSL, ONE, Set::Nothing, "How many characters of a name are shown.")
-        .no_effect("the page shortens names to the width of their column, as the module does since it has dropped the directive"),
+    Directive::new("fancyindex_name_length", HSL, ONE, Set::Nothing, "Maximum length of displayed names, in characters.")
+        .no_effect("the page shortens names to the width of their column, as the module does since it removed the directive"),
 ];
 
 fn default_sort(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {

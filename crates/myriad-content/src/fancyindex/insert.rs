@@ -33,7 +33,7 @@ pub(super) async fn text(exchange: &mut Exchange, insert: &Insert) -> Option<Vec
         }
     };
     got.map_err(|reason| {
-        let message = format_args!("\"{shown}\" is left out of the list of a folder: {reason}");
+        let message = format_args!("\"{shown}\" is omitted from a directory listing: {reason}");
         exchange.request.log(Level::Error, message);
     })
     .ok()
@@ -42,7 +42,7 @@ pub(super) async fn text(exchange: &mut Exchange, insert: &Insert) -> Option<Vec
 async fn local(path: PathBuf, walk: Walk) -> Result<Vec<u8>, String> {
     let read = move || walk.read(path.as_os_str().as_encoded_bytes(), MOST as u64);
     let read = tokio::task::spawn_blocking(read).await;
-    read.map_err(|_| "reading was abandoned".to_owned())?.map_err(|error| error.to_string())
+    read.map_err(|_| "reading was aborted".to_owned())?.map_err(|error| error.to_string())
 }
 
 async fn asked(exchange: &mut Exchange, uri: &[u8]) -> Result<Vec<u8>, String> {
@@ -50,7 +50,7 @@ async fn asked(exchange: &mut Exchange, uri: &[u8]) -> Result<Vec<u8>, String> {
     let answer = subrequest::ask(child).await;
     let status = answer.answer.status;
     if status != 200 {
-        return Err(format!("its status is {status}"));
+        return Err(format!("the response status is {status}"));
     }
     let mut body = answer.into_body();
     let mut text = Vec::new();

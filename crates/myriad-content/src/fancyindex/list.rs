@@ -30,10 +30,10 @@ pub(super) fn compile(compile: &mut dyn SettingsCompiler, settings: &Settings, f
         return;
     }
     if !written.show_path && written.header == Insert::Own {
-        let message = "\"fancyindex_show_path off\" needs a header of one's own";
+        let message = "\"fancyindex_show_path off\" requires \"fancyindex_header\"";
         compile.report(
             Diagnostic::error(written.show_path_at, message)
-                .help("write fancyindex_header PATH local; or leave it on"),
+                .help("write fancyindex_header PATH local; or remove \"fancyindex_show_path off\""),
         );
     }
     let ignore = written.ignore.iter().filter_map(|pattern| compile.regex(pattern)).collect();
@@ -62,7 +62,12 @@ impl Pending for List {
     fn explain(&self, exchange: &mut Exchange) {
         if let Some(sink) = &exchange.request.received.sink {
             let folder = self.folder.display();
-            sink.note("content", format!("a list of the folder {folder}"), "fancyindex".to_owned(), None);
+            sink.note(
+                "content",
+                format!("a listing of the directory {folder}"),
+                "fancyindex".to_owned(),
+                None,
+            );
         }
     }
 }

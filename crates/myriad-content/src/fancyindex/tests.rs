@@ -31,7 +31,7 @@ fn names_are_text_in_a_page_and_not_markup() {
 }
 
 #[test]
-fn what_a_visitor_asks_for_is_an_order_and_nothing_else() {
+fn query_of_client_sets_sort_order_only() {
     let page = listed("order", &["b", "aaa"], "", "?C=S&O=D");
     assert_eq!(names(&page), ["inner", "aaa", "b"]);
     assert!(page.text.contains("<a href=\"inner/?C=S&amp;O=D\""), "folders keep it: {}", page.text);

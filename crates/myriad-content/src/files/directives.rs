@@ -11,8 +11,8 @@ use super::settings::{
 const HSL: Contexts = Contexts::HSL;
 
 /// Handling of videos that nginx would cut.
-const WHOLE: &str = "whole films and ranges of them are sent, with a warning: `start` and `end` in the arguments, which players asked \
-                     for before they asked for ranges, are not obeyed";
+const WHOLE: &str = "complete videos and byte ranges are sent, with a warning; the arguments `start` and `end`, which players used \
+     before byte ranges, are ignored";
 
 const WARNED: Set = Set::Settings(|_, args| {
     warn_of_whole(args);
@@ -20,30 +20,30 @@ const WARNED: Set = Set::Settings(|_, args| {
 });
 
 pub(super) static ROWS: &[Directive] = &[
-    Directive::new("flv", Contexts::LOCATION, exactly(0), WARNED, "Cuts films by `start`.").later(WHOLE),
-    Directive::new("mp4", Contexts::LOCATION, exactly(0), WARNED, "Cuts films by `start` and `end`.")
+    Directive::new("flv", Contexts::LOCATION, exactly(0), WARNED, "Cuts FLV videos by the argument `start`.").later(WHOLE),
+    Directive::new("mp4", Contexts::LOCATION, exactly(0), WARNED, "Cuts MP4 videos by the arguments `start` and `end`.")
         .later(WHOLE),
-    Directive::new("mp4_buffer_size", HSL, ONE, Set::Nothing, "How much of a film's index is read at once.").later(WHOLE),
-    Directive::new("mp4_max_buffer_size", HSL, ONE, Set::Nothing, "The longest index of a film.").later(WHOLE),
-    Directive::new("mp4_start_key_frame", HSL, FLAG, Set::Nothing, "Whether a cut begins with a key frame.").later(WHOLE),
+    Directive::new("mp4_buffer_size", HSL, ONE, Set::Nothing, "Size of the buffer for the index of a video.").later(WHOLE),
+    Directive::new("mp4_max_buffer_size", HSL, ONE, Set::Nothing, "Maximum size of the index of a video.").later(WHOLE),
+    Directive::new("mp4_start_key_frame", HSL, FLAG, Set::Nothing, "Starts a cut at a key frame.").later(WHOLE),
     Directive::new(
         "open_file_cache",
         HSL,
         between(1, 2),
         Set::Settings(open_file_cache),
-        "Remembers what files are there.",
+        "Caches which files exist.",
     )
-    .computed("none; a file is asked about again after a second")
+    .computed("none; a file is checked again after one second")
     .differs(
-        "where it is not written, what files are there is remembered for one second; the table bounds itself, so `max` and \
-         `inactive` change nothing",
+        "without the directive, information about files is cached for one second; the table limits its own size, so \
+             `max` and `inactive` have no effect",
     ),
     Directive::new(
         "open_file_cache_valid",
         HSL,
         ONE,
         set!(Feature<OpenFileSettings>.millis => valid),
-        "How long it is trusted.",
+        "Time after which cached information is checked again.",
     )
     .default("60s"),
     Directive::new(
@@ -51,56 +51,46 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         ONE,
         set!(Feature<OpenFileSettings>.number => min_uses),
-        "How often a file must be used to stay open.",
+        "Minimum number of uses after which a file stays open.",
     )
     .default("1")
-    .no_effect("the table bounds itself"),
+    .no_effect("the table limits its own size"),
     Directive::new(
         "open_file_cache_errors",
         HSL,
         FLAG,
         set!(Feature<OpenFileSettings>.flag => errors),
-        "Whether absent files are remembered too.",
+        "Caches the absence of files as well.",
     )
     .default("off")
-    .differs("`off` still remembers them for one second"),
+    .differs("`off` still caches it for one second"),
     Directive::new(
         "disable_symlinks",
         HSL,
         between(1, 2),
         Set::Settings(disable_symlinks),
-        "Which symbolic links are refused.",
+        "Rejects symbolic links.",
     )
     .default("off")
-    .differs("it also holds for listings of folders, for `*_store`, WebDAV, and below `from=` for `auth_basic_user_file`"),
+    .differs("also applies to directory listings, `*_store`, WebDAV, and below `from=` to `auth_basic_user_file`"),
 ];
 
-pub(super) static GZIP_STATIC: &[Directive] = &[Directive::new(
-    "gzip_static",
-    HSL,
-    ONE,
-    Set::Settings(gzip_static),
-    "Whether FILE.gz is sent for FILE.",
-)
-.default("off")];
+pub(super) static GZIP_STATIC: &[Directive] =
+    &[Directive::new("gzip_static", HSL, ONE, Set::Settings(gzip_static), "Sends FILE.gz instead of FILE.")
+        .default("off")];
 
 pub(super) static BROTLI_STATIC: &[Directive] = &[Directive::new(
     "brotli_static",
     HSL,
     ONE,
     Set::Settings(brotli_static),
-    "Whether FILE.br is sent for FILE.",
+    "Sends FILE.br instead of FILE.",
 )
 .default("off")];
 
-pub(super) static ZSTD_STATIC: &[Directive] = &[Directive::new(
-    "zstd_static",
-    HSL,
-    ONE,
-    Set::Settings(zstd_static),
-    "Whether FILE.zst is sent for FILE.",
-)
-.default("off")];
+pub(super) static ZSTD_STATIC: &[Directive] =
+    &[Directive::new("zstd_static", HSL, ONE, Set::Settings(zstd_static), "Sends FILE.zst instead of FILE.")
+        .default("off")];
 
 fn disable_symlinks(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     let mut rule = None;
@@ -152,9 +142,9 @@ fn open_file_cache(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
 
 fn warn_of_whole(args: &mut Arguments<'_>) {
     let name = &args.directive.name;
-    let message = format!("\"{name}\" sends whole films, and ranges of them: \"start=\" is not obeyed");
+    let message = format!("\"{name}\" sends complete videos and byte ranges; \"start=\" is ignored");
     let warning = Diagnostic::warning(args.node.span, message);
-    args.warnings.push(warning.help("players of today ask for ranges: leave it out"));
+    args.warnings.push(warning.help("current players request byte ranges; remove the directive"));
 }
 
 fn static_mode(args: &Arguments<'_>) -> Result<StaticMode, Diagnostic> {

@@ -15,7 +15,7 @@ pub(super) struct OpenFileCache {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct OpenFileSettings {
     /// `open_file_cache`: `None` if not configured; `Some(None)` for `off`.
-    #[expect(clippy::option_option, reason = "not written, off and on are three things")]
+    #[expect(clippy::option_option, reason = "unset, off and on are three states")]
     pub cache: Option<Option<OpenFileCache>>,
     /// `open_file_cache_valid`, in milliseconds.
     pub valid: u64,

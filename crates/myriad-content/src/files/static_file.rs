@@ -185,7 +185,7 @@ async fn read_once(found: &Found, path: &std::path::Path) -> std::io::Result<()>
         None => Ok(()),
     })
     .await;
-    loaded.unwrap_or_else(|_| Err(std::io::Error::other("reading was abandoned")))
+    loaded.unwrap_or_else(|_| Err(std::io::Error::other("reading was aborted")))
 }
 
 /// Serves a directory: a random file (`random_index`), or the first existing file of `index`.

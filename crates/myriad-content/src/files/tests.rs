@@ -61,13 +61,13 @@ fn index_that_is_a_uri_leads_there_with_the_arguments() {
 }
 
 #[test]
-fn form_may_be_posted_to_a_folder_whose_index_is_a_script() {
+fn post_to_folder_reaches_its_index_script() {
     let (_folder, site) = site("file-form", "location ~ html$ { return 200 script; }");
     assert_eq!(told(&ask(&site, "POST /with/", &[])), (200, "script"));
 }
 
 #[test]
-fn compressed_copy_goes_to_who_takes_it() {
+fn compressed_copy_is_sent_to_clients_accepting_it() {
     let (folder, site) = site("file-copy", "gzip_static on;");
     folder.write("page.txt.gz", "the copy");
     assert_eq!(ask(&site, "GET /page.txt", &[("Accept-Encoding", "gzip")]).text, "the copy");
@@ -119,7 +119,7 @@ mod said {
     }
 
     #[test]
-    fn files_in_other_codings_are_looked_for_as_each_directive_says() {
+    fn each_static_directive_sets_mode_of_its_coding() {
         let said = settings::<PrecompressedSettings>("gzip_static always; zstd_static on;");
         assert_eq!((said.gzip, said.brotli), (StaticMode::Always, StaticMode::Off));
         assert_eq!(said.zstd, StaticMode::On);

@@ -19,7 +19,7 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
         settings.handler = Some(planned(StubStatus));
         Ok(())
     }),
-    "Answers with counts of connections and requests.",
+    "Serves counts of connections and requests.",
 )
 .repeats()];
 

@@ -4,7 +4,7 @@ use myriad_http::Version;
 use myriad_serve::testing::{TestSite, answered_at_once, ask, go};
 
 #[test]
-fn counts_are_told_in_the_words_of_nginx() {
+fn stub_status_matches_nginx_format() {
     let site = TestSite::new("", "stub_status;");
     let exchange = site.received(Version::Http11, ("GET", "/"), &[]);
     let counters = &Rc::clone(&exchange.request.site.worker).counters;
@@ -18,7 +18,7 @@ fn counts_are_told_in_the_words_of_nginx() {
 }
 
 #[test]
-fn counts_are_text_for_those_who_read() {
+fn stub_status_is_plain_text_for_get_and_head_only() {
     let site = TestSite::new("", "location = /status { stub_status on; }");
     let mut exchange = site.received(Version::Http11, ("HEAD", "/status"), &[]);
     let answer = answered_at_once(&mut exchange).expect("an answer");

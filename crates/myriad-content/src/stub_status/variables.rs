@@ -38,7 +38,7 @@ mod tests {
     use myriad_serve::testing::variables::{Case, shows};
 
     #[test]
-    fn nobody_is_connected_to_a_site_without_sockets() {
+    fn connection_counts_are_zero_without_sockets() {
         shows(
             &mut Case::default().begin(),
             &[

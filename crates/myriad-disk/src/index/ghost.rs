@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_takes_no_more_than_it_says() {
+    fn ghost_table_stays_within_stated_size() {
         let mut ghost = Ghost::default();
         for most in [1, 5, 100, 1000, 1025, 5000] {
             ghost.remember(hash(most as u64), most);

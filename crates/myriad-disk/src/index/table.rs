@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_says_what_a_map_says_through_any_changes() {
+    fn index_matches_hash_map_through_random_changes() {
         let mut random = fastrand::Rng::with_seed(7);
         for bits in [2, 4, 10, 64] {
             let (mut index, mut model) = (Index::<u32>::default(), HashMap::<u32, u64>::new());
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn it_takes_no_more_than_it_says() {
+    fn index_stays_within_stated_size() {
         let mut index = Index::default();
         for slot in 0..10_000 {
             index.insert(u64::from(slot).wrapping_mul(0x9E37_79B9_7F4A_7C15), slot, ());

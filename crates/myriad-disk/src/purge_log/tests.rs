@@ -35,7 +35,7 @@ fn purges_are_found_again_however_many_there_were() {
 }
 
 #[test]
-fn log_that_somebody_removed_is_written_anew() {
+fn removed_log_is_rewritten() {
     let folder = Folder::new();
     let (mut log, _) = PurgeLog::open(folder.path()).unwrap();
     log.append(&[entry(1)]).unwrap();
@@ -112,7 +112,7 @@ fn hears(log: &mut PurgeLog, number: u64) -> bool {
 }
 
 #[test]
-fn the_older_of_two_hears_of_a_purge_of_what_it_has_purged_itself() {
+fn older_process_receives_purge_of_key_it_has_also_purged() {
     for is_written_anew in [false, true] {
         for is_heard in [false, true] {
             let folder = Folder::new();
@@ -177,7 +177,7 @@ fn a_purge_is_news_though_one_of_the_same_number_is_about_to_hold() {
 }
 
 #[test]
-fn log_that_was_cut_short_is_written_anew_by_the_purge_that_finds_it_so() {
+fn truncated_log_is_rewritten_by_purge_that_detects_it() {
     for len in [0, 5, 12, 40] {
         let folder = Folder::new();
         let (mut log, _) = PurgeLog::open(folder.path()).unwrap();
@@ -207,7 +207,7 @@ fn purges_of_a_moment_in_which_the_log_could_not_be_read_are_written_later() {
 }
 
 #[test]
-fn foreign_log_is_lost_and_a_copy_is_kept() {
+fn foreign_log_is_reported_lost_and_copied() {
     let folder = Folder::new();
     fs::write(path(folder.path()), b"anything").unwrap();
     let (log, found) = PurgeLog::open(folder.path()).unwrap();

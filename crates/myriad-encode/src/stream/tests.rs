@@ -198,7 +198,7 @@ fn gzip_members_and_zstd_frames_in_a_row_are_one_body() {
 }
 
 #[test]
-fn bytes_behind_the_end_are_corrupt() {
+fn trailing_bytes_are_corrupt() {
     for coding in ENCODED {
         let mut bytes = compress(coding, Level::Fast, b"whole").unwrap();
         bytes.extend_from_slice(b"more");

@@ -24,10 +24,10 @@ pub enum Stranger {
 impl fmt::Display for Stranger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NotAmong => "\"from\" does not cover its address",
-            Self::GivenNotAmong => "\"from\" does not cover the address that a proxy gave",
-            Self::Far => "it comes neither from loopback nor from an address of the server",
-            Self::PassedOn => "it was passed on by a proxy, so that its address says nothing",
+            Self::NotAmong => "\"from\" does not contain its address",
+            Self::GivenNotAmong => "\"from\" does not contain the client address that a proxy sent",
+            Self::Far => "its address is neither loopback nor an address of this server",
+            Self::PassedOn => "a proxy forwarded it, so its origin is unknown",
         })
     }
 }

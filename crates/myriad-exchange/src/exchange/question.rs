@@ -28,7 +28,7 @@ impl Question {
         };
         let port_at = authority.rfind(':').filter(|at| !authority[*at..].contains(']'));
         let port = port_at.map(|at| authority[at + 1..].parse::<u16>());
-        let port = port.transpose().map_err(|_| format!("no port in \"{authority}\""))?;
+        let port = port.transpose().map_err(|_| format!("invalid port in \"{authority}\""))?;
         let target = target.split('#').next().unwrap_or_default();
         let slash = if target.starts_with('/') { "" } else { "/" };
         Ok(Self {

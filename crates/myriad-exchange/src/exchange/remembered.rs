@@ -27,7 +27,7 @@ mod tests {
     use super::Remembered;
 
     #[test]
-    fn what_was_made_stays_and_is_told_apart_by_its_type() {
+    fn first_value_of_each_type_is_retained() {
         let remembered = Remembered::default();
         assert_eq!(*remembered.get_or_make(|| 1_u8), 1);
         assert_eq!(*remembered.get_or_make(|| 2_u8), 1);

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_way_is_found_for_as_long_as_it_is_believed() {
+    fn shortcut_is_found_until_it_expires() {
         let shortcuts = Shortcuts::default();
         assert!(!finds(&shortcuts, b"/a", 0));
         keep(&shortcuts, b"/a");

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn greatest_weights_are_kept_where_weights_are_raised() {
+    fn largest_weights_are_retained_when_raised() {
         let mut top: Top<()> = Top::new(2);
         for (key, weight) in [(&b"a"[..], 5), (b"b", 9), (b"c", 3), (b"a", 4), (b"d", 7)] {
             top.raise(key, weight, |()| ());

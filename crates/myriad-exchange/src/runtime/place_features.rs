@@ -37,7 +37,7 @@ mod tests {
     use super::PlaceFeatures;
 
     #[test]
-    fn a_feature_finds_what_it_has_kept_and_nothing_of_others() {
+    fn feature_finds_only_its_own_stored_value() {
         let mut features = PlaceFeatures::default();
         assert_eq!(features.get::<u8>(), None);
         features.keep(1_u8);

@@ -130,7 +130,7 @@ pub struct TooMany;
 
 impl fmt::Display for TooMany {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{MOST_READERS} read the events already: try again later")
+        write!(f, "{MOST_READERS} clients read the events already: try again later")
     }
 }
 

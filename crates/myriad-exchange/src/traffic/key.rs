@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn key_says_what_it_was_made_of() {
+    fn traffic_key_round_trips_its_parts() {
         let mut written = b"before".to_vec();
         for kind in KINDS {
             TrafficKey::write(&mut written, kind, b"zone\0", b"na\0me");

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_end_is_counted_once_and_who_goes_has_left() {
+    fn each_queue_outcome_is_counted_once_and_dropped_wait_counts_as_left() {
         let counts = QueueCounts::default();
         counts.end(QueueEnd::Passed);
         counts.end(QueueEnd::Full);

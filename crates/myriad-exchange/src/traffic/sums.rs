@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn shelves_are_bounded_and_those_of_visitors_displace_nobody_else() {
+    fn shelves_are_bounded_and_evict_only_their_own_entries() {
         let workers = workers(1);
         count(&workers[0], "fixed", Shelf::Fixed, &Sample::default());
         for number in 0..1000 {

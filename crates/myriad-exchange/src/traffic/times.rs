@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn last_durations_are_kept_with_their_moments() {
+    fn latest_durations_are_retained_with_timestamps() {
         let times = LastTimes::default();
         for number in 1..=LAST_TIMES as u64 + 1 {
             times.add(1_700_000_000_000 + number, number);

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn zone_keeps_its_counts_as_long_as_a_configuration_has_it() {
+    fn zone_retains_counts_until_no_configuration_has_it() {
         let traffic = Traffic::new(2);
         let before = traffic.zone(ZoneKind::Server, "a", false);
         before.begin(1);

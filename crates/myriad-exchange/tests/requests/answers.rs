@@ -73,7 +73,7 @@ fn host_that_is_no_name_reaches_no_redirect() {
 }
 
 #[test]
-fn redirect_elsewhere_is_told_as_it_was_written() {
+fn external_redirect_retains_its_spelling() {
     let site = TestSite::new(
         "",
         "location /a { return 302 //a.test/; } location /b { return 302 x/y; } location /c { return 302 HTTPS://a.test; }",

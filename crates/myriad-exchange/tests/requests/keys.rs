@@ -15,7 +15,7 @@ fn key(rules: &str, target: &str, fields: &[(&str, &str)]) -> Vec<u8> {
 const WRITTEN: &str = "proxy_cache_key $host$uri;";
 
 #[test]
-fn key_is_what_the_directive_says_byte_for_byte() {
+fn cache_key_is_evaluated_byte_for_byte() {
     assert_eq!(key(WRITTEN, "/a%20b?c", &[("Host", "a.test")]), b"a.test/a b");
     assert_eq!(key("proxy_cache_key $request_uri;", "/a%20b?c", &[("Host", "localhost")])[..8], *b"/a%20b?c");
 }

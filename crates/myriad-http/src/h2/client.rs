@@ -234,10 +234,10 @@ impl Client {
     /// (disabled by the client) and frames on streams that the client has not opened.
     fn check_order(&self, header: FrameHeader) -> Result<(), ConnectionError> {
         if header.kind == kind::PUSH_PROMISE {
-            return Err(ConnectionError::protocol("PUSH_PROMISE that was not asked for"));
+            return Err(ConnectionError::protocol("PUSH_PROMISE although push is disabled"));
         }
         if self.streams.is_idle(header.stream) && header.kind <= kind::CONTINUATION {
-            return Err(ConnectionError::protocol("frame on a stream that was not opened"));
+            return Err(ConnectionError::protocol("frame on an idle stream"));
         }
         match &self.block {
             Some(block) if header.kind != kind::CONTINUATION || header.stream != block.stream() => {

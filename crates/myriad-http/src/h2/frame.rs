@@ -77,7 +77,7 @@ impl FrameHeader {
             kind::WINDOW_UPDATE if self.length != 4 => size("WINDOW_UPDATE of a size other than 4"),
             kind::SETTINGS if self.stream != 0 => place("SETTINGS on a stream"),
             kind::SETTINGS if self.has(flag::ACK) && self.length != 0 => {
-                size("SETTINGS with ACK and content")
+                size("SETTINGS with ACK and a payload")
             }
             _ => Ok(()),
         }

@@ -45,7 +45,9 @@ impl Patience {
             kind::HEADERS => self.frames = FRAMES.min(self.frames + WORTH),
             kind::DATA if length >= PIECE => self.frames = FRAMES.min(self.frames + 1),
             kind::DATA if length >= MESSAGE => {}
-            kind::PING | kind::SETTINGS if waiting > BACKLOG => return Err(too_much("answers are not read")),
+            kind::PING | kind::SETTINGS if waiting > BACKLOG => {
+                return Err(too_much("responses to SETTINGS and PING are not read"));
+            }
             _ => self.frames = self.frames.checked_sub(1).ok_or_else(|| too_much("flood of frames"))?,
         }
         Ok(())

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_said_is_the_default() {
+    fn missing_priority_parameters_have_defaults() {
         let of = |value: &[u8]| Priority::parse(value);
         assert_eq!(of(b"u=0, i"), Priority { urgency: 0, incremental: true });
         assert_eq!(of(b"i=?0,u=7"), Priority { urgency: 7, incremental: false });

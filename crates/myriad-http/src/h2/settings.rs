@@ -52,7 +52,7 @@ impl Settings {
         let (all, []) = payload.as_chunks::<6>() else {
             return Err(ConnectionError::new(
                 ErrorCode::FrameSize,
-                "SETTINGS of a size that is no multiple of 6",
+                "size of SETTINGS is not a multiple of 6",
             ));
         };
         for &[a, b, value @ ..] in all {

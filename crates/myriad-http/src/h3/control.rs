@@ -103,12 +103,11 @@ impl ControlReader {
             (kind::SETTINGS, true) => {
                 return Err(Error::connection(Code::FrameUnexpected, "second SETTINGS"));
             }
-            (_, false) => return Err(Error::connection(Code::MissingSettings, "first frame is no SETTINGS")),
+            (_, false) => {
+                return Err(Error::connection(Code::MissingSettings, "first frame is not SETTINGS"));
+            }
             (kind::DATA | kind::HEADERS | kind::PUSH_PROMISE, _) => {
-                return Err(Error::connection(
-                    Code::FrameUnexpected,
-                    "frame of a request on the control stream",
-                ));
+                return Err(Error::connection(Code::FrameUnexpected, "request frame on the control stream"));
             }
             (other, _) if kind::is_http2(other) => {
                 return Err(Error::connection(Code::FrameUnexpected, "frame of HTTP/2"));
@@ -116,7 +115,7 @@ impl ControlReader {
             _ => {}
         }
         if frame.length > MOST {
-            return Err(Error::connection(Code::ExcessiveLoad, "control frame too large"));
+            return Err(Error::connection(Code::ExcessiveLoad, "frame type reserved for HTTP/2"));
         }
         Ok(())
     }
@@ -130,11 +129,14 @@ fn end(kind: u64, mut payload: &[u8]) -> Result<Option<Control>, Error> {
             read_integer(&mut payload).filter(|_| payload.is_empty()).ok_or_else(bad_frame)?;
         }
         // Nothing is ever pushed, so nothing can be cancelled.
-        kind::CANCEL_PUSH => return Err(Error::connection(Code::Id, "CANCEL_PUSH of no push")),
+        kind::CANCEL_PUSH => return Err(Error::connection(Code::Id, "CANCEL_PUSH for an unknown push")),
         kind::PRIORITY_UPDATE => {
             let stream = read_integer(&mut payload).ok_or_else(bad_frame)?;
             if stream % 4 != 0 {
-                return Err(Error::connection(Code::Id, "PRIORITY_UPDATE of no request"));
+                return Err(Error::connection(
+                    Code::Id,
+                    "PRIORITY_UPDATE for a stream that is not a request",
+                ));
             }
             return Ok(Some(Control::Priority(stream, Priority::parse(payload))));
         }
@@ -144,7 +146,7 @@ fn end(kind: u64, mut payload: &[u8]) -> Result<Option<Control>, Error> {
 }
 
 fn bad_frame() -> Error {
-    Error::connection(Code::Frame, "frame of another length than it has")
+    Error::connection(Code::Frame, "frame length does not match its content")
 }
 
 /// Validates the settings of a client. Their values do not affect the frames sent here, but reserved and repeated

@@ -38,7 +38,7 @@ pub struct Peer {
 /// Checks that a stream is the first of its type; a second one is a connection error.
 fn first(seen: &mut bool) -> Result<(), Error> {
     if std::mem::replace(seen, true) {
-        return Err(Error::connection(Code::StreamCreation, "second stream of its kind"));
+        return Err(Error::connection(Code::StreamCreation, "second stream of the same type"));
     }
     Ok(())
 }
@@ -66,7 +66,7 @@ impl Peer {
             let Some(kind) = take_integer(kept, input) else { return Ok(Control::Partial) };
             *role = match kind {
                 0 => first(&mut self.control).map(|()| Role::Control(Box::default()))?,
-                1 => return Err(Error::connection(Code::StreamCreation, "push stream of a client")),
+                1 => return Err(Error::connection(Code::StreamCreation, "push stream from a client")),
                 2 => first(&mut self.encoder).map(|()| Role::Encoder)?,
                 3 => first(&mut self.decoder).map(|()| Role::Decoder)?,
                 _ => Role::Unwanted,
@@ -107,7 +107,7 @@ fn take_integer(kept: &mut Vec<u8>, input: &mut &[u8]) -> Option<u64> {
 /// Processes the decoder stream of the client. Only stream cancellations are valid (RFC 9204 §4.4), because no response
 /// refers to entries.
 fn decoder_stream(kept: &mut Vec<u8>, input: &mut &[u8]) -> Result<Control, Error> {
-    let bad = || Error::connection(Code::QpackDecoderStream, "acknowledgement of what was not sent");
+    let bad = || Error::connection(Code::QpackDecoderStream, "invalid QPACK decoder instruction");
     while let Some((byte, rest)) = input.split_first() {
         *input = rest;
         kept.push(*byte);

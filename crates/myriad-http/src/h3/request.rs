@@ -166,7 +166,7 @@ impl RequestReader {
         match &self.state {
             State::Head(reader) if !reader.began() => {}
             State::Data { left: 0 } => {}
-            _ => return Err(Error::connection(Code::Frame, "a frame was cut short")),
+            _ => return Err(Error::connection(Code::Frame, "truncated frame at the end of the stream")),
         }
         match (self.part, self.announced) {
             (Part::Headers, _) => Err(Error::stream(Code::RequestIncomplete, "no request")),
@@ -210,9 +210,11 @@ impl RequestReader {
                 | kind::PUSH_PROMISE
                 | kind::PRIORITY_UPDATE,
                 _,
-            ) => Err(Error::connection(Code::FrameUnexpected, "frame that has no place on a request stream")),
+            ) => {
+                Err(Error::connection(Code::FrameUnexpected, "frame type is not allowed on a request stream"))
+            }
             (other, _) if kind::is_http2(other) => {
-                Err(Error::connection(Code::FrameUnexpected, "frame of HTTP/2"))
+                Err(Error::connection(Code::FrameUnexpected, "frame type reserved for HTTP/2"))
             }
             _ => Ok(State::Skip { left: frame.length, then_too_large: false }),
         }
@@ -294,5 +296,5 @@ impl RequestReader {
 }
 
 fn broken() -> Error {
-    Error::connection(Code::QpackDecompression, "field section cannot be read")
+    Error::connection(Code::QpackDecompression, "invalid field section")
 }

@@ -99,7 +99,7 @@ fn frames_out_of_place_end_the_connection() {
 }
 
 #[test]
-fn streams_that_end_early_are_told_apart() {
+fn truncated_streams_yield_distinct_error_codes() {
     assert_eq!(code(b""), Some(Code::RequestIncomplete));
     let whole = get(&[]);
     assert_eq!(code(&whole[..whole.len() - 1]), Some(Code::Frame));
@@ -119,7 +119,7 @@ fn bodies_are_as_long_as_announced() {
 }
 
 #[test]
-fn malformed_requests_are_told_of_and_those_too_large_never_held() {
+fn malformed_requests_are_reported_and_oversized_ones_not_buffered() {
     let malformed = |stream: &[u8]| run(stream, 7).1.first().cloned();
     let said = |error: ParseError| Some(format!("request {:?}", Some(error)));
     assert_eq!(malformed(&headers(&[(":method", "GET")])), said(ParseError::InvalidPseudoField));
@@ -209,7 +209,7 @@ fn clients_may_fill_the_table_within_its_bounds_and_acknowledge_nothing() {
 /// The required insert count is transmitted modulo 256: many entries later, the same bytes would require as many
 /// further entries and block again.
 #[test]
-fn section_whose_entries_came_and_went_before_it_was_read_ends_the_connection() {
+fn blocked_section_whose_entries_were_evicted_closes_connection() {
     for (copies, expected) in
         [(90, Ok(false)), (130, Err(Code::QpackDecompression)), (256, Err(Code::QpackDecompression))]
     {
@@ -229,7 +229,7 @@ fn section_whose_entries_came_and_went_before_it_was_read_ends_the_connection() 
 }
 
 #[test]
-fn entry_that_cannot_fit_is_refused_as_soon_as_it_says_so() {
+fn oversized_table_entry_is_refused_at_its_length_prefix() {
     /// Returns the number of stored bytes of an instruction whose last byte is missing.
     fn kept(instruction: &[&[u8]]) -> Result<usize, Code> {
         let (mut peer, mut role, mut kept) = (Peer::default(), Role::default(), Vec::new());
@@ -265,7 +265,7 @@ fn second_control_stream_ends_the_connection() {
 }
 
 #[test]
-fn own_streams_and_answers_are_what_the_rfc_says() {
+fn control_streams_and_responses_are_encoded_as_in_rfc() {
     let [control, encoder, decoder] = greeting(600);
     assert_eq!(
         (control, encoder, decoder),

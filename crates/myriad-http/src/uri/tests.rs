@@ -9,7 +9,7 @@ fn split(target: &str) -> Option<Parts<'_>> {
 }
 
 #[test]
-fn every_form_of_target_is_taken_apart() {
+fn each_request_target_form_is_parsed() {
     for (target, parts) in [
         ("/", (None, None, "/", None)),
         ("/a/b?c=d?e", (None, None, "/a/b", Some("c=d?e"))),

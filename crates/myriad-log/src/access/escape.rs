@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_is_mended_is_as_if_it_had_been_appended() {
+    fn escaping_in_place_equals_escaping_on_append() {
         for escape in ALL {
             for value in [&b""[..], b"plain", b"a\"b", b"\n", b"a longer one that ends with a tab\t"] {
                 let mut out = b"before\n ".to_vec();

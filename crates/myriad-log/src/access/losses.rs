@@ -68,18 +68,18 @@ impl fmt::Display for Loss {
         match &self.why {
             Why::Behind(waiting) => write!(
                 f,
-                "{lines} of the access log \"{path}\" lost: its disk is too slow, {} MB wait to be written; look at the disk, \
-                 or write less of it (\"sample=\", \"gzip\" of access_log)",
+                "{lines} of the access log \"{path}\" lost: its disk is too slow, {} MB are waiting to be written; check the \
+                     disk, or write less to it (\"sample=\", \"gzip\" of access_log)",
                 waiting >> 20
             ),
             Why::Written(error) => write!(
                 f,
-                "write() to \"{path}\" failed ({error}), {lines} lost; make room on that disk, or log to another"
+                "write() to \"{path}\" failed ({error}), {lines} lost; free space on that disk, or log to another disk"
             ),
             Why::Opened(error) => write!(
                 f,
-                "open() \"{path}\" failed ({error}) while logging request, {lines} lost; make its folder, and let the user of the \
-                 worker processes write there"
+                "open() \"{path}\" failed ({error}) while logging request, {lines} lost; create its folder, and allow the user \
+                     of the worker processes to write to it"
             ),
         }
     }
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_file_is_told_once_with_what_it_lost_and_what_to_do() {
+    fn each_file_reports_its_losses_once_with_remedy() {
         let mut losses = Losses::default();
         losses.add(Path::new("/a"), b"1\n2\n", Loss::behind(16 << 20));
         losses.add(Path::new("/a"), b"3\n", Loss::behind(16 << 20));
@@ -137,7 +137,8 @@ mod tests {
         let told: Vec<_> = losses.take().iter().map(ToString::to_string).collect();
         assert_eq!(told.len(), 2);
         assert!(
-            told[0].starts_with("3 lines of the access log \"/a\" lost") && told[0].contains("16 MB wait")
+            told[0].starts_with("3 lines of the access log \"/a\" lost")
+                && told[0].contains("16 MB are waiting")
         );
         assert!(
             told[1].starts_with("open() \"/b\" failed (2: No such file or directory) while logging request")

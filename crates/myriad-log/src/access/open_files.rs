@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_far_apart_do_not_add_up() {
+    fn uses_with_long_gaps_do_not_reach_min_uses() {
         let folder = Folder::new("apart");
         let (path, mut logs) = (folder.path("a.log"), OpenLogs::default());
         for now in [0, 1001, 2002] {

@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_told_with_the_number_of_lines() {
+    fn full_disk_is_reported_with_lost_line_count() {
         let threads = LogThreads::default();
         let full: OwnedFd =
             std::fs::OpenOptions::new().append(true).open("/dev/full").expect("/dev/full").into();
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_written_when_nobody_is_left_to_put_more() {
+    fn pending_lines_are_written_after_last_sender_is_dropped() {
         let folder = Folder::new("left");
         let (threads, file) = (LogThreads::default(), folder.log("a.log"));
         threads.put(lines(&file, b"one\n"));

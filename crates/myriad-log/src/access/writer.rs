@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_with_variables_is_opened_for_each_request_and_what_fails_is_told() {
+    fn variable_log_path_is_opened_per_request_and_failure_reported() {
         let folder = Folder::new("variable");
         let writer = LogWriter::default();
         let target = LogTarget::Variable(template("$plain"), None);
@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn logs_opened_anew_follow_their_name() {
+    fn reopened_logs_follow_their_path() {
         let folder = Folder::new("anew");
         let writer = LogWriter::default();
         let rules = OpenLogFileCache { max: 9, inactive: 3_600_000, min_uses: 1, valid: 3_600_000 };

@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_of_the_connection_stay_behind() {
+    fn connection_fields_are_not_forwarded() {
         let mut head = Head::new(200, "OK");
         for name in ["Server", "Connection", "KEEP-ALIVE", "Upgrade", "Transfer-Encoding", "Proxy-Connection"]
         {

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stream_is_told_of_once_until_it_was_looked_at() {
+    fn woken_stream_is_reported_once_until_rearmed() {
         let woken = Woken::new(Waker::noop());
         let (first, second) = (woken.waker(1), woken.waker(3));
         let mut streams = Vec::new();

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_names_its_worker_to_whoever_has_the_key() {
+    fn connection_id_contains_worker_for_holders_of_key() {
         for worker in [0, 1, 63, 255] {
             let own = Owner { worker, process: 7 };
             let mut names = Names { key: 42, own };

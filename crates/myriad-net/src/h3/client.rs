@@ -348,7 +348,7 @@ impl<S: Service> Client<S> {
         }
         if self.quic.is_handshaking() {
             // A handshake with two addresses validates neither.
-            self.close(now, Code::NoError, "the address changed during the handshake");
+            self.close(now, Code::NoError, "the client address changed during the handshake");
         } else {
             // The connection closes once the streams received so far are rejected.
             self.go_away(now);

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn probes_are_lost_and_what_asks_for_no_answer_has_one() {
+    fn probes_are_dropped_and_datagram_without_challenge_validates_address() {
         let before = Sent { challenges: 1, probes: 1 };
         let mut moved = Moved::earn(None, [127, 0, 0, 2].into(), 100);
         let mut judge = |after, is_open| moved.judge(&to([127, 0, 0, 2], 1300), before, after, is_open);

@@ -178,7 +178,7 @@ fn is_whole(bytes: &[u8]) -> Result<bool, TransportError> {
     let Some((head, rest)) = bytes.split_first_chunk::<4>() else { return Ok(false) };
     let length = usize::from(head[1]) << 16 | usize::from(head[2]) << 8 | usize::from(head[3]);
     if head[0] != 1 || length > LONGEST_HELLO {
-        return Err(alert(DECODE_ERROR, "no client hello"));
+        return Err(alert(DECODE_ERROR, "missing ClientHello"));
     }
     Ok(rest.len() >= length)
 }
@@ -200,8 +200,8 @@ fn choose(hello: &[u8], choose: &dyn ChooseTls) -> Result<Chosen, TransportError
             Ok(Some(accepted)) => {
                 let config = choose.choose(&accepted.client_hello()).map_err(|refusal| {
                     let reason = match refusal {
-                        Refusal::UnrecognizedName => "no server of that name",
-                        Refusal::NoApplicationProtocol => "the server does not speak HTTP/3",
+                        Refusal::UnrecognizedName => "no server has this name",
+                        Refusal::NoApplicationProtocol => "the server does not support HTTP/3",
                         Refusal::NoCertificate => "the server has no certificate",
                     };
                     alert(refusal.alert(), reason)
@@ -217,7 +217,7 @@ fn choose(hello: &[u8], choose: &dyn ChooseTls) -> Result<Chosen, TransportError
             Err((error, _)) => return Err(alert(DECODE_ERROR, error.to_string())),
         }
         if !acceptor.read_tls(&mut wire).is_ok_and(|count| count > 0) {
-            return Err(alert(DECODE_ERROR, "no client hello"));
+            return Err(alert(DECODE_ERROR, "missing ClientHello"));
         }
     }
 }
@@ -226,7 +226,7 @@ impl Session for Handshake {
     fn initial_keys(&self, id: &ConnectionId, side: Side) -> Keys {
         let side = if side.is_client() { rustls::Side::Client } else { rustls::Side::Server };
         // A session starts only after these keys were created.
-        let suite = initial().expect("the listener has made keys of it").suite;
+        let suite = initial().expect("the listener has created the keys").suite;
         keys(suite.keys(id, side, Version::V1))
     }
 

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn used_tokens_that_are_too_many_to_tell_apart_are_forgotten_with_all_that_are_as_old() {
+    fn token_overflow_forgets_all_used_tokens_of_same_age() {
         let used = UsedTokens::default();
         let at = |seconds: u64| UNIX_EPOCH + LIFETIME * 10 + Duration::from_secs(seconds);
         let half = |number: u64, seed| u128::from(xxh3_64_with_seed(&number.to_le_bytes(), seed));

@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_in_comes_out_in_order_and_is_told_of() {
+    fn pushed_pieces_are_read_in_order_and_counted_as_released() {
         let feed = Feed::new(None, false);
         let body = feed.reader();
         assert!(!feed.take_reading());
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn client_that_waits_is_told_to_go_on_once_and_only_when_somebody_reads() {
+    fn continue_is_sent_once_and_only_when_body_is_read() {
         let feed = Feed::new(Some(2), true);
         assert!(!feed.take_continue());
         assert!(poll(&feed).is_pending());

@@ -59,7 +59,7 @@ fn oldest_idle_connections_give_way_and_busy_ones_never_do() {
 }
 
 #[test]
-fn the_seat_of_who_gave_way_is_given_back_once() {
+fn seat_of_evicted_client_is_released_once() {
     let seats = Seats::new(1);
     let mut all = clients(&seats, 0..1);
     let origin = seats.take().expect("the client gives way");
@@ -70,7 +70,7 @@ fn the_seat_of_who_gave_way_is_given_back_once() {
 }
 
 #[test]
-fn who_stalls_gives_way_behind_all_that_are_idle_and_not_at_once() {
+fn stalled_client_is_evicted_after_idle_ones_and_not_immediately() {
     let seats = Seats::new(3);
     let all = clients(&seats, 0..3);
     let long_ago = deadline::tick().wrapping_sub(STALL_TICKS.cast_unsigned());
@@ -128,7 +128,7 @@ fn for_want_of_memory_the_oldest_idle_ones_are_closed_and_busy_ones_stay() {
 }
 
 #[test]
-fn without_memory_a_newcomer_needs_somebody_who_gives_way() {
+fn without_memory_new_connection_requires_eviction() {
     let seats = Seats::new(1000);
     let all = clients(&seats, 0..125);
     let long_ago = deadline::tick().wrapping_sub(REST_TICKS.cast_unsigned());
@@ -152,7 +152,7 @@ fn without_memory_a_newcomer_needs_somebody_who_gives_way() {
 }
 
 #[test]
-fn without_memory_some_newcomers_are_let_in_though_nobody_gives_way() {
+fn without_memory_some_new_connections_are_admitted_without_eviction() {
     crate::memory::set_stage(myriad_base::memory::Stage::Refusing);
     // An eighth of the seats, 64 at least, but no more than the seats of clients.
     for (most, let_in) in [(1000, 125), (100, 64), (32, 28)] {

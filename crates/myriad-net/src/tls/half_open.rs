@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn who_gives_way_is_woken() {
+    fn evicted_handshake_is_woken() {
         struct Rung(std::sync::atomic::AtomicBool);
         impl std::task::Wake for Rung {
             fn wake(self: std::sync::Arc<Self>) {

@@ -93,9 +93,9 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Protocol(error) => error.fmt(f),
-            Self::TooMany => f.write_str("too many handshakes of this address are under way"),
-            Self::TimedOut => f.write_str("the client took too long"),
-            Self::BrokenOff => f.write_str("the client went away"),
+            Self::TooMany => f.write_str("too many handshakes in progress from this client network"),
+            Self::TimedOut => f.write_str("client timed out"),
+            Self::BrokenOff => f.write_str("client closed the connection"),
         }
     }
 }

@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_said_before_is_not_heard() {
+    fn signature_scheme_is_recorded_only_within_call() {
         client_has_signed(SignatureScheme::ED25519);
         assert_eq!(hearing(|| 1), (1, None));
         let said = hearing(|| client_has_signed(SignatureScheme::RSA_PSS_SHA256)).1;

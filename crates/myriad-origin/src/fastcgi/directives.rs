@@ -13,20 +13,20 @@ const fn row(name: &'static str, arity: Arity, set: Set, doc: &'static str) -> D
 }
 
 pub(super) static ROWS: &[FamilyRow] = &[
-    FamilyRow::new(pass("The FastCGI server that makes the content.")),
+    FamilyRow::new(pass("Passes requests to a FastCGI server.")),
     PARAM,
     FamilyRow::new(row(
         "index",
         ONE,
         set!(Own<FastCgiSettings>.text => Some index),
-        "What is added to a script name that ends with a slash.",
+        "File name appended to a script name that ends with a slash.",
     )),
     FamilyRow::new(
         row(
             "split_path_info",
             ONE,
             set!(Own<FastCgiSettings>.text => Some split_path_info),
-            "A regex that takes script name and path info apart.",
+            "Regular expression that separates script name and path info.",
         )
         .repeats(),
     ),
@@ -35,7 +35,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
             "catch_stderr",
             ONE,
             Set::Origin(catch_stderr),
-            "Words on the error stream that spoil an answer.",
+            "Text in stderr that makes a response invalid.",
         )
         .repeats(),
     ),
@@ -44,10 +44,11 @@ pub(super) static ROWS: &[FamilyRow] = &[
             "keep_conn",
             FLAG,
             set!(Own<FastCgiSettings>.flag => keep_conn),
-            "Whether connections are kept open.",
+            "Keeps connections to the FastCGI server open after a request.",
         )
         .default("off")
-        .differs("one pool for the whole process, at most half of php-fpm's children, one second"),
+        .differs("one pool of idle connections for the whole process, each idle for at most one second, at most half as many as \
+             php-fpm has children"),
     ),
 ];
 

@@ -6,8 +6,7 @@ use myriad_conf::{Diagnostic, Text};
 
 use super::settings::FastCgiSettings;
 
-const NO_SCRIPT: &str =
-    "PHP is not told which file to run: no \"fastcgi_param SCRIPT_FILENAME\" goes with this \"fastcgi_pass\"";
+const NO_SCRIPT: &str = "PHP does not receive the name of the script: no \"fastcgi_param SCRIPT_FILENAME\" applies to this \"fastcgi_pass\"";
 
 /// Reports a PHP location without `SCRIPT_FILENAME`: PHP answers such requests with an empty page or "File not found.".
 pub(super) fn without_script(
@@ -19,7 +18,7 @@ pub(super) fn without_script(
     if names_script || !is_php(location, origin.own(), target) {
         return None;
     }
-    let help = "write fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name; or include fastcgi.conf, which holds it";
+    let help = "write fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name; or include fastcgi.conf, which contains it";
     Some(Diagnostic::hint(target.span, NO_SCRIPT).help(help))
 }
 

@@ -103,8 +103,9 @@ async fn all(
                     address,
                     tokio::task::spawn_local(async move {
                         let answer = tokio::time::timeout(slowest, one(&group, &peer, &pool, request)).await;
-                        let said =
-                            answer.unwrap_or_else(|_| Err(Unsaid::Wrong("it takes too long".to_owned())));
+                        let said = answer.unwrap_or_else(|_| {
+                            Err(Unsaid::Wrong("the status request timed out".to_owned()))
+                        });
                         peer.note_pool(said.as_ref().ok().copied());
                         said
                     }),
@@ -118,7 +119,7 @@ async fn all(
             Ok(Ok(status)) => said.push((address, status)),
             Ok(Err(Unsaid::NobodyThere(why))) => gone = Some(why),
             Ok(Err(Unsaid::Wrong(why))) => wrong = Some(format!("{address}: {why}")),
-            Err(_) => wrong = Some(format!("{address}: the question has broken off")),
+            Err(_) => wrong = Some(format!("{address}: the status request was cancelled")),
         }
     }
     // Requests that started or finished meanwhile count as ours, so that they are never attributed to other clients of
@@ -151,7 +152,7 @@ async fn one(
         _ => Unsaid::Wrong(error.to_string()),
     })?;
     if response.head.status != 200 {
-        return Err(Unsaid::Wrong(format!("it has answered with status {}", response.head.status)));
+        return Err(Unsaid::Wrong(format!("it responded with status {}", response.head.status)));
     }
     let (mut body, mut text) = (response.body, Vec::new());
     // One byte more than the limit detects a response that is too long.

@@ -41,7 +41,7 @@ fn server(compile: &mut dyn OriginCompiler, target: &Text) -> Option<PassUrl> {
     }
     let error = match PassUrl::of_grpc(target.bytes()) {
         Ok(url) if url.uri.is_empty() => return Some(url),
-        Ok(_) => format!("\"{}\" has a path, which no server of gRPC has", target.lossy()),
+        Ok(_) => format!("\"{}\" has a path, but a gRPC server has none", target.lossy()),
         Err(error) => format!("{error} in \"grpc_pass\""),
     };
     let help = "write HOST:PORT, grpc://HOST:PORT, grpcs://HOST:PORT or the name of an upstream block";

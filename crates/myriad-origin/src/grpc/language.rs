@@ -38,8 +38,8 @@ static FAMILIES: &[Family] = &[Family::of_origins("origin", ROWS)];
 
 static ROWS: &[FamilyRow] = &[
     FamilyRow::new(
-        pass_with_methods("The gRPC server that makes the content.")
-            .differs("a connection carries as many requests of a worker at once as the server takes"),
+        pass_with_methods("Passes requests to a gRPC server.")
+            .differs("a connection carries as many concurrent requests of a worker as the server allows"),
     ),
-    set_header_row("`Content-Length $content_length`; `TE: trailers`, if the client said it"),
+    set_header_row("`Content-Length $content_length`; `TE: trailers` if the client sent it"),
 ];

@@ -61,17 +61,20 @@ pub(super) fn compile(compile: &mut dyn SettingsCompiler, settings: &Settings, f
 /// Returns the location, which identifies the check after a reload. If it has no fixed group or another protocol than
 /// the check, the error is the message and a help text.
 fn place_of(settings: &Settings, check: &HealthCheck) -> Result<String, (&'static str, &'static str)> {
-    const NOBODY: &str = "\"health_check\" has no servers to ask";
-    const BESIDE: &str = "it stands beside proxy_pass, fastcgi_pass, uwsgi_pass or scgi_pass that names a group without variables, or grpc_pass and type=grpc";
+    const NOBODY: &str = "\"health_check\" has no servers to check";
+    const BESIDE: &str = "use it with proxy_pass, fastcgi_pass, uwsgi_pass or scgi_pass that names a group without variables, or with \
+         grpc_pass and type=grpc";
     let Some(Handler::Origin { protocol, target, prefix }) = &settings.handler else {
         return Err((NOBODY, BESIDE));
     };
     match (protocol.prefix(), &check.grpc) {
         _ if target.has_variables() => Err((NOBODY, BESIDE)),
         (WITHOUT_URI, _) => Err((NOBODY, BESIDE)),
-        (CALLED, None) => Err(("servers of gRPC are not asked for a URI", "write type=grpc, last")),
+        (CALLED, None) => {
+            Err(("gRPC servers cannot be checked with a URI", "add type=grpc as the last parameter"))
+        }
         (CALLED, Some(_)) | (_, None) => Ok(prefix.lossy().into_owned()),
-        (_, Some(_)) => Err(("\"type=grpc\" asks servers of gRPC", "it stands beside grpc_pass")),
+        (_, Some(_)) => Err(("\"type=grpc\" checks gRPC servers only", "use it with grpc_pass")),
     }
 }
 
@@ -80,8 +83,8 @@ fn judge(compile: &mut dyn SettingsCompiler, settings: &Settings, check: &Health
     let Some(name) = &check.matching else { return Some(Judge::default()) };
     let blocks = &settings.feature::<MatchSettings>().blocks;
     let Some(block) = blocks.iter().find(|block| block.name.as_bytes() == name.bytes()) else {
-        let message = format!("there is no match \"{}\"", name.lossy());
-        let help = "define it by match NAME { ... } in http";
+        let message = format!("no \"match\" block is named \"{}\"", name.lossy());
+        let help = "define it with match NAME { ... } in http";
         compile.report(Diagnostic::error(name.span, message).help(help));
         return None;
     };

@@ -12,17 +12,18 @@ pub(super) static ROWS: &[Directive] = &[
         Contexts::LOCATION,
         at_least(0),
         Set::Settings(health_check),
-        "Asks the servers of the location's group how they are, and gives those that are not well no requests.",
+        "Checks the servers of the location's group periodically, and sends no requests to unhealthy servers.",
     )
     .differs(
-        "a group needs no `zone`; an unhealthy server stays so over a reload; with `grpc_pass` `type=grpc` alone, and not with `memcached_pass`",
+        "a group needs no `zone`; an unhealthy server stays unhealthy after a reload; `grpc_pass` supports only \
+             `type=grpc`; `memcached_pass` is not supported",
     ),
     Directive::new(
         "match",
         Contexts::HTTP,
         block(1, 1),
         Set::Settings(matching),
-        "What an answer to a `health_check` is to be like: `status`, `header`, `body`, `require`.",
+        "Conditions that a response to a `health_check` must meet: `status`, `header`, `body`, `require`.",
     )
     .repeats(),
 ];
@@ -54,12 +55,15 @@ fn test(line: &Node) -> Result<Test, Diagnostic> {
         b"header" => field(line),
         b"body" => pattern_of_match(line, &line.args).map(|(fits, pattern)| Test::Body(fits, pattern)),
         b"require" => match line.args.iter().find(|word| !word.text.starts_with(b"$")) {
-            Some(word) => Err(Diagnostic::error(word.span, "\"require\" takes variables, with their $")),
+            Some(word) => Err(Diagnostic::error(
+                word.span,
+                "parameters of \"require\" must be variables, written with $",
+            )),
             None => Ok(Test::Required(line.args.iter().map(Word::to_text).collect())),
         },
         other => {
-            let message = format!("there is no \"{}\" in \"match\"", other.escape_ascii());
-            Err(Diagnostic::error(line.name.span, message).help("status, header, body or require"))
+            let message = format!("unknown \"{}\" in \"match\"", other.escape_ascii());
+            Err(Diagnostic::error(line.name.span, message).help("use status, header, body or require"))
         }
     }
 }
@@ -80,11 +84,11 @@ fn status(line: &Node) -> Result<Test, Diagnostic> {
     let mut ranges = Vec::new();
     for word in words {
         ranges.push(range(word).ok_or_else(|| {
-            Diagnostic::error(word.span, "a status, or a range of them, is expected: 200 or 200-399")
+            Diagnostic::error(word.span, "expected a status or a range of statuses, such as 200 or 200-399")
         })?);
     }
     if ranges.is_empty() {
-        return Err(Diagnostic::error(line.span, "no status is named"));
+        return Err(Diagnostic::error(line.span, "\"status\" requires at least one status"));
     }
     Ok(Test::Status(is_wanted, ranges))
 }
@@ -98,10 +102,10 @@ fn field(line: &Node) -> Result<Test, Diagnostic> {
         [name, sign, value] if sign.text == b"!=" => (name, FieldTest::Equals(false, value.to_text())),
         [name, rest @ ..] => {
             let (fits, pattern) = pattern_of_match(line, rest)
-                .map_err(|error| error.help("or as = VALUE, != VALUE, or the name alone"))?;
+                .map_err(|error| error.help("or write = VALUE, != VALUE, or only the name"))?;
             (name, FieldTest::Fits(fits, pattern))
         }
-        [] => return Err(Diagnostic::error(line.span, "no field is named")),
+        [] => return Err(Diagnostic::error(line.span, "\"header\" requires the name of a header field")),
     };
     Ok(Test::Field(name.to_text(), test))
 }

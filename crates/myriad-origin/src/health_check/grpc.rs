@@ -26,22 +26,22 @@ impl GrpcRule {
     /// consists of a head only.
     pub(super) fn judge(&self, head: &ResponseHead, body: &[u8], trailers: &Fields) -> Result<(), String> {
         if head.status != 200 {
-            return Err(format!("it has answered with status {}", head.status));
+            return Err(format!("it responded with status {}", head.status));
         }
         let media_type = head.fields.known(Known::ContentType).unwrap_or_default();
         if !media_type.starts_with(b"application/grpc") {
-            return Err("it has answered with something else than gRPC".to_owned());
+            return Err("its response is not a gRPC response".to_owned());
         }
         let told = |name: &[u8]| trailers.get(name).or_else(|| head.fields.get(name));
         let status =
             told(b"grpc-status").and_then(|text| std::str::from_utf8(text).ok()?.parse::<u32>().ok());
         match status {
-            None => Err("it has told no status of gRPC".to_owned()),
+            None => Err("its response has no gRPC status".to_owned()),
             Some(0) => serves(body),
             Some(status) if status == self.status => Ok(()),
             Some(status) => {
                 let why = told(b"grpc-message").unwrap_or_default().escape_ascii();
-                Err(format!("it has answered with status {status} of gRPC, \"{why}\""))
+                Err(format!("it responded with gRPC status {status}, \"{why}\""))
             }
         }
     }
@@ -50,9 +50,9 @@ impl GrpcRule {
 fn serves(body: &[u8]) -> Result<(), String> {
     match grpc_health::state(body) {
         Some(grpc_health::SERVING) => Ok(()),
-        Some(grpc_health::NOT_SERVING) => Err("it says that it is not serving".to_owned()),
-        Some(_) => Err("it does not say that it is serving".to_owned()),
-        None => Err("its answer is no message of grpc.health.v1".to_owned()),
+        Some(grpc_health::NOT_SERVING) => Err("it reports that it is not serving".to_owned()),
+        Some(_) => Err("it does not report that it is serving".to_owned()),
+        None => Err("its response is not a grpc.health.v1 message".to_owned()),
     }
 }
 
@@ -77,12 +77,12 @@ mod tests {
         let rule = GrpcRule { service: Box::default(), status: 0 };
         for (in_head, status, message, expected) in [
             (false, "0", &b"\0\0\0\0\x02\x08\x01"[..], ""),
-            (false, "0", b"\0\0\0\0\x02\x08\x02", "it says that it is not serving"),
-            (false, "0", b"\0\0\0\0\0", "it does not say that it is serving"),
-            (false, "0", b"", "its answer is no message of grpc.health.v1"),
-            (true, "12", b"", "it has answered with status 12 of gRPC, \"no \\nsuch\""),
-            (false, "", b"\0\0\0\0\x02\x08\x01", "it has told no status of gRPC"),
-            (false, "zero", b"\0\0\0\0\x02\x08\x01", "it has told no status of gRPC"),
+            (false, "0", b"\0\0\0\0\x02\x08\x02", "it reports that it is not serving"),
+            (false, "0", b"\0\0\0\0\0", "it does not report that it is serving"),
+            (false, "0", b"", "its response is not a grpc.health.v1 message"),
+            (true, "12", b"", "it responded with gRPC status 12, \"no \\nsuch\""),
+            (false, "", b"\0\0\0\0\x02\x08\x01", "its response has no gRPC status"),
+            (false, "zero", b"\0\0\0\0\x02\x08\x01", "its response has no gRPC status"),
         ] {
             assert_eq!(judged(&rule, in_head, status, message), expected);
         }
@@ -93,7 +93,7 @@ mod tests {
         let rule = GrpcRule { service: Box::default(), status: 12 };
         assert_eq!(judged(&rule, true, "12", b""), "");
         assert_eq!(judged(&rule, false, "0", b"\0\0\0\0\x02\x08\x01"), "");
-        assert!(judged(&rule, true, "14", b"").starts_with("it has answered with status 14 of gRPC"));
+        assert!(judged(&rule, true, "14", b"").starts_with("it responded with gRPC status 14"));
     }
 
     #[test]
@@ -102,7 +102,7 @@ mod tests {
         let mut head = ResponseHead::new(200);
         head.fields.push(b"content-type", b"text/html");
         let judge = |head: &ResponseHead| rule.judge(head, b"", &Fields::new()).err().unwrap_or_default();
-        assert_eq!(judge(&head), "it has answered with something else than gRPC");
-        assert_eq!(judge(&ResponseHead::new(502)), "it has answered with status 502");
+        assert_eq!(judge(&head), "its response is not a gRPC response");
+        assert_eq!(judge(&ResponseHead::new(502)), "it responded with status 502");
     }
 }

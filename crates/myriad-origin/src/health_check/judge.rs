@@ -51,18 +51,18 @@ impl Judge {
     pub(super) fn of_head(&self, head: &ResponseHead) -> Result<(), String> {
         let status = head.status;
         if self.rules.is_none() && !(200..400).contains(&status) {
-            return Err(format!("it has answered with status {status}"));
+            return Err(format!("it responded with status {status}"));
         }
         for rule in self.rules() {
             match rule {
                 Rule::Status(is_wanted, ranges)
                     if ranges.iter().any(|(low, high)| (*low..=*high).contains(&status)) != *is_wanted =>
                 {
-                    return Err(format!("it has answered with status {status}"));
+                    return Err(format!("it responded with status {status}"));
                 }
                 Rule::Field(name, rule) if !rule.holds(name, head) => {
                     let name = name.escape_ascii();
-                    return Err(format!("its field \"{name}\" is not as \"match\" says"));
+                    return Err(format!("its header field \"{name}\" does not satisfy \"match\""));
                 }
                 _ => {}
             }
@@ -76,7 +76,7 @@ impl Judge {
             if let Rule::Body(fits, pattern) = rule
                 && pattern.is_match(body).is_ok_and(|matched| matched) != *fits
             {
-                return Err(format!("its body is not as \"match\" says of \"{}\"", pattern.as_str()));
+                return Err(format!("its body does not satisfy \"match\": \"{}\"", pattern.as_str()));
             }
         }
         Ok(())

@@ -89,7 +89,7 @@ impl Probe for HttpProbe {
             let longest = times.connect_ms.saturating_add(times.send_ms).saturating_add(times.read_ms);
             let asked = asked(&mut exchange, (&group, check), peer, (&pool, request));
             let found = tokio::time::timeout(Duration::from_millis(longest), asked).await;
-            found.unwrap_or_else(|_| Finding::Failed("it has not answered in time".to_owned()))
+            found.unwrap_or_else(|_| Finding::Failed("it did not respond in time".to_owned()))
         })
     }
 }
@@ -150,7 +150,7 @@ fn request(
     let message = |rule: &GrpcRule| RequestPayload::Bytes(rule.message());
     let payload = check.grpc.as_ref().map_or(RequestPayload::Empty, message);
     let made = make::make(exchange, origin, Purpose::Visitor, payload, attempts);
-    let mut request = made.map_err(|_| "the request could not be made".to_owned())?;
+    let mut request = made.map_err(|_| "the request could not be created".to_owned())?;
     request.bind = bind::address(exchange, &origin.fetch);
     request.queues = false;
     Ok(request)

@@ -27,29 +27,33 @@ fn refused(http: &str, location: &str) -> String {
 #[test]
 fn what_makes_no_sense_is_refused() {
     for (http, location, part) in [
-        ("", "health_check;", "has no servers to ask"),
-        ("", "proxy_pass http://$host; health_check;", "has no servers to ask"),
-        ("", "proxy_pass http://g; health_check match=m;", "there is no match \"m\""),
+        ("", "health_check;", "has no servers to check"),
+        ("", "proxy_pass http://$host; health_check;", "has no servers to check"),
+        ("", "proxy_pass http://g; health_check match=m;", "no \"match\" block is named \"m\""),
         ("", "proxy_pass http://g; health_check fails=0;", "more than 0"),
         ("", "proxy_pass http://g; health_check port=70000;", "a port"),
         ("", "proxy_pass http://g; health_check uri=x;", "uri=/PATH"),
-        ("", "proxy_pass http://g; health_check persistent;", "says something of \"mandatory\""),
-        ("", "proxy_pass http://g; health_check type=grpc;", "it stands beside grpc_pass"),
-        ("", "grpc_pass g; health_check;", "write type=grpc"),
-        ("", "grpc_pass g; health_check type=http;", "type=grpc, and behind it"),
-        ("", "grpc_pass g; health_check grpc_service=a type=grpc;", "type=grpc, and behind it"),
+        ("", "proxy_pass http://g; health_check persistent;", "requires \"mandatory\""),
+        ("", "proxy_pass http://g; health_check type=grpc;", "use it with grpc_pass"),
+        ("", "grpc_pass g; health_check;", "add type=grpc"),
+        ("", "grpc_pass g; health_check type=http;", "type=grpc, followed by"),
+        ("", "grpc_pass g; health_check grpc_service=a type=grpc;", "type=grpc, followed by"),
         ("", "grpc_pass g; health_check type=grpc grpc_status=0;", "1 to 16"),
         ("", "grpc_pass g; health_check type=grpc grpc_status=17;", "1 to 16"),
         ("", "grpc_pass g; health_check type=grpc grpc_other=1;", "grpc_service=NAME"),
-        ("", "grpc_pass g; health_check uri=/x type=grpc;", "\"uri=/x\" says nothing of a call of gRPC"),
-        ("match m {}", "grpc_pass g; health_check match=m type=grpc;", "leave it out beside type=grpc"),
-        ("", "memcached_pass g; health_check;", "has no servers to ask"),
+        (
+            "",
+            "grpc_pass g; health_check uri=/x type=grpc;",
+            "\"uri=/x\" does not apply to a gRPC health check",
+        ),
+        ("match m {}", "grpc_pass g; health_check match=m type=grpc;", "remove it, or remove type=grpc"),
+        ("", "memcached_pass g; health_check;", "has no servers to check"),
         ("match m {} match m {}", "", "duplicate match"),
-        ("match m { stauts 200; }", "", "there is no \"stauts\""),
-        ("match m { status 200-; }", "", "a status, or a range"),
-        ("match m { status 400-200; }", "", "a status, or a range"),
-        ("match m { body = x; }", "", "a pattern is written as"),
-        ("match m { require x; }", "", "takes variables"),
+        ("match m { stauts 200; }", "", "unknown \"stauts\""),
+        ("match m { status 200-; }", "", "a status or a range"),
+        ("match m { status 400-200; }", "", "a status or a range"),
+        ("match m { body = x; }", "", "a pattern must have the form"),
+        ("match m { require x; }", "", "must be variables"),
         ("match m { body ~ \"(\"; }", "proxy_pass http://g; health_check match=m;", "("),
     ] {
         let told = refused(http, location);
@@ -88,7 +92,7 @@ fn statuses_are_ranges_and_what_is_not_to_be() {
 }
 
 #[test]
-fn fields_are_there_or_not_and_what_they_say() {
+fn field_rules_match_presence_and_value() {
     let regex = |source: &str| Regex::without_captures(source).expect("a pattern");
     let html = || b"text/html"[..].into();
     for (name, rule, is_well) in [

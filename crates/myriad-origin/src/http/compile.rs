@@ -85,7 +85,7 @@ pub(crate) fn sent_fields(
         if !is_token(name) {
             compile.report(Diagnostic::error(
                 field.name.span,
-                format!("\"{}\" is no name of a header field", field.name.lossy()),
+                format!("\"{}\" is not a valid header field name", field.name.lossy()),
             ));
         }
         let value = compile.apart_template(&field.value);

@@ -14,28 +14,28 @@ const fn row(name: &'static str, arity: Arity, set: Set, doc: &'static str) -> D
 
 pub(super) static ROWS: &[FamilyRow] = &[
     FamilyRow::new(
-        pass_with_methods("The HTTP server that makes the content.")
-            .differs("blanks and control bytes that a variable holds are sent escaped"),
+        pass_with_methods("Passes requests to an HTTP server.")
+            .differs("spaces and control characters in the value of a variable are sent escaped"),
     ),
     set_header_row("`Host $proxy_host`, `Connection \"\"`"),
     FamilyRow::new(row(
         "set_body",
         ONE,
         set!(Own<HttpSettings>.text => Some body),
-        "What is sent instead of the request's body.",
+        "Body that is sent instead of the request's body.",
     )),
     FamilyRow::new(row(
         "method",
         ONE,
         set!(Own<HttpSettings>.text => Some method),
-        "What is sent instead of the request's method.",
+        "Method that is sent instead of the request's method.",
     )),
     FamilyRow::new(
-        row("http_version", ONE, Set::Origin(http_version), "The version spoken with the origin.")
+        row("http_version", ONE, Set::Origin(http_version), "HTTP version of requests to the origin.")
             .default("1.1")
             .differs(
-                "over HTTP/2 a connection carries as many requests of a worker at once as the origin takes; a request that the \
-                 origin has refused is sent once more",
+                "an HTTP/2 connection carries as many concurrent requests of a worker as the origin allows; a request that the \
+                     origin refused is retried once",
             ),
     ),
     FamilyRow::new(
@@ -48,10 +48,10 @@ pub(super) static ROWS: &[FamilyRow] = &[
             "pass_trailers",
             FLAG,
             set!(Own<HttpSettings>.flag => pass_trailers),
-            "Whether fields behind the origin's body are passed on.",
+            "Forwards trailer fields of the origin's response.",
         )
         .default("off")
-        .differs("fields that only a head may hold stay here"),
+        .differs("fields that are only valid in a header section are not forwarded"),
     ),
     FamilyRow::new(
         row("cookie_domain", between(1, 2), Set::Origin(cookie_domain), "Rewrites a cookie's domain.")
@@ -72,10 +72,11 @@ pub(super) static ROWS: &[FamilyRow] = &[
 
 /// Returns the row of `*_set_header`, with the default fields.
 pub(crate) const fn set_header_row(unless: &'static str) -> FamilyRow {
-    let row = row("set_header", TWO, Set::Origin(set_header), "A field for the origin.");
+    let row =
+        row("set_header", TWO, Set::Origin(set_header), "Sets a header field of requests to the origin.");
     FamilyRow::new(row.repeats().computed(unless).differs(
-        "Content-Length and Transfer-Encoding follow from the body that is sent; line ends in values become blanks; fields \
-         that the client's Connection names are not passed on",
+        "Content-Length and Transfer-Encoding are set for the body that is sent; line breaks in values become spaces; \
+             fields that the client's Connection header names are not forwarded",
     ))
 }
 
@@ -84,7 +85,8 @@ pub(super) static TUNING: &[FamilyRow] = &[hash("headers_hash_max_size"), hash("
 
 const fn hash(name: &'static str) -> FamilyRow {
     FamilyRow::new(
-        row(name, ONE, Set::Nothing, "Tunes nginx's own machinery.").no_effect("tables size themselves"),
+        row(name, ONE, Set::Nothing, "Tunes nginx's own machinery.")
+            .no_effect("hash tables are sized automatically"),
     )
 }
 

@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_is_taken_apart() {
+    fn proxy_pass_url_is_split_into_parts() {
         let plain = url("http://backend");
         assert_eq!(plain.group_name().as_deref(), Some("backend"));
         assert_eq!((plain.address(), plain.proxy_host()), ("backend:80".into(), "backend".into()));

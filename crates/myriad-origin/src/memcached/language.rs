@@ -27,12 +27,12 @@ static OWN: &[Directive] = &[Directive::new(
         *settings.feature_mut() = GzipFlag(flag(args)?);
         Ok(())
     }),
-    "The flag of values that are compressed by gzip.",
+    "Flag that marks gzip-compressed values.",
 )];
 
 static ROWS: &[FamilyRow] =
-    &[FamilyRow::new(pass("The memcached server that has the content, by `$memcached_key`."))];
+    &[FamilyRow::new(pass("Reads the response from a memcached server, with the key `$memcached_key`."))];
 
 fn flag(args: &mut Arguments<'_>) -> Result<u32, Diagnostic> {
-    u32::try_from(args.number(0)?).map_err(|_| args.invalid(0, "a number of at most 32 bits"))
+    u32::try_from(args.number(0)?).map_err(|_| args.invalid(0, "a number from 0 to 4294967295"))
 }

@@ -56,7 +56,7 @@ impl Check for Mirror {
 
     fn explain(&self, _: &Request) -> (String, Verdict) {
         let uris: Vec<_> = self.uris.iter().map(|uri| String::from_utf8_lossy(uri)).collect();
-        (format!("would also ask {}", uris.join(", ")), Verdict::Pass)
+        (format!("would also send the request to {}", uris.join(", ")), Verdict::Pass)
     }
 
     fn is_told_of_the_admitted(&self) -> bool {
@@ -71,7 +71,7 @@ impl Mirror {
                 let uri = String::from_utf8_lossy(uri);
                 exchange.request.log(
                     Level::Warn,
-                    format_args!("not mirrored to \"{uri}\": {MOST} mirrored requests are under way"),
+                    format_args!("not mirrored to \"{uri}\": {MOST} mirrored requests are in flight"),
                 );
                 continue;
             };

@@ -29,18 +29,18 @@ pub(super) static ROWS: &[Directive] = &[
         Contexts::HSL,
         ONE,
         Set::Settings(mirror),
-        "A URI that requests are also asked for, without anybody to get the answer.",
+        "URI that receives a copy of each request; its response is discarded.",
     )
     .repeats()
     .default("off")
-    .differs("an answer does not wait for its mirrors; a worker asks 512 at once, and does not mirror what comes beyond; before an origin they \
-         wait as the last class of `origin_queue`, and count against no `origin_only` limit"),
+    .differs("a response does not wait for mirrored requests; each worker has at most 512 of them in flight, and drops \
+         further ones; they have the lowest priority in `origin_queue`, and are not counted by `origin_only` limits"),
     Directive::new(
         "mirror_request_body",
         Contexts::HSL,
         FLAG,
         set!(Feature<MirrorSettings>.flag => body),
-        "Whether the body is read first, and mirrored.",
+        "Reads the request body first, and mirrors it.",
     )
     .default("on"),
 ];
@@ -67,6 +67,6 @@ fn mirror(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
 }
 
 fn both(args: &Arguments<'_>) -> Diagnostic {
-    Diagnostic::error(args.node.span, "\"mirror off\" and a URI are on one level")
-        .help("leave one of them out")
+    Diagnostic::error(args.node.span, "\"mirror off\" and a URI must not be on the same level")
+        .help("remove one of them")
 }

@@ -36,9 +36,10 @@ impl AfterSent for PostAction {
     fn begin(&self, exchange: &mut Exchange) -> bool {
         let Some(turn) = ACTIONS.with(UnderWay::begin) else {
             let target = String::from_utf8_lossy(&self.0);
-            exchange
-                .request
-                .log(Level::Warn, format_args!("no post action \"{target}\": {MOST} of them are under way"));
+            exchange.request.log(
+                Level::Warn,
+                format_args!("post action \"{target}\" skipped: {MOST} post actions are in flight"),
+            );
             return false;
         };
         let Some((mut child, start)) = self.child(exchange) else { return false };

@@ -14,20 +14,22 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
     Contexts::HSL_IF,
     ONE,
     Set::Settings(set),
-    "An address of this server, or a named location, that is asked when an answer has been sent; nobody gets what it answers.",
+    "URI of this server, or named location, that is requested after each response; the result is discarded.",
 )
 .differs(
-    "the connection does not wait for it; it is a subrequest, which no check of visitors judges, without a `post_action` of its own, and with the \
-     visitor's body where an origin was sent that; a worker asks 512 at once, and leaves out what comes beyond; none follows a \
-     request that could not be read, or whose visitor left before there was an answer",
+    "the connection does not wait for it; it is a subrequest without access checks and without a `post_action` of \
+         its own, and has the client's request body if an origin received it; each worker has at most 512 in flight, and \
+         drops further ones; it is skipped if the request could not be read, or the client disconnected before the \
+         response",
 )];
 
 /// Sets the path verbatim: arguments and escapes are not parsed, as in nginx.
 fn set(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     let target = args.bytes(0);
     if !matches!(target, [b'/', ..] | [b'@', _, ..]) {
-        return Err(args
-            .invalid(0, "a path from the root, such as \"/done\", or a named location, such as \"@done\""));
+        return Err(
+            args.invalid(0, "an absolute path, such as \"/done\", or a named location, such as \"@done\"")
+        );
     }
     settings.feature_mut::<PostActionSettings>().0 = target.to_vec();
     Ok(())

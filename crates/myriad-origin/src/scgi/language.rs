@@ -15,9 +15,10 @@ pub(super) const LANGUAGE: ProtocolLanguage =
 static FAMILIES: &[Family] = &[Family::of_origins("origin", ROWS)];
 
 static ROWS: &[FamilyRow] = &[
-    FamilyRow::new(pass("The SCGI server that makes the content.").differs(
-        "`SCGI 1` and the length of the body that is sent are always told, whatever `scgi_param` says",
-    )),
+    FamilyRow::new(
+        pass("Passes requests to an SCGI server.")
+            .differs("`SCGI 1` and the length of the body are always sent, regardless of `scgi_param`"),
+    ),
     PARAM,
 ];
 

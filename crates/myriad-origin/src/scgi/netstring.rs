@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_length_comes_first_and_is_told_once() {
+    fn content_length_is_first_and_unique() {
         let mut pairs = Netstring::new(27);
         pairs.push(b"REQUEST_METHOD", b"POST");
         pairs.push(b"CONTENT_LENGTH", b"1");

@@ -82,7 +82,7 @@ impl Report {
         log.write(
             Level::Crit,
             Some(self.connection),
-            format_args!("the answer is not stored as \"{path}\": {error}{who}{host}"),
+            format_args!("the response is not stored as \"{path}\": {error}{who}{host}"),
         );
     }
 }
@@ -236,7 +236,7 @@ impl Body for Storing {
 }
 
 fn flat<T>(done: Result<io::Result<T>, tokio::task::JoinError>) -> io::Result<T> {
-    done.unwrap_or_else(|_| Err(io::Error::other("the work was abandoned")))
+    done.unwrap_or_else(|_| Err(io::Error::other("the operation was cancelled")))
 }
 
 /// Creates the parent directories, and the file without its name. Links are followed according to the rules of the

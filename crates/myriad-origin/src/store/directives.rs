@@ -24,12 +24,13 @@ const HSL: Contexts = Contexts::HSL;
 
 pub(super) static ROWS: &[FamilyRow] = &[
     FamilyRow::new(
-        Directive::new("store", HSL, ONE, Set::Origin(store), "Whether answers become files, and which.")
+        Directive::new("store", HSL, ONE, Set::Origin(store), "Stores responses as files.")
             .default("off")
             .differs(
-                "answers of 200 to GET alone are stored, none with `Set-Cookie`, `private` or `no-store`, none to `Authorization` \
-                 but with `public`, and compressed ones only at names that say so (`.gz`, `.br`, `.zst`); nothing is stored at a path \
-                 with `..` in it; the file is written beside its place, whatever `*_temp_path` says",
+                "only 200 responses to GET are stored: none with `Set-Cookie`, `private` or `no-store`, with `Authorization` in \
+                     the request only if `public`, and compressed responses only if the file name has the matching extension (`.gz`, \
+                     `.br`, `.zst`); a path that contains `..` is not stored; the temporary file is in the folder of the final file, \
+                     regardless of `*_temp_path`",
             ),
     ),
     FamilyRow::new(

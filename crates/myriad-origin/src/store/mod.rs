@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn coded_bytes_become_files_that_say_so() {
+    fn encoded_body_is_stored_only_with_matching_file_extension() {
         for (coding, path, stored) in [
             ("", "/a.js", true),
             ("identity", "/a.js", true),

@@ -13,7 +13,7 @@ pub(super) fn of(exchange: &mut Exchange, rules: &StoreRules) -> Option<(PathBuf
     let Exchange { request, frame } = exchange;
     let mut path = Vec::new();
     if let Err(error) = rules.path.eval(request, frame, &mut path) {
-        request.log(Level::Error, format_args!("the answer is not stored: {error}"));
+        request.log(Level::Error, format_args!("the response is not stored: {error}"));
         return None;
     }
     if !path.starts_with(b"/") {
@@ -25,7 +25,7 @@ pub(super) fn of(exchange: &mut Exchange, rules: &StoreRules) -> Option<(PathBuf
     let shown = String::from_utf8_lossy(&path);
     request.log(
         Level::Error,
-        format_args!("the answer is not stored: \"{shown}\" is no path of a file below its folder"),
+        format_args!("the response is not stored: \"{shown}\" is not a path of a file inside its folder"),
     );
     None
 }

@@ -52,7 +52,7 @@ fn hidden_field_is_hidden_in_any_case_and_each_time() {
 }
 
 #[test]
-fn status_field_ends_here_where_it_says_the_status_and_passes_by_http() {
+fn status_field_is_consumed_for_cgi_protocols_and_passed_for_http() {
     // RFC 3875 section 6.3.3: `Status` is the status line of a CGI response.
     let fields = [("Status", "200 OK"), ("X-Kept", "1")];
     for (pass, lines) in [
@@ -70,7 +70,7 @@ fn status_field_ends_here_where_it_says_the_status_and_passes_by_http() {
 }
 
 #[test]
-fn cookies_go_to_the_visitor_whose_they_are_and_to_nobody_else() {
+fn cookies_are_sent_only_to_their_client() {
     let trial = trial("proxy_pass_header Set-Cookie;");
     let head = head(200, &[("Set-Cookie", "a=b"), ("X-Kept", "1")]);
     assert_eq!(text(&answer(&head, &trial.origin(), true).lines), "Set-Cookie: a=b\r\nX-Kept: 1\r\n");
@@ -78,7 +78,7 @@ fn cookies_go_to_the_visitor_whose_they_are_and_to_nobody_else() {
 }
 
 #[test]
-fn what_stands_behind_a_body_decides_nothing_that_the_head_has_to() {
+fn trailers_exclude_fields_that_belong_in_head() {
     // RFC 9110 section 6.5.1.
     let trial = trial("proxy_hide_header X-Hidden; proxy_pass_trailers on;");
     let origin = trial.origin();

@@ -38,7 +38,7 @@ fn no_field_of_a_client_poses_as_a_parameter() {
 }
 
 #[test]
-fn proxy_of_a_client_is_never_told() {
+fn proxy_field_of_client_is_never_passed() {
     // CVE-2016-5385: libraries use the proxy in `HTTP_PROXY`.
     let fields = [("Proxy", "http://evil.test"), ("PROXY", "x"), ("proxy", "y"), ("Proxy-X", "kept")];
     assert_eq!(told("", "GET /", &fields), ["HTTP_PROXY_X=kept"]);
@@ -46,7 +46,7 @@ fn proxy_of_a_client_is_never_told() {
 }
 
 #[test]
-fn length_and_type_of_a_body_are_told_as_nginx_does_and_its_transfer_coding_is_not() {
+fn body_length_and_type_are_passed_without_transfer_encoding() {
     let fields = [("Content-Length", "7"), ("Content-Type", "text/plain"), ("Transfer-Encoding", "chunked")];
     assert_eq!(told("", "POST /", &fields), ["HTTP_CONTENT_LENGTH=7", "HTTP_CONTENT_TYPE=text/plain"]);
     let written = "fastcgi_param HTTP_CONTENT_LENGTH \"\" if_not_empty;";
@@ -54,7 +54,7 @@ fn length_and_type_of_a_body_are_told_as_nginx_does_and_its_transfer_coding_is_n
 }
 
 #[test]
-fn fields_of_one_name_are_told_once_as_a_list() {
+fn repeated_fields_are_joined_into_one_parameter() {
     let fields = [
         ("X-Forwarded-For", "192.0.2.1"),
         ("Accept", "text/html"),
@@ -99,7 +99,7 @@ fn parameters_stand_in_their_order_and_the_empty_ones_as_written() {
 }
 
 #[test]
-fn environment_of_a_page_to_be_stored_asks_for_no_part_of_it() {
+fn fetch_for_cache_omits_range_conditions_and_encodings() {
     let fields = [
         ("Range", "bytes=0-1"),
         ("If-None-Match", "\"a\""),
@@ -149,7 +149,7 @@ fn error_text_spoils_an_answer_where_it_holds_a_word_that_is_caught() {
 }
 
 #[test]
-fn scgi_tells_the_length_that_is_sent_whatever_others_say() {
+fn scgi_content_length_is_actual_body_length() {
     let rules = "scgi_pass 127.0.0.1:1; scgi_param CONTENT_LENGTH 99; scgi_param SCGI 2; scgi_param A $uri;";
     let fields = [("Content-Length", "100"), ("SCGI", "3")];
     for (payload, length) in [(bytes("four"), 4), (stream(Some(12)), 12), (RequestPayload::Empty, 0)] {
@@ -162,7 +162,7 @@ fn scgi_tells_the_length_that_is_sent_whatever_others_say() {
 }
 
 #[test]
-fn body_of_unknown_length_waits_where_the_environment_has_to_tell_it() {
+fn body_of_unknown_length_is_buffered_if_protocol_needs_length() {
     let body = myriad_net::RequestBody::fed(&myriad_net::multiplex::Feed::new(None, false));
     let known = myriad_net::RequestBody::fed(&myriad_net::multiplex::Feed::new(Some(3), false));
     for (pass, streams) in [

@@ -68,7 +68,7 @@ fn path_that_a_rule_made_becomes_an_url_and_the_origins_own_does_not() {
 }
 
 #[test]
-fn refresh_is_rewritten_behind_its_url_alone() {
+fn refresh_is_rewritten_only_in_its_url() {
     let refresh = |value: &str| lines("", "/out/", &[("refresh", value)]);
     assert_eq!(refresh("3; URL=http://127.0.0.1:81/in/x"), "refresh: 3; URL=/out/x\r\n");
     assert_eq!(refresh("3"), "refresh: 3\r\n");

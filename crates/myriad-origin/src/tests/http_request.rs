@@ -52,7 +52,7 @@ fn written_field_takes_the_place_of_all_of_the_clients_in_any_case() {
 }
 
 #[test]
-fn one_length_is_told_and_it_is_that_of_the_body() {
+fn single_content_length_matches_body() {
     let announced = [("Content-Length", "100"), ("Content-Length", "7"), ("Transfer-Encoding", "chunked")];
     let written = "proxy_set_header Content-Length 99; proxy_set_header Transfer-Encoding gzip;";
     for rules in ["", written] {
@@ -69,7 +69,7 @@ fn one_length_is_told_and_it_is_that_of_the_body() {
 }
 
 #[test]
-fn body_of_unknown_length_is_chunked_and_tells_none() {
+fn body_of_unknown_length_is_chunked_without_content_length() {
     // RFC 9112 section 6.2: never both.
     let fields = [("Content-Length", "3")];
     let rules = "proxy_set_header Content-Length 3;";
@@ -80,7 +80,7 @@ fn body_of_unknown_length_is_chunked_and_tells_none() {
 }
 
 #[test]
-fn request_without_a_body_tells_no_length_unless_its_client_did() {
+fn bodiless_request_has_content_length_only_from_client() {
     let lengths = |rules: &str, line: &str, fields: &[(&str, &str)]| {
         let head = trial(rules, line, fields).asked(RequestPayload::Empty);
         head.all("Content-Length").join(",")
@@ -126,7 +126,7 @@ fn request_of_http_1_1_always_names_a_host() {
 }
 
 #[test]
-fn connection_is_kept_as_the_configuration_says() {
+fn connection_persistence_follows_configuration() {
     let kept = |rules: &str| {
         trial(rules, "GET /", &[("Connection", "close")]).asked(RequestPayload::Empty).keep_alive
     };
@@ -183,7 +183,7 @@ fn page_to_be_stored_is_asked_for_whole_and_on_no_condition() {
 }
 
 #[test]
-fn page_of_an_error_is_asked_for_by_get_whatever_the_request_said() {
+fn error_page_is_requested_with_get() {
     let server = format!(
         "error_page 404 /sorry; location = /sorry {{ {PASS} proxy_method PURGE; }} location / {{ return 404; }}"
     );

@@ -11,7 +11,7 @@ fn asked(server: &str, target: &str) -> String {
 const UNDER: &str = "location /api/ { proxy_pass http://127.0.0.1:1/v1/; }";
 
 #[test]
-fn decoded_bytes_that_mean_something_in_a_uri_are_escaped_anew() {
+fn decoded_reserved_bytes_are_re_escaped() {
     for (target, uri) in [
         ("/api/a%3Fb", "/v1/a%3Fb"),
         ("/api/a%23b", "/v1/a%23b"),

@@ -99,7 +99,7 @@ fn redirect_of_the_accelerator_is_a_field_where_it_is_not_obeyed() {
 }
 
 #[test]
-fn intercepted_refusal_still_says_how_to_come_in() {
+fn intercepted_401_retains_challenges() {
     let rules = "proxy_intercept_errors on; error_page 401 404 /sorry;";
     let fields =
         [("WWW-Authenticate", "Basic realm=\"a\""), ("WWW-Authenticate", "Bearer"), ("X-Secret", "1")];
@@ -131,7 +131,7 @@ fn answer_to_head_has_the_length_that_get_would_have_and_no_body() {
 }
 
 #[test]
-fn answer_is_read_ahead_unless_place_or_origin_says_otherwise() {
+fn response_is_buffered_unless_location_or_origin_disables_it() {
     // A response that is complete at read-ahead is in memory.
     let ahead = |rules: &str, fields: &[(&str, &str)]| {
         matches!(passed(rules, "GET /", 200, fields).body, ResponseBody::Full(_))

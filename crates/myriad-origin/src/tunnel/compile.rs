@@ -47,7 +47,7 @@ fn values(compile: &dyn OriginCompiler, target: &Text) -> Result<Vec<Text>, Stri
     let map = compile.model().maps.iter().find(|map| map.variable.lossy() == variable);
     let Some(map) = map else {
         return Err(format!(
-            "\"tunnel_pass {shown}\" would have requests name the address: it is no variable of a map"
+            "\"tunnel_pass {shown}\" would let requests choose the address: it is not a variable of a map"
         ));
     };
     let written = map.entries.iter().map(|entry| &entry.value).chain([&map.default]);
@@ -55,7 +55,7 @@ fn values(compile: &dyn OriginCompiler, target: &Text) -> Result<Vec<Text>, Stri
     match values.iter().find(|value| value.has_variables()) {
         None => Ok(values),
         Some(value) => Err(format!(
-            "\"tunnel_pass {shown}\" would have requests name the address: the map has the value \"{}\"",
+            "\"tunnel_pass {shown}\" would let requests choose the address: the map has the value \"{}\"",
             value.lossy()
         )),
     }

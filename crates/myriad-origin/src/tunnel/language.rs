@@ -45,21 +45,21 @@ static ROWS: &[FamilyRow] = &[FamilyRow::new(
         Contexts::SERVER.or(Contexts::LOCATION).or(Contexts::LOCATION_IF),
         between(0, 1),
         Set::Settings(pass),
-        "The server that clients are connected to by CONNECT.",
+        "Connects clients that send CONNECT to a server.",
     )
     .differs(
-        "no request names the address: the server or group is written, or is what a `map` with plain values makes of a request; without an \
-         address, and with other variables, it is refused",
+        "requests cannot choose the address: it must be a fixed server or group, or a variable of a `map` with fixed \
+             values; no parameter and other variables are rejected",
     ),
 )];
 
 /// Suggested replacement of a target that would let requests select the address.
-pub(super) const REMEDY: &str = "write tunnel_pass HOST:PORT; or the name of an upstream; or one variable of a map whose values are such, \
-     as in map $host:$request_port $to { shop.test:443 10.0.0.2:443; }";
+pub(super) const REMEDY: &str = "write tunnel_pass HOST:PORT; or the name of an upstream block; or a variable of a map with such values, such as \
+     map $host:$request_port $to { shop.test:443 10.0.0.2:443; }";
 
 fn pass(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     if args.is_empty() {
-        let message = "\"tunnel_pass\" without an address has requests name it, as an open proxy does";
+        let message = "\"tunnel_pass\" without an address would let requests choose it, like an open proxy";
         return Err(Diagnostic::error(args.node.span, message).help(REMEDY));
     }
     let target = args.text(0)?;

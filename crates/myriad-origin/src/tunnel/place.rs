@@ -40,7 +40,7 @@ impl OriginProtocol for TunnelPlace {
         {
             return Ok(Who::Group(Arc::clone(group)));
         }
-        request.log(Level::Error, format_args!("no tunnel leads to \"{}\"", name.escape_ascii()));
+        request.log(Level::Error, format_args!("no tunnel is configured for \"{}\"", name.escape_ascii()));
         Err(403)
     }
 

@@ -21,7 +21,7 @@ pub(super) const LANGUAGE: ProtocolLanguage =
 
 static FAMILIES: &[Family] = &[Family::new("origin", settings::ROWS).and_of_origins(ROWS)];
 
-static ROWS: &[FamilyRow] = &[FamilyRow::new(pass("The uwsgi server that makes the content.")), PARAM];
+static ROWS: &[FamilyRow] = &[FamilyRow::new(pass("Passes requests to a uwsgi server.")), PARAM];
 
 static FILES: &[BuiltinFile] = &[BuiltinFile { name: "uwsgi_params", text: || table("uwsgi_param", PARAMS) }];
 

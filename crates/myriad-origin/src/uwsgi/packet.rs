@@ -25,7 +25,7 @@ impl Packet {
                 self.0[1..3].copy_from_slice(&size.to_le_bytes());
                 Ok(self.0)
             }
-            Err(_) => Err(format!("the uwsgi request is too large: {size} bytes of at most 65535")),
+            Err(_) => Err(format!("the uwsgi request is too large: {size} bytes, maximum 65535")),
         }
     }
 }
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn what_two_bytes_cannot_say_is_no_packet() {
+    fn oversized_packet_or_value_is_rejected() {
         let mut packet = Packet::new(Modifiers::default());
         packet.push(b"A", &vec![b'x'; 65530]);
         assert_eq!(packet.finish().unwrap().len(), 65539);

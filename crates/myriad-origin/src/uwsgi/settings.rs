@@ -22,7 +22,7 @@ pub(super) static ROWS: &[Directive] = &[
             settings.feature_mut::<Modifiers>().first = args.within(0, 0, u8::MAX)?;
             Ok(())
         }),
-        "The kind of a uwsgi packet, from 0 to 255.",
+        "Type of a uwsgi packet (modifier1), from 0 to 255.",
     )
     .default("0"),
     Directive::new(
@@ -33,7 +33,7 @@ pub(super) static ROWS: &[Directive] = &[
             settings.feature_mut::<Modifiers>().second = args.within(0, 0, u8::MAX)?;
             Ok(())
         }),
-        "What a uwsgi packet of that kind says, from 0 to 255.",
+        "Variant of a uwsgi packet of this type (modifier2), from 0 to 255.",
     )
     .default("0"),
 ];

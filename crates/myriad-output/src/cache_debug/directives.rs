@@ -11,7 +11,7 @@ pub(super) static ROWS: &[Directive] = &[
         Contexts::HSL,
         at_least(1),
         Set::Settings(cache_debug),
-        "Fields that say what the cache did: X-Cache, X-Cache-Age; the key for who asks and may know.",
+        "Adds `X-Cache` and `X-Cache-Age` with the cache status, and the cache key for permitted clients that request it.",
     )
     .default("off")
     .own(),
@@ -20,7 +20,8 @@ pub(super) static ROWS: &[Directive] = &[
         Contexts::HSL,
         at_least(1),
         Set::Settings(cache_status),
-        "Whether `Cache-Status` (RFC 9211) says what the cache did and why: `on`, or the name of this cache; with `hits=off` of what it did not have.",
+        "Adds `Cache-Status` (RFC 9211) with the cache status and its reason: `on`, or the name of this cache; with \
+             `hits=off` only for responses that are not cache hits.",
     )
     .default("off")
     .own(),
@@ -45,7 +46,7 @@ fn cache_status(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
         1 => false,
         2 if args.bytes(1) == b"hits=on" => false,
         2 if args.bytes(1) == b"hits=off" => true,
-        _ => return Err(args.invalid(1, "`hits=on` or `hits=off`, and nothing else")),
+        _ => return Err(args.invalid(1, "`hits=on` or `hits=off` alone")),
     };
     *settings.feature_mut() = CacheStatusField { name, without_hits };
     Ok(())
@@ -57,7 +58,7 @@ fn cache_debug(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     let mut from = None;
     if args.len() > 1 {
         if !on || args.bytes(1) != b"from" || args.len() == 2 {
-            let wanted = "\"from\" and who may see keys: addresses, networks or \"all\"";
+            let wanted = "\"from\" followed by addresses, networks or \"all\"";
             return Err(args.invalid(1, wanted));
         }
         let networks = from.insert(Vec::new());

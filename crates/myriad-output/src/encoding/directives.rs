@@ -11,8 +11,7 @@ use myriad_exchange::runtime::Proxied;
 
 const HSL: Contexts = Contexts::HSL;
 const HSL_IF: Contexts = Contexts::HSL_IF;
-const HIT: &str =
-    "decides what may be sent; a page from the cache or a file is compressed once, not per request";
+const HIT: &str = "defines which codings are allowed; a page from the cache or a file is compressed once, not for each request";
 
 pub(super) static GZIP: &[Directive] = &[
     Directive::new(
@@ -20,7 +19,7 @@ pub(super) static GZIP: &[Directive] = &[
         HSL_IF,
         FLAG,
         set!(Feature<EncodingSettings>.flag => gzip.on),
-        "Whether gzip may be sent.",
+        "Enables gzip compression.",
     )
     .default("off")
     .differs(HIT),
@@ -32,7 +31,7 @@ pub(super) static GZIP: &[Directive] = &[
         HSL,
         ONE,
         set!(Feature<EncodingSettings>.size => gzip.min_length),
-        "Smaller answers are not compressed.",
+        "Minimum length of compressed responses.",
     )
     .default("20"),
     Directive::new(
@@ -43,16 +42,17 @@ pub(super) static GZIP: &[Directive] = &[
             s.feature_mut::<EncodingSettings>().gzip.comp_level = a.within(0, 1, 9)?;
             Ok(())
         }),
-        "Level for answers compressed while streaming.",
+        "Compression level of responses compressed while streaming.",
     )
     .default("1")
-    .differs("what is stored gets a fast level first and the strongest in the background; up to 4 KB that are there whole get level 1, up to 1,200 bytes the fixed codes of deflate"),
+    .differs("stored pages are compressed at a fast level first and at the highest level in the background; complete \
+         responses of up to 4 KB use level 1, those of up to 1,200 bytes the fixed codes of deflate"),
     Directive::new(
         "gzip_vary",
         HSL,
         FLAG,
         set!(Feature<EncodingSettings>.flag => gzip.vary),
-        "Whether Vary is sent.",
+        "Adds `Vary: Accept-Encoding`.",
     )
     .default("off"),
     Directive::new(
@@ -60,7 +60,7 @@ pub(super) static GZIP: &[Directive] = &[
         HSL,
         at_least(1),
         Set::Settings(gzip_proxied),
-        "Which answers to proxies are compressed.",
+        "Selects the responses to proxies that are compressed.",
     )
     .repeats()
     .default("off"),
@@ -69,7 +69,7 @@ pub(super) static GZIP: &[Directive] = &[
         HSL,
         ONE,
         Set::Settings(gzip_http_version),
-        "The least version that gets gzip.",
+        "Minimum HTTP version for gzip.",
     )
     .default("1.1"),
     Directive::new(
@@ -77,7 +77,7 @@ pub(super) static GZIP: &[Directive] = &[
         HSL,
         at_least(1),
         Set::Settings(gzip_disable),
-        "Browsers that get no gzip.",
+        "Browsers that receive no gzip.",
     )
     .repeats(),
 ];
@@ -88,7 +88,7 @@ pub(super) static BROTLI: &[Directive] = &[
         HSL_IF,
         FLAG,
         set!(Feature<EncodingSettings>.flag => Some brotli.on),
-        "Whether br may be sent.",
+        "Enables Brotli compression.",
     )
     .computed("as `gzip`")
     .differs(HIT),
@@ -100,7 +100,7 @@ pub(super) static BROTLI: &[Directive] = &[
         HSL,
         ONE,
         set!(Feature<EncodingSettings>.size => brotli.min_length),
-        "Smaller answers are not compressed.",
+        "Minimum length of compressed responses.",
     )
     .default("20"),
     Directive::new(
@@ -111,7 +111,7 @@ pub(super) static BROTLI: &[Directive] = &[
             s.feature_mut::<EncodingSettings>().brotli.comp_level = a.within(0, 0, 11)?;
             Ok(())
         }),
-        "Level for answers compressed while streaming.",
+        "Compression level of responses compressed while streaming.",
     )
     .default("6"),
     Directive::new(
@@ -119,10 +119,10 @@ pub(super) static BROTLI: &[Directive] = &[
         HSL,
         ONE,
         set!(Feature<EncodingSettings>.size => brotli.window),
-        "Window of the coder.",
+        "Window size of the encoder.",
     )
     .default("512k")
-    .no_effect("the coder chooses its window by what it compresses"),
+    .no_effect("the encoder selects its window by the content"),
 ];
 
 pub(super) static ZSTD: &[Directive] = &[
@@ -131,7 +131,7 @@ pub(super) static ZSTD: &[Directive] = &[
         HSL_IF,
         FLAG,
         set!(Feature<EncodingSettings>.flag => Some zstd.on),
-        "Whether zstd may be sent.",
+        "Enables Zstandard compression.",
     )
     .computed("as `gzip`")
     .differs(HIT),
@@ -143,7 +143,7 @@ pub(super) static ZSTD: &[Directive] = &[
         HSL,
         ONE,
         set!(Feature<EncodingSettings>.size => zstd.min_length),
-        "Smaller answers are not compressed.",
+        "Minimum length of compressed responses.",
     )
     .default("20"),
     Directive::new(
@@ -154,7 +154,7 @@ pub(super) static ZSTD: &[Directive] = &[
             s.feature_mut::<EncodingSettings>().zstd.comp_level = a.within(0, 1, 22)?;
             Ok(())
         }),
-        "Level for answers compressed while streaming.",
+        "Compression level of responses compressed while streaming.",
     )
     .default("1"),
 ];

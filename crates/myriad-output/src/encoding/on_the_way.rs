@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn small_bodies_are_packed_quickly_and_long_ones_as_hard_as_is_said() {
+    fn small_bodies_use_fast_level_and_large_ones_configured_level() {
         let line = |number: usize| {
             format!("line {number} of a text in which little is said twice, {}\n", number * 7919)
         };

@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_without_a_body_are_told_by_their_status() {
+    fn bodiless_responses_are_recognized_by_status() {
         for (status, bodiless) in
             [(101, true), (200, false), (204, true), (206, false), (304, true), (404, false)]
         {

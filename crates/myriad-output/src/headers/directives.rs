@@ -11,8 +11,14 @@ use myriad_exchange::runtime::Expires;
 const WHERE: Contexts = Contexts::HSL_IF;
 
 pub(super) static ROWS: &[Directive] = &[
-    Directive::new("add_header", WHERE, between(2, 3), Set::Settings(add_header), "Adds a field to answers.")
-        .repeats(),
+    Directive::new(
+        "add_header",
+        WHERE,
+        between(2, 3),
+        Set::Settings(add_header),
+        "Adds a header to responses.",
+    )
+    .repeats(),
     Directive::new(
         "add_header_inherit",
         WHERE,
@@ -21,7 +27,7 @@ pub(super) static ROWS: &[Directive] = &[
             settings.feature_mut::<HeaderSettings>().add.set_inherit(inherit(args)?);
             Ok(())
         }),
-        "How add_header is inherited.",
+        "Inheritance of add_header.",
     )
     .default("on"),
     Directive::new(
@@ -32,7 +38,7 @@ pub(super) static ROWS: &[Directive] = &[
             settings.feature_mut::<HeaderSettings>().trailers.push(read_header(args)?);
             Ok(())
         }),
-        "Adds a field after the body.",
+        "Adds a trailer after the body.",
     )
     .repeats(),
     Directive::new(
@@ -43,7 +49,7 @@ pub(super) static ROWS: &[Directive] = &[
             settings.feature_mut::<HeaderSettings>().trailers.set_inherit(inherit(args)?);
             Ok(())
         }),
-        "How add_trailer is inherited.",
+        "Inheritance of add_trailer.",
     )
     .default("on"),
     Directive::new(

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_made_anew_when_the_second_or_the_time_changes() {
+    fn expires_lines_are_rebuilt_when_second_or_duration_changes() {
         let written = |now_s, seconds| {
             let mut out = Vec::new();
             write_block(now_s, seconds, &mut out);

@@ -24,7 +24,7 @@ fn fields_are_inherited_whole_or_not_at_all() {
 }
 
 #[test]
-fn added_fields_are_inherited_as_the_level_says() {
+fn added_headers_follow_add_header_inherit() {
     let server = server(
         super::FEATURE.family,
         "add_header A 1;

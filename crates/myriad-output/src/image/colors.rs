@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn few_colors_are_kept_exactly() {
+    fn up_to_256_colors_are_retained_exactly() {
         let few = exact(&shades(256)).unwrap();
         assert_eq!(few.colors.len(), 256);
         assert!(few.numbers.iter().enumerate().all(|(at, number)| at == usize::from(*number)));

@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn heads_that_break_off_or_say_nothing_have_no_size() {
+    fn truncated_or_empty_image_headers_have_no_size() {
         assert_eq!(size(Kind::Gif, b"GIF89a\x64\x00\x78"), None);
         assert_eq!(size(Kind::Gif, b"GIF89a\x00\x00\x78\x00"), None);
         assert_eq!(size(Kind::Webp, b"RIFF0000WEBPVP8 \0\0\0\0\x01\0\0\x9d\x01\x2a\x0a\0\x0c\0"), None);

@@ -24,7 +24,7 @@ impl fmt::Display for Fault {
             Self::TooLarge(size) => {
                 write!(
                     f,
-                    "it has {} x {} pixels, more than \"image_filter_pixels\" allows",
+                    "the image has {} x {} pixels, more than \"image_filter_pixels\" allows",
                     size.width, size.height
                 )
             }

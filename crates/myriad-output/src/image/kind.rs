@@ -55,7 +55,7 @@ mod tests {
     use super::Kind;
 
     #[test]
-    fn kinds_are_told_by_their_first_bytes() {
+    fn image_kinds_are_recognized_by_magic_bytes() {
         let of = |begin: &[u8]| Kind::of(&[begin, &[0; 16]].concat());
         assert_eq!(of(b"\xff\xd8"), Some(Kind::Jpeg));
         assert_eq!(of(b"GIF87a"), Some(Kind::Gif));

@@ -63,7 +63,7 @@ impl Pixels {
             (Ok(from), Ok(mut to)) => Resizer::new().resize(&from, &mut to, &options).is_ok(),
             _ => false,
         };
-        scaled.then_some(made).ok_or(Fault::Broken("its pixels cannot be scaled"))
+        scaled.then_some(made).ok_or(Fault::Broken("scaling failed"))
     }
 
     /// Places the image on a transparent canvas, at a distance from its left and its top edge. Parts outside are

@@ -48,7 +48,7 @@ mod tests {
     use super::tells_something;
 
     #[test]
-    fn profile_is_kept_where_colors_are_not_those_of_screens() {
+    fn profile_is_retained_only_for_non_srgb_colors() {
         let profile = |space: &[u8], name: &[u8]| [&[0; 16], space, &[0; 100], name].concat();
         assert!(tells_something(&profile(b"RGB ", b"Display P3")));
         assert!(!tells_something(&profile(b"RGB ", b"sRGB IEC61966-2.1")));

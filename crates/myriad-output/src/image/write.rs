@@ -26,7 +26,7 @@ pub(crate) fn write(
         Kind::Png => png::write(picture, interrupt)?,
         Kind::Webp => webp::write(&picture.pixels, wish.webp_quality),
     }
-    .ok_or(Fault::Broken("it cannot be written"))
+    .ok_or(Fault::Broken("encoding failed"))
 }
 
 /// Encodes an image in another format; `None` if the format does not support it.

@@ -16,14 +16,15 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         between(1, 3),
         Set::Settings(image_filter),
-        "What becomes of pictures: `test` (what is none is answered with 415), `size` (their size, as JSON), `rotate` by 90, 180 or 270 \
-         degrees against the clock, `resize` or `crop` to a width and a height (`-` is any); `rotate` may stand beside the latter two.",
+        "Processes images: `test` (other content is answered with 415), `size` (returns the size as JSON), `rotate` by \
+             90, 180 or 270 degrees counterclockwise, `resize` or `crop` to a width and a height (`-` for any); `rotate` can \
+             be combined with `resize` or `crop`.",
     )
     .default("off")
     .repeats()
     .differs(
-        "pictures are laid as their camera was held (Exif), colors that an ICC profile tells keep it, and of PNG none is interlaced; \
-         threads beside the workers do the work, and where too many pictures wait for them the answer is 503",
+        "images are rotated as their Exif orientation specifies, ICC profiles are preserved, and PNG is never \
+             interlaced; separate threads do the work, and if too many images are queued, the response is 503",
     ),
     Directive::new(
         "image_filter_jpeg_quality",
@@ -33,7 +34,7 @@ pub(super) static ROWS: &[Directive] = &[
             said(settings).jpeg_quality = quality(args)?;
             Ok(())
         }),
-        "The quality of JPEG pictures, 1 to 100.",
+        "Quality of JPEG images, 1 to 100.",
     )
     .default("75"),
     Directive::new(
@@ -44,7 +45,7 @@ pub(super) static ROWS: &[Directive] = &[
             said(settings).webp_quality = quality(args)?;
             Ok(())
         }),
-        "The quality of WebP pictures, 1 to 100; those of few colors lose nothing in any case.",
+        "Quality of WebP images, 1 to 100; images with few colors are always lossless.",
     )
     .default("80"),
     Directive::new(
@@ -55,7 +56,7 @@ pub(super) static ROWS: &[Directive] = &[
             said(settings).avif_quality = quality(args)?;
             Ok(())
         }),
-        "The quality of AVIF pictures, 1 to 100.",
+        "Quality of AVIF images, 1 to 100.",
     )
     .default("60")
     .own(),
@@ -64,9 +65,9 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         at_least(1),
         Set::Settings(format),
-        "Formats that pictures are given where the browser takes them (`Accept`) and they are smaller so, the best first: `avif`, `webp`; \
-         `off`. AVIF takes a second of processor time per million pixels, so cache the responses (a `proxy_cache` in front); pictures of \
-         more than 8 million pixels get the next format.",
+        "Formats to which images are converted if the browser accepts them (`Accept`) and the result is smaller, the \
+             preferred first: `avif`, `webp`; `off`. AVIF takes a second of processor time per million pixels, so cache the \
+             responses (a `proxy_cache` in front); images of more than 8 million pixels get the next format.",
     )
     .default("off")
     .own(),
@@ -82,7 +83,7 @@ pub(super) static ROWS: &[Directive] = &[
             said(settings).sharpen = percent;
             Ok(())
         }),
-        "By how many percent pictures that are written anew are sharpened.",
+        "Sharpening of encoded images, in percent.",
     )
     .default("0"),
     Directive::new(
@@ -90,7 +91,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         FLAG,
         set!(Feature<ImageSettings>.flag => transparency),
-        "Whether GIF, and PNG with a palette, keep what is transparent.",
+        "Preserves the transparency of GIF, and of PNG with a palette.",
     )
     .default("on"),
     Directive::new(
@@ -98,7 +99,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         FLAG,
         set!(Feature<ImageSettings>.flag => interlace),
-        "Whether GIF is interlaced and JPEG progressive.",
+        "Writes interlaced GIF and progressive JPEG.",
     )
     .default("off"),
     Directive::new(
@@ -106,7 +107,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         ONE,
         set!(Feature<ImageSettings>.size => buffer),
-        "How many bytes a picture may have; more are answered with 415.",
+        "Maximum size of an image in bytes; a larger one is answered with 415.",
     )
     .default("1m"),
     Directive::new(
@@ -114,9 +115,9 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         ONE,
         set!(Feature<ImageSettings>.size => pixels),
-        "Maximum number of pixels of a picture that is written anew; a larger one is answered with 415. A pixel takes up to 16 bytes while \
-         the picture is read (20 in a progressive CMYK JPEG). Pictures that would take more memory or work than that are answered with 415, \
-         such as a progressive JPEG of more than 128 scans.",
+        "Maximum number of pixels of an image that is encoded again; a larger one is answered with 415. A pixel takes up \
+             to 16 bytes while the image is read (20 in a progressive CMYK JPEG). Images that require more memory or work \
+             are answered with 415, such as a progressive JPEG of more than 128 scans.",
     )
     .default("25m")
     .own(),

@@ -44,10 +44,10 @@ impl Hold for Images {
             return Ok(answer);
         }
         let Some(wanted) = self.wanted(exchange) else {
-            return Err(refused(exchange, "what is asked of the picture is no size, angle or quality"));
+            return Err(refused(exchange, "invalid size, angle or quality"));
         };
         if answer.known_length().is_some_and(|length| length > self.buffer) {
-            return Err(refused(exchange, "the answer is longer than \"image_filter_buffer\""));
+            return Err(refused(exchange, "the response is longer than \"image_filter_buffer\""));
         }
         let buffer = self.buffer;
         Err(Step::wait(async move |exchange| look(exchange, answer, wanted, buffer).await))
@@ -71,7 +71,7 @@ async fn look(exchange: &mut Exchange, mut answer: Answer, wanted: Wanted, buffe
     let Some(kind) = Kind::of(&body.first(Kind::NEEDED)) else {
         return match wanted {
             Wanted::Size => Step::Answer(told(b"{}\r\n".to_vec())),
-            _ => refused(exchange, "the answer is no picture"),
+            _ => refused(exchange, "the response is not an image"),
         };
     };
     settle(exchange, &mut answer, kind.media_type());
@@ -86,7 +86,7 @@ async fn look(exchange: &mut Exchange, mut answer: Answer, wanted: Wanted, buffe
     let bytes = match body.whole(buffer).await {
         Ok(bytes) => bytes,
         Err(Unread::TooLong) => {
-            return refused(exchange, "the answer is longer than \"image_filter_buffer\"");
+            return refused(exchange, "the response is longer than \"image_filter_buffer\"");
         }
         Err(Unread::Broken) => return broken_off(exchange),
     };
@@ -99,7 +99,7 @@ async fn look(exchange: &mut Exchange, mut answer: Answer, wanted: Wanted, buffe
 fn broken_off(exchange: &Exchange) -> Step {
     exchange
         .request
-        .log(Level::Error, format_args!("image filter: the picture broke off on its way from the origin"));
+        .log(Level::Error, format_args!("image filter: the response of the origin is incomplete"));
     Step::Error(502)
 }
 
@@ -115,18 +115,16 @@ async fn work(exchange: &mut Exchange, mut answer: Answer, (kind, bytes): (Kind,
             answer.body = ResponseBody::Full(bytes.into());
         }
         Worked::Done(Err(fault)) => {
-            exchange
-                .request
-                .log(Level::Error, format_args!("image filter: {} picture: {fault}", kind.name()));
+            exchange.request.log(Level::Error, format_args!("image filter: {} image: {fault}", kind.name()));
             return Step::Error(UNSUPPORTED);
         }
-        Worked::Lost => return refused(exchange, "the picture cannot be read"),
+        Worked::Lost => return refused(exchange, "the image cannot be read"),
         Worked::Busy => {
             exchange.request.log(
                 Level::Error,
                 format_args!(
-                    "image filter: too many pictures wait for their turn, the visitor gets 503: a cache before this server \
-                     would make each once"
+                    "image filter: too many images are queued, the client receives 503; a cache in front of this server would \
+                         process each image once"
                 ),
             );
             return Step::Error(503);

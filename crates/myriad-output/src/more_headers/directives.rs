@@ -6,8 +6,7 @@ use myriad_conf::settings::Settings;
 use super::settings::{Change, Edit, FieldChange, MoreHeadersSettings};
 
 const HSL_IF: Contexts = Contexts::HSL_IF;
-const FRAMING: &str =
-    "fields that say where a message ends (`Content-Length`, `Connection`, ...) are refused";
+const FRAMING: &str = "headers that delimit a message (`Content-Length`, `Connection`, ...) are rejected";
 
 /// Directives of headers-more for responses.
 pub(super) static ROWS: &[Directive] = &[
@@ -16,7 +15,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL_IF,
         at_least(1),
         Set::Settings(set),
-        "Sets fields of answers, in the place of those that are there.",
+        "Sets headers of responses, and replaces existing ones.",
     )
     .repeats()
     .differs(FRAMING),
@@ -25,7 +24,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL_IF,
         at_least(1),
         Set::Settings(clear),
-        "Takes fields out of answers; `*` at the end of a name stands for any end.",
+        "Removes headers from responses; `*` at the end of a name matches any suffix.",
     )
     .repeats()
     .differs(FRAMING),
@@ -57,7 +56,7 @@ fn read(settings: &mut Settings, args: &mut Arguments<'_>, clears: bool) -> Done
             }
             b"-a" if !clears => adds = true,
             word if is_length(word) => {
-                args.warn(index, "\"Content-Length\" follows from the body, and is left as it is".to_owned());
+                args.warn(index, "\"Content-Length\" is derived from the body and is not changed".to_owned());
                 lengths = true;
             }
             _ => {
@@ -76,7 +75,7 @@ fn read(settings: &mut Settings, args: &mut Arguments<'_>, clears: bool) -> Done
         return Ok(());
     }
     if edit.fields.is_empty() {
-        return Err(args.error(0, format!("no field is named in \"{}\"", args.directive.name)));
+        return Err(args.error(0, format!("missing header name in \"{}\"", args.directive.name)));
     }
     settings.feature_mut::<MoreHeadersSettings>().edits.push(edit);
     Ok(())
@@ -93,10 +92,8 @@ fn statuses(edit: &mut Edit, args: &Arguments<'_>, index: usize) -> Done {
     for word in args.list_of_option(index, example)? {
         let status = std::str::from_utf8(word).ok().and_then(|word| word.parse().ok());
         let Some(status) = status.filter(|status| (100..=999).contains(status)) else {
-            let message = format!("\"{}\" is no status", word.escape_ascii());
-            return Err(args
-                .error(index, message)
-                .help(format!("write statuses with blanks between: {example}")));
+            let message = format!("\"{}\" is not a status", word.escape_ascii());
+            return Err(args.error(index, message).help(format!("separate statuses by spaces: {example}")));
         };
         edit.statuses.push(status);
     }

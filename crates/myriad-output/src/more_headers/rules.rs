@@ -195,7 +195,7 @@ pub(super) fn compile(
         if !joins {
             rules.runs.push(Run { when, ..Run::default() });
         }
-        let run = rules.runs.last_mut().expect("one was pushed where none was to be joined");
+        let run = rules.runs.last_mut().expect("a run was pushed if none could be joined");
         for field in others {
             run.change(compiler, field);
         }

@@ -31,7 +31,7 @@ fn field_without_a_value_is_taken_out() {
 }
 
 #[test]
-fn statuses_and_types_say_which_answers_are_meant() {
+fn status_and_type_options_select_responses() {
     let directives =
         "more_set_headers -s '404 500' 'X-S: 1'; more_set_headers -t 'text/html,text/css' 'X-T: 1';";
     assert_eq!(values(&sent(directives, "text/css; charset=x"), "X-T"), ["1"]);

@@ -78,7 +78,7 @@ impl SliceBody {
             return Err("etag mismatch in slice response".to_owned());
         }
         if part.complete != self.whole.complete {
-            return Err("another complete length in slice response".to_owned());
+            return Err("complete length mismatch in slice response".to_owned());
         }
         Ok(Piece::new(answer.into_plain_body(), part.range.range))
     }

@@ -18,6 +18,6 @@ pub static ROWS: &[Directive] = &[Directive::new(
     Contexts::HSL,
     ONE,
     set!(Feature<SliceSettings>.size => size),
-    "Bytes of the pieces that a long answer is asked for in, by $slice_range.",
+    "Size of the parts in which a long response is requested, with `$slice_range`.",
 )
 .default("0")];

@@ -53,7 +53,7 @@ fn range_within_one_piece_is_cut_out_of_it() {
 }
 
 #[test]
-fn head_tells_of_the_whole() {
+fn head_describes_whole_body() {
     let answer = got("HEAD /", &[], piece);
     assert_eq!(answer.status, 200);
     assert!(

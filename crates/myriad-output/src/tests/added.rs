@@ -34,7 +34,7 @@ fn field_may_read_those_before_it() {
 }
 
 #[test]
-fn expires_says_when_and_for_how_long() {
+fn expires_sets_date_and_max_age() {
     let trial = Trial::of(
         "location /h { expires 1h; return 200 x; } location /past { expires -1; return 200 x; }
          location /epoch { expires epoch; return 200 x; } location /max { expires max; return 200 x; }
@@ -54,7 +54,7 @@ fn expires_says_when_and_for_how_long() {
 }
 
 #[test]
-fn expires_takes_the_place_of_what_the_origin_says_but_not_on_errors() {
+fn expires_replaces_cache_control_of_origin_except_on_errors() {
     let said = |status| {
         let mut answer = text("text/html", "x");
         answer.status = status;
@@ -85,7 +85,7 @@ fn expires_counts_from_the_last_change_or_by_a_variable() {
 }
 
 #[test]
-fn cache_tells_what_it_did_and_its_key_to_whoever_is_near_and_asks() {
+fn cache_debug_shows_status_and_key_on_request() {
     let trial = Trial::of("location / { cache_debug on; return 200 x; }");
     let said = |fields: &[(&str, &str)], status| {
         let (mut exchange, answer) = trial.asked("GET /", fields);

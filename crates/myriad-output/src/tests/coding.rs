@@ -41,7 +41,7 @@ fn type_and_length_decide_what_is_offered() {
 }
 
 #[test]
-fn what_the_origin_packed_may_be_packed_for_others_whatever_the_place_says() {
+fn forced_encoding_ignores_gzip_off_of_location() {
     let trial = Trial::of("gzip off; location / { return 200 x; }");
     let (exchange, _) = trial.asked("GET /", &[("Accept-Encoding", "gzip")]);
     let of = |forced| encodings(&exchange.request, b"x/y", Some(1), ProxiedFacts::default(), forced).wanted();

@@ -34,7 +34,7 @@ fn condition_that_fails_is_answered_by_the_built_in_page() {
 }
 
 #[test]
-fn conditions_are_for_whole_answers_that_nobody_has_judged() {
+fn conditions_apply_only_to_unevaluated_200_responses_to_get_and_head() {
     let trial = Trial::of(SERVER);
     let since = [("If-Modified-Since", "Tue, 01 Nov 1994 12:00:00 GMT")];
     let mut missing = dated();
@@ -59,7 +59,7 @@ fn status_of_an_error_page_takes_the_place_of_its_own() {
 }
 
 #[test]
-fn refusal_is_told_ahead_only_where_an_error_page_speaks_for_it() {
+fn failed_precondition_is_detected_early_only_with_error_page() {
     let (fields, plain) = ([("If-Unmodified-Since", "Mon, 31 Oct 1994 12:00:00 GMT")], Trial::of(SERVER));
     let asked = plain.asked("GET /", &fields).0;
     assert!(refusal(&asked.request, &dated()).is_none());
@@ -71,7 +71,7 @@ fn refusal_is_told_ahead_only_where_an_error_page_speaks_for_it() {
 }
 
 #[test]
-fn range_beyond_the_end_is_told_ahead_unless_a_filter_changes_the_body() {
+fn unsatisfiable_range_is_detected_early_unless_body_is_filtered() {
     let range = [("Range", "bytes=9-")];
     let ranged = || {
         let mut answer = dated();

@@ -5,7 +5,7 @@ use crate::testing::{Trial, sent};
 const MSIE6: (&str, &str) = ("User-Agent", "Mozilla/4.0 (compatible; MSIE 6.0; Windows NT 5.1)");
 
 #[test]
-fn old_browsers_keep_no_connection_behind_a_post() {
+fn keepalive_disable_closes_msie6_connection_after_post() {
     let trial = Trial::of("keepalive_disable msie6; location / { return 200 x; }");
     assert!(trial.get("POST /", &[MSIE6]).response.close);
     assert!(!trial.get("GET /", &[MSIE6]).response.close);

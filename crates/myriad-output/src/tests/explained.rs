@@ -23,16 +23,16 @@ fn explained(server: &str, path: &str, media_type: Option<&[u8]>) -> Vec<String>
 }
 
 #[test]
-fn codings_are_told_for_the_media_type_of_the_answer() {
+fn encodings_are_explained_for_media_type_of_response() {
     let server = "gzip on; gzip_min_length 20; brotli off; zstd off; location / { return 200 x; }";
     let found = explained(server, "/", Some(b"Text/HTML; charset=utf-8"));
-    assert_eq!(found, ["encoding: gzip from 20 bytes on (for text/html; the client accepts \"gzip\")"]);
+    assert_eq!(found, ["encoding: gzip from 20 bytes (for text/html; the client accepts \"gzip\")"]);
     let found = explained(server, "/", Some(b"image/png"));
     assert_eq!(found, ["encoding: none (for image/png; the client accepts \"gzip\")"]);
 }
 
 #[test]
-fn filters_are_told_where_the_place_has_one_that_changes_bodies() {
+fn body_filters_are_explained_if_location_has_any() {
     let server = "location / { gzip off; sub_filter a b; ssi on; charset utf-8; slice 1k; return 200 x; }";
     let found = explained(server, "/", Some(b"text/html"));
     assert!(found[0].starts_with("filters: sub_filter, ssi (for text/html; "), "{found:?}");

@@ -6,7 +6,7 @@ use myriad_exchange::exchange::Answer;
 const SERVER: &str = "location / { return 200 x; }";
 
 #[test]
-fn head_says_who_answers_when_and_what() {
+fn head_contains_server_date_type_and_length() {
     let answer = Trial::of(SERVER).get("GET /", &[]);
     let lines: Vec<_> = answer.head.lines().map(|line| line.split(':').next().unwrap()).collect();
     assert_eq!(lines, ["Server", "Date", "Content-Type", "Content-Length"], "{}", answer.head);
@@ -25,7 +25,7 @@ fn origins_own_server_and_date_take_the_place_of_ours() {
 }
 
 #[test]
-fn length_that_the_origin_told_for_head_is_passed_on() {
+fn content_length_of_origin_head_response_is_passed_on() {
     let mut answer = Answer::new(200, ResponseBody::None);
     answer.length = Some(1234);
     let answer = Trial::of(SERVER).answered("HEAD /", &[], answer);
@@ -33,7 +33,7 @@ fn length_that_the_origin_told_for_head_is_passed_on() {
 }
 
 #[test]
-fn what_depends_on_the_coding_says_so_where_the_place_wants_that() {
+fn vary_accept_encoding_is_sent_with_gzip_vary() {
     let varying = || {
         let mut answer = text("image/png", "x");
         answer.varies_by_encoding = true;
@@ -47,7 +47,7 @@ fn what_depends_on_the_coding_says_so_where_the_place_wants_that() {
 }
 
 #[test]
-fn age_counts_until_the_place_says_how_fresh_an_answer_is() {
+fn age_is_sent_unless_location_sets_freshness() {
     let aged = || {
         let mut answer = text("text/html", "x");
         answer.age_s = Some(7);
@@ -70,7 +70,7 @@ fn answer_that_is_dropped_has_no_head() {
 }
 
 #[test]
-fn what_an_internal_redirect_carried_is_said_beside_the_answers_own() {
+fn fields_carried_by_internal_redirect_are_added_to_response() {
     let trial = Trial::of(SERVER);
     let (mut exchange, _) = trial.asked("GET /", &[]);
     exchange.request.errors.carried = Some(Box::new(myriad_exchange::exchange::Carried {

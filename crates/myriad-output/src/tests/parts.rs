@@ -21,7 +21,7 @@ fn part_is_cut_out() {
 }
 
 #[test]
-fn several_parts_come_behind_each_other() {
+fn several_ranges_are_sent_as_multipart() {
     let answer = Trial::of(SERVER).answered("GET /", &[("Range", "bytes=0-0,-1")], ten());
     assert_eq!(answer.status, 206);
     assert!(answer.head.contains("Content-Type: multipart/byteranges; boundary="), "{}", answer.head);

@@ -20,7 +20,7 @@ pub(super) static ROWS: &[Directive] = &[
             said(settings).gives = args.choice(0, &choices)?;
             Ok(())
         }),
-        "Whether visitors get a cookie with a number of their own (`on`, `v1` as mod_uid), or it is read for logs alone (`log`).",
+        "Sets a cookie with a unique ID for each visitor (`on`, `v1` as mod_uid), or only reads it for logs (`log`).",
     )
     .default("off"),
     Directive::new(
@@ -29,11 +29,11 @@ pub(super) static ROWS: &[Directive] = &[
         ONE,
         Set::Settings(|settings, args| {
             let number = args.number(0)?;
-            let number = u32::try_from(number).map_err(|_| args.invalid(0, "a number of 32 bits"))?;
+            let number = u32::try_from(number).map_err(|_| args.invalid(0, "a 32-bit number"))?;
             said(settings).service = Some(number);
             Ok(())
         }),
-        "The first part of numbers: which server gave them. Without it, its address (0 with `v1`).",
+        "First part of the IDs, which identifies the server. Default: the server's address (0 with `v1`).",
     ),
     Directive::new(
         "userid_name",
@@ -47,7 +47,7 @@ pub(super) static ROWS: &[Directive] = &[
             said(settings).name = Some(name.to_vec());
             Ok(())
         }),
-        "The cookie's name.",
+        "Name of the cookie.",
     )
     .default("uid"),
     Directive::new(
@@ -58,7 +58,7 @@ pub(super) static ROWS: &[Directive] = &[
             said(settings).domain = attribute(args)?.filter(|domain| *domain != b"none").map(<[u8]>::to_vec);
             Ok(())
         }),
-        "The cookie's `Domain`.",
+        "`Domain` attribute of the cookie.",
     )
     .default("none"),
     Directive::new(
@@ -69,7 +69,7 @@ pub(super) static ROWS: &[Directive] = &[
             said(settings).path = attribute(args)?.map(<[u8]>::to_vec);
             Ok(())
         }),
-        "The cookie's `Path`.",
+        "`Path` attribute of the cookie.",
     )
     .default("/"),
     Directive::new(
@@ -87,7 +87,7 @@ pub(super) static ROWS: &[Directive] = &[
             };
             Ok(())
         }),
-        "How long browsers keep the cookie: a time, `max` (to the end of 2037), `off` (the session).",
+        "Expiry of the cookie: a time, `max` (end of 2037) or `off` (end of the session).",
     )
     .default("off"),
     Directive::new(
@@ -95,7 +95,7 @@ pub(super) static ROWS: &[Directive] = &[
         Contexts::HSL,
         at_least(1),
         Set::Settings(flags),
-        "`secure`, `httponly`, `samesite=strict`, `samesite=lax` or `samesite=none` of the cookie; `off`.",
+        "Attributes of the cookie: `secure`, `httponly`, `samesite=strict`, `samesite=lax` or `samesite=none`; `off`.",
     )
     .default("off"),
     Directive::new(
@@ -106,7 +106,7 @@ pub(super) static ROWS: &[Directive] = &[
             said(settings).p3p = line(args)?.filter(|value| *value != b"none").map(<[u8]>::to_vec);
             Ok(())
         }),
-        "The value of the field `P3P` that goes with the cookie.",
+        "Value of the header `P3P` that is sent with the cookie.",
     )
     .default("none"),
     Directive::new(
@@ -121,7 +121,7 @@ pub(super) static ROWS: &[Directive] = &[
             };
             Ok(())
         }),
-        "A letter, digit or `=` at the end of the cookie: visitors without it are sent the cookie again, with their number.",
+        "A letter, digit or `=` at the end of the cookie: a cookie without it is sent again, with the same ID.",
     )
     .default("off"),
 ];
@@ -139,7 +139,7 @@ fn is_of_a_name(byte: u8) -> bool {
 fn line<'a>(args: &Arguments<'a>) -> Result<Option<&'a [u8]>, myriad_conf::Diagnostic> {
     let value = args.bytes(0);
     if value.iter().any(u8::is_ascii_control) {
-        return Err(args.invalid(0, "without control characters"));
+        return Err(args.invalid(0, "a text without control characters"));
     }
     Ok((!value.is_empty()).then_some(value))
 }
@@ -147,7 +147,7 @@ fn line<'a>(args: &Arguments<'a>) -> Result<Option<&'a [u8]>, myriad_conf::Diagn
 /// Parses a value that is valid in a cookie attribute.
 fn attribute<'a>(args: &Arguments<'a>) -> Result<Option<&'a [u8]>, myriad_conf::Diagnostic> {
     if args.bytes(0).contains(&b';') {
-        return Err(args.invalid(0, "without \";\", which ends an attribute of a cookie"));
+        return Err(args.invalid(0, "a text without \";\", which terminates an attribute of a cookie"));
     }
     line(args)
 }

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn count_begins_anew_behind_its_end() {
+    fn sequence_restarts_after_overflow() {
         let counts = AtomicU32::new(u32::MAX - 0x80);
         assert_eq!(next(&counts), u32::MAX - 0x80);
         assert_eq!(next(&counts), FIRST[1]);

@@ -95,12 +95,16 @@ fn progressive_jpeg_of_a_thousand_scans_is_refused_and_one_of_a_hundred_is_read(
     for scans in [200, 20_000] {
         let file = jpeg::Progressive { width: 640, height: 640, scans }.file();
         assert!(file.len() < 1 << 20);
-        assert_eq!(made(&file, &thumbnail()), Err(Fault::TooCostly("it has too many scans")), "{scans}");
+        assert_eq!(
+            made(&file, &thumbnail()),
+            Err(Fault::TooCostly("the image has too many scans")),
+            "{scans}"
+        );
     }
     // Few scans of an image of the maximum size cause as much work as many scans of a small image.
     let file = jpeg::Progressive { width: 640, height: 640, scans: 70 }.file();
     let wish = Wish { max_pixels: 640 * 640, ..thumbnail() };
-    assert_eq!(made(&file, &wish), Err(Fault::TooCostly("it has too many scans")));
+    assert_eq!(made(&file, &wish), Err(Fault::TooCostly("the image has too many scans")));
 }
 
 #[test]

@@ -81,7 +81,7 @@ fn shuffled<'a>(mut fields: Vec<(&'a str, &'a str)>, random: &mut fastrand::Rng)
 }
 
 #[test]
-fn a_plain_page_is_stored_for_as_long_as_the_rules_say() {
+fn plain_page_is_stored_for_time_given_by_rules() {
     let fields = [
         ("Content-Type", "text/html"),
         ("Cache-Control", "max-age=5, stale-while-revalidate=2, stale-if-error=4"),
@@ -101,7 +101,7 @@ fn a_plain_page_is_stored_for_as_long_as_the_rules_say() {
 }
 
 #[test]
-fn private_is_never_stored_whatever_the_rules_and_the_other_fields_say() {
+fn private_response_is_never_stored_despite_rules_and_other_fields() {
     let spellings = ["private", "max-age=60, PRIVATE", "public, private=\"x-user\"", "s-maxage=60,private"];
     for seed in 0..3000 {
         let mut random = fastrand::Rng::with_seed(seed);
@@ -358,7 +358,7 @@ fn what_is_stored_is_taken_back_by_reasons_of_the_page_and_by_none_of_the_visito
 }
 
 #[test]
-fn negative_answers_are_stored_for_a_moment_though_they_say_no_and_never_served_stale() {
+fn negative_responses_are_stored_briefly_despite_no_cache_and_never_stale() {
     let rules = Rules { negative: vec![(404, 10_000), (410, 0)], ..Rules::default() };
     let of_wordpress = [
         ("Expires", "Wed, 11 Jan 1984 05:00:00 GMT"),
@@ -395,7 +395,7 @@ fn stored(fields: &[(&str, &str)], rules: &Rules) -> Lifetime {
 }
 
 #[test]
-fn a_304_renews_what_the_page_had_unless_it_says_otherwise() {
+fn not_modified_response_renews_original_lifetime_unless_it_overrides_it() {
     let rules = Rules { ignore: IgnoreHeaders::default(), ..greedy() };
     let later = NOW + 50_000;
     let confirm = |page: &Lifetime, fields: &[(&str, &str)]| {
@@ -434,7 +434,7 @@ fn a_304_renews_what_the_page_had_unless_it_says_otherwise() {
 }
 
 #[test]
-fn a_304_renews_also_where_nothing_says_how_long() {
+fn not_modified_response_renews_page_without_lifetime_fields() {
     let rules = Rules::default();
     let page = stored(&[("X-Accel-Expires", "30")], &rules);
     let fields = Fields::new();
@@ -443,7 +443,7 @@ fn a_304_renews_also_where_nothing_says_how_long() {
 }
 
 #[test]
-fn a_piece_whose_range_stands_in_the_key_is_a_page_of_its_own() {
+fn range_piece_with_range_in_key_is_stored_as_own_page() {
     let fields: Fields = [("Cache-Control", "max-age=60")].into_iter().collect();
     let rules = Rules::default();
     let piece = |status| admit(&ResponseFacts { piece: true, ..facts(status, &fields) }, &rules, NOW);
@@ -468,7 +468,7 @@ fn refused_of(cookies: bool, fields: &[(&str, &str)], names: &[&str]) -> Option<
 }
 
 #[test]
-fn a_listed_cookie_keeps_no_page_out() {
+fn listed_cookie_does_not_prevent_storing() {
     let set = [("Set-Cookie", "pll_language=en; path=/")];
     assert_eq!(refused_of(false, &set, &["pll_language"]), None);
     assert_eq!(refused_of(false, &set, &["pll_*"]), None);
@@ -478,7 +478,7 @@ fn a_listed_cookie_keeps_no_page_out() {
 }
 
 #[test]
-fn one_cookie_that_is_not_listed_keeps_the_page_out() {
+fn single_unlisted_cookie_prevents_storing() {
     let both = [("Set-Cookie", "pll_language=en"), ("Set-Cookie", "token=1")];
     assert_eq!(refused_of(false, &both, &["pll_language"]), Some(Refusal::SetCookie));
     let reversed = [both[1], both[0]];
@@ -488,7 +488,7 @@ fn one_cookie_that_is_not_listed_keeps_the_page_out() {
 }
 
 #[test]
-fn an_answer_to_a_request_that_told_cookies_is_not_stored() {
+fn response_to_request_with_cookies_is_not_stored() {
     let set = [("Set-Cookie", "pll_language=en")];
     assert_eq!(refused_of(true, &set, &["pll_language"]), Some(Refusal::SetCookie));
 }

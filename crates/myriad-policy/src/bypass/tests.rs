@@ -16,7 +16,7 @@ fn get(fields: &[(&str, &str)]) -> Option<BypassReason> {
 }
 
 #[test]
-fn a_plain_visitor_uses_the_cache_whatever_their_own_cache_control_says() {
+fn plain_visitor_uses_cache_despite_own_cache_control() {
     for cache_control in ["no-cache", "no-store", "max-age=0", "only-if-cached"] {
         let fields = [("Cache-Control", cache_control), ("Pragma", "no-cache"), ("Cookie", "_ga=1; _gid=2")];
         assert_eq!(get(&fields), None);
@@ -57,7 +57,7 @@ fn an_upgrade_bypasses_but_not_the_habitual_offer_of_h2c() {
 }
 
 #[test]
-fn a_personal_cookie_in_any_cookie_field_bypasses_and_keeps_the_answer_out() {
+fn personal_cookie_in_any_cookie_field_bypasses_cache_and_storing() {
     let fields = [("Cookie", "_ga=1"), ("X", "y"), ("cookie", "a=b; wordpress_logged_in_0f=x")];
     assert_eq!(get(&fields), Some(BypassReason::PersonalCookie));
     assert!(!BypassReason::PersonalCookie.may_store());
@@ -75,7 +75,7 @@ fn a_condition_skips_the_look_up_only_and_never_hides_a_personal_cookie() {
 }
 
 #[test]
-fn a_body_that_the_key_does_not_tell_keeps_a_request_out_of_the_cache() {
+fn request_body_outside_key_bypasses_cache() {
     let fields = Fields::new();
     let facts = |method| RequestFacts { method, fields: &fields, has_body: true, cache_bypass: false };
     let rules = Rules { methods: Methods { post: true }, ..Rules::default() };

@@ -69,7 +69,7 @@ fn each_personal_name_is_found_wherever_it_stands() {
 }
 
 #[test]
-fn the_test_cookie_alone_is_shared_and_beside_a_session_it_is_not() {
+fn test_cookie_is_impersonal_but_not_next_to_session() {
     let cookies = PersonalCookies::builtin();
     assert_eq!(found(&cookies, "wordpress_test_cookie=WP%20Cookie%20check"), None);
     assert_eq!(found(&cookies, "wordpress_test_cookie=1; PHPSESSID=2"), Some("PHPSESSID"));

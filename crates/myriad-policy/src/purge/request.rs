@@ -96,7 +96,11 @@ fn by_pattern(fields: &Fields) -> Result<What, &'static str> {
 
 /// Returns a purge of all tags, or an error if there were too many.
 fn all_of(tags: Tags) -> Result<What, &'static str> {
-    if tags.overflown() { Err("more than 512 tags, or 16 KB of them") } else { Ok(What::Tags(tags)) }
+    if tags.overflown() {
+        Err("more than 512 tags, or more than 16 KB of tags")
+    } else {
+        Ok(What::Tags(tags))
+    }
 }
 
 /// Returns whether the purge leaves stale pages instead of removing pages: `Fastly-Soft-Purge: 1`, `X-Soft-Purge: 1`,

@@ -51,7 +51,7 @@ fn tags_beyond_the_bounds_leave_a_page_that_any_tag_covers() {
 }
 
 #[test]
-fn label_of_a_url_tells_host_path_and_query_but_no_scheme() {
+fn url_label_covers_host_path_and_query_without_scheme() {
     let label =
         |host: &str, target: &str| Subject::new(b"http", host.as_bytes(), target.as_bytes()).wanted_label();
     let page = label("a", "/x");
@@ -245,7 +245,7 @@ fn any_bytes_are_a_purge_or_refused() {
 }
 
 #[test]
-fn soft_and_forwarded_are_told_by_fields() {
+fn soft_and_forwarded_purges_are_detected_by_fields() {
     let fields = |name: &str, value: &str| -> Fields { [(name, value)].into_iter().collect() };
     let soft = |name, value| wanted(b"/", b"h", &fields(name, value)).unwrap().soft;
     assert!(soft("Fastly-Soft-Purge", "1") && soft("X-Soft-Purge", "1") && soft("xkey-softpurge", "a"));

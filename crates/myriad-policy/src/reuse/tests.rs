@@ -95,7 +95,7 @@ fn while_one_request_refreshes_the_others_get_the_stale_page() {
 }
 
 #[test]
-fn behind_a_refresh_a_page_is_served_for_minutes_and_in_place_of_a_failure_for_long() {
+fn stale_page_is_served_for_grace_during_refresh_and_longer_on_failure() {
     let grace = Grace { refresh_ms: 4000, failure_ms: 9000 };
     let use_stale = UseStale { updating: true, error: true, ..UseStale::default() };
     let rules = Rules { use_stale, background_update: true, grace, ..Rules::default() };

@@ -59,7 +59,7 @@ fn expires_counts_by_the_origins_own_clock() {
 }
 
 #[test]
-fn what_is_over_is_kept_where_the_origin_can_confirm_it() {
+fn expired_page_is_stored_if_origin_can_revalidate_it() {
     for validator in [("ETag", "\"1\""), ("Last-Modified", HOUR_AGO)] {
         for over in [("Cache-Control", "max-age=0"), ("Cache-Control", "no-cache"), ("Expires", "0")] {
             assert!(left(&[over, validator]).unwrap() <= 0, "{over:?} {validator:?}");

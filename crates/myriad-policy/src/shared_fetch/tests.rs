@@ -103,7 +103,7 @@ fn what_the_key_holds_goes_as_the_key_has_it() {
 }
 
 #[test]
-fn a_browser_stands_for_its_class_where_the_class_is_told_apart() {
+fn representative_browser_is_sent_where_device_class_matters() {
     let phone = fields(&[("User-Agent", "evil Mobile"), ("Sec-CH-UA-Mobile", "?0")]);
     let mobile = agent(DeviceClass::Mobile);
     assert_eq!(told(&on(), &phone, &rule(":device")), [&*mobile, "sec-ch-ua-mobile: ?0"]);

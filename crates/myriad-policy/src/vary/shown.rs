@@ -35,7 +35,7 @@ mod tests {
     use myriad_http::Fields;
 
     #[test]
-    fn a_variant_is_shown_as_what_the_request_said() {
+    fn variant_shows_request_fields() {
         let rule = VaryRule::parse([&b"X-Device, Accept-Language, Cookie"[..]]).unwrap();
         let sent = [("X-Device", "phone"), ("Accept-Language", "de;q=0.5, en")];
         let fields: Fields = sent.into_iter().collect();

@@ -107,7 +107,7 @@ fn long_fields_are_refused_and_leave_no_trace() {
 }
 
 #[test]
-fn languages_are_told_apart_by_what_is_wanted_and_not_by_how_it_is_written() {
+fn language_variants_follow_preference_and_not_spelling() {
     let rule = rule(&["Accept-Language"]).unwrap();
     let of = |value: &str| variant(&rule, &[("Accept-Language", value)]);
     for same in ["eN,De", " en ,,   de ", "en;q=1, de;q=1.000", "de, en", "de;q=0.1, en;Q=0.1"] {
@@ -163,7 +163,7 @@ fn device_classes_stand_for_user_agent_where_it_is_asked() {
 }
 
 #[test]
-fn codings_that_are_not_made_here_are_told_apart_where_that_is_asked() {
+fn unsupported_codings_are_distinguished_if_requested() {
     let rule = rule(&["Cookie, Accept-Encoding"]).unwrap().by_codings();
     let of = |codings: &str| variant(&rule, &[("Accept-Encoding", codings)]);
     assert_eq!(of("deflate, x"), of("X,deflate;q=0.5"));

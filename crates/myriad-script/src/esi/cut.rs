@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_kept_comes_back() {
+    fn cut_round_trips() {
         for known in [false, true] {
             for joint in [None, Some((*b"j").into())] {
                 let holes = vec![hole(0, 5, None), hole(5, 0, Some(b"/b")), hole(9, 1, None)];

@@ -46,7 +46,7 @@ impl BadFragments {
     /// Returns a short text for logs.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Form => "it does not have the form of application/x-myriad-fragments",
+            Self::Form => "it is not in the format application/x-myriad-fragments",
             Self::TooLong => "it is too long",
         }
     }

@@ -112,7 +112,7 @@ mod tests {
     const ESI: &str = "content=\"ESI/1.0\"";
 
     #[test]
-    fn markup_is_there_where_the_origin_says_so() {
+    fn esi_is_enabled_by_origin_fields() {
         for surrogate in
             [ESI, "max-age=60, Content=\"esi/1.0\"", "content=\"A/1 ESI/1.0\"", "content=\"ESI/1.0\";myriad"]
         {
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn reason_is_kept_as_a_field_may_say_it() {
+    fn reason_is_sanitized_for_field_use() {
         let why = |text: &[u8]| {
             super::why([text].into_iter()).map(|why| String::from_utf8_lossy(&why).into_owned())
         };

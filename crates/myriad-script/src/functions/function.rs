@@ -33,7 +33,7 @@ impl Surroundings for Still {
     }
 
     fn random(&self, _: &mut [u8]) -> Result<(), Wrong> {
-        Err(Wrong::new("there are no random bytes"))
+        Err(Wrong::new("no random bytes are available"))
     }
 }
 

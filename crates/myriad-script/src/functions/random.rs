@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn nothing_is_made_up_where_there_are_no_random_bytes() {
-        assert_eq!(shown(&Function::varying(small_letters), &["8"]), "!there are no random bytes");
+        assert_eq!(shown(&Function::varying(small_letters), &["8"]), "!no random bytes are available");
         let wrong = shown_in(&Function::varying(between), &["abc", "3"], &Still);
         assert_eq!(wrong, "!bad \"from\" argument value: \"abc\"");
     }

@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn latest_number_is_kept() {
+    fn latest_number_is_stored() {
         let function = rotate();
         let made: Vec<_> = (0..5).map(|_| shown(&function, &["", "0", "2"])).collect();
         assert_eq!(made, ["0", "1", "2", "0", "1"]);

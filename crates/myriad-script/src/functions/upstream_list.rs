@@ -26,7 +26,7 @@ impl UpstreamList {
             end = end
                 .checked_add(weight)
                 .filter(|end| *end <= MOST)
-                .ok_or_else(|| (index, format!("the weights of the list come to more than {MOST}")))?;
+                .ok_or_else(|| (index, format!("the sum of the weights of the list exceeds {MOST}")))?;
             members.push((end, name.to_vec()));
         }
         Ok(Self { name: words.first().copied().unwrap_or_default().to_vec(), members })
@@ -51,8 +51,7 @@ pub fn hashed(lists: Vec<UpstreamList>) -> Function {
     Function::of(move |texts, out| {
         let name = text(texts, 0);
         let list = lists.iter().find(|list| list.is_named(name));
-        let list =
-            list.ok_or_else(|| Wrong::bad("name of an upstream list, which nothing defines:", name))?;
+        let list = list.ok_or_else(|| Wrong::bad("name of an upstream list, which is not defined:", name))?;
         out.extend_from_slice(list.member(text(texts, 1)));
         Ok(())
     })

@@ -68,7 +68,7 @@ fn ranges_may_overlap_and_the_later_counts() {
 }
 
 #[test]
-fn clients_behind_trusted_proxies_are_found_from_the_end() {
+fn client_is_found_from_right_of_trusted_proxy_list() {
     let lines = ["default 0", "proxy 10.0.0.0/8", "192.0.2.0/24 a", "198.51.100.0/24 b"];
     assert_eq!(located(&lines, "10.0.0.1", "198.51.100.1, 192.0.2.1"), "a");
     assert_eq!(located(&lines, "198.51.100.9", "192.0.2.1"), "b", "an untrusted peer is not believed");

@@ -119,7 +119,7 @@ fn a_map_is_computed_once_a_request_and_a_volatile_one_each_time() {
 }
 
 #[test]
-fn nothing_is_computed_that_nobody_reads() {
+fn unread_variable_is_not_computed() {
     let mut compiler = compiler();
     compiler.declare_lazy("$result").unwrap();
     compiler.define_map("result", "$host", &[vec!["default", "1"]]).unwrap();

@@ -353,7 +353,7 @@ fn texts_that_take_themselves_up_again_are_bounded_and_the_directive_is_named() 
         let error = rounds(steps, &long, 11).expect_err("too long");
         let text = error.to_string();
         assert!(
-            text.starts_with(&format!("\"{named}\" makes a text of more than 1048576 bytes: ")),
+            text.starts_with(&format!("\"{named}\" produces a text of more than 1048576 bytes: ")),
             "{text}"
         );
     };

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn groups_are_told_by_number_and_name() {
+    fn groups_are_returned_by_number_and_name() {
         let found = search_once("(a)(x)?(?<b>b+)", b"-abb-").unwrap().unwrap();
         assert_eq!(found.numbered, [1..4, 1..2, 0..0, 2..4]);
         assert_eq!(found.named, [("b".to_owned(), 3)]);

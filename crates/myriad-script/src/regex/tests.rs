@@ -11,7 +11,7 @@ const LOGGED_IN: &str =
     "comment_author|wordpress_(?!test_cookie)[a-f0-9]+|wp-postpass|wordpress_no_cache|wordpress_logged_in";
 
 #[test]
-fn look_ahead_tells_the_test_cookie_from_a_login() {
+fn lookahead_distinguishes_test_cookie_from_login() {
     for pattern in [LOGGED_IN, "wordpress_(?!test_cookie)|wp-postpass_"] {
         let regex = regex(pattern, true);
         assert!(!regex.is_match(b"wordpress_test_cookie=WP%20Cookie%20check").unwrap());

@@ -11,7 +11,7 @@ fn hashes_are_murmur_hash_2() {
 }
 
 #[test]
-fn shares_are_kept_by_many_clients() {
+fn shares_match_percentages_over_many_clients() {
     let mut compiler = compiler();
     compiler.declare_lazy("$variant").unwrap();
     let template = compiler.template("$variant").unwrap();

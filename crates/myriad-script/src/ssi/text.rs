@@ -33,7 +33,7 @@ pub(crate) fn evaluate(
             _ => out.push(byte),
         }
         if out.len() > MOST {
-            return Err(format!("\"{}\" comes to too much", String::from_utf8_lossy(text)));
+            return Err(format!("\"{}\" evaluates to more than 1 MB", String::from_utf8_lossy(text)));
         }
     }
     Ok(out)

@@ -92,7 +92,7 @@ impl ValueForm for Bracketed {
 }
 
 #[test]
-fn text_values_and_missing_variables_are_told_apart() {
+fn text_values_and_missing_variables_are_written_distinctly() {
     let mut compiler = compiler();
     compiler.declare_set("$mine").unwrap();
     let template = compiler.template("a $host $built $absent$mine").unwrap();

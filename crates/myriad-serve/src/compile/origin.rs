@@ -35,7 +35,8 @@ impl Compile<'_> {
         {
             let prefix = origin.protocol.prefix();
             let message = format!("\"{prefix}store\" is incompatible with \"{prefix}cache\"");
-            let help = format!("write `{prefix}store off;` where a cache is used, or `{prefix}cache off;`");
+            let help =
+                format!("write `{prefix}store off;` where the cache is enabled, or `{prefix}cache off;`");
             self.errors.push(Diagnostic::error(store.written, message).help(help));
         }
         Some(OriginPlace {
@@ -143,7 +144,7 @@ impl Compile<'_> {
                 let host = name.split(':').next().unwrap_or(name);
                 let error = Diagnostic::error(target.span, format!("{error} in \"{name}\"")).undefined(host);
                 self.errors.push(error.help(
-                    "give unix:/path/of/the.sock, an address and a port, or the name of an upstream block",
+                    "write unix:/path/to/the.sock, an address with a port, or the name of an upstream block",
                 ));
                 Vec::new()
             }

@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn drivers_begin_with_what_a_configuration_that_says_nothing_means() {
+    fn driver_defaults_match_empty_configuration() {
         let defaults = || myriad_conf::defaults(crate::registry());
         let timeouts = format!("{:?}", timeouts(&defaults().client));
         assert_eq!(timeouts, format!("{:?}", myriad_net::Timeouts::default()));

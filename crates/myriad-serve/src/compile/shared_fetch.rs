@@ -28,7 +28,7 @@ pub(super) fn tell_devices(places: &mut [Place], names: &VariableNames, read_by_
         return;
     }
     let tell = |cache: &mut Arc<CachePlace>| {
-        let cache = Arc::get_mut(cache).expect("nobody has a place while it is compiled");
+        let cache = Arc::get_mut(cache).expect("the place is not shared during compilation");
         cache.rules.shared_fetch.device = !cache.key.reads_only(|id| !is_browser(id));
     };
     for place in places {

@@ -84,7 +84,7 @@ mod tests {
     use crate::testing::compiled;
 
     #[test]
-    fn a_file_without_its_sites_may_tell_origins_of_what_they_define() {
+    fn configuration_without_sites_may_use_undefined_variables() {
         let http = "proxy_set_header Early-Data $rfc_early_data; fastcgi_param A $nowhere;
             map $uri $brotli_ratio { default none; }";
         let runtime = compiled(Path::new("/nowhere"), &format!("http {{ {http} }}"));

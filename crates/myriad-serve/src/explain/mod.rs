@@ -57,7 +57,7 @@ pub fn explain(
     let Some((listener, local, secure)) = listener(&addresses, question) else {
         let text = match question.port {
             Some(port) => format!("no server listens on port {port}"),
-            None => "no server listens on a port".to_owned(),
+            None => "no server has a TCP listener".to_owned(),
         };
         sink.note("server", text, String::new(), None);
         return Ok(lines.0.take());

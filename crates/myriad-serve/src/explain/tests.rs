@@ -61,11 +61,11 @@ fn path_alone_is_asked_of_the_first_server() {
 }
 
 #[test]
-fn port_on_which_nobody_listens_is_told() {
+fn port_without_listener_is_reported() {
     let http = "server { listen 127.0.0.1:8080; }";
     let lines = told(http, &Question { port: Some(81), ..get("/") });
     assert!(lines.contains("no server listens on port 81"), "{lines}");
-    assert!(told("", &get("/")).contains("no server listens on a port"));
+    assert!(told("", &get("/")).contains("no server has a TCP listener"));
 }
 
 #[test]
@@ -76,10 +76,10 @@ fn origin_is_named_but_not_asked() {
 }
 
 #[test]
-fn redirect_is_told_with_its_address_and_an_end_without_an_answer_as_that() {
+fn redirect_address_and_closing_without_response_are_explained() {
     let http = "server { listen 127.0.0.1:8080; server_name a.test;
         location /a { return 301 /b; } location /c { return 444; } }";
     let lines = told(http, &get("/a"));
     assert!(lines.contains("301 Moved Permanently, Location: http://a.test:8080/b"), "{lines}");
-    assert!(told(http, &get("/c")).contains("the connection is closed without an answer"));
+    assert!(told(http, &get("/c")).contains("the connection is closed without a response"));
 }

@@ -39,7 +39,7 @@ pub(crate) fn explain_running(
         })
         .collect();
     let Some((listener, local, secure)) = listener(&addresses, question) else {
-        return Err("no server listens on that port".to_owned());
+        return Err("no server listens on this port".to_owned());
     };
     let worker = WorkerState::aside().map_err(|error| error.to_string())?;
     let site = Rc::new(Generation::new(Arc::clone(runtime), Rc::new(worker), engine));
@@ -123,7 +123,7 @@ fn answered(exchange: &mut Exchange, sink: &dyn Sink, answer: &Answer) {
     }
     let status = exchange.request.errors.forced_status.unwrap_or(answer.status);
     let mut text = if answer.dropped {
-        "the connection is closed without an answer".to_owned()
+        "the connection is closed without a response".to_owned()
     } else {
         format!("{status} {}", myriad_http::head::reason_phrase(status))
     };

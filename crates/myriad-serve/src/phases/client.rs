@@ -47,7 +47,7 @@ pub(super) fn refusal(exchange: &Exchange) -> Option<Refusal> {
     let server = request.server();
     // Early data may be a replay, independently of the server that accepted it and of the requested server.
     if !is_safe(request.received.head.method()) && request.received.connection.is_early() {
-        let message = "client sent early data that must not be taken twice".to_owned();
+        let message = "client sent early data with a request that must not be replayed".to_owned();
         return Some(Refusal { status: 425, message });
     }
     let rules = server.clients.as_ref()?;

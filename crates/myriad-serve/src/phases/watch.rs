@@ -18,7 +18,7 @@ pub(super) fn location(sink: &dyn Sink, request: &Request, found: bool) {
     let label = request.runtime().atlas.places.get(request.route.place as usize);
     match label.filter(|label| found && !label.name.is_empty()) {
         Some(label) => sink.note("location", &*label.name, format!("for {uri}"), Some(label.span)),
-        None => sink.note("location", "none", format!("for {uri}: the server itself"), None),
+        None => sink.note("location", "none", format!("for {uri}: the server block"), None),
     }
 }
 
@@ -27,7 +27,7 @@ pub(super) fn tried(sink: &dyn Sink, uri: &[u8], directory: bool, found: bool) {
     // The root has an empty name.
     let uri = if uri.is_empty() { b"/" } else { uri };
     let kind = if directory { "folder" } else { "file" };
-    let outcome = if found { "is there" } else { "is not there" };
+    let outcome = if found { "exists" } else { "does not exist" };
     sink.note("try", format!("the {kind} {}", String::from_utf8_lossy(uri)), outcome.to_owned(), None);
 }
 

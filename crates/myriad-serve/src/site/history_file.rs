@@ -64,10 +64,8 @@ impl HistoryFile {
         let kept = match read {
             Some(Ok((kept, wrong))) => {
                 if wrong > 0 {
-                    let text = format_args!(
-                        "{wrong} records of the history \"{}\" are damaged and passed over",
-                        path.display()
-                    );
+                    let text =
+                        format_args!("skipped {wrong} invalid records in the history \"{}\"", path.display());
                     log.write(Level::Warn, None, text);
                 }
                 kept
@@ -91,7 +89,7 @@ impl HistoryFile {
         if let Err(error) = &done
             && !self.is_told
         {
-            let text = format_args!("the history \"{}\" cannot be written: {error}", self.path.display());
+            let text = format_args!("cannot write the history \"{}\": {error}", self.path.display());
             log.write(Level::Error, None, text);
         }
         self.is_told = done.is_err();
@@ -109,7 +107,7 @@ fn open_file(path: &Path) -> io::Result<File> {
         .custom_flags(nofollow)
         .open(path)?;
     if !file.metadata()?.is_file() {
-        return Err(io::Error::new(ErrorKind::AlreadyExists, "there is a file of another kind"));
+        return Err(io::Error::new(ErrorKind::AlreadyExists, "it is not a regular file"));
     }
     Ok(file)
 }
@@ -127,9 +125,10 @@ fn put_aside(path: &Path, file: File, damage: &history::Damage, log: &ErrorLog) 
     let mut aside = path.as_os_str().to_owned();
     aside.push(".damaged");
     let renamed = std::fs::rename(path, &aside).is_ok();
-    let what = if renamed { "is put aside as" } else { "begins anew, as it cannot be put aside as" };
+    let what =
+        if renamed { "it was renamed to" } else { "it is overwritten, because it cannot be renamed to" };
     let text = format_args!(
-        "the history \"{}\" cannot be read ({damage}): it {what} \"{}\"",
+        "cannot read the history \"{}\" ({damage}): {what} \"{}\"",
         path.display(),
         Path::new(&aside).display()
     );

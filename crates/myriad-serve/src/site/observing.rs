@@ -55,8 +55,8 @@ impl Observing {
                     Level::Alert,
                     None,
                     format_args!(
-                        "a panic ended the observer: the dashboard shows no more events and keeps no history until the \
-                         next start; pages are served as before"
+                        "panic in the observer: the dashboard shows no new events and stores no history until the next restart; requests \
+                             are still served"
                     ),
                 );
             }
@@ -165,7 +165,7 @@ impl Life {
             Err(error) => {
                 self.keeping.has_failed = true;
                 let text = format_args!(
-                    "the history \"{}\" is kept in memory alone: {error}; name another file in \"history\", or \"off\"",
+                    "the history \"{}\" is stored in memory only: {error}; set \"history\" to another file, or to \"off\"",
                     path.display()
                 );
                 self.log.write(Level::Warn, None, text);

@@ -71,7 +71,7 @@ pub(super) fn run(
     }
     drop(done);
     for _ in workers {
-        started.recv().map_err(|_| std::io::Error::other("a worker thread has ended"))??;
+        started.recv().map_err(|_| std::io::Error::other("a worker thread has stopped"))??;
     }
     Ok(())
 }

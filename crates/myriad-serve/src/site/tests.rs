@@ -137,7 +137,7 @@ fn address_has_its_number_for_as_long_as_the_site_runs() {
 }
 
 #[test]
-fn all_errors_of_a_configuration_are_told() {
+fn all_configuration_errors_are_reported() {
     let server = |name: &str| {
         format!(
             "server {{ listen 443 ssl; server_name {name}.test; ssl_certificate /nowhere/{name}; ssl_certificate_key /nowhere/{name}; }}"

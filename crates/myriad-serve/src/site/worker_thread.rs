@@ -36,7 +36,7 @@ impl WorkerThread {
                     let failure = Arc::clone(&shared.failure);
                     let life = AssertUnwindSafe(|| runtime.block_on(work(inbox, shared, own)));
                     if catch_unwind(life).is_err() {
-                        eprintln!("myriad: [alert] a panic ended a worker thread");
+                        eprintln!("myriad: [alert] panic in a worker thread");
                         failure.end_process();
                     }
                 }

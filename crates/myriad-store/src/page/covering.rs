@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_regex_says_why() {
+    fn invalid_regex_is_rejected_with_reason() {
         let error = Bounded::new("/(").err().unwrap();
         assert!(error.contains("parenthes"), "{error}");
     }

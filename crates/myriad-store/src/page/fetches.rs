@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_that_is_raised_lets_in_who_waits() {
+    fn raised_fetch_bound_admits_waiting_fetch() {
         let fetches = fetches(1, 1);
         let _first = fetches.begin().expect("room");
         let entry = fetches.enter().expect("a turn");
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bound_is_told_once_a_second() {
+    fn reached_bound_is_reported_at_most_once_per_second() {
         let fetches = fetches(1, 1);
         let told: Vec<_> = [5000, 5999, 6000, 6001].map(|now| fetches.told.admits(now)).into();
         assert_eq!(told, [true, false, true, false]);

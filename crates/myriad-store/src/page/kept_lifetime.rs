@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_whose_origin_says_nothing_of_stale_pages_owns_nothing() {
+    fn page_without_stale_directives_from_origin_allocates_nothing() {
         let valid = vec![ValidFor { status: StatusMatch::Any, ms: 10_000 }];
         let rules = Rules { valid, ..Rules::default() };
         let weight = |control: &str| {

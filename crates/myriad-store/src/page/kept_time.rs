@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_kept_to_a_part_in_two_thousand() {
+    fn stored_times_are_accurate_to_one_part_in_two_thousand() {
         for ms in [0, 1, 17, 4095, 4096, 5000, 70_001, 3_600_000, 134_000_000] {
             let kept = u64::from(KeptTime::of_ms(ms).ms());
             assert!(kept <= ms && (ms - kept) * 2000 <= ms, "{ms}: {kept}");

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_comes_back_and_damage_is_refused() {
+    fn marks_round_trip_through_bytes_and_damaged_bytes_are_rejected() {
         let marks = marks("/a?b", b"one two");
         assert_eq!(Marks::from_bytes(marks.as_bytes()), Some(marks.clone()));
         assert_eq!((marks.host(), marks.target()), (&b"example.org"[..], &b"/a?b"[..]));
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn port_is_kept_and_changes_nothing_that_purges_look_for() {
+    fn port_is_stored_and_does_not_affect_purge_matching() {
         let plain = marks("/a?b", b"one");
         let ported = plain.with_port(8080);
         assert_eq!((plain.port(), ported.port()), (None, Some(8080)));

@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_with_a_page_comes_back() {
+    fn page_metadata_round_trips_through_bytes() {
         let tags = [
             None,
             Some(EntityTag::made(7)),

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn last_purges_are_kept_with_what_they_came_to() {
+    fn latest_purges_are_logged_with_their_page_counts() {
         let log = PurgeLog::default();
         assert_eq!(log.after(0), (0, Vec::new()));
         (1..=MOST as u64 + 5).for_each(|number| log.note(note(number)));

@@ -63,7 +63,7 @@ fn pattern_covers_pages_of_its_host() {
 }
 
 #[test]
-fn purge_of_tags_covers_pages_that_have_one_and_those_with_too_many_to_tell() {
+fn tag_purge_covers_tagged_pages_and_pages_with_overflowing_tags() {
     let tag_regex = |pattern: &[u8]| What::tag_regex(pattern).expect("short");
     let page = Made::default();
     assert!(covers(&What::Tags(Tags::parse(b"other news")), &page));
@@ -76,7 +76,7 @@ fn purge_of_tags_covers_pages_that_have_one_and_those_with_too_many_to_tell() {
 }
 
 #[test]
-fn pattern_that_is_no_regex_covers_nothing_and_says_why() {
+fn invalid_tag_pattern_covers_nothing_and_returns_reason() {
     let error = covering(&What::tag_regex(b"[").expect("short")).err();
     assert!(error.is_some_and(|error| !error.is_empty()));
 }
@@ -155,7 +155,7 @@ fn count_does_not_go_below_nothing() {
 }
 
 #[test]
-fn fetch_whose_turn_does_not_come_in_time_is_given_up() {
+fn queued_fetch_is_abandoned_after_wait_timeout() {
     let fetches = Arc::<Fetches>::default();
     fetches.bound(FetchBounds { most: 1, queue: 1 });
     let first = fetches.begin().expect("room");

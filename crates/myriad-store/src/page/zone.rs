@@ -279,7 +279,7 @@ fn tell(log: &ErrorLog, zone: &str, event: &DiskEvent) {
             Level::Crit,
             None,
             format_args!(
-                "cache zone \"{zone}\": {what} \"{}\" failed ({}); pages are kept in memory alone meanwhile",
+                "cache zone \"{zone}\": {what} \"{}\" failed ({}); pages are kept in memory alone until the disk works again",
                 path.display(),
                 describe(error),
             ),
@@ -288,7 +288,7 @@ fn tell(log: &ErrorLog, zone: &str, event: &DiskEvent) {
             log.write(
                 Level::Notice,
                 None,
-                format_args!("cache zone \"{zone}\": pages are kept on disk again"),
+                format_args!("cache zone \"{zone}\": pages are stored on disk again"),
             );
         }
         DiskEvent::Quarantined { path, is_kept, why, count } => {
@@ -300,28 +300,28 @@ fn tell(log: &ErrorLog, zone: &str, event: &DiskEvent) {
         DiskEvent::PurgesDamaged { path, all } => {
             let path = path.display();
             let end = match all {
-                true => "purges may be lost, so everything is purged",
+                true => "purges may be lost, so all pages are purged",
                 false => {
-                    "its end was written when the power went, and belongs to a purge that nobody was told of"
+                    "its end is incomplete after a power failure, and belongs to a purge that was not confirmed"
                 }
             };
             let text = format_args!(
-                "cache zone \"{zone}\": \"{path}\" is damaged: {end}; it is kept as \"{path}.damaged\""
+                "cache zone \"{zone}\": \"{path}\" is damaged: {end}; a copy is in \"{path}.damaged\""
             );
             log.write(Level::Error, None, text);
         }
         DiskEvent::Removed { is_news: false, .. } => {}
         DiskEvent::Removed { path, is_made, .. } => {
             let path = path.display();
-            let end = if *is_made { "and is made anew" } else { "and is asked for" };
+            let end = if *is_made { "and was created again" } else { "and its creation was requested" };
             let text =
-                format_args!("cache zone \"{zone}\": \"{path}\" was removed, with all its pages, {end}");
+                format_args!("cache zone \"{zone}\": \"{path}\" was removed with all its pages, {end}");
             log.write(Level::Notice, None, text);
         }
         DiskEvent::Recovered { files, bytes, took_ms } => log.write(
             Level::Notice,
             None,
-            format_args!("cache zone \"{zone}\": {files} files of {bytes} bytes known after {took_ms} ms"),
+            format_args!("cache zone \"{zone}\": {files} files of {bytes} bytes found in {took_ms} ms"),
         ),
     }
 }
@@ -352,7 +352,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_with_each_of_a_million_pages_stays_small() {
+    fn facts_stored_per_page_fit_in_80_bytes() {
         assert!(size_of::<PageFacts>() <= 80, "{} bytes", size_of::<PageFacts>());
     }
 }

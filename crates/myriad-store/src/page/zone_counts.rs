@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_ends_are_kept() {
+    fn results_of_latest_purges_are_retained() {
         let ends = PurgeEnds::default();
         (0..=ENDS as u64).for_each(|number| ends.note(number, 7));
         assert_eq!((ends.of(0), ends.of(1), ends.of(ENDS as u64)), (None, Some(7), Some(7)));

@@ -79,7 +79,7 @@ fn revalidation_extends_the_stored_object_and_answers_followers_with_it() {
 }
 
 #[test]
-fn object_that_was_confirmed_without_validity_goes_to_those_who_wait_and_stays_stale() {
+fn object_confirmed_without_validity_is_sent_to_waiters_and_remains_stale() {
     let zone = zone(1 << 20);
     let old = put(&zone, b"/", 1, 100, 10);
     old.set_fresh_until(20);

@@ -72,7 +72,7 @@ fn failure_reaches_followers_with_its_reason() {
 }
 
 #[test]
-fn first_waiter_that_hangs_up_strands_nobody() {
+fn disconnect_of_first_waiter_does_not_block_other_waiters() {
     let zone = zone(1 << 20);
     let writer = lead(claim(&zone, b"/", 10));
     let bell = Arc::default();
@@ -223,7 +223,7 @@ fn oversized_body_without_readers_is_abandoned() {
 }
 
 #[test]
-fn reader_that_waits_for_the_end_of_an_oversized_body_is_told_to_stream() {
+fn reader_waiting_for_oversized_body_switches_to_streaming() {
     let zone = streaming_zone();
     let writer = lead(claim(&zone, b"/", 10));
     let mut reader = writer.reader();

@@ -21,7 +21,7 @@ fn removed_key_is_gone_with_all_its_variants_and_counted() {
 
 /// Covers each phase of the fetch at the time of the purge.
 #[test]
-fn fetch_begun_before_a_purge_is_not_stored_and_takes_no_newcomers() {
+fn fetch_started_before_purge_is_not_stored_and_gets_no_new_followers() {
     for everything in [false, true] {
         for stage in 0..3 {
             let zone = zone(1 << 20);

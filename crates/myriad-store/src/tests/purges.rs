@@ -83,7 +83,7 @@ fn purge_by_rule_takes_effect_at_once_and_is_counted_once_swept() {
 
 /// Covers each phase of the fetch at the time of the purge.
 #[test]
-fn fetch_begun_before_a_purge_is_not_stored_and_takes_no_newcomers() {
+fn fetch_started_before_purge_is_not_stored_and_gets_no_new_followers() {
     for by_label in [false, true] {
         for stage in 0..3 {
             let zone = zone(1 << 20);
@@ -112,7 +112,7 @@ fn fetch_begun_before_a_purge_is_not_stored_and_takes_no_newcomers() {
 }
 
 #[test]
-fn fetch_that_a_ban_does_not_cover_keeps_its_followers_and_is_stored() {
+fn fetch_not_covered_by_ban_retains_followers_and_is_stored() {
     let zone = zone(1 << 20);
     let mut body = lead(claim(&zone, b"/", 10)).admit(admission(2, None));
     purge_labels(&zone, &[1], Purge::Hard);
@@ -122,7 +122,7 @@ fn fetch_that_a_ban_does_not_cover_keeps_its_followers_and_is_stored() {
 }
 
 #[test]
-fn soft_purge_says_from_when_on_a_page_is_stale() {
+fn soft_purge_sets_time_from_which_page_is_stale() {
     let rule: Vec<u8> = vec![1];
     for by_rule in [false, true] {
         let zone = zone(1 << 20);
@@ -162,7 +162,7 @@ fn soft_purge_leaves_a_stale_page_also_of_a_fetch_under_way() {
 }
 
 #[test]
-fn address_that_a_claim_told_keeps_its_followers_when_another_is_purged() {
+fn fetch_of_claimed_address_retains_followers_when_another_address_is_purged() {
     let zone = zone(1 << 20);
     let claim_at = |address| {
         let options = ClaimOptions { address: Some([address, 76]), ..at(10) };
@@ -185,7 +185,7 @@ fn address_that_a_claim_told_keeps_its_followers_when_another_is_purged() {
 /// The request may be for another URL with the same key, and the response may be a page of that URL or confirm the old
 /// page.
 #[test]
-fn refresh_takes_no_newcomers_once_what_is_stored_or_what_is_asked_for_is_purged() {
+fn refresh_gets_no_followers_after_purge_of_stored_or_requested_address() {
     let purge = |zone: &Zone<Page>, address: u64| {
         let covered = Covered::Exact { keys: &[], addresses: &[address], labels: &[] };
         ended(zone.purge(covered, Purge::Hard));
@@ -291,7 +291,7 @@ fn rules_at_once_are_bounded() {
 }
 
 #[test]
-fn fetch_that_stores_nothing_keeps_no_purge() {
+fn fetch_that_stores_nothing_does_not_hold_purge() {
     let zone = zone(1 << 20);
     let _purged = zone.fetch_alone(KeyRef::new(b"/purged"), 10).admit(admission(1, None));
     let covered = Covered::Exact { keys: &[KeyRef::new(b"/purged")], addresses: &[], labels: &[] };
@@ -332,7 +332,7 @@ fn fetch_that_would_keep_more_purges_than_may_be_stores_nothing() {
 }
 
 #[test]
-fn rule_that_is_asked_for_again_and_again_is_kept_once() {
+fn repeated_purge_rule_is_stored_once() {
     let zone = zone(1 << 20);
     for id in 0..50 {
         put(&zone, format!("/{id}").as_bytes(), id, 10, 10);

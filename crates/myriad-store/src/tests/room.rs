@@ -111,7 +111,7 @@ fn smaller_cap_is_reached_before_resize_returns() {
 }
 
 #[test]
-fn sweep_removes_what_nobody_asked_for_in_steps() {
+fn sweep_removes_inactive_pages_in_steps() {
     let zone =
         Zone::new("s", ZoneLimits { inactive_ms: 1000, memory_bytes: 4 << 20, ..ZoneLimits::default() });
     let before = zone.stats().bytes;
@@ -225,7 +225,7 @@ fn pressed_zone_shrinks_by_steps_stores_within_its_cap_and_grows_again() {
 }
 
 #[test]
-fn who_stores_under_a_lower_cap_evicts_some_pages_and_not_all_that_is_too_much() {
+fn store_under_lowered_cap_evicts_some_pages_but_not_whole_excess() {
     let zone = zone(4 << 20);
     for n in 0..800 {
         put(&zone, &key(n), n as u64, 4000, 1);

@@ -15,15 +15,15 @@ pub(crate) static ROWS: &[Directive] = &[
         Contexts::STREAM_SERVER,
         at_least(0),
         Set::Settings(health_check),
-        "Asks the servers of the group how they are, and gives those that are not well no connections.",
+        "Checks the servers of the group periodically, and sends no connections to unhealthy servers.",
     )
-    .differs("a group needs no `zone`; an unhealthy server stays so over a reload"),
+    .differs("a group needs no `zone`; an unhealthy server stays unhealthy after a reload"),
     Directive::new(
         "health_check_timeout",
         Contexts::STREAM_LEVELS,
         ONE,
         set!(Feature<CheckSettings>.millis => timeout),
-        "How long a check may take.",
+        "Timeout for a health check.",
     )
     .default("5s"),
     Directive::new(
@@ -31,7 +31,7 @@ pub(crate) static ROWS: &[Directive] = &[
         Contexts::STREAM,
         block(1, 1),
         Set::Settings(matching),
-        "What a `health_check` sends, and what it expects: `send`, `expect`.",
+        "Data that a `health_check` sends (`send`) and the response that it expects (`expect`).",
     )
     .repeats(),
 ];
@@ -51,9 +51,9 @@ fn matching(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
             (b"expect", [text]) if text.text != b"~" => block.expect = Some(Expect::Bytes(bytes(&text.text))),
             (b"expect", words) => block.expect = Some(fits(line, words)?),
             (other, _) => {
-                let message = format!("\"{}\" is no line of \"match\"", other.escape_ascii());
+                let message = format!("unknown \"{}\" in \"match\"", other.escape_ascii());
                 return Err(Diagnostic::error(line.name.span, message)
-                    .help("send \"TEXT\"; or expect \"TEXT\"; or expect ~ \"PATTERN\";"));
+                    .help("use send \"TEXT\"; or expect \"TEXT\"; or expect ~ \"PATTERN\";"));
             }
         }
     }
@@ -69,7 +69,7 @@ fn matching(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
 fn fits(line: &Node, words: &[myriad_conf::Word]) -> Result<Expect, Diagnostic> {
     match pattern_of_match(line, words)? {
         (true, pattern) => Ok(Expect::Fits(pattern)),
-        (false, _) => Err(Diagnostic::error(line.span, "what is not to come cannot be waited for")),
+        (false, _) => Err(Diagnostic::error(line.span, "\"expect\" does not support \"!~\"")),
     }
 }
 

@@ -76,15 +76,16 @@ pub(crate) fn compile(
 ) -> Option<StreamCheck> {
     let check = settings.check.clone()?;
     if !has_group {
-        let error = Diagnostic::error(check.span, "\"health_check\" has no servers to ask");
-        errors.push(error.help("it stands beside a proxy_pass that names a group without variables"));
+        let error = Diagnostic::error(check.span, "\"health_check\" has no servers to check");
+        errors.push(error.help("use it with a proxy_pass that names a group without variables"));
         return None;
     }
     let named = check.matching.as_ref().map(|name| {
         let found = settings.blocks.iter().find(|block| block.name.as_bytes() == name.bytes());
         found.ok_or_else(|| {
-            let error = Diagnostic::error(name.span, format!("there is no match \"{}\"", name.lossy()));
-            error.help("define it by match NAME { ... } in stream")
+            let error =
+                Diagnostic::error(name.span, format!("no \"match\" block is named \"{}\"", name.lossy()));
+            error.help("define it with match NAME { ... } in stream")
         })
     });
     let block = named.transpose().map_err(|error| errors.push(error)).ok()?;

@@ -79,7 +79,7 @@ impl Probe for StreamProbe {
                 Ok(finding) => finding,
                 // A silent UDP peer passes unless a response is expected.
                 Err(_) if check.check.udp && check.expect.is_none() => Finding::Passed,
-                Err(_) => Finding::Failed("it has not answered in time".to_owned()),
+                Err(_) => Finding::Failed("it did not respond in time".to_owned()),
             }
         })
     }
@@ -102,7 +102,7 @@ async fn by_connection(streams: &Streams, server: &Server, check: &StreamCheck, 
         match stream.read_buf(&mut answer).await {
             Ok(0) => {
                 return Finding::Failed(
-                    "it has closed the connection before what was expected came".to_owned(),
+                    "it closed the connection before it sent the expected response".to_owned(),
                 );
             }
             Ok(_) if expected.is_in(&answer) => return Finding::Passed,
@@ -110,7 +110,7 @@ async fn by_connection(streams: &Streams, server: &Server, check: &StreamCheck, 
             Err(error) => return failed("recv", &error),
         }
     }
-    Finding::Failed("its answer is not what was expected".to_owned())
+    Finding::Failed("its response is not the expected response".to_owned())
 }
 
 async fn by_datagrams(streams: &Streams, check: &StreamCheck, peer: &Probed) -> Finding {

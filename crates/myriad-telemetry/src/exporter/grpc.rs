@@ -64,7 +64,7 @@ impl Client {
 
 fn said(error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "it did not answer in time".to_owned(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "the request timed out".to_owned(),
         _ => error.to_string(),
     }
 }
@@ -77,7 +77,7 @@ impl Connection {
 
     /// Performs one call. An error closes the connection.
     fn call(mut self, target: &Target, message: &[u8], end: Instant) -> io::Result<(Self, Reply)> {
-        let stream = self.open(target).ok_or_else(|| io::Error::other("it takes no requests"))?;
+        let stream = self.open(target).ok_or_else(|| io::Error::other("it accepts no new requests"))?;
         let mut body = Vec::with_capacity(message.len() + 5);
         body.push(0);
         body.extend_from_slice(&(message.len() as u32).to_be_bytes());
@@ -164,12 +164,12 @@ impl Connection {
             self.input.drain(..input.consumed);
         }
         if self.input.len() > MAX_FRAME + FRAME_HEADER {
-            return Err(io::Error::other("it sends too large frames"));
+            return Err(io::Error::other("its frames are too large"));
         }
         while let Some((of, lost)) = self.http.next_lost() {
             if of == stream && !reply.over {
                 return Err(io::Error::other(match lost {
-                    Lost::Reset(code) => format!("it has given the request up ({code})"),
+                    Lost::Reset(code) => format!("it cancelled the request ({code})"),
                     lost => format!("{lost:?}"),
                 }));
             }
@@ -189,7 +189,7 @@ impl Reply {
 
     fn data(&mut self, data: &[u8], end: bool) -> io::Result<()> {
         if self.message.len() + data.len() > MOST_MESSAGE {
-            return Err(io::Error::other("its answer is too large"));
+            return Err(io::Error::other("its response is too large"));
         }
         self.message.extend_from_slice(data);
         self.over = end;
@@ -216,7 +216,7 @@ impl Reply {
             }
             (None, Some(status @ (429 | 502 | 503 | 504))) => Err(Failure::Away(format!("status {status}"))),
             (None, status) => {
-                Err(Failure::Refused(format!("it does not speak gRPC; status {}", status.unwrap_or(0))))
+                Err(Failure::Refused(format!("it does not support gRPC; status {}", status.unwrap_or(0))))
             }
         }
     }
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_sent_again_is_told_from_what_may_not() {
+    fn retryable_export_failures_are_distinguished_from_permanent_ones() {
         assert!(matches!(outcome(200, Some("0")), Ok(None)));
         for number in ["1", "4", "14"] {
             assert!(matches!(outcome(200, Some(number)), Err(Failure::Away(_))), "{number}");

@@ -35,7 +35,7 @@ impl Link {
                 secure.conn.complete_io(&mut secure.sock)?;
             }
             if secure.conn.alpn_protocol() != Some(HTTP2) {
-                return Err(io::Error::other("it does not speak HTTP/2 by TLS"));
+                return Err(io::Error::other("it does not support HTTP/2 over TLS"));
             }
         }
         Ok(link)
@@ -59,7 +59,7 @@ impl Link {
 /// Connects to the first reachable address. The addresses share the time.
 fn reach(host: &str, port: u16, end: Instant) -> io::Result<TcpStream> {
     let addresses: Vec<_> = (host, port).to_socket_addrs()?.take(MOST_ADDRESSES).collect();
-    let mut outcome = Err(io::Error::other("it has no address"));
+    let mut outcome = Err(io::Error::other("the host has no address"));
     for (index, address) in addresses.iter().enumerate() {
         let left = end.saturating_duration_since(Instant::now());
         let share = (left / (addresses.len() - index) as u32).max(Duration::from_millis(1));

@@ -82,7 +82,7 @@ impl Exporter {
                 Err(error) => log.write(
                     Level::Error,
                     None,
-                    format_args!("no thread could be started that sends spans ({error}): none are sent"),
+                    format_args!("cannot start the thread that sends spans ({error}); no spans are sent"),
                 ),
             }
         });
@@ -116,7 +116,7 @@ fn trusted(conf: &ExporterConf, folder: &Path) -> Result<Option<Trust>, Diagnost
     let span = conf.trusted.as_ref().map_or(conf.span, |file| file.span);
     Trust::of(conf.trusted.as_ref(), folder).map(Some).map_err(|why| {
         Diagnostic::error(span, why)
-            .help("name a file of certificates in PEM by trusted_certificate, which the user of the workers may read")
+            .help("specify a PEM file of CA certificates with trusted_certificate; the user of the workers must be able to read it")
     })
 }
 

@@ -83,26 +83,26 @@ impl Teller<'_> {
             Err(Failure::Away(why)) => {
                 self.away = true;
                 let text = format_args!(
-                    "OTel export failure: {to} takes no spans ({why}); some wait, the rest is dropped"
+                    "OTel export failure: {to} is unavailable ({why}); spans are queued, and dropped if the queue is full"
                 );
                 self.log.write(Level::Error, None, text);
             }
             Err(Failure::Refused(why)) => {
-                let text = format_args!("OTel export failure: {to} has refused {count} spans ({why})");
+                let text = format_args!("OTel export failure: {to} rejected {count} spans ({why})");
                 self.log.write(Level::Error, None, text);
             }
             Ok(rejected) => {
                 if let Some((count, why)) = rejected {
-                    let text = format_args!("OTel: {to} has refused {count} of the spans ({why})");
+                    let text = format_args!("OTel: {to} rejected {count} spans of a batch ({why})");
                     self.log.write(Level::Warn, None, text);
                 }
                 if std::mem::take(&mut self.away) {
-                    self.log.write(Level::Notice, None, format_args!("OTel: {to} takes spans again"));
+                    self.log.write(Level::Notice, None, format_args!("OTel: {to} is available again"));
                 }
                 let dropped = std::mem::take(&mut self.dropped);
                 if dropped > 0 {
                     let text = format_args!(
-                        "OTel dropped records: {dropped}; batch_size and batch_count of otel_exporter say how many may wait"
+                        "OTel dropped records: {dropped}; batch_size and batch_count of otel_exporter limit the queue"
                     );
                     self.log.write(Level::Notice, None, text);
                 }
@@ -115,7 +115,7 @@ impl Teller<'_> {
         self.log.write(
             Level::Notice,
             None,
-            format_args!("OTel dropped records: {dropped}; {} is away", self.to),
+            format_args!("OTel dropped records: {dropped}; {} is unavailable", self.to),
         );
     }
 }

@@ -28,11 +28,11 @@ impl Trust {
                 std::fs::read(&path)
                     .map_err(|error| format!("\"{}\" cannot be read: {error}", path.display()))?
             }
-            None => roots::of_system().ok_or("this machine has no list of authorities")?,
+            None => roots::of_system().ok_or("no CA certificates are installed on this system")?,
         };
         let (store, certificates) = roots::usable(&bytes);
         if certificates.is_empty() {
-            return Err("no certificate of an authority was found".to_owned());
+            return Err("the file contains no CA certificate".to_owned());
         }
         Ok(Self { store, certificates })
     }

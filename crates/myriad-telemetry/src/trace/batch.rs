@@ -65,7 +65,7 @@ mod tests {
     use crate::trace::protobuf::number;
 
     #[test]
-    fn refused_spans_are_told_with_the_reason() {
+    fn rejected_spans_are_reported_with_reason() {
         assert_eq!(rejected(b""), None);
         let mut answer = Vec::new();
         message(1, &mut answer, |out| {

@@ -73,7 +73,7 @@ fn issuer(conf: &AcmeIssuerConf, files: Files<'_>) -> Result<Issuer, Box<Diagnos
         AccountKeyConf::File(file) => {
             let text = file_of(file, files)?;
             if SigningKey::from_pem(text).is_none() {
-                return Err(unusable(file, "it holds no private key of ECDSA or RSA in PEM"));
+                return Err(unusable(file, "the file contains no ECDSA or RSA private key in PEM format"));
             }
             AccountKey::Given(text.to_vec().into())
         }
@@ -81,7 +81,11 @@ fn issuer(conf: &AcmeIssuerConf, files: Files<'_>) -> Result<Issuer, Box<Diagnos
     let roots = conf.trusted_certificate.as_ref().map(|file| {
         let text = file_of(file, files)?;
         let empty = pem::certificates(text).flatten().next().is_none();
-        if empty { Err(unusable(file, "it holds no certificate in PEM")) } else { Ok(text.to_vec()) }
+        if empty {
+            Err(unusable(file, "the file contains no certificate in PEM format"))
+        } else {
+            Ok(text.to_vec())
+        }
     });
     let text = |text: &Text| text.lossy().into_owned();
     Ok(Issuer {
@@ -105,8 +109,9 @@ fn external(conf: &ExternalAccountConf, files: Files<'_>) -> Result<ExternalAcco
         Some(key) => key,
         None => file_of(&conf.key, files)?,
     };
-    let key = decode_key(text)
-        .ok_or_else(|| unusable(&conf.key, "the key must be base64url, as the authority's owner shows it"))?;
+    let key = decode_key(text).ok_or_else(|| {
+        unusable(&conf.key, "the key must be base64url-encoded, as shown by the certificate authority")
+    })?;
     Ok(ExternalAccount { kid: conf.kid.lossy().into_owned(), key })
 }
 
@@ -115,7 +120,7 @@ fn file_of<'a>(name: &Text, files: Files<'a>) -> Result<&'a [u8], Box<Diagnostic
     read.map(Vec::as_slice).ok_or_else(|| unusable(name, "it cannot be read"))
 }
 
-#[expect(clippy::unnecessary_box_returns, reason = "results carry it boxed")]
+#[expect(clippy::unnecessary_box_returns, reason = "callers return it in a boxed result")]
 fn unusable(name: &Text, why: &str) -> Box<Diagnostic> {
     // Inline data is omitted, because logs must not contain keys.
     let shown = if name.bytes().starts_with(DATA) { "data:…".into() } else { name.lossy() };
@@ -150,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn issuer_is_asked_as_the_configuration_says() {
+    fn issuer_settings_follow_configuration() {
         let issuer = planned("").unwrap().issuer;
         assert_eq!((issuer.name.as_str(), issuer.uri.as_str()), ("ca", "https://ca.test/dir"));
         assert!(issuer.verify && issuer.roots.is_none() && issuer.external_account.is_none());
@@ -164,11 +169,16 @@ mod tests {
     }
 
     #[test]
-    fn files_that_are_not_what_they_should_be_are_told() {
+    fn unusable_issuer_files_are_reported() {
         let error = |says: &str| planned(says).err().expect("an error");
         assert_eq!(error("account_key none;"), "cannot use \"none\": it cannot be read");
-        assert!(error("account_key crt;").ends_with("it holds no private key of ECDSA or RSA in PEM"));
-        assert!(error("ssl_trusted_certificate key;").ends_with("it holds no certificate in PEM"));
+        assert!(
+            error("account_key crt;")
+                .ends_with("the file contains no ECDSA or RSA private key in PEM format")
+        );
+        assert!(
+            error("ssl_trusted_certificate key;").ends_with("the file contains no certificate in PEM format")
+        );
         assert!(error("external_account_key kid words;").contains("must be base64url"));
     }
 
@@ -184,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn url_that_is_none_is_told_at_its_place() {
+    fn invalid_issuer_url_is_reported_with_its_position() {
         let site = site("uri https://ca.test:port/;");
         let (issuers, errors) =
             planned_issuers(&site.model, Path::new(PREFIX), site.files(), &Orders::default());
@@ -194,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn account_that_is_kept_goes_on_and_places_are_those_of_the_servers() {
+    fn stored_account_is_reused_and_slots_match_those_of_servers() {
         let mut site = site("uri https://ca.test/;");
         let folder = Path::new("/prefix/acme_ca");
         site.read.insert(folder.join(ACCOUNT_FILE), b"account".to_vec());

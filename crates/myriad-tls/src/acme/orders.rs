@@ -43,7 +43,7 @@ impl Orders {
             && let Some((path, text)) = state.and_then(|path| read.get(&path).map(|text| (path, text)))
             && let Err(error) = slot.fill(text)
         {
-            log(&format!("acme: \"{}\" is not used: {error}", path.display()));
+            log(&format!("acme: cannot use the stored certificate \"{}\": {error}", path.display()));
         }
         Some(Arc::clone(slot))
     }
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn those_who_order_the_same_share_a_place_and_its_file() {
+    fn identical_orders_share_slot_and_file() {
         let site = Site::of(TWO, &[]);
         let (slots, _) = slots(&site, &mut Orders::default());
         let [Some(one), Some(same), Some(other), None] = &slots[..] else { panic!("{slots:?}") };
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn certificate_that_is_kept_is_taken_over_and_a_damaged_one_is_told() {
+    fn stored_certificate_is_loaded_and_damaged_one_is_reported() {
         let mut site = Site::of(TWO, &[]);
         let orders = acme_orders(&site.model, Path::new(PREFIX));
         let path = |index: usize| orders[index].2.clone().unwrap();
@@ -176,7 +176,8 @@ mod tests {
         let ready: Vec<_> = slots.iter().flatten().map(|slot| slot.is_ready()).collect();
         assert_eq!(ready, [true, true, false]);
         let [said] = &said[..] else { panic!("{said:?}") };
-        assert!(said.starts_with(&format!("acme: \"{}\" is not used: ", path(1).display())), "{said}");
+        let start = format!("acme: cannot use the stored certificate \"{}\": ", path(1).display());
+        assert!(said.starts_with(&start), "{said}");
         assert!(said.ends_with("the certificate cannot be read"), "{said}");
     }
 

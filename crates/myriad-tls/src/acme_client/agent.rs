@@ -241,15 +241,15 @@ impl Worker {
                 // The certificate is no longer in the list, so the failure is not logged.
                 let Some(pause) = pause else { return };
                 let stands = if slot.is_ready() {
-                    "the earlier one is used on"
+                    "the current certificate remains in use"
                 } else {
-                    "handshakes are refused until it is there"
+                    "TLS handshakes are refused until a certificate is issued"
                 };
                 self.say(
                     outside,
                     Level::Error,
                     format_args!(
-                        "no certificate for {}: {error}; {stands}; next attempt in {}",
+                        "could not obtain the certificate for {}: {error}; {stands}; next attempt in {}",
                         slot.order,
                         span(pause)
                     ),
@@ -285,7 +285,7 @@ impl Worker {
             outside,
             Level::Notice,
             format_args!(
-                "the certificate for {} is here, issued by \"{}\", valid for {}, to be renewed in {}",
+                "obtained the certificate for {}, issued by \"{}\", valid for {}, renewal in {}",
                 slot.order,
                 facts.issuer,
                 span(facts.not_after_s.saturating_sub(now)),
@@ -307,7 +307,7 @@ impl Worker {
                 self.say(
                     outside,
                     Level::Info,
-                    format_args!("no renewal information for {}: {error}", slot.order),
+                    format_args!("could not fetch renewal information for {}: {error}", slot.order),
                 );
                 (None, None)
             }
@@ -326,7 +326,7 @@ impl Worker {
                 outside,
                 Level::Info,
                 format_args!(
-                    "the authority would like the certificate for {} to be renewed in {}",
+                    "the certificate authority suggests renewing the certificate for {} in {}",
                     slot.order,
                     span(at.saturating_sub(now))
                 ),
@@ -353,8 +353,9 @@ impl Worker {
             return Ok(Arc::clone(key));
         }
         let key = match &self.issuer.account_key {
-            AccountKey::Given(text) => SigningKey::from_pem(text)
-                .ok_or_else(|| Error::Refused("account_key names a file without a usable key".to_owned()))?,
+            AccountKey::Given(text) => SigningKey::from_pem(text).ok_or_else(|| {
+                Error::Refused("the file named by account_key contains no usable private key".to_owned())
+            })?,
             AccountKey::Made(kind) => {
                 let kept = self.account.as_deref().and_then(|text| SigningKey::from_pem(text));
                 if let Some(key) = kept {

@@ -62,11 +62,11 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Connection { url, why } => write!(f, "\"{url}\" cannot be asked: {why}"),
-            Self::Problem(problem) => write!(f, "the authority refused: {problem}"),
-            Self::Protocol(what) => write!(f, "the authority's answer makes no sense: {what}"),
+            Self::Connection { url, why } => write!(f, "request to \"{url}\" failed: {why}"),
+            Self::Problem(problem) => write!(f, "the certificate authority returned an error: {problem}"),
+            Self::Protocol(what) => write!(f, "invalid response from the certificate authority: {what}"),
             Self::Validation { identifier, why } => {
-                write!(f, "the authority could not validate \"{identifier}\": {why}")
+                write!(f, "the certificate authority could not validate \"{identifier}\": {why}")
             }
             Self::Refused(why) => f.write_str(why),
             Self::Cryptography(what) => write!(f, "{what} failed"),

@@ -97,7 +97,7 @@ pub(crate) fn plain_host(url: &str) -> Option<(String, u16)> {
 fn addresses(uri: &Uri, resolve: &Resolve) -> Result<Vec<IpAddr>, String> {
     let host = host(uri);
     let found = host.parse().map_or_else(|_| resolve(host), |address| Ok(vec![address]))?;
-    if found.is_empty() { Err(format!("\"{host}\" has no address")) } else { Ok(found) }
+    if found.is_empty() { Err(format!("\"{host}\" does not resolve to an address")) } else { Ok(found) }
 }
 
 /// Returns the limits of an exchange with the maximum duration `patience`.
@@ -170,7 +170,7 @@ impl Https {
 fn asked(url: &str, ask: impl FnOnce() -> Result<Response<Body>, ureq::Error>) -> Result<Reply, Error> {
     let fail = |why: String| Error::Connection { url: url.to_owned(), why };
     if !is_url(url) {
-        return Err(fail("it is no https URL".to_owned()));
+        return Err(fail("the URL must begin with https://".to_owned()));
     }
     ask().map_err(|error| said(&error)).and_then(|response| read(response, LARGEST)).map_err(fail)
 }
@@ -179,7 +179,7 @@ fn asked(url: &str, ask: impl FnOnce() -> Result<Response<Body>, ureq::Error>) -
 fn read(mut response: Response<Body>, largest: usize) -> Result<Reply, String> {
     let announced = response.body().content_length();
     if announced.is_some_and(|length| length > largest as u64) {
-        return Err("its length makes no sense".to_owned());
+        return Err("invalid or too large Content-Length".to_owned());
     }
     let body = response.body_mut().with_config().limit(largest as u64).read_to_vec();
     let body = body.map_err(|error| said(&error))?;
@@ -197,7 +197,7 @@ pub(crate) fn get_plain(
     resolve: &Resolve,
     worked: &mut Option<IpAddr>,
 ) -> Result<Reply, String> {
-    let uri = parse(url, &Scheme::HTTP).ok_or("it is no http URL")?;
+    let uri = parse(url, &Scheme::HTTP).ok_or("the URL must begin with http://")?;
     let path = uri.path_and_query().map_or("/", |path| path.as_str());
     let between = if path.ends_with('/') { "" } else { "/" };
     let authority = uri.authority().map_or("", |authority| authority.as_str());
@@ -229,13 +229,13 @@ fn ask_at(address: IpAddr, url: &str, patience: Duration, largest: usize) -> Res
 /// Converts an error to a message.
 fn said(error: &ureq::Error) -> String {
     match error {
-        ureq::Error::Timeout(_) => "it did not answer in time".to_owned(),
+        ureq::Error::Timeout(_) => "the request timed out".to_owned(),
         ureq::Error::BodyExceedsLimit(_) | ureq::Error::LargeResponseHeader(..) => {
-            "it sends too much".to_owned()
+            "the response is too large".to_owned()
         }
-        ureq::Error::RequireHttpsOnly(_) => "it leads to what is no https URL".to_owned(),
+        ureq::Error::RequireHttpsOnly(_) => "the response redirects to a URL without https".to_owned(),
         ureq::Error::Io(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-            "its answer ends too early".to_owned()
+            "the response is incomplete".to_owned()
         }
         ureq::Error::Io(error) => error.to_string(),
         error => error.to_string(),

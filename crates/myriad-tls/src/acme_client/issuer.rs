@@ -77,10 +77,12 @@ impl fmt::Display for CertificateOrder {
 pub(crate) fn looks_at(challenge: AcmeChallenge) -> &'static str {
     match challenge {
         AcmeChallenge::Http01 => {
-            "it asks by http on port 80: does the name lead there, and does a server listen?"
+            "the authority connects by HTTP to port 80: check that the name resolves to this server and that a server \
+                 listens on port 80"
         }
         AcmeChallenge::TlsAlpn01 => {
-            "it asks by TLS on port 443: does the name lead there, and does nothing else end TLS before?"
+            "the authority connects by TLS to port 443: check that the name resolves to this server and that no other proxy \
+                 terminates TLS"
         }
     }
 }
@@ -168,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_told_apart_by_all_names_and_the_key() {
+    fn order_file_names_differ_by_all_domain_names_and_key_kind() {
         let one = order(&["a.test", "b.test"], AcmeKeyKind::P256).file_name();
         assert!(one.starts_with("a.test-"), "{one}");
         assert_ne!(one, order(&["a.test"], AcmeKeyKind::P256).file_name());

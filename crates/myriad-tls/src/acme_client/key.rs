@@ -96,7 +96,8 @@ impl SigningKey {
                     .ok_or(Error::Cryptography("finding a curve"))?;
                 let pair = EcdsaKeyPair::generate(curve.fixed).map_err(failed)?;
                 let pkcs8 = pair.to_pkcs8v1().map_err(failed)?;
-                return Self::from_pkcs8(pkcs8.as_ref()).ok_or(Error::Cryptography("reading a new key"));
+                return Self::from_pkcs8(pkcs8.as_ref())
+                    .ok_or(Error::Cryptography("parsing the generated private key"));
             }
         };
         let pair = RsaKeyPair::generate(size).map_err(failed)?;
@@ -194,11 +195,11 @@ impl SigningKey {
             Pair::Ec { fixed, .. } => AsDer::<PublicKeyX509Der<'_>>::as_der(fixed.public_key()),
             Pair::Rsa(pair) => AsDer::<PublicKeyX509Der<'_>>::as_der(pair.public_key()),
         };
-        Ok(encoded.map_err(|_| Error::Cryptography("writing a public key"))?.as_ref().to_vec())
+        Ok(encoded.map_err(|_| Error::Cryptography("encoding the public key"))?.as_ref().to_vec())
     }
 
     pub(crate) fn public_parts(&self) -> Result<PublicParts, Error> {
-        const FAILED: Error = Error::Cryptography("reading a public key");
+        const FAILED: Error = Error::Cryptography("decoding the public key");
         match &self.pair {
             Pair::Ec { curve, fixed, .. } => {
                 // Uncompressed point (SEC 1 section 2.3.3): 4, then both coordinates.
@@ -274,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn debug_output_tells_nothing_of_the_key() {
+    fn debug_output_hides_private_key() {
         let key = SigningKey::generate(AcmeKeyKind::P256).expect("key");
         assert_eq!(format!("{key:?}"), "SigningKey { algorithm: \"ES256\", .. }");
     }

@@ -94,7 +94,7 @@ pub fn run(
 }
 
 fn missing(what: &str) -> Error {
-    Error::Protocol(format!("an order without \"{what}\""))
+    Error::Protocol(format!("the order has no \"{what}\""))
 }
 
 /// Returns the profile to request (draft-ietf-acme-profiles): an unsupported profile is omitted, unless it is required.
@@ -105,7 +105,9 @@ fn profile<'a>(client: &Client, issuer: &'a Issuer) -> Result<Option<&'a str>, E
     }
     if *required {
         let known = client.directory.profiles.join(", ");
-        return Err(Error::Refused(format!("the authority offers no profile \"{name}\", but: {known}")));
+        return Err(Error::Refused(format!(
+            "the certificate authority does not support the profile \"{name}\"; supported profiles: {known}"
+        )));
     }
     Ok(None)
 }
@@ -178,8 +180,12 @@ fn identifier<'a>(authorization: &Value, ordered: &'a [AcmeIdentifier]) -> Resul
                 AcmeIdentifier::Ip(address) => value.parse() == Ok(*address),
             }
     };
-    let unasked =
-        || Error::Protocol(format!("an authorization for \"{}\", which was not ordered", one_line(value)));
+    let unasked = || {
+        Error::Protocol(format!(
+            "it requires an authorization for \"{}\", which was not ordered",
+            one_line(value)
+        ))
+    };
     ordered.iter().find(is_it).ok_or_else(unasked)
 }
 
@@ -194,7 +200,7 @@ fn begin(
     let kind = around.issuer.challenge;
     let mut offered = authorization["challenges"].as_array().into_iter().flatten();
     let Some(challenge) = offered.find(|challenge| challenge["type"] == kind.name()) else {
-        let why = format!("it offers no {} for this name", kind.name());
+        let why = format!("it does not offer the challenge {} for this name", kind.name());
         return Err(Error::Validation { identifier: identifier.to_string(), why });
     };
     let token = text(challenge, "token").filter(|token| is_token(token)).ok_or_else(|| missing("token"))?;
@@ -241,8 +247,8 @@ fn not_valid(authorization: &Value, identifier: &str, kind: AcmeChallenge) -> Er
     let said = failed.map(|challenge| problem(&challenge["error"], 0, None).detail);
     let said = said.filter(|said| !said.is_empty()).unwrap_or_else(|| {
         format!(
-            "the authorization is {}",
-            one_line(authorization["status"].as_str().unwrap_or("of no state"))
+            "the authorization has the status {}",
+            one_line(authorization["status"].as_str().unwrap_or("(none)"))
         )
     });
     let why = format!("{said} ({}: {})", kind.name(), looks_at(kind));
@@ -264,8 +270,8 @@ fn settle(
 
 fn failure(order: &Value) -> Error {
     if order["error"].is_null() {
-        let status = one_line(order["status"].as_str().unwrap_or("of no state"));
-        return Error::Protocol(format!("the order is {status}"));
+        let status = one_line(order["status"].as_str().unwrap_or("(none)"));
+        return Error::Protocol(format!("the order has the status {status}"));
     }
     Error::Problem(problem(&order["error"], 0, None))
 }
@@ -285,7 +291,7 @@ fn poll(
             return Ok(reply);
         }
         if began.elapsed() >= PATIENCE {
-            let why = "it has not made up its mind in time".to_owned();
+            let why = "timed out waiting for the validation result".to_owned();
             return Err(Error::Connection { url: url.to_owned(), why });
         }
         let asked = retry_after(&reply).map_or(Duration::ZERO, Duration::from_secs).min(LONGEST_PAUSE);
@@ -320,7 +326,7 @@ fn chain(client: &mut Client, issuer: &Issuer, url: &str) -> Result<String, Erro
 fn certificates(reply: &Reply) -> Result<String, Error> {
     let certificates: Vec<_> = pem::certificates(&reply.body).flatten().collect();
     if certificates.is_empty() {
-        return Err(Error::Protocol("a chain without certificates".to_owned()));
+        return Err(Error::Protocol("the certificate chain is empty".to_owned()));
     }
     Ok(certificates.iter().map(|certificate| pem::block("CERTIFICATE", certificate)).collect())
 }
@@ -354,10 +360,10 @@ pub(crate) fn renewal_information(
     let value = json_of(&reply)?;
     let moment = |name: &str| value["suggestedWindow"][name].as_str().and_then(parse_rfc3339);
     let (Some(start_s), Some(end_s)) = (moment("start"), moment("end")) else {
-        return Err(Error::Protocol("renewal information without a window".to_owned()));
+        return Err(Error::Protocol("the renewal information has no suggested window".to_owned()));
     };
     if end_s < start_s {
-        return Err(Error::Protocol("a window for renewal that ends before it begins".to_owned()));
+        return Err(Error::Protocol("the suggested renewal window ends before it starts".to_owned()));
     }
     Ok(Some((Window { start_s, end_s }, retry_after(&reply))))
 }

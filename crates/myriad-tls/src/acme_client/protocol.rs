@@ -58,14 +58,14 @@ impl Client {
         }
         if let Some(terms) = self.directory.terms.as_ref().filter(|_| !issuer.accepts_terms) {
             return Err(Error::Refused(format!(
-                "the authority's terms of service must be accepted: read {terms} and write accept_terms_of_service in \
-                 acme_issuer \"{}\"",
+                "the certificate authority requires agreement to its terms of service: read {terms} and add \
+                     accept_terms_of_service to acme_issuer \"{}\"",
                 issuer.name
             )));
         }
         if self.directory.wants_external_account && issuer.external_account.is_none() {
             return Err(Error::Refused(format!(
-                "the authority wants an account that was made elsewhere: write external_account_key in acme_issuer \"{}\"",
+                "the certificate authority requires an external account: add external_account_key to acme_issuer \"{}\"",
                 issuer.name
             )));
         }
@@ -81,8 +81,7 @@ impl Client {
             payload["externalAccountBinding"] = jws::external_binding(external, &self.key, &url)?;
         }
         let reply = self.signed(&url, Some(&payload), "", true)?;
-        let account =
-            location(&reply).ok_or_else(|| Error::Protocol("an account without a URL".to_owned()))?;
+        let account = location(&reply).ok_or_else(|| Error::Protocol("the account has no URL".to_owned()))?;
         self.account = Some(account.clone());
         Ok(account)
     }
@@ -132,19 +131,20 @@ impl Client {
                 outcome => return outcome,
             }
         }
-        Err(last.unwrap_or_else(|| Error::Protocol("no nonce is taken".to_owned())))
+        Err(last.unwrap_or_else(|| Error::Protocol("every nonce was rejected".to_owned())))
     }
 
     fn new_nonce(&self) -> Result<String, Error> {
         let reply = checked(self.https.head(&self.directory.new_nonce)?)?;
-        nonce_of(&reply).ok_or_else(|| Error::Protocol("newNonce gives no Replay-Nonce".to_owned()))
+        nonce_of(&reply)
+            .ok_or_else(|| Error::Protocol("the newNonce response has no Replay-Nonce header".to_owned()))
     }
 }
 
 impl Directory {
     fn read(value: &Value) -> Result<Self, Error> {
         let url = |name: &str| {
-            text(value, name).ok_or_else(|| Error::Protocol(format!("its directory has no \"{name}\"")))
+            text(value, name).ok_or_else(|| Error::Protocol(format!("the directory has no \"{name}\"")))
         };
         let meta = &value["meta"];
         let profiles = meta["profiles"].as_object().map(|profiles| profiles.keys().cloned().collect());
@@ -178,7 +178,8 @@ pub(crate) fn retry_after(reply: &Reply) -> Option<u64> {
 
 /// Parses the body as JSON.
 pub(crate) fn json_of(reply: &Reply) -> Result<Value, Error> {
-    serde_json::from_slice(&reply.body).map_err(|error| Error::Protocol(format!("it is no JSON: {error}")))
+    serde_json::from_slice(&reply.body)
+        .map_err(|error| Error::Protocol(format!("the body is not valid JSON: {error}")))
 }
 
 fn nonce_of(reply: &Reply) -> Option<String> {
@@ -218,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn directory_needs_its_three_urls_and_may_tell_more() {
+    fn directory_requires_three_urls_and_accepts_optional_fields() {
         let mut value = json!({
             "newNonce": "https://ca.test/n", "newAccount": "https://ca.test/a", "newOrder": "https://ca.test/o",
             "meta": { "termsOfService": "https://ca.test/t", "profiles": { "short": "six days" } },
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn changed_answers_are_told_in_one_line_or_not_at_all() {
+    fn corrupted_problem_documents_are_reported_without_control_characters() {
         let whole = br#"{"type":"urn:ietf:params:acme:error:caa","detail":"a b","subproblems":[{"identifier":{"value":"x"}}]}"#;
         for seed in 0..3000 {
             let mut random = fastrand::Rng::with_seed(seed);
@@ -248,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn problems_are_told_in_one_bounded_line() {
+    fn problems_are_reported_in_one_line_of_bounded_length() {
         let value = json!({
             "type": "urn:ietf:params:acme:error:rejectedIdentifier", "detail": "no\r\nway",
             "subproblems": [{ "identifier": { "type": "dns", "value": "a.test" }, "detail": "not\tthis" }],

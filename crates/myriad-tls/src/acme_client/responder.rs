@@ -32,7 +32,7 @@ pub(crate) fn ask(
     let text = text.replace('+', "%2B").replace('/', "%2F").replace('=', "%3D");
     let reply = get_plain(url, &text, OcspId::LARGEST, resolve, worked).map_err(Unanswered::Connection)?;
     if reply.status != 200 {
-        return Err(Unanswered::Reply(format!("it answered {}", reply.status)));
+        return Err(Unanswered::Reply(format!("it responded with status {}", reply.status)));
     }
     let kind = reply.field("content-type").unwrap_or_default();
     if !kind.get(..CONTENT_TYPE.len()).is_some_and(|kind| kind.eq_ignore_ascii_case(CONTENT_TYPE)) {

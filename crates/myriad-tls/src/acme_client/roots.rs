@@ -50,8 +50,8 @@ fn roots(issuer: &Issuer) -> Result<Vec<Certificate<'static>>, Error> {
         Some(text) => text.clone(),
         None => of_system().ok_or_else(|| {
             Error::Refused(
-                "this machine has no list of authorities: install the package ca-certificates, or name a file by \
-                 ssl_trusted_certificate"
+                "no CA bundle was found on this system: install the package ca-certificates, or set ssl_trusted_certificate to a \
+                     file with CA certificates"
                     .to_owned(),
             )
         })?,
@@ -59,7 +59,7 @@ fn roots(issuer: &Issuer) -> Result<Vec<Certificate<'static>>, Error> {
     let usable: Vec<_> = usable(&text).1.iter().map(|der| Certificate::from_der(der).to_owned()).collect();
     if usable.is_empty() {
         return Err(Error::Refused(
-            "ssl_trusted_certificate holds no certificate of an authority".to_owned(),
+            "the file named by ssl_trusted_certificate contains no CA certificate".to_owned(),
         ));
     }
     Ok(usable)

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn pauses_grow_to_a_bound_and_heed_the_authority() {
+    fn retry_pauses_grow_up_to_limit_and_respect_retry_after() {
         let pauses: Vec<_> = (1..8).map(|failures| pause_s(failures, None, 0.0)).collect();
         assert_eq!(pauses, [60, 300, 1500, 7500, 37_500, 43_200, 43_200]);
         assert_eq!(pause_s(u32::MAX, None, 1.0), 43_200 + 4320);
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_are_told_in_their_largest_unit() {
+    fn durations_are_formatted_in_largest_unit() {
         assert_eq!([5, 300, 7500, 5_184_000].map(span), ["5 s", "5 min", "2 h", "60 days"]);
     }
 }

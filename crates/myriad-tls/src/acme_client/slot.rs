@@ -58,10 +58,10 @@ impl Slot {
         let facts = Arc::new(facts.ok_or_else(|| refuse("cannot be read"))?);
         for identifier in &self.order.identifiers {
             if !facts.is_for(&identifier.to_string()) {
-                return Err(refuse(&format!("is not for {identifier}")));
+                return Err(refuse(&format!("is not valid for {identifier}")));
             }
         }
-        let key = SigningKey::from_pem(text).ok_or_else(|| refuse("comes without its key"))?;
+        let key = SigningKey::from_pem(text).ok_or_else(|| refuse("is stored without its private key"))?;
         let signing = key.in_tls().map_err(|error| refuse(&error.to_string()))?;
         let certified = CertifiedKey::new(chain, signing);
         certified.keys_match().map_err(|error| refuse(&error.to_string()))?;

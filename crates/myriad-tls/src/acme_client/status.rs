@@ -85,10 +85,10 @@ pub fn ask(question: StatusQuestion, tell: Tell) {
     let (Ok(certificate), Ok(issuer)) =
         (Certificate::parse(&question.certificate), Certificate::parse(&question.issuer))
     else {
-        return tell(Err("the certificate makes no sense".to_owned()));
+        return tell(Err("the certificate cannot be parsed".to_owned()));
     };
     let Some(host) = plain_host(&question.url) else {
-        return tell(Err(format!("\"{}\" is no URL that begins with http://", question.url)));
+        return tell(Err(format!("the OCSP responder URL \"{}\" does not begin with http://", question.url)));
     };
     let key = (question.url.clone(), OcspId::of(&certificate, &issuer).key());
     ASKERS.ask(Job { question, key, host, since: Instant::now() }, tell);
@@ -104,7 +104,7 @@ impl Askers {
         }
         if state.waiting.len() >= MOST_WAITING || state.tells.contains_key(&job.key) {
             drop(state);
-            return tell(Err("too many questions wait".to_owned()));
+            return tell(Err("too many OCSP requests are queued".to_owned()));
         }
         state.tells.insert(job.key.clone(), vec![tell]);
         state.waiting.push_back(job);
@@ -119,7 +119,7 @@ impl Askers {
                 // No thread exists to process it.
                 let told = state.waiting.pop_back().and_then(|job| state.tells.remove(&job.key));
                 drop(state);
-                return settle(told, &Err("there is no thread to ask".to_owned()));
+                return settle(told, &Err("cannot start a thread for OCSP requests".to_owned()));
             }
         }
         drop(state);
@@ -131,7 +131,7 @@ impl Askers {
             // Ensures that the callbacks are called in all cases.
             let mut under_way = UnderWay { askers: self, key: Some(job.key.clone()), host: job.host.clone() };
             let said = if job.since.elapsed() > LATE {
-                Err("other questions took too long".to_owned())
+                Err("the OCSP request timed out in the queue".to_owned())
             } else {
                 said(&job.question)
             };
@@ -190,7 +190,7 @@ impl Drop for UnderWay<'_> {
         if self.key.is_some() {
             // The thread panics without a result.
             self.askers.state.lock().threads -= 1;
-            self.end(&Err("the question has broken off".to_owned()));
+            self.end(&Err("the OCSP request was aborted".to_owned()));
         }
     }
 }
@@ -205,7 +205,7 @@ fn settle(tells: Option<Vec<Tell>>, said: &Said) {
 fn said(question: &StatusQuestion) -> Said {
     let StatusQuestion { certificate, issuer, url, resolve } = question;
     let (Ok(certificate), Ok(issuer)) = (Certificate::parse(certificate), Certificate::parse(issuer)) else {
-        return Err("the certificate makes no sense".to_owned());
+        return Err("the certificate cannot be parsed".to_owned());
     };
     let id = OcspId::of(&certificate, &issuer);
     let answer = responder::ask(&id, url, resolve, &mut None).map_err(|why| match why {

@@ -64,7 +64,7 @@ pub(crate) fn certificates(text: &[u8]) -> Result<Vec<CertificateDer<'static>>, 
         all.push(CertificateDer::from(der.into_vec()));
     }
     all.shrink_to_fit();
-    if all.is_empty() { Err("it holds no certificate in PEM".to_owned()) } else { Ok(all) }
+    if all.is_empty() { Err("the file contains no certificate in PEM format".to_owned()) } else { Ok(all) }
 }
 
 /// Parses the revocation lists of a file; at least one is required.
@@ -74,10 +74,17 @@ pub(crate) fn revocation_lists(text: &[u8]) -> Result<Vec<RevocationList>, Strin
         let block = block.map_err(|error| error.to_string())?;
         if block.label == "X509 CRL" {
             let list = block.bytes().map_err(|error| error.to_string())?;
-            lists.push(RevocationList::parse(&list).map_err(|_| "it is no revocation list in DER")?);
+            lists.push(
+                RevocationList::parse(&list)
+                    .map_err(|_| "the file contains an invalid certificate revocation list")?,
+            );
         }
     }
-    if lists.is_empty() { Err("it holds no revocation list in PEM".to_owned()) } else { Ok(lists) }
+    if lists.is_empty() {
+        Err("the file contains no certificate revocation list in PEM format".to_owned())
+    } else {
+        Ok(lists)
+    }
 }
 
 #[cfg(test)]
@@ -87,7 +94,7 @@ mod tests {
     use rustls::crypto::aws_lc_rs::default_provider;
 
     #[test]
-    fn a_chain_keeps_its_order_and_the_key_is_the_firsts() {
+    fn chain_retains_order_and_key_must_match_first_certificate() {
         let [leaf, above] = [Made::usual(), Made::usual()];
         let chain = [&leaf.certificate[..], b"words\n", &above.certificate].concat();
         let certified = |key: &[u8]| certified(&chain, key, &[], &default_provider());
@@ -119,13 +126,13 @@ mod tests {
     }
 
     #[test]
-    fn first_broken_block_is_told() {
+    fn first_broken_pem_block_is_reported() {
         let made = Made::usual();
         let why = |text: &[u8]| certificates(text).unwrap_err();
-        assert_eq!(why(&made.certificate[..80]), "a line `-----END` is missing");
+        assert_eq!(why(&made.certificate[..80]), "a PEM line `-----END` is missing");
         let broken = String::from_utf8(made.both()).unwrap().replacen("\nM", "\n!", 1);
-        assert_eq!(why(broken.as_bytes()), "its base64 is broken");
-        assert_eq!(why(&made.key), "it holds no certificate in PEM");
+        assert_eq!(why(broken.as_bytes()), "the base64 text is invalid");
+        assert_eq!(why(&made.key), "the file contains no certificate in PEM format");
     }
 
     #[test]
@@ -134,7 +141,10 @@ mod tests {
         let text = [&list[..], &Made::usual().certificate, list].concat();
         assert_eq!(revocation_lists(&text).unwrap().len(), 2);
         let why = |text: &str| revocation_lists(text.as_bytes()).unwrap_err();
-        assert_eq!(why("words"), "it holds no revocation list in PEM");
-        assert_eq!(why(&pem::block("X509 CRL", b"x")), "it is no revocation list in DER");
+        assert_eq!(why("words"), "the file contains no certificate revocation list in PEM format");
+        assert_eq!(
+            why(&pem::block("X509 CRL", b"x")),
+            "the file contains an invalid certificate revocation list"
+        );
     }
 }

@@ -81,7 +81,7 @@ impl<'a> Files<'a> {
                 Part::Pair => fail(
                     key,
                     format!(
-                        "the key \"{}\" does not belong to the certificate \"{}\"",
+                        "the private key \"{}\" does not match the certificate \"{}\"",
                         shown(key),
                         shown(certificate)
                     ),
@@ -94,7 +94,8 @@ impl<'a> Files<'a> {
     pub(crate) fn ocsp_answer(&self, name: &Text) -> Result<Vec<u8>, Box<Diagnostic>> {
         let der = self.bytes(name)?;
         if let Err(why) = crate::x509::check_form(&der) {
-            let help = "make it by: openssl ocsp -issuer CA.crt -cert SITE.crt -url RESPONDER -respout FILE";
+            let help =
+                "create it with: openssl ocsp -issuer CA.crt -cert SITE.crt -url RESPONDER -respout FILE";
             return Err(Box::new(fail(name, not_usable(name, &why.to_string())).help(help)));
         }
         Ok(der.into_owned())
@@ -132,7 +133,7 @@ fn not_usable(name: &Text, why: &str) -> String {
     format!("cannot use \"{}\": {why}", shown(name))
 }
 
-#[expect(clippy::unnecessary_box_returns, reason = "results carry it boxed")]
+#[expect(clippy::unnecessary_box_returns, reason = "callers return it in a boxed result")]
 pub(crate) fn fail(name: &Text, message: String) -> Box<Diagnostic> {
     Box::new(Diagnostic::error(name.span, message))
 }
@@ -181,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_pair_is_told_of_the_file_that_has_it() {
+    fn faulty_certificate_pair_is_reported_with_name_of_faulty_file() {
         let [made, other] = [Made::usual(), Made::of(AcmeKeyKind::P384, "a.test")];
         let read = files(&[("c", &made.certificate), ("k", &made.key), ("o", &other.key), ("x", b"words")]);
         let error = |certificate: &str, key: &str| {
@@ -190,10 +191,10 @@ mod tests {
         };
         assert_eq!(error("c", "k"), Ok(()));
         for (certificate, key, expected) in [
-            ("x", "k", "cannot use \"x\": it holds no certificate in PEM"),
-            ("c", "x", "cannot use \"x\": it holds no private key in PEM"),
-            ("c", "o", "the key \"o\" does not belong to the certificate \"c\""),
-            ("c", "data:words", "cannot use \"data:\": it holds no private key in PEM"),
+            ("x", "k", "cannot use \"x\": the file contains no certificate in PEM format"),
+            ("c", "x", "cannot use \"x\": the file contains no private key in PEM format"),
+            ("c", "o", "the private key \"o\" does not match the certificate \"c\""),
+            ("c", "data:words", "cannot use \"data:\": the file contains no private key in PEM format"),
             ("none", "k", "cannot read \"/conf/none\""),
         ] {
             assert_eq!(error(certificate, key), Err(expected.to_owned()));
@@ -201,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn authorities_and_lists_are_told_apart() {
+    fn ca_certificates_and_crls_are_distinguished() {
         let (root, list) =
             (include_bytes!("../x509/tests/root.pem"), include_bytes!("../x509/tests/root-list.pem"));
         let read = files(&[("root", root), ("list", list)]);
@@ -211,8 +212,11 @@ mod tests {
         assert!(reading(&read).revoke(&list, &mut trust).is_ok());
         let message = |result: Result<(), Box<Diagnostic>>| result.unwrap_err().message;
         let no_list = message(reading(&read).revoke(&root, &mut trust));
-        assert_eq!(no_list, "cannot use \"root\": it holds no revocation list in PEM");
+        assert_eq!(
+            no_list,
+            "cannot use \"root\": the file contains no certificate revocation list in PEM format"
+        );
         let no_root = message(reading(&read).trust(&list, &mut trust).map(drop));
-        assert_eq!(no_root, "cannot use \"list\": it holds no certificate in PEM");
+        assert_eq!(no_root, "cannot use \"list\": the file contains no certificate in PEM format");
     }
 }

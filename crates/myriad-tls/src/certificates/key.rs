@@ -41,14 +41,14 @@ pub(super) fn read(text: &[u8], passwords: &[Vec<u8>]) -> Result<Key, String> {
         };
         let was_encrypted = block.header("Proc-Type") == Some("4,ENCRYPTED");
         let der = if was_encrypted {
-            let sealed = Sealed::read(&block).ok_or("it says nowhere how it is encrypted")?;
+            let sealed = Sealed::read(&block).ok_or("the key is encrypted, but the DEK-Info header that specifies the encryption is missing or invalid")?;
             open(passwords, |password| sealed.open(password))?
         } else {
             block.bytes().map_err(|error| error.to_string())?
         };
         return Ok(Key { der: known(der), was_encrypted });
     }
-    Err("it holds no private key in PEM".to_owned())
+    Err("the file contains no private key in PEM format".to_owned())
 }
 
 fn open_pkcs8(block: &Block<'_>, passwords: &[Vec<u8>]) -> Result<Key, String> {
@@ -60,10 +60,10 @@ fn open_pkcs8(block: &Block<'_>, passwords: &[Vec<u8>]) -> Result<Key, String> {
 
 fn open<T>(passwords: &[Vec<u8>], mut with: impl FnMut(&[u8]) -> Option<T>) -> Result<T, String> {
     if passwords.is_empty() {
-        return Err("it is encrypted, and no password file is named".to_owned());
+        return Err("the key is encrypted: set ssl_password_file".to_owned());
     }
     let opened = passwords.iter().find_map(|password| with(password));
-    opened.ok_or_else(|| "it is encrypted, and none of the passwords opens it".to_owned())
+    opened.ok_or_else(|| "the key is encrypted, and none of the passwords decrypts it".to_owned())
 }
 
 /// Key encrypted as in RFC 1421.
@@ -148,7 +148,7 @@ mod tests {
             assert!(key.was_encrypted);
             assert_eq!(public(key), bare);
             let none = read(sealed.as_bytes(), &[]).err().unwrap();
-            assert!(none.contains("no password file"), "{none}");
+            assert!(none.contains("set ssl_password_file"), "{none}");
             let wrong = read(sealed.as_bytes(), &[b"wrong".to_vec()]).err().unwrap();
             assert!(wrong.contains("none of the passwords"), "{wrong}");
         }
@@ -162,9 +162,9 @@ mod tests {
         let text = format!("{}{BARE}", SEALED[0]);
         assert!(read(text.as_bytes(), &[b"secret".to_vec()]).unwrap().was_encrypted);
         let why = |text: &str| read(text.as_bytes(), &[]).err().unwrap();
-        assert_eq!(why("words"), "it holds no private key in PEM");
-        assert_eq!(why(&BARE[..BARE.len() / 2]), "a line `-----END` is missing");
-        assert_eq!(why(&BARE.replacen("\nM", "\n!", 1)), "its base64 is broken");
+        assert_eq!(why("words"), "the file contains no private key in PEM format");
+        assert_eq!(why(&BARE[..BARE.len() / 2]), "a PEM line `-----END` is missing");
+        assert_eq!(why(&BARE.replacen("\nM", "\n!", 1)), "the base64 text is invalid");
     }
 
     #[test]

@@ -97,7 +97,11 @@ impl NamedCertificates {
                 Part::Certificate => format!("cannot use \"{}\": {error}", shown(certificate)),
                 Part::Key => format!("cannot use \"{}\": {error}", shown(key)),
                 Part::Pair => {
-                    format!("the key \"{}\" does not belong to \"{}\"", shown(key), shown(certificate))
+                    format!(
+                        "the private key \"{}\" does not match the certificate \"{}\"",
+                        shown(key),
+                        shown(certificate)
+                    )
                 }
             })?;
         if let Some(memory) = self.remembered.as_ref().filter(|_| !was_encrypted) {
@@ -153,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_are_believed_for_a_while() {
+    fn cached_certificate_pair_is_valid_for_limited_time() {
         let memory = Remembered::new(CertificateCache { max: 4, inactive: 100, valid: 1000 });
         memory.put(name("a"), &pair(), 0);
         assert!(memory.get(&name("a"), 900).is_some());
@@ -201,10 +205,13 @@ mod tests {
         assert_eq!(all.load(b"a", b"a").unwrap().cert[0].as_ref(), der(&made.certificate));
         let written = [b"data:", &made.both()[..]].concat();
         assert!(all.load(&written, &written).is_ok());
-        assert_eq!(all.load(b"a", b"b").unwrap_err(), "the key \"b\" does not belong to \"a\"");
+        assert_eq!(
+            all.load(b"a", b"b").unwrap_err(),
+            "the private key \"b\" does not match the certificate \"a\""
+        );
         assert_eq!(
             all.load(b"a", b"data:x").unwrap_err(),
-            "cannot use \"data:\": it holds no private key in PEM"
+            "cannot use \"data:\": the file contains no private key in PEM format"
         );
         let missing = all.load(b"none", b"a").unwrap_err();
         assert!(missing.starts_with("cannot load \"") && missing.contains("none\": "), "{missing}");

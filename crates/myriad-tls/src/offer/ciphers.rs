@@ -88,9 +88,9 @@ pub(super) fn suites(
     let find = |wanted: CipherSuite| all.iter().find(|suite| suite.suite() == wanted).copied();
     let mut suites: Vec<_> = chosen.iter().filter_map(|named| find(named.suite)).collect();
     if suites.is_empty() {
-        let error = format!("no cipher of \"{text}\" can be used");
+        let error = format!("no cipher of \"{text}\" is supported");
         return Err(Box::new(Diagnostic::error(list.span, error).help(
-            "only suites with forward secrecy and authenticated encryption are spoken: ECDHE with AES-GCM or CHACHA20",
+            "only ciphers with forward secrecy and authenticated encryption are supported: ECDHE with AES-GCM or CHACHA20",
         )));
     }
     suites.extend(all.iter().filter(|suite| suite.tls13().is_some()));
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn list_of_nothing_that_is_spoken_is_refused() {
-        assert!(chosen("AES128-SHA:DES-CBC3-SHA").unwrap_err().contains("can be used"));
+        assert!(chosen("AES128-SHA:DES-CBC3-SHA").unwrap_err().contains("is supported"));
         assert!(chosen("HIGH:!ECDHE").is_err());
     }
 

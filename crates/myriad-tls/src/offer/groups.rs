@@ -40,7 +40,7 @@ pub(super) fn groups(
     let groups: Vec<_> =
         named.filter_map(|group| all.iter().copied().find(|known| known.name() == group)).collect();
     if groups.is_empty() {
-        let error = format!("no group of \"{text}\" can be used");
+        let error = format!("no group of \"{text}\" is supported");
         return Err(Box::new(
             Diagnostic::error(list.span, error).help("use X25519MLKEM768, X25519, prime256v1 or secp384r1"),
         ));
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn withdrawn_and_misspelt_groups_are_told() {
+    fn unsupported_and_misspelled_groups_are_reported() {
         assert_eq!(unknown("X25519:sect571r1:prime256v1:P256").as_deref(), Some("\"sect571r1\", \"P256\""));
         assert_eq!(unknown("auto:secp521r1:X25519"), None);
     }

@@ -47,9 +47,9 @@ fn command((name, value): &(Text, Text), provider: &mut CryptoProvider) -> Resul
                 chosen.extend(named);
             }
             if chosen.is_empty() {
-                let error = format!("no cipher of \"{text}\" can be used");
+                let error = format!("no cipher of \"{text}\" is supported");
                 return Err(Box::new(Diagnostic::error(value.span, error).help(
-                    "known are TLS_AES_128_GCM_SHA256, TLS_AES_256_GCM_SHA384 and TLS_CHACHA20_POLY1305_SHA256",
+                    "supported ciphers: TLS_AES_128_GCM_SHA256, TLS_AES_256_GCM_SHA384 and TLS_CHACHA20_POLY1305_SHA256",
                 )));
             }
             chosen.extend(provider.cipher_suites.iter().filter(|suite| suite.tls13().is_none()));
@@ -58,9 +58,9 @@ fn command((name, value): &(Text, Text), provider: &mut CryptoProvider) -> Resul
         "ciphers" | "cipherstring" => provider.cipher_suites = suites(value, &provider.cipher_suites)?,
         "curves" | "groups" => provider.kx_groups = groups(value, &provider.kx_groups)?,
         other => {
-            let error = format!("the setting \"{other}\" of OpenSSL has no like here");
+            let error = format!("the OpenSSL setting \"{other}\" is not supported");
             return Err(Box::new(Diagnostic::error(name.span, error).help(
-                "TLS is spoken by rustls: Options, MinProtocol, MaxProtocol, Ciphersuites, Ciphers, Groups and Curves are known",
+                "Myriad uses rustls; supported settings: Options, MinProtocol, MaxProtocol, Ciphersuites, Ciphers, Groups and Curves",
             )));
         }
     }
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn commands_that_have_no_like_are_refused_at_their_place() {
         let error = with(&[("RecordPadding", "512")]).unwrap_err();
-        assert_eq!(error.message, "the setting \"recordpadding\" of OpenSSL has no like here");
-        assert!(with(&[("Ciphersuites", "NONE")]).unwrap_err().message.contains("can be used"));
+        assert_eq!(error.message, "the OpenSSL setting \"recordpadding\" is not supported");
+        assert!(with(&[("Ciphersuites", "NONE")]).unwrap_err().message.contains("is supported"));
     }
 }

@@ -19,11 +19,10 @@ pub(crate) fn unspoken(list: &str) -> Option<String> {
     let told: Vec<String> = groups.iter().map(|(why, words)| format!("{} ({why})", named(words))).collect();
     match count {
         0 => None,
-        1 => Some(format!("a word of \"ssl_ciphers\" names no cipher that is spoken: {}", told.join("; "))),
-        _ => Some(format!(
-            "{count} words of \"ssl_ciphers\" name no cipher that is spoken: {}",
-            told.join("; ")
-        )),
+        1 => Some(format!("a word of \"ssl_ciphers\" selects no supported cipher: {}", told.join("; "))),
+        _ => {
+            Some(format!("{count} words of \"ssl_ciphers\" select no supported cipher: {}", told.join("; ")))
+        }
     }
 }
 
@@ -41,7 +40,10 @@ fn named(words: &[&str]) -> String {
 const UNSPOKEN: [(&[&str], &str); 4] = [
     (&["NULL", "aNULL", "eNULL", "ADH", "AECDH", "EXP", "EXPORT"], "no protection"),
     (&["RC4", "MD5", "DES", "3DES", "CBC3", "IDEA", "RC2", "SEED"], "broken"),
-    (&["CAMELLIA", "ARIA", "ARIAGCM", "AESCCM", "AESCCM8", "CCM", "CCM8", "PSK", "SRP", "GOST"], "not there"),
+    (
+        &["CAMELLIA", "ARIA", "ARIAGCM", "AESCCM", "AESCCM8", "CCM", "CCM8", "PSK", "SRP", "GOST"],
+        "not supported",
+    ),
     (&["DHE", "EDH", "DH", "kDHE", "kEDH", "DSS", "aDSS"], "key exchange other than ECDHE"),
 ];
 
@@ -67,9 +69,9 @@ fn why_unspoken(word: &str) -> Option<&'static str> {
     {
         "no forward secrecy"
     } else if parts().any(is_mac) && !parts().any(|part| part == "GCM") {
-        "CBC: encryption that is not authenticated"
+        "CBC: encryption without authentication"
     } else {
-        "no cipher of OpenSSL"
+        "not an OpenSSL cipher"
     };
     Some(why)
 }
@@ -79,14 +81,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_that_ask_for_nothing_spoken_are_told_with_their_reason() {
+    fn cipher_words_without_effect_are_reported_with_reason() {
         let said = unspoken(
             "HIGH:ECDHE-RSA-AES128-GCM-SHA256:NOSUCH:RC4-SHA:DES-CBC3-SHA:ECDHE-RSA-AES128-SHA:AES128-GCM-SHA256:kRSA:\
              DHE-RSA-AES256-GCM-SHA384:CAMELLIA128-SHA:TLS_AES_128_GCM_SHA256:MEDIUM:!aNULL:!NOTHING:-RC4:@STRENGTH",
         );
-        let expected = "8 words of \"ssl_ciphers\" name no cipher that is spoken: NOSUCH (no cipher of OpenSSL); RC4-SHA, DES-CBC3-SHA (broken); \
-            ECDHE-RSA-AES128-SHA (CBC: encryption that is not authenticated); AES128-GCM-SHA256, kRSA (no forward secrecy); \
-            DHE-RSA-AES256-GCM-SHA384 (key exchange other than ECDHE); CAMELLIA128-SHA (not there)";
+        let expected = "8 words of \"ssl_ciphers\" select no supported cipher: NOSUCH (not an OpenSSL cipher); RC4-SHA, DES-CBC3-SHA (broken); \
+            ECDHE-RSA-AES128-SHA (CBC: encryption without authentication); AES128-GCM-SHA256, kRSA (no forward secrecy); \
+            DHE-RSA-AES256-GCM-SHA384 (key exchange other than ECDHE); CAMELLIA128-SHA (not supported)";
         assert_eq!(said.as_deref(), Some(expected));
     }
 
@@ -98,9 +100,9 @@ mod tests {
     }
 
     #[test]
-    fn one_word_is_told_in_the_singular() {
+    fn single_cipher_word_without_effect_is_reported_in_singular() {
         let said = unspoken("HIGH:PSK").unwrap();
-        assert_eq!(said, "a word of \"ssl_ciphers\" names no cipher that is spoken: PSK (not there)");
+        assert_eq!(said, "a word of \"ssl_ciphers\" selects no supported cipher: PSK (not supported)");
     }
 
     #[test]
@@ -110,12 +112,12 @@ mod tests {
             ("ECDHE-RSA-NULL-SHA", Some("no protection")),
             ("DHE-RSA-DES-CBC3-SHA", Some("broken")),
             ("RC4", Some("broken")),
-            ("AES128-CCM8", Some("not there")),
+            ("AES128-CCM8", Some("not supported")),
             ("kEDH", Some("key exchange other than ECDHE")),
             ("AES256-GCM-SHA384", Some("no forward secrecy")),
             ("RSA+AESGCM", Some("no forward secrecy")),
-            ("ECDHE-ECDSA-AES256-SHA384", Some("CBC: encryption that is not authenticated")),
-            ("BLOWFISH", Some("no cipher of OpenSSL")),
+            ("ECDHE-ECDSA-AES256-SHA384", Some("CBC: encryption without authentication")),
+            ("BLOWFISH", Some("not an OpenSSL cipher")),
             ("LOW", None),
             ("TLS_AES_256_GCM_SHA384", None),
         ] {

@@ -50,10 +50,9 @@ impl ClientRules {
         if ocsp.is_some() && settings.verify_client == VerifyClient::OptionalNoCa {
             let at = settings.certificates.first().map(|name| name.span).unwrap_or_default();
             let error = "\"ssl_ocsp\" is incompatible with \"ssl_verify_client optional_no_ca\"";
-            return Err(Box::new(
-                Diagnostic::error(at, error)
-                    .help("an authority that is not trusted has no say: write `optional`"),
-            ));
+            return Err(Box::new(Diagnostic::error(at, error).help(
+                "OCSP requires a trusted certificate authority: write \"ssl_verify_client optional;\"",
+            )));
         }
         Ok(Some(Self {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
@@ -220,15 +219,15 @@ mod tests {
     fn authorities_must_be_named_and_sound_whether_clients_are_asked_or_not() {
         let error = |says: &str| site(says).error();
         assert!(error("ssl_verify_client on;").contains("no ssl_client_certificate or ssl_trusted"));
-        let no_certificate = "cannot use \"words\": it holds no certificate in PEM";
+        let no_certificate = "cannot use \"words\": the file contains no certificate in PEM format";
         assert_eq!(error("ssl_trusted_certificate words;"), no_certificate);
         assert_eq!(error("ssl_verify_client optional; ssl_client_certificate words;"), no_certificate);
-        assert!(error("ssl_crl words;").contains("no revocation list"));
+        assert!(error("ssl_crl words;").contains("no certificate revocation list"));
         assert!(site("ssl_verify_client optional_no_ca;").config().is_ok());
     }
 
     #[test]
-    fn clients_are_told_each_authority_once_and_not_those_that_are_trusted_only() {
+    fn ca_names_sent_to_client_are_distinct_and_omit_trusted_only_authorities() {
         let site = site("ssl_verify_client on; ssl_client_certificate twice; ssl_trusted_certificate lone;");
         let mut read = site.read.clone();
         let twice = [&fixture!("root")[..], fixture!("root")].concat();
@@ -243,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn handshakes_take_any_certificate_whose_key_signs_and_none_at_all() {
+    fn handshake_accepts_no_certificate_or_any_with_valid_signature() {
         let config = site("ssl_verify_client on; ssl_client_certificate root;").config().unwrap();
         for version in rustls::ALL_VERSIONS {
             let mut client = Client::speaking(&[version]);

@@ -85,7 +85,7 @@ mod tests {
     use crate::testing::{Made, Site, der, now_s};
 
     #[test]
-    fn certificate_that_runs_out_while_the_connection_lasts_is_judged_anew() {
+    fn certificate_that_expires_during_connection_is_verified_again() {
         let judged = Some(Judged { rules: 3, until_s: 100, judgement: Ok(()) });
         assert_eq!(
             [known(judged, 3, 100), known(judged, 3, 101), known(judged, 4, 100)],
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn verdict_is_kept_with_the_connection_until_other_rules_are_asked() {
+    fn verdict_is_cached_per_connection_until_other_rules_apply() {
         let (made, now_s) = (Made::usual(), now_s().cast_signed());
         let [trusting, strict] = [(), ()].map(|()| rules("ssl_verify_client on;", &made));
         let facts = facts(&[&made]);
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn stranger_is_unknown_until_its_certificate_ends_and_nobody_is_no_stranger() {
+    fn untrusted_certificate_verdict_is_cached_until_expiry_and_none_gives_no_verdict() {
         let now_s = now_s().cast_signed();
         let rules = rules("ssl_verify_client optional_no_ca;", &Made::usual());
         assert_eq!(judge(&facts(&[]), Some(&rules), now_s), None);

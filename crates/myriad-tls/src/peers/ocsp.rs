@@ -76,14 +76,14 @@ impl OcspRules {
         now_s: i64,
     ) -> Result<(OcspStatus, i64), String> {
         let (Ok(parsed), Ok(by)) = (Certificate::parse(certificate), Certificate::parse(issuer)) else {
-            return Err("the certificate makes no sense".to_owned());
+            return Err("the certificate cannot be parsed".to_owned());
         };
         let key = OcspId::of(&parsed, &by).key();
         if let Some(known) = self.cached(&key, now_s) {
             return Ok(known);
         }
         let url = self.responder.clone().or_else(|| parsed.ocsp_responder().map(str::to_owned));
-        let url = url.ok_or("no OCSP responder URL is in the certificate")?;
+        let url = url.ok_or("the certificate has no OCSP responder URL")?;
         let told = |why: String| format!("{why} while requesting certificate status, responder: {url}");
         let (sender, receiver) = oneshot::channel::<Said>();
         let question = StatusQuestion {
@@ -93,7 +93,7 @@ impl OcspRules {
             resolve: Arc::clone(&self.resolve),
         };
         status::ask(question, Box::new(move |said| drop(sender.send(said))));
-        let said = receiver.await.unwrap_or_else(|_| Err("the question has broken off".to_owned()));
+        let said = receiver.await.unwrap_or_else(|_| Err("the OCSP request was aborted".to_owned()));
         let (status, answer) = said.map_err(told)?;
         if let Some((cache, until_s)) = self.cache.as_ref().zip(answer.next_update) {
             cache.lock().insert(key, (status, until_s), 1);

@@ -84,7 +84,7 @@ fn proof(
     }
     let Some(authorities) = &settings.trusted_certificate else {
         let error = "no proxy_ssl_trusted_certificate for proxy_ssl_verify";
-        let help = "name a file of authorities, such as /etc/ssl/certs/ca-certificates.crt";
+        let help = "set proxy_ssl_trusted_certificate to a file with CA certificates, such as /etc/ssl/certs/ca-certificates.crt";
         return Err(Box::new(Diagnostic::error(at, error).help(help)));
     };
     let mut trust = Trust::new(settings.verify_depth);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_are_those_of_the_place_and_places_are_told_apart() {
+    fn origin_tls_settings_follow_location_and_have_distinct_ids() {
         let made = Made::usual();
         let usual = of("", &made).unwrap();
         assert!(!usual.config.enable_sni && usual.check.is_none() && usual.named.is_none());
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn origin_must_prove_by_somebody_who_is_trusted() {
+    fn origin_verification_requires_trusted_certificate() {
         let made = Made::usual();
         let error = |says: &str| of(says, &made).err().expect("an error");
         assert!(error("proxy_ssl_verify on;").contains("no proxy_ssl_trusted_certificate"));
@@ -198,7 +198,10 @@ mod tests {
         let none = of("proxy_ssl_certificate ''; proxy_ssl_certificate_key k;", &made).unwrap();
         assert!(!none.config.client_auth_cert_resolver.has_certs() && none.named.is_none());
         let error = of("proxy_ssl_certificate c; proxy_ssl_certificate_key words;", &made).err();
-        assert_eq!(error.as_deref(), Some("cannot use \"words\": it holds no private key in PEM"));
+        assert_eq!(
+            error.as_deref(),
+            Some("cannot use \"words\": the file contains no private key in PEM format")
+        );
     }
 
     #[test]

@@ -53,7 +53,7 @@ impl Signatures {
         self.0.mapping.iter().find(|(known, _)| *known == scheme).map_or(&[], |(_, ways)| ways)
     }
 
-    #[expect(clippy::unused_self, reason = "a step of the two above")]
+    #[expect(clippy::unused_self, reason = "a step of the two methods above")]
     fn check(
         &self,
         message: &[u8],

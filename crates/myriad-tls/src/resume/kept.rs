@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_stays_while_somebody_asks_for_it() {
+    fn ocsp_response_is_retained_while_its_query_is_in_use() {
         let question = |name: &str| Question {
             name: name.to_owned(),
             certificate: vec![1],

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn taken_sessions_leave_no_room_behind() {
+    fn taken_sessions_are_removed_from_store() {
         let sessions = Sessions { store: Arc::default(), most: 4, lifetime_s: 60 };
         for key in 0..100u8 {
             assert!(sessions.put(vec![key], vec![key]));

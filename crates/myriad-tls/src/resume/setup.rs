@@ -103,7 +103,7 @@ fn tickets(
         Ok(tickets) => Ok(Some(Arc::new(tickets))),
         Err(index) => {
             let error = format!("\"{}\" must be 48 or 80 bytes", names[index].lossy());
-            Err(Box::new(fail(&names[index], error).help("make it by: openssl rand 80")))
+            Err(Box::new(fail(&names[index], error).help("create it with: openssl rand -out FILE 80")))
         }
     }
 }
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn early_data_are_taken_from_sessions_that_are_kept_here() {
+    fn early_data_is_accepted_only_for_locally_stored_sessions() {
         let early = config(&Site::server("ssl_early_data on;", &[]), &mut Kept::default());
         assert_eq!((early.max_early_data_size, early.send_tls13_tickets), (EARLY_DATA, TICKETS));
         assert!(early.session_storage.can_cache() && !early.ticketer.enabled());
@@ -184,7 +184,10 @@ mod tests {
         let [one, other] = [(), ()].map(|()| config(&site, &mut Kept::default()));
         assert!(Client::new().resumes(&one, &other));
         let wrong = Site::server("ssl_session_ticket_key keys;", &[("keys", &[7; 47])]);
-        assert_eq!(wrong.error(), "\"keys\" must be 48 or 80 bytes; make it by: openssl rand 80");
+        assert_eq!(
+            wrong.error(),
+            "\"keys\" must be 48 or 80 bytes; create it with: openssl rand -out FILE 80"
+        );
         let none = Site::server("ssl_session_ticket_key none;", &[]);
         assert_eq!(none.error(), "cannot read \"/conf/none\"");
     }

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_at_its_place() {
+    fn configuration_error_is_reported_with_its_position() {
         let site = Site::server("ssl_ciphers AES128-SHA;", &[]);
         let error = site.config().unwrap_err();
         assert_eq!(error.span, site.tls().ciphers.as_ref().unwrap().span);

@@ -92,10 +92,11 @@ fn both_ordered(
 ) -> Result<Arc<Slot>, Box<Diagnostic>> {
     if !is_ordered(certificate) || !is_ordered(key) || certificate.bytes() == key.bytes() {
         let error =
-            "\"ssl_certificate $acme_certificate\" goes with \"ssl_certificate_key $acme_certificate_key\"";
+            "\"ssl_certificate $acme_certificate\" requires \"ssl_certificate_key $acme_certificate_key\"";
         return Err(fail(key, error.to_owned()));
     }
-    let missing = || fail(certificate, "nothing is ordered by \"acme_certificate\" here".to_owned());
+    let missing =
+        || fail(certificate, "\"$acme_certificate\" requires \"acme_certificate\" in this server".to_owned());
     ordered.map(Arc::clone).ok_or_else(missing)
 }
 
@@ -169,10 +170,10 @@ mod tests {
     }
 
     #[test]
-    fn pairs_that_are_none_are_told() {
-        assert!(Site::of(ORDERS, &[]).error().contains("nothing is ordered"));
+    fn incomplete_certificate_pairs_are_reported() {
+        assert!(Site::of(ORDERS, &[]).error().contains("in this server"));
         let lone = ORDERS.replace("$acme_certificate_key", "a.key");
-        assert!(Site::of(&lone, &[]).error().contains("goes with"));
+        assert!(Site::of(&lone, &[]).error().contains("requires"));
         let mut site = Site::server("", &[]);
         site.model.http.as_mut().unwrap().servers[0].settings.tls.keys.clear();
         assert_eq!(site.error(), "no \"ssl_certificate_key\" is defined for certificate \"a.crt\"");

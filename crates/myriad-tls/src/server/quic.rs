@@ -31,7 +31,7 @@ pub fn host_key(http3: &Http3Settings, files: Files<'_>) -> Result<Option<Box<[u
         Some(bytes) if !bytes.is_empty() => Ok(Some(bytes.as_slice().into())),
         Some(_) => {
             let error = Diagnostic::error(name.span, format!("\"{}\" zero key size", path.display()));
-            Err(Box::new(error.help("write random bytes into it: openssl rand -out FILE 32")))
+            Err(Box::new(error.help("create the file with: openssl rand -out FILE 32")))
         }
         None => Err(Box::new(Diagnostic::error(name.span, format!("cannot read \"{}\"", path.display())))),
     }

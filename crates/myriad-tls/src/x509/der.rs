@@ -10,7 +10,7 @@ pub struct Malformed;
 
 impl fmt::Display for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("it is no certificate in DER")
+        f.write_str("the certificate is not valid DER")
     }
 }
 

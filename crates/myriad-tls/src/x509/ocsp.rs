@@ -87,8 +87,8 @@ pub enum OcspError {
 impl fmt::Display for OcspError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self {
-            Self::Malformed => "the OCSP response makes no sense",
-            Self::TooLarge => "the OCSP response is larger than any client takes",
+            Self::Malformed => "the OCSP response cannot be parsed",
+            Self::TooLarge => "the OCSP response is larger than clients accept",
             Self::Unsuccessful(status) => {
                 let name = match status {
                     1 => "malformed request",
@@ -101,11 +101,11 @@ impl fmt::Display for OcspError {
                 return write!(f, "OCSP response not successful ({status}: {name})");
             }
             Self::OtherCertificate => "certificate status not found in the OCSP response",
-            Self::Signature => "the signature of the OCSP response is wrong",
-            Self::Unauthorized => "who signed the OCSP response may not speak for the authority",
+            Self::Signature => "the signature of the OCSP response is invalid",
+            Self::Unauthorized => "the signer of the OCSP response is not authorized by the issuer",
             Self::Revoked => "certificate status \"revoked\" in the OCSP response",
             Self::Unknown => "certificate status \"unknown\" in the OCSP response",
-            Self::NotYetValid => "the OCSP response is of the future",
+            Self::NotYetValid => "the OCSP response is not yet valid",
             Self::Expired => "the OCSP response has expired",
         };
         f.write_str(text)

@@ -30,9 +30,9 @@ pub enum PemError {
 impl fmt::Display for PemError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Begin => "a line `-----BEGIN` is cut",
-            Self::End => "a line `-----END` is missing",
-            Self::Base64 => "its base64 is broken",
+            Self::Begin => "a PEM line `-----BEGIN` is incomplete",
+            Self::End => "a PEM line `-----END` is missing",
+            Self::Base64 => "the base64 text is invalid",
         })
     }
 }
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn cut_and_broken_blocks_are_told_and_those_behind_are_read() {
+    fn truncated_and_broken_pem_blocks_are_reported_and_later_blocks_read() {
         let whole = block("CERTIFICATE", &[7; 60]);
         for length in 0..whole.len() - 6 {
             assert!(sound(&whole.as_bytes()[..length]).is_empty(), "{length}");
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn certificates_have_three_labels_and_lose_the_notes_behind_them() {
+    fn certificates_are_read_under_three_labels_without_trailing_trust_data() {
         let der = [0x30, 3, 2, 1, 5];
         let noted = [&der[..], &[0x30, 2, 5, 0]].concat();
         let text = [
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_stand_apart_from_what_they_are_about() {
+    fn pem_headers_are_parsed_separately_from_content() {
         let text = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\nAQID\n-----END RSA PRIVATE KEY-----";
         let block = blocks(text.as_bytes()).next().unwrap().unwrap();
         assert_eq!(block.header("Proc-Type"), Some("4,ENCRYPTED"));

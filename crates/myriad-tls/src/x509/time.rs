@@ -20,7 +20,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tag_tells_how_long_the_year_is() {
+    fn asn1_tag_determines_number_of_year_digits() {
         let parsed = |tag: u8, text: &str| {
             let der = [&[tag, text.len() as u8], text.as_bytes()].concat();
             read(&mut Reader::new(&der))

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_have_written_is_told_from_what_machines_have_packed() {
+    fn handwritten_assets_are_distinguished_from_minified_ones() {
         let written =
             "function name( value ) {\n\tif ( value ) {\n\t\treturn value + 1;\n\t}\n}\n".repeat(100);
         let packed = written.replace(['\n', '\t'], "");

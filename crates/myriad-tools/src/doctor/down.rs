@@ -6,14 +6,15 @@ use crate::doctor::finding::{Finding, Report};
 pub(crate) fn check(facts: &Facts, list: &mut Vec<Finding>) {
     if let Some(why) = &facts.php_down {
         Report::new("php-down", list).bad(
-            format!("php-fpm does not answer: {why}. Visitors get stored pages and errors only"),
-            "systemctl status 'php*-fpm' and php-fpm's log contain the reason; --php ADDRESS names another php-fpm",
+            format!("php-fpm does not respond: {why}. Visitors receive only cached pages and errors"),
+            "see systemctl status 'php*-fpm' and the log of php-fpm; for another php-fpm, use --php ADDRESS",
         );
     }
     if let Some(why) = database_error(facts) {
         Report::new("database", list).bad(
-            format!("WordPress does not reach its database: {why}. Visitors get stored pages and errors only"),
-            "is MariaDB or MySQL running (systemctl status mariadb)? DB_HOST, DB_USER and DB_PASSWORD in wp-config.php must be its own",
+            format!("WordPress cannot connect to its database: {why}. Visitors receive only cached pages and errors"),
+            "check that MariaDB or MySQL is running (systemctl status mariadb), and DB_HOST, DB_USER and DB_PASSWORD in \
+                 wp-config.php",
         );
     }
 }

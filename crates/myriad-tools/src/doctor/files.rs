@@ -18,7 +18,7 @@ pub(crate) fn check(facts: &Facts, list: &mut Vec<Finding>) {
         Ok(assets) => assets,
         Err(why) => {
             return Report::new("files", list)
-                .unseen(format!("style sheets and scripts could not be looked at: {why}"), "");
+                .unseen(format!("style sheets and scripts could not be checked: {why}"), "");
         }
     };
     requests(assets, facts.pictures, Report::new("requests", list));
@@ -27,55 +27,58 @@ pub(crate) fn check(facts: &Facts, list: &mut Vec<Finding>) {
     told(
         &some(&|asset| !is_there(asset)),
         Report::new("files-missing", list),
-        "are not there",
-        "the plugin or theme that names them has removed them: purge its cache, then all pages: myriad purge --all --soft",
-        "all style sheets and scripts are there",
+        "do not return status 200",
+        "the plugin or theme that links to them has probably removed them: purge its cache, then all pages: myriad purge \
+             --all --soft",
+        "all style sheets and scripts return status 200",
     );
     told(
         &some(&|asset| is_there(asset) && asset.encoding.is_empty() && asset.bytes >= SMALL),
         Report::new("files-compression", list),
         "are sent without compression",
-        "gzip on; and their types in gzip_types, as the WordPress preset has it",
-        "all are compressed",
+        "set gzip on; and add their types to gzip_types, as in the WordPress preset",
+        "all style sheets and scripts are compressed",
     );
     told(
         &some(&|asset| is_there(asset) && asset.kept_s.is_none_or(|kept| kept < KEPT_S)),
         Report::new("files-expires", list),
-        "are asked for again by each browser within the hour",
-        "expires 7d; in the location of files, as the WordPress preset has it",
-        "browsers keep all of them",
+        "are cached by browsers for less than one hour",
+        "set expires 7d; in the location of static files, as in the WordPress preset",
+        "browsers cache all style sheets and scripts",
     );
     told(
         &some(&|asset| is_there(asset) && !asset.has_validator),
         Report::new("files-etag", list),
-        "have neither ETag nor Last-Modified, and are sent whole when browsers ask again",
-        "etag on; and let them be files, not made by PHP",
-        "all have an ETag or a date",
+        "have neither ETag nor Last-Modified, so browsers cannot revalidate them and download them again",
+        "set etag on; and serve them as static files, not from PHP",
+        "all style sheets and scripts have an ETag or Last-Modified header",
     );
     told(
         &some(&|asset| is_there(asset) && !asset.is_minified),
         Report::new("files-minified", list),
-        "are as people have written them",
-        "turn SCRIPT_DEBUG off, or have a plugin such as Autoptimize pack them",
-        "all are packed or small",
+        "are not minified",
+        "turn SCRIPT_DEBUG off, or minify them with a plugin such as Autoptimize",
+        "all style sheets and scripts are minified or small",
     );
 }
 
 /// Checks that files denied by a `.htaccess` are not sent.
 fn denied(exposed: &Seen<Vec<String>>, report: Report<'_>) {
     match exposed.as_deref() {
-        Err(why) => report.unseen(format!("files that a .htaccess denies could not be requested: {why}"), ""),
-        Ok([]) => report.fine("no file that a .htaccess denies is sent"),
+        Err(why) => {
+            report.unseen(format!("files that a .htaccess file denies could not be requested: {why}"), "");
+        }
+        Ok([]) => report.fine("no file that a .htaccess file denies is sent"),
         Ok(exposed) => {
             let shown: Vec<_> = exposed.iter().take(SHOWN).map(String::as_str).collect();
             report.bad(
                 format!(
-                    "files that a .htaccess denies are sent to every client, in {} folders: {}",
+                    "files that a .htaccess file denies are sent to all clients, in {} folders: {}",
                     exposed.len(),
                     shown.join(", ")
                 ),
-                "myriad reload, which reads .htaccess files again; in a configuration of your own: \
-                 location ^~ /FOLDER/ { internal; }",
+                "run myriad wordpress reload, which reads .htaccess files again; in a custom configuration, add location ^~ /FOLDER/ { \
+                     internal; }",
             );
         }
     }
@@ -84,11 +87,11 @@ fn denied(exposed: &Seen<Vec<String>>, report: Report<'_>) {
 fn requests(assets: &[Asset], pictures: usize, report: Report<'_>) {
     let all = 1 + assets.len() + pictures;
     let said = format!(
-        "a first visit of the home page asks {all} times: {} style sheets and scripts, {pictures} pictures",
+        "the first visit to the home page causes {all} requests: {} style sheets and scripts, {pictures} images",
         assets.len()
     );
     if assets.len() > MANY {
-        report.warn(said, "fewer plugins, or one such as Autoptimize that puts files together");
+        report.warn(said, "use fewer plugins, or combine the files with a plugin such as Autoptimize");
     } else {
         report.fine(said);
     }

@@ -9,7 +9,7 @@ const DESCRIPTORS: u64 = 8192;
 /// Minimum backlog.
 const BACKLOG: u64 = 1024;
 /// Remedy of `myriad tune` for limits.
-const TUNE: &str = "myriad tune shows the settings that fit this machine, myriad tune --apply writes them";
+const TUNE: &str = "myriad tune shows suitable settings for this machine, myriad tune --apply writes them";
 
 pub(crate) fn check(facts: &Facts, list: &mut Vec<Finding>) {
     descriptors(facts, Report::new("descriptors", list));
@@ -21,51 +21,62 @@ pub(crate) fn check(facts: &Facts, list: &mut Vec<Finding>) {
 fn descriptors(facts: &Facts, report: Report<'_>) {
     match &facts.descriptors {
         Err(why) => {
-            report.unseen(why, "run the doctor on the machine of Myriad, as root or as who started it");
+            report.unseen(
+                why,
+                "run the doctor on the machine that runs Myriad, as root or as the user that started it",
+            );
         }
         Ok(limit) if *limit < DESCRIPTORS => report.warn(
-            format!("Myriad may have {limit} files open: a rush of some thousand visitors is refused"),
-            format!("LimitNOFILE=65536 in its unit, or ulimit -n; {TUNE}"),
+            format!(
+                "Myriad can open only {limit} files: traffic peaks of several thousand visitors are refused"
+            ),
+            format!("set LimitNOFILE=65536 in its systemd unit, or raise ulimit -n; {TUNE}"),
         ),
-        Ok(limit) => report.fine(format!("Myriad may have {limit} files open")),
+        Ok(limit) => report.fine(format!("Myriad can open {limit} files")),
     }
 }
 
 fn backlog(facts: &Facts, report: Report<'_>) {
     match &facts.backlog {
-        Err(why) => report.unseen(why, "sysctl net.core.somaxconn shows it"),
+        Err(why) => report.unseen(why, "run sysctl net.core.somaxconn to see the value"),
         Ok(backlog) if *backlog < BACKLOG => report.warn(
-            format!("{backlog} connections may wait to be accepted: in a rush some are refused"),
-            format!("sysctl -w net.core.somaxconn=4096; {TUNE}"),
+            format!(
+                "only {backlog} connections can wait to be accepted: during traffic peaks some are refused"
+            ),
+            format!("run sysctl -w net.core.somaxconn=4096; {TUNE}"),
         ),
-        Ok(backlog) => report.fine(format!("{backlog} connections may wait to be accepted")),
+        Ok(backlog) => report.fine(format!("{backlog} connections can wait to be accepted")),
     }
 }
 
 fn swap(facts: &Facts, report: Report<'_>) {
     let mb = |bytes: u64| bytes >> 20;
     match &facts.swap {
-        Err(why) => report.unseen(why, "free -m shows it"),
+        Err(why) => report.unseen(why, "run free -m to see the value"),
         Ok(swap) if swap.used > 64 << 20 => {
             let what = format!(
-                "{} MB are swapped: whatever is read back from there takes a hundred times as long",
+                "{} MB are swapped out: reading swapped memory is about a hundred times slower",
                 mb(swap.used)
             );
-            let remedy = format!("give PHP, the database or the caches less, so that all fit; {TUNE}");
+            let remedy = format!(
+                "reduce the memory of PHP, the database or the caches, so that everything fits; {TUNE}"
+            );
             // A small amount of swap contains pages that were unused since the start.
             if swap.used > 512 << 20 { report.bad(what, remedy) } else { report.warn(what, remedy) }
         }
-        Ok(swap) => report.fine(format!("{} MB of {} MB swap are used", mb(swap.used), mb(swap.total))),
+        Ok(swap) => {
+            report.fine(format!("{} MB of {} MB swap space are in use", mb(swap.used), mb(swap.total)));
+        }
     }
 }
 
 fn killed(facts: &Facts, report: Report<'_>) {
     match &facts.killed {
-        Err(why) => report.unseen(why, "as root: dmesg | grep -i 'killed process'"),
-        Ok(names) if names.is_empty() => report.fine("the kernel has ended nobody for want of memory"),
+        Err(why) => report.unseen(why, "run dmesg | grep -i 'killed process' as root"),
+        Ok(names) if names.is_empty() => report.fine("no process was killed by the OOM killer"),
         Ok(names) => report.bad(
-            format!("the kernel has ended {} for want of memory: {}", times(names.len()), counted(names)),
-            format!("the programs together take more than there is; {TUNE}"),
+            format!("the OOM killer has killed {}: {}", times(names.len()), counted(names)),
+            format!("all programs together need more memory than is available; {TUNE}"),
         ),
     }
 }

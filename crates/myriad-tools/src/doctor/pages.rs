@@ -15,7 +15,7 @@ pub(crate) fn check(facts: &Facts, list: &mut Vec<Finding>) {
     for page in &facts.pages {
         match &page.visits {
             Err(why) => Report::new("page", list)
-                .unseen(format!("{} ({}) gave no answer: {why}", page.kind, page.url), ""),
+                .unseen(format!("{} ({}) could not be checked: {why}", page.kind, page.url), ""),
             Ok((first, second)) => {
                 if !redirects(page, second, list) && answers(facts, page, second, list) {
                     caching(facts, page, second, list);
@@ -42,17 +42,18 @@ fn redirects(page: &Page, visit: &Visit, list: &mut Vec<Finding>) -> bool {
     let url = &page.url;
     if location == url {
         Report::new("redirect-loop", list).bad(
-            format!("{url} leads to itself: browsers give up"),
-            "the address in Settings > General is another one, or a proxy in front speaks https and does not report it: let the proxy \
-             send X-Forwarded-Proto: https, and name it with --trusted-proxy ADDRESS unless it is on this machine or in a private network",
+            format!("{url} redirects to itself: browsers report a redirect loop"),
+            "Settings > General in WordPress contains a different address, or a proxy in front terminates https and does not \
+                 report it: configure the proxy to send X-Forwarded-Proto: https, and add --trusted-proxy ADDRESS unless the \
+                 proxy is on this machine or in a private network",
         );
     } else if page.kind == "home" {
         Report::new("address", list).warn(
-            format!("{url} leads to {location}: the other pages of this report say little"),
-            format!("ask the doctor for that address: myriad doctor {location}"),
+            format!("{url} redirects to {location}: the results for the other pages are not meaningful"),
+            format!("check that address: myriad doctor {location}"),
         );
     } else {
-        Report::new("redirect", list).fine(format!("{} leads to {location}", page.kind));
+        Report::new("redirect", list).fine(format!("{} redirects to {location}", page.kind));
     }
     true
 }
@@ -66,17 +67,17 @@ fn answers(facts: &Facts, page: &Page, visit: &Visit, list: &mut Vec<Finding>) -
     let report = Report::new("status", list);
     if visit.status >= 500 {
         report.bad(
-            format!("{} ({}) is answered with {}", page.kind, page.url, visit.status),
+            format!("{} ({}) returns status {}", page.kind, page.url, visit.status),
             if is_down(facts) {
-                "this follows from the first finding"
+                "this is a consequence of the first finding"
             } else {
-                "the error logs of Myriad and of php-fpm contain the reason"
+                "see the error logs of Myriad and php-fpm"
             },
         );
     } else {
         report.warn(
-            format!("{} ({}) is answered with {}", page.kind, page.url, visit.status),
-            "is the address right?",
+            format!("{} ({}) returns status {}", page.kind, page.url, visit.status),
+            "check the address",
         );
     }
     false
@@ -87,23 +88,23 @@ fn caching(facts: &Facts, page: &Page, visit: &Visit, list: &mut Vec<Finding>) {
     let report = Report::new("page-not-cached", list);
     match state {
         "HIT" | "STALE" | "UPDATING" | "REVALIDATED" => {
-            report.fine(format!("{kind} comes from the cache"));
+            report.fine(format!("{kind} is served from the cache"));
             if !visit.cookies.is_empty() {
                 Report::new("cookie-stored", list).bad(
-                    format!("{kind} comes from the cache with a cookie ({}): every visitor gets it", visit.cookies.join(", ")),
-                    "a cookie of one visitor must not stand in a stored page: see *_cache_valid, *_ignore_headers in your configuration",
+                    format!("{kind}: served from the cache with a cookie ({}), which all visitors receive", visit.cookies.join(", ")),
+                    "a stored page must not contain a cookie of one visitor: check *_cache_valid and *_ignore_headers in the configuration",
                 );
             }
         }
         "" => report.unseen(
-            format!("{kind} has no X-Cache: whether it comes from the cache is not known"),
-            "does Myriad with the WordPress preset answer at this address? Else write cache_debug on; into its configuration",
+            format!("{kind}: no X-Cache header, so it is unknown whether the page is served from the cache"),
+            "check that Myriad with the WordPress preset serves this address; with another configuration, add cache_debug on;",
         ),
         // A page for a missing URL is seldom requested twice, and WordPress 6.8 marks it `private`.
-        _ if kind == "404" => report.fine("404 is made by PHP each time, as it says itself"),
+        _ if kind == "404" => report.fine("404 pages are generated by PHP on each request, which is normal"),
         _ => {
             let (why, remedy) = reason(facts, visit);
-            let what = format!("{kind}: made by PHP for each visitor ({state}), since {why}");
+            let what = format!("{kind}: generated by PHP for each visitor ({state}): {why}");
             if kind == "home" || kind == "post" { report.bad(what, remedy) } else { report.warn(what, remedy) }
         }
     }
@@ -113,7 +114,7 @@ fn caching(facts: &Facts, page: &Page, visit: &Visit, list: &mut Vec<Finding>) {
 fn reason(facts: &Facts, visit: &Visit) -> (String, String) {
     if let Some(cookie) = visit.cookies.first() {
         let (origin, remedy) = origin(facts, cookie);
-        return (format!("it sets the cookie {cookie} for everybody{origin}"), remedy);
+        return (format!("it sets the cookie {cookie} for all visitors{origin}"), remedy);
     }
     let says = visit.cache_control.to_ascii_lowercase();
     let word = ["no-store", "private", "no-cache", "max-age=0", "s-maxage=0"]
@@ -123,25 +124,25 @@ fn reason(facts: &Facts, visit: &Visit) -> (String, String) {
         let who = if facts.uncaching.is_empty() {
             String::new()
         } else {
-            format!("; {} may say so", facts.uncaching.join(", "))
+            format!("; possibly set by {}", facts.uncaching.join(", "))
         };
         return (
-            format!("it says Cache-Control: {}{who}", visit.cache_control),
+            format!("it sends Cache-Control: {}{who}", visit.cache_control),
             format!(
-                "find the plugin that says {word} (DONOTCACHEPAGE, nocache_headers, session_start) and turn that off for visitors"
+                "find the plugin that sets {word} (DONOTCACHEPAGE, nocache_headers, session_start), and disable this for visitors"
             ),
         );
     }
     if visit.vary.contains('*') {
         return (
-            "it says Vary: *".to_owned(),
-            "find the plugin that says so: such a page is never the same twice".to_owned(),
+            "it sends Vary: *".to_owned(),
+            "find the plugin that sends this header, which makes a page uncacheable".to_owned(),
         );
     }
     let status = visit.cache_status.as_ref().map(|status| format!(" ({status})")).unwrap_or_default();
     (
-        format!("no field of it says why{status}"),
-        "myriad -t --explain URL, or myriad wordpress ... -t --explain URL, says what would become of the request".to_owned(),
+        format!("its headers do not contain the reason{status}"),
+        "run myriad -t --explain URL, or myriad wordpress ... -t --explain URL, to see how the request is processed".to_owned(),
     )
 }
 
@@ -150,27 +151,27 @@ fn origin(facts: &Facts, cookie: &str) -> (String, String) {
     let source = facts.cookies.iter().find(|source| source.cookie == cookie);
     let Some(CookieSource { places, setters, .. }) = source else {
         return (
-            "; the files of the site were not looked at".to_owned(),
-            "--root DIR names the site, and the doctor looks which plugin has that name in its files"
+            "; the files of the site were not searched".to_owned(),
+            "use --root DIR, so that the doctor can search the site for the plugin that contains this name"
                 .to_owned(),
         );
     };
     match places.as_slice() {
         [] if !setters.is_empty() => (
             format!(
-                "; no plugin or theme has that name in its files, but {} set cookies",
+                "; no plugin or theme contains this name, but {} set cookies",
                 setters.join(", ")
             ),
-            "turn these off one by one, until the cookie is gone: its name is put together there".to_owned(),
+            "deactivate these one by one until the cookie disappears: one of them composes the name at run time".to_owned(),
         ),
         [] => (
-            "; no plugin or theme has that name in its files".to_owned(),
-            "find who sets it: turn plugins off one by one, or look for setcookie in wp-content".to_owned(),
+            "; no plugin or theme contains this name".to_owned(),
+            "find its origin: deactivate plugins one by one, or search for setcookie in wp-content".to_owned(),
         ),
         places => (
-            format!(", which comes from {}", places.join(" or ")),
+            format!(", set by {}", places.join(" or ")),
             format!(
-                "have it set the cookie by script, or on the pages alone that need it, or turn {} off",
+                "set the cookie with JavaScript, or only on pages that need it, or deactivate {}",
                 if places.len() == 1 { "it" } else { "them" }
             ),
         ),
@@ -186,7 +187,7 @@ fn dropped(facts: &Facts, page: &Page, first: &Visit, second: &Visit, list: &mut
         let (origin, remedy) = origin(facts, cookie);
         Report::new("cookie-dropped", list).warn(
             format!(
-                "{}: it sets the cookie {cookie} for everybody{origin}; the cache leaves it out",
+                "{}: it sets the cookie {cookie} for all visitors{origin}; cached pages are sent without this cookie",
                 page.kind
             ),
             remedy,
@@ -202,17 +203,17 @@ fn compression(page: &Page, visit: &Visit, list: &mut Vec<Finding>) {
     if visit.encoding.is_empty() || visit.encoding == "identity" {
         Report::new("compression", list).warn(
             format!(
-                "{} is sent without compression: {} KB in place of a fifth of that",
+                "{} is sent without compression: {} KB instead of about a fifth",
                 page.kind,
                 visit.bytes >> 10
             ),
             format!(
-                "gzip on; and {} in gzip_types, as the WordPress preset has it",
+                "set gzip on; and add {} to gzip_types, as in the WordPress preset",
                 visit.media_type.split(';').next().unwrap_or_default()
             ),
         );
     } else {
-        Report::new("compression", list).fine(format!("{} is sent as {}", page.kind, visit.encoding));
+        Report::new("compression", list).fine(format!("{} is compressed with {}", page.kind, visit.encoding));
     }
 }
 
@@ -224,24 +225,24 @@ fn times(facts: &Facts, list: &mut Vec<Finding>) {
         let ms = hit.first_byte_ms;
         if ms > SLOW_HIT_MS {
             Report::new("ttfb-hit", list).warn(
-                format!("a stored page takes {ms} ms to its first byte, on the machine itself"),
-                "is the machine busy, or its memory swapped? top and vmstat 1 show it",
+                format!("the time to first byte of a cached page is {ms} ms, measured on the machine itself"),
+                "check with top and vmstat 1 whether the machine is overloaded or swapping",
             );
         } else {
-            Report::new("ttfb-hit", list).fine(format!("a stored page takes {ms} ms to its first byte"));
+            Report::new("ttfb-hit", list).fine(format!("the time to first byte of a cached page is {ms} ms"));
         }
     }
     let Some(miss) = &home.uncached else {
-        Report::new("ttfb-miss", list).unseen("no page was made by PHP while the doctor looked", "");
+        Report::new("ttfb-miss", list).unseen("no page was generated by PHP during the check", "");
         return;
     };
     let ms = miss.first_byte_ms;
     if ms > SLOW_MISS_MS {
         Report::new("ttfb-miss", list).warn(
             format!(
-                "PHP needs {ms} ms for the home page: known visitors, and whoever comes first, wait for it"
+                "PHP needs {ms} ms for the home page: visitors who bypass the cache, and the first visitor, wait that long"
             ),
-            "an object cache and OPcache help; the plugin Query Monitor shows which plugin takes the time",
+            "use an object cache and OPcache; the plugin Query Monitor shows which plugin is slow",
         );
     } else {
         Report::new("ttfb-miss", list).fine(format!("PHP needs {ms} ms for the home page"));
@@ -258,12 +259,12 @@ fn behind_tls(facts: &Facts, list: &mut Vec<Finding>) {
             let secure = home.url.replacen("http://", "https://", 1);
             if (300..400).contains(&visit.status) && visit.location.as_deref() == Some(&secure) {
                 report.bad(
-                    format!("behind a proxy that speaks https {secure} leads to itself: browsers give up"),
-                    "find the plugin or the line of wp-config.php that redirects although HTTPS is on: the presets set it for \
-                     X-Forwarded-Proto: https; in a configuration of your own: forwarded_scheme_from 127.0.0.1;",
+                    format!("with a proxy that terminates https, {secure} redirects to itself: browsers report a redirect loop"),
+                    "find the plugin or the line of wp-config.php that redirects although HTTPS is on: the presets set HTTPS if the \
+                         request has X-Forwarded-Proto: https; in a custom configuration, add forwarded_scheme_from 127.0.0.1;",
                 );
             } else {
-                report.fine("behind a proxy that speaks https there is no loop");
+                report.fine("no redirect loop with a proxy that terminates https");
             }
         }
     }
@@ -274,30 +275,37 @@ fn nonces(facts: &Facts, list: &mut Vec<Finding>) {
         facts.pages.iter().filter_map(|page| page.visits.as_ref().ok()).any(|(_, visit)| visit.has_nonce);
     let report = Report::new("nonces", list);
     if !has_nonce {
-        return report.fine("no nonce stands in the pages that were looked at");
+        return report.fine("the checked pages contain no nonce");
     }
     let (wordpress, stored) = match (&facts.wordpress, &facts.stored) {
         (Ok(wordpress), Ok(stored)) => (wordpress, stored),
         (Err(why), _) | (_, Err(why)) => {
-            return report
-                .unseen(format!("nonces stand in pages, and how long these hold is not known: {why}"), "");
+            return report.unseen(
+                format!("pages contain nonces, but the lifetime of pages or nonces is unknown: {why}"),
+                "",
+            );
         }
     };
     // A nonce is valid for at least half of its lifetime.
     let good_s = wordpress.nonce_life_s / 2;
     if stored.longest_s > good_s {
         report.warn(
-            format!("pages with nonces hold for up to {} min, their nonces for {} min: forms and scripts in them then fail", stored.longest_s / 60, good_s / 60),
-            "install the plugin (myriad wordpress --install-plugin), which ends such pages in time, or lower fastcgi_cache_valid",
+            format!("pages with nonces are cached for up to {} min, but their nonces are valid for {} min: then forms and scripts in \
+                 these pages fail", stored.longest_s / 60, good_s / 60),
+            "install the plugin (myriad wordpress --install-plugin), which limits the lifetime of such pages, or lower \
+                 fastcgi_cache_valid",
         );
     } else if good_s < 3600 {
         report.warn(
-            format!("nonces live for {} min only: pages that have one cannot be kept longer", good_s / 60),
-            "a plugin shortens nonce_life; let it do so for its own actions alone",
+            format!(
+                "nonces are valid for only {} min: pages that contain one cannot be cached longer",
+                good_s / 60
+            ),
+            "a plugin shortens nonce_life; configure it to do so only for its own actions",
         );
     } else {
         report.fine(format!(
-            "nonces in pages are good for {} h, pages hold for {} min at most",
+            "nonces in pages are valid for {} h, pages are cached for at most {} min",
             good_s / 3600,
             stored.longest_s / 60
         ));
@@ -308,11 +316,11 @@ fn hit_rate(facts: &Facts, report: Report<'_>) {
     match &facts.stored {
         Err(why) => report.unseen(why, "run the doctor as root, with -p PREFIX or --socket PATH"),
         Ok(stored) if stored.requests >= 1000 && stored.hits * 2 < stored.requests => report.warn(
-            format!("{} of {} requests for pages were answered from the cache", stored.hits, stored.requests),
-            "myriad cache stats and $upstream_cache_status in the access log show which are not",
+            format!("{} of {} requests for pages were served from the cache", stored.hits, stored.requests),
+            "for the other requests, see myriad cache stats, and $upstream_cache_status in the access log",
         ),
         Ok(stored) => report.fine(format!(
-            "{} pages are stored; {} of {} requests came from there",
+            "{} pages are stored; {} of {} requests were served from the cache",
             stored.pages, stored.hits, stored.requests
         )),
     }

@@ -6,16 +6,16 @@ use crate::doctor::facts::{Facts, Opcache, Php, Pool};
 use crate::doctor::finding::{Finding, Report};
 use crate::doctor::lifetimes::{Program, Support, support};
 
-const TUNE: &str = "myriad tune --apply writes settings that fit this machine and site";
+const TUNE: &str = "myriad tune --apply writes suitable settings for this machine and site";
 /// Remedy if PHP could not be examined.
-const LOOK: &str = "name php-fpm with --php ADDRESS, the site with --root DIR, and run the doctor as root";
+const LOOK: &str = "run the doctor as root, with --php ADDRESS for php-fpm and --root DIR for the site";
 
 pub(crate) fn check(facts: &Facts, list: &mut Vec<Finding>) {
     if facts.php_down.is_some() {
         return;
     }
     match &facts.php {
-        Err(why) => Report::new("php", list).unseen(format!("PHP could not be asked: {why}"), LOOK),
+        Err(why) => Report::new("php", list).unseen(format!("PHP could not be checked: {why}"), LOOK),
         Ok(php) => {
             version(facts, php, Report::new("php-version", list));
             opcache(php, list);
@@ -31,10 +31,10 @@ fn version(facts: &Facts, php: &Php, report: Report<'_>) {
     let version = &php.version;
     match support(Program::Php, version, facts.now_s) {
         Support::Ended(day) => report.warn(
-            format!("PHP {version}: its makers have mended no hole in it since {day}"),
-            "install a newer PHP; a distribution may mend it longer, which its pages say",
+            format!("PHP {version} has had no security updates since {day}"),
+            "install a newer PHP; distributions may provide security updates for longer, see their documentation",
         ),
-        Support::Until(day) => report.fine(format!("PHP {version}, mended until {day}")),
+        Support::Until(day) => report.fine(format!("PHP {version} receives security updates until {day}")),
         Support::Unknown => report.fine(format!("PHP {version}")),
     }
 }
@@ -46,15 +46,15 @@ fn opcache(php: &Php, list: &mut Vec<Finding>) {
     };
     let Some(opcache) = opcache else {
         Report::new("opcache-off", list).bad(
-            "OPcache is off: each page compiles some hundred files anew and takes four times as long",
-            format!("opcache.enable=1 in php.ini, and install php-opcache where it is missing; {TUNE}"),
+            "OPcache is off: PHP compiles several hundred files for each page, which takes four times as long",
+            format!("set opcache.enable=1 in php.ini, and install php-opcache if it is missing; {TUNE}"),
         );
         return;
     };
     Report::new("opcache-off", list).fine("OPcache is on");
     match fullness(opcache) {
         Some(what) => Report::new("opcache-full", list)
-            .warn(format!("OPcache is full: {what}. Files beyond that are compiled for each page"), TUNE),
+            .warn(format!("OPcache is full: {what}. Files that do not fit are compiled for each page"), TUNE),
         None => Report::new("opcache-full", list).fine(format!(
             "OPcache has {} MB of {} MB free",
             opcache.free >> 20,
@@ -67,17 +67,17 @@ fn opcache(php: &Php, list: &mut Vec<Finding>) {
 fn fullness(opcache: &Opcache) -> Option<String> {
     let all = opcache.used + opcache.free;
     if opcache.restarts > 0 {
-        return Some(format!("it began anew {} times for want of room", opcache.restarts));
+        return Some(format!("it restarted {} times because it was full", opcache.restarts));
     }
     if opcache.is_full || opcache.free < all / 20 {
         return Some(format!("{} MB of {} MB are free", opcache.free >> 20, all >> 20));
     }
     if opcache.keys * 20 >= opcache.most_keys * 19 {
-        return Some(format!("{} of {} files are in its table", opcache.keys, opcache.most_keys));
+        return Some(format!("its file table contains {} of {} files", opcache.keys, opcache.most_keys));
     }
     // Strings that do not fit are stored in the memory of each child.
     (opcache.strings > 0 && opcache.strings_free < opcache.strings / 50)
-        .then(|| format!("its {} MB for strings are used up", opcache.strings >> 20))
+        .then(|| format!("its {} MB for strings are full", opcache.strings >> 20))
 }
 
 fn sizes(php: &Php, report: Report<'_>) {
@@ -90,8 +90,8 @@ fn sizes(php: &Php, report: Report<'_>) {
     );
     if php.upload > php.post || php.memory_limit.is_some_and(|limit| php.post > limit) {
         report.warn(
-            format!("{said}: a large upload fails without a word that says why"),
-            format!("each must be larger than the one before; {TUNE}"),
+            format!("{said}: large uploads fail without an error message"),
+            format!("each value must be larger than the previous one; {TUNE}"),
         );
     } else {
         report.fine(said);
@@ -101,16 +101,16 @@ fn sizes(php: &Php, report: Report<'_>) {
 fn few_children(facts: &Facts, report: Report<'_>) {
     match &facts.pool {
         Err(why) => report.unseen(
-            format!("php-fpm's status could not be read: {why}"),
-            "pm.status_path = /fpm-status in the pool's file, as myriad tune --apply writes it",
+            format!("the status page of php-fpm could not be read: {why}"),
+            "set pm.status_path = /fpm-status in the pool configuration, as myriad tune --apply does",
         ),
         Ok(Pool { reached, queue, total, .. }) if *reached > 0 || *queue > 0 => report.warn(
             format!(
-                "php-fpm has too few children: it wanted more than its {total} {reached} times, and {queue} requests wait now"
+                "php-fpm has too few children: its {total} children were not enough {reached} times, and {queue} requests are waiting"
             ),
-            format!("raise pm.max_children as far as the memory bears it; {TUNE}"),
+            format!("raise pm.max_children as far as memory allows; {TUNE}"),
         ),
-        Ok(pool) => report.fine(format!("{} of {} children of php-fpm work", pool.active, pool.total)),
+        Ok(pool) => report.fine(format!("{} of {} php-fpm children are active", pool.active, pool.total)),
     }
 }
 
@@ -120,22 +120,22 @@ fn many_children(facts: &Facts, report: Report<'_>) {
     let (workers, memory, most) = match looked() {
         Ok((workers, memory, most)) => (workers, *memory, *most),
         Err(why) => {
-            return report.unseen(why, "run the doctor as root while php-fpm runs, with --php ADDRESS");
+            return report.unseen(why, "run the doctor as root while php-fpm is running, with --php ADDRESS");
         }
     };
     let all = u64::from(most) * workers.largest;
     if all > memory / 4 * 3 {
         report.bad(
             format!(
-                "php-fpm may have {most} children of {} MB: {} MB of the {} MB that there are, beside the database",
+                "php-fpm can start {most} children of {} MB: in total {} MB of {} MB of memory, in addition to the database",
                 workers.largest >> 20,
                 all >> 20,
                 memory >> 20
             ),
-            format!("lower pm.max_children before the kernel ends somebody; {TUNE}"),
+            format!("lower pm.max_children before the OOM killer kills a process; {TUNE}"),
         );
     } else {
-        report.fine(format!("{most} children of {} MB fit", workers.largest >> 20));
+        report.fine(format!("{most} php-fpm children of {} MB fit into memory", workers.largest >> 20));
     }
 }
 
@@ -145,33 +145,34 @@ fn assumed_children(facts: &Facts, report: Report<'_>) {
         (Ok(Some(assumed)), Ok(children)) => (*assumed, *children),
         (Ok(None), _) => {
             return report.unseen(
-                "Myriad's configuration does not limit the requests that php-fpm gets at once",
-                "max_conns=N behind the server of php-fpm, N its pm.max_children, as the presets have it",
+                "the configuration of Myriad does not limit the number of concurrent requests to php-fpm",
+                "add max_conns=N to the server of php-fpm, where N is its pm.max_children, as in the presets",
             );
         }
         (Err(why), _) | (_, Err(why)) => {
-            return report.unseen(why, "run the doctor as root while Myriad and php-fpm run");
+            return report.unseen(why, "run the doctor as root while Myriad and php-fpm are running");
         }
     };
     let remedy = format!(
-        "myriad wordpress reload reads pm.max_children of the php-fpm that runs; else start Myriad with --php-children {children}"
+        "run myriad wordpress reload, which reads pm.max_children of the running php-fpm, or start Myriad with \
+             --php-children {children}"
     );
     match assumed.cmp(&children) {
         Ordering::Greater => report.warn(
             format!(
-                "php-fpm has {children} children, and Myriad sends it up to {assumed} requests at once: {} of them wait in php-fpm, where no \
-                 request has priority and no stale page takes the place of a late one",
+                "php-fpm has {children} children, but Myriad sends it up to {assumed} concurrent requests: {} of them wait in \
+                     php-fpm, where priorities are ignored and stale pages cannot replace late responses",
                 assumed - children
             ),
             remedy,
         ),
         Ordering::Less => report.warn(
             format!(
-                "php-fpm may have {children} children, and Myriad sends it {assumed} requests at once at most"
+                "php-fpm can start {children} children, but Myriad sends it at most {assumed} concurrent requests"
             ),
             remedy,
         ),
         Ordering::Equal => report
-            .fine(format!("Myriad sends php-fpm as many requests at once as it has children: {children}")),
+            .fine(format!("the limit of concurrent requests matches the number of php-fpm children: {children}")),
     }
 }

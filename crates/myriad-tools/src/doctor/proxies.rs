@@ -11,21 +11,23 @@ pub(crate) fn check(facts: &Facts, list: &mut Vec<Finding>) {
     let senders = match &facts.senders {
         Ok(senders) => senders,
         Err(why) => {
-            return report
-                .unseen(why, "run the doctor on the machine of Myriad, as root or as who started it");
+            return report.unseen(
+                why,
+                "run the doctor on the machine that runs Myriad, as root or as the user that started it",
+            );
         }
     };
     let all = senders.requests.iter().map(|(_, requests)| requests).sum::<u64>() + senders.others;
     match only_proxy(senders, all) {
         Some((option, requests)) => report.warn(
             format!(
-                "{requests} requests with X-Forwarded-For came from {option}, which is not a trusted proxy: limits and logs have its address \
-                 in place of its clients' addresses"
+                "{requests} requests with X-Forwarded-For came from {option}, which is not a trusted proxy: limits and logs use \
+                     its address instead of the client addresses"
             ),
-            format!("if that is your proxy or CDN, start Myriad with --trusted-proxy {option}"),
+            format!("if this is your proxy or CDN, start Myriad with --trusted-proxy {option}"),
         ),
-        None if all == 0 => report.fine("no untrusted sender reports addresses of clients"),
-        None => report.fine(format!("{all} requests claim an address of their client; the claim is ignored")),
+        None if all == 0 => report.fine("no untrusted sender sends X-Forwarded-For"),
+        None => report.fine(format!("{all} requests from untrusted senders contain X-Forwarded-For, which is ignored")),
     }
 }
 

@@ -16,9 +16,8 @@ pub(crate) fn check(facts: &Facts, list: &mut Vec<Finding>) {
         Ok(wordpress) => wordpress,
         Err(_) if is_down(facts) => return,
         Err(why) => {
-            let remedy =
-                "name the site with --root DIR and php-fpm with --php ADDRESS, and run the doctor as root";
-            Report::new("wordpress", list).unseen(format!("WordPress could not be asked: {why}"), remedy);
+            let remedy = "run the doctor as root, with --root DIR for the site and --php ADDRESS for php-fpm";
+            Report::new("wordpress", list).unseen(format!("WordPress could not be checked: {why}"), remedy);
             return;
         }
     };
@@ -37,11 +36,11 @@ fn database(facts: &Facts, wordpress: &WordPress, report: Report<'_>) {
     let (program, name) = if is_mariadb { (Program::MariaDb, "MariaDB") } else { (Program::MySql, "MySQL") };
     match support(program, version, facts.now_s) {
         Support::Ended(day) => report.warn(
-            format!("{name} {version}: its makers have mended no hole in it since {day}"),
-            "install a newer one; a distribution may mend it longer, which its pages say",
+            format!("{name} {version} has had no security updates since {day}"),
+            "install a newer version; distributions may provide security updates for longer, see their documentation",
         ),
-        Support::Until(day) => report.fine(format!("{name} {version}, mended until {day}; it answers")),
-        Support::Unknown => report.fine(format!("{name} {version}; it answers")),
+        Support::Until(day) => report.fine(format!("{name} {version} responds and receives security updates until {day}")),
+        Support::Unknown => report.fine(format!("{name} {version} responds")),
     }
 }
 
@@ -50,8 +49,8 @@ fn queries(wordpress: &WordPress, report: Report<'_>) {
     let per_hour = wordpress.slow_queries / hours;
     if per_hour >= SLOW_PER_HOUR {
         report.warn(
-            format!("{per_hour} queries an hour are slow, beyond the database's long_query_time"),
-            "slow_query_log=1 shows them; most come of one plugin, or of a table without an index",
+            format!("{per_hour} queries per hour take longer than long_query_time of the database"),
+            "set slow_query_log=1 to log them; usually one plugin or a missing index is the cause",
         );
     } else {
         report.fine(format!("{} slow queries in {hours} h", wordpress.slow_queries));
@@ -62,21 +61,23 @@ fn connections(wordpress: &WordPress, report: Report<'_>) {
     let (used, most) = (wordpress.used_connections, wordpress.most_connections);
     if most > 0 && used * 10 >= most * 9 {
         report.warn(
-            format!("up to {used} of {most} connections to the database were used: beyond that pages fail"),
-            "max_connections at least as high as there are children of PHP; myriad tune --apply writes both",
+            format!("up to {used} of {most} database connections were in use: above this limit pages fail"),
+            "set max_connections to at least the number of PHP children; myriad tune --apply writes both",
         );
     } else {
-        report.fine(format!("at most {used} of {most} connections to the database were used"));
+        report.fine(format!("at most {used} of {most} database connections were in use"));
     }
 }
 
 fn object_cache(wordpress: &WordPress, report: Report<'_>) {
     if wordpress.object_cache {
-        report.fine("there is an object cache");
+        report.fine("an object cache is installed");
     } else {
         report.warn(
-            format!("there is no object cache: what pages share is asked of the database each time ({} queries before a page begins)", wordpress.queries),
-            "install Redis and php-redis, then: myriad wordpress --install-object-cache redis:/run/redis/redis-server.sock --root DIR",
+            format!("no object cache is installed: WordPress reads shared data from the database for each page ({} queries before a \
+                 page starts)", wordpress.queries),
+            "install Redis and php-redis, then run myriad wordpress --install-object-cache \
+                 redis:/run/redis/redis-server.sock --root DIR",
         );
     }
 }
@@ -85,8 +86,8 @@ fn autoload(wordpress: &WordPress, report: Report<'_>) {
     let kb = wordpress.autoload >> 10;
     if wordpress.autoload > AUTOLOAD {
         report.warn(
-            format!("each page loads {kb} KB of options, most of which plugins have left behind"),
-            "wp option list --autoload=on --format=total_bytes, and wp option set-autoload NAME off for what nobody needs",
+            format!("each page loads {kb} KB of options, most of them left by removed plugins"),
+            "run wp option list --autoload=on --format=total_bytes, and wp option set-autoload NAME off for unused options",
         );
     } else {
         report.fine(format!("each page loads {kb} KB of options"));
@@ -96,15 +97,18 @@ fn autoload(wordpress: &WordPress, report: Report<'_>) {
 fn page_cache(facts: &Facts, wordpress: &WordPress, report: Report<'_>) {
     let names = page_caches(&wordpress.plugins);
     match (&names[..], &facts.advanced_cache) {
-        ([], Ok(false)) => report.fine("no plugin keeps pages a second time"),
+        ([], Ok(false)) => report.fine("no plugin has a second page cache"),
         ([], Ok(true)) => report.warn(
-            "wp-content/advanced-cache.php is there: a plugin that keeps pages has left it, or is no longer known",
-            "if nothing of yours needs it, remove it, and the line of WP_CACHE in wp-config.php",
+            "wp-content/advanced-cache.php exists: it belongs to a removed or unknown page cache plugin",
+            "if it is not needed, remove it and the WP_CACHE line in wp-config.php",
         ),
-        ([], Err(why)) => report.unseen(why, "name the site with --root DIR"),
+        ([], Err(why)) => report.unseen(why, "specify the folder of the site with --root DIR"),
         (names, _) => report.warn(
-            format!("{} keeps pages, too: each is stored twice, and purged twice or too late", names.join(" and ")),
-            "turn its page cache off; what else it does (styles, pictures) may stay",
+            format!(
+                "{} also caches pages: each page is stored twice, and purged twice or too late",
+                names.join(" and ")
+            ),
+            "turn its page cache off; its other features (styles, images) can remain on",
         ),
     }
 }
@@ -112,10 +116,10 @@ fn page_cache(facts: &Facts, wordpress: &WordPress, report: Report<'_>) {
 fn errors(wordpress: &WordPress, report: Report<'_>) {
     if wordpress.shows_errors {
         report.warn(
-            "WordPress shows errors of PHP to visitors, and they would stand in stored pages",
-            "define( 'WP_DEBUG_DISPLAY', false ); in wp-config.php",
+            "WordPress shows PHP errors to visitors, so cached pages can contain errors",
+            "add define( 'WP_DEBUG_DISPLAY', false ); to wp-config.php",
         );
     } else {
-        report.fine("errors of PHP are not shown to visitors");
+        report.fine("PHP errors are not shown to visitors");
     }
 }

@@ -162,7 +162,7 @@ impl std::fmt::Display for Told {
         match self {
             Self::Status(status) => write!(f, "status {status}"),
             Self::Connected => f.write_str("takes connections"),
-            Self::Nothing(why) => write!(f, "no answer ({why})"),
+            Self::Nothing(why) => write!(f, "no response ({why})"),
         }
     }
 }

@@ -15,7 +15,7 @@ pub(super) fn lines(parsed: &Parsed) -> Vec<String> {
         let note = match directive.status {
             Status::Differs(note) => format!("differs: {note}"),
             Status::NoEffect(note) => format!("has no effect: {note}"),
-            Status::Later(note) => format!("is not acted on yet: {note}"),
+            Status::Later(note) => format!("is not implemented yet: {note}"),
             Status::Same | Status::Refused(_) | Status::Own => continue,
         };
         notes.entry(&directive.name).or_insert_with(|| note.replace(['`', '*'], ""));

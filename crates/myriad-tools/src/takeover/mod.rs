@@ -46,7 +46,7 @@ fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> 
         return undo(&options);
     }
     if Record::read(&options.root)?.is_some() {
-        return Err("it was taken over already; myriad takeover --undo has nginx back".into());
+        return Err("Myriad has already taken over; to restore nginx, run myriad takeover --undo".into());
     }
     let nginx =
         Nginx::find(&options, master(&options)?).map_err(|error| error + &port_holder::web_servers())?;
@@ -54,8 +54,8 @@ fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> 
     println!("configuration {}, prefix {}", nginx.configuration.display(), nginx.prefix.display());
     let origin = origin(&nginx)?;
     let Some(configuration) = examined(&origin) else {
-        return Err("the configuration is refused as said above; nothing was changed. Mend it (nginx need not be stopped for \
-                    that), then again"
+        return Err("the configuration contains the errors above; nothing was changed. Fix them (nginx can continue to run), then \
+             run the command again"
             .into());
     };
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
@@ -77,10 +77,10 @@ fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> 
     let unit = unit::text(&line, &folders);
     Swap { root: &options.root, record, unit, questions }.apply()?;
     println!(
-        "\nMyriad serves. It reads {}, so a change there and `systemctl reload myriad` is all.",
+        "\nMyriad is serving. It reads {}; after a change there, run `systemctl reload myriad`.",
         nginx.configuration.display()
     );
-    println!("Back to nginx: myriad takeover --undo");
+    println!("To restore nginx: myriad takeover --undo");
     Ok(ExitCode::SUCCESS)
 }
 
@@ -99,7 +99,7 @@ fn master(options: &Options) -> Result<Option<u32>, String> {
         [] => Ok(None),
         [master] => Ok(Some(*master)),
         [first, others @ ..] => Err(format!(
-            "process {first} and {} more are masters of nginx: name the configuration with -c",
+            "several nginx master processes are running (process {first} and {} more): specify the configuration with -c",
             others.len()
         )),
     }
@@ -109,7 +109,7 @@ fn master(options: &Options) -> Result<Option<u32>, String> {
 fn origin(nginx: &Nginx) -> Result<Origin, String> {
     if !nginx.configuration.is_file() {
         return Err(format!(
-            "{}: no such file; name nginx's configuration with -c",
+            "{}: no such file; specify the nginx configuration with -c",
             nginx.configuration.display()
         ));
     }
@@ -128,19 +128,19 @@ fn examined(origin: &Origin) -> Option<Configuration> {
         Ok(configuration) => configuration,
         Err(findings) => {
             let refused = findings.iter().filter(|finding| finding.level < Level::Warn).count();
-            println!("\nRefused, {refused} in all:");
+            println!("\nErrors in the configuration: {refused}");
             print_all(&findings);
             return None;
         }
     };
     let lines = differences::lines(&configuration.parsed);
-    println!("\nIt is read and sound. Directives that do not do what they do in nginx: {}", lines.len());
+    println!("\nThe configuration is valid. Directives that differ from nginx: {}", lines.len());
     for line in &lines {
         println!("{line}");
     }
     let warnings = configuration.warnings();
     if !warnings.is_empty() {
-        println!("\nTo be looked at:");
+        println!("\nWarnings about the configuration:");
         print_all(&warnings);
     }
     Some(configuration)
@@ -154,10 +154,10 @@ fn print_all(findings: &[Finding]) {
 
 /// Prints the actions of `--apply`.
 fn show(options: &Options, nginx: &Nginx, line: &CommandLine) {
-    println!("\nIt can be taken over. `myriad takeover --apply` then");
+    println!("\nThe takeover is possible. `myriad takeover --apply` performs these steps:");
     println!("  writes {}", unit::PLACE);
     println!("  stops and disables {}, enables and starts {}", options.unit, services::MYRIAD);
-    println!("  asks each address; nginx is back by itself where one does not answer as before");
+    println!("  checks each address, and restores nginx if a response is worse than before");
     println!("Without systemd:\n{}", by_hand(nginx, line));
 }
 
@@ -173,7 +173,7 @@ fn by_hand(nginx: &Nginx, line: &CommandLine) -> String {
         )
     };
     format!(
-        "  {}\n  {}\nand back:\n  {}\n  {}",
+        "  {}\n  {}\nTo restore nginx:\n  {}\n  {}",
         of_nginx(" -s quit"),
         line.words(&[], false, unit::shell),
         line.words(&["-s", "quit"], false, unit::shell),
@@ -183,7 +183,7 @@ fn by_hand(nginx: &Nginx, line: &CommandLine) -> String {
 
 fn undo(options: &Options) -> Result<ExitCode, String> {
     let Some(record) = Record::read(&options.root)? else {
-        return Err("nothing was taken over here: there is no record of it".into());
+        return Err("nothing to undo: no record of a takeover was found".into());
     };
     // The addresses may have changed since; the file contains those that nginx will listen on.
     let nginx = Nginx {
@@ -196,12 +196,12 @@ fn undo(options: &Options) -> Result<ExitCode, String> {
     let questions =
         configuration.map(|configuration| answers::questions(&configuration.model)).unwrap_or_default();
     let before = answers::before(&questions, true);
-    println!("The services change places:");
+    println!("Switching the services:");
     swap::back(&options.root, &record)?;
     if record.nginx_ran {
-        println!("Each address is asked:");
+        println!("Checking each address:");
         answers::compare(&questions, &before)?;
     }
-    println!("nginx has its place again.");
+    println!("nginx is restored.");
     Ok(ExitCode::SUCCESS)
 }

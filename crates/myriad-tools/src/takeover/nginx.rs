@@ -30,14 +30,17 @@ impl Nginx {
         let running = master.map(Running::of).unwrap_or_default();
         let named = options.nginx.clone().or(running.program).or_else(installed);
         let Some(program) = named else {
-            return Err("no nginx is installed here, nor does one run; name its program with --nginx, or its file with -c".into());
+            return Err("nginx is neither installed nor running; specify its program with --nginx, or its configuration with -c".into());
         };
         let output = Command::new(&program).arg("-V").output();
         let output = output
             .map_err(|error| format!("{}: {}", program.display(), myriad_cli::pidfile::reason(&error)))?;
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
         let mut nginx = Self::told(&told).ok_or_else(|| {
-            format!("{} -V does not answer as nginx does; name nginx with --nginx", program.display())
+            format!(
+                "{} -V does not print the version of nginx; specify the nginx program with --nginx",
+                program.display()
+            )
         })?;
         nginx.program = program;
         let current = std::env::current_dir().unwrap_or_else(|_| "/".into());

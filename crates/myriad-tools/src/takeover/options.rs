@@ -10,25 +10,28 @@ pub const USAGE: &str = "\
 Usage: myriad takeover [--apply | --undo] [-c FILE] [-p PREFIX] [--nginx PROGRAM]
                        [--service NAME] [--root PREFIX]
 
-Takes over from an nginx on this machine, with nginx's own configuration. Says
-what that configuration comes to here, with file, line and remedy; changes
-nothing unless told to.
+Replaces nginx on this machine with Myriad, which uses the nginx configuration.
+Without --apply or --undo, reports how Myriad interprets this configuration,
+with file, line and remedy, and changes nothing.
 
-  --apply         : swap the services, and ask each address that is listened on.
-                    Where one does not answer as it did, nginx is back at once
-  --undo          : the other way: nginx serves again
-  -c FILE         : nginx's configuration (default: that of the nginx that runs,
+  --apply         : replace the nginx service with Myriad, then send a request
+                    to each listening address; if a response is worse than
+                    before, restore nginx immediately
+  --undo          : replace Myriad with nginx again
+  -c FILE         : nginx configuration (default: that of the running nginx,
                     else that of its package)
-  -p PREFIX       : where its relative paths begin (default: what nginx -V says)
-  --nginx PROGRAM : (default: that of the nginx that runs, else found in PATH)
-  --service NAME  : nginx's service (default: nginx)
-  --root PREFIX   : write below PREFIX in place of /
+  -p PREFIX       : folder for relative paths in the configuration (default:
+                    from nginx -V)
+  --nginx PROGRAM : nginx program (default: that of the running nginx, else
+                    from PATH)
+  --service NAME  : name of the nginx service (default: nginx)
+  --root PREFIX   : write files below PREFIX instead of /
 
-No file of nginx is changed. Written are etc/systemd/system/myriad.service.d/
-takeover.conf, with the command line and the folders, and
-var/lib/myriad/takeover.json, from which --undo knows what was there.
+No file of nginx is changed. The command writes two files:
+etc/systemd/system/myriad.service.d/takeover.conf contains the command line and
+the folders, var/lib/myriad/takeover.json the previous state for --undo.
 
-Exit status: 0 it can be taken over, or was; 1 not, or after an error.
+Exit status: 0 if the takeover is possible or succeeded; 1 if not, or on errors.
 ";
 
 const OPTIONS: &[Known] =
@@ -54,7 +57,7 @@ impl Options {
         }
         words.at_most(0, "takeover")?;
         if words.server.directives.is_some() || words.socket.is_some() {
-            return Err("-g and --socket have no meaning here (see myriad takeover --help)".into());
+            return Err("-g and --socket are not supported (see myriad takeover --help)".into());
         }
         let act = words.act()?;
         let root = words.root()?;
@@ -73,7 +76,7 @@ impl Options {
 fn unit(name: &str) -> Result<String, String> {
     let is_usual = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.@:".contains(&byte);
     if name.is_empty() || name.starts_with('-') || !name.bytes().all(is_usual) {
-        return Err(format!("--service \"{name}\" is no name of a service"));
+        return Err(format!("--service \"{name}\" is not a valid service name"));
     }
     Ok(if name.ends_with(".service") { name.to_owned() } else { format!("{name}.service") })
 }
@@ -83,17 +86,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nonsense_is_told() {
+    fn invalid_takeover_options_are_reported() {
         let parsed = |arguments: &[&str]| Options::parse(arguments.iter().map(OsString::from));
         let options = parsed(&["--service", "openresty", "-c", "a.conf"]).expect("sound").expect("no help");
         assert_eq!((options.act, options.unit.as_str()), (Act::Show, "openresty.service"));
         for (arguments, part) in [
             (&["--apply", "--undo"][..], "not both"),
-            (&["--service", "a b"], "no name of a service"),
-            (&["--service=-x"], "no name of a service"),
+            (&["--service", "a b"], "not a valid service name"),
+            (&["--service=-x"], "not a valid service name"),
             (&["--root", "/nowhere/at/all"], "no such folder"),
-            (&["-g", "daemon off;"], "no meaning here"),
-            (&["now"], "too much here"),
+            (&["-g", "daemon off;"], "not supported"),
+            (&["now"], "unexpected argument"),
         ] {
             assert!(parsed(arguments).expect_err(part).contains(part), "{arguments:?}");
         }

@@ -31,7 +31,7 @@ impl Record {
         let path = below(root, PLACE);
         match fs::read(&path) {
             Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| {
-                format!("{}: {error}; it is not what myriad takeover wrote", path.display())
+                format!("{}: {error}; this is not a record of myriad takeover", path.display())
             }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(format!("{}: {}", path.display(), reason(&error))),
@@ -53,7 +53,9 @@ impl Record {
 /// Writes a file and its parent folders atomically.
 pub(super) fn write(root: &Path, place: &str, text: &str) -> Result<(), String> {
     let written = machine_files::write(root, place, text.as_bytes(), 0o644);
-    written.map_err(|error| format!("{}: {}; run it as root", below(root, place).display(), reason(&error)))
+    written.map_err(|error| {
+        format!("{}: {}; run the command as root", below(root, place).display(), reason(&error))
+    })
 }
 
 /// Removes a file. A missing file is not an error.

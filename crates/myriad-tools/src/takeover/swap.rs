@@ -25,25 +25,27 @@ impl Swap<'_> {
             Record::forget(self.root)?;
             return Err(error);
         }
-        println!("\nThe services change places:");
+        println!("\nSwitching the services:");
         let done = self.forth().and_then(|()| {
-            println!("Each address is asked:");
+            println!("Checking each address:");
             answers::compare(&self.questions, &before)
         });
         let Err(error) = done else { return Ok(()) };
-        println!("It goes back:");
+        println!("Restoring nginx:");
         match back(self.root, &self.record) {
             Ok(()) if self.record.nginx_ran => {
                 let is_back = answers::compare(&self.questions, &before).is_ok();
                 let state = if is_back {
-                    "nginx is back, and answers as before"
+                    "nginx is restored and responds as before"
                 } else {
-                    "nginx is back, and does not answer as before: see systemctl status nginx"
+                    "nginx is restored, but does not respond as before: see systemctl status nginx"
                 };
-                Err(format!("{error}\n{state}. What Myriad said: journalctl -u myriad, or its error log"))
+                Err(format!(
+                    "{error}\n{state}. For messages of Myriad, see journalctl -u myriad or its error log"
+                ))
             }
-            Ok(()) => Err(format!("{error}\nThe services are as they were")),
-            Err(second) => Err(format!("{error}\nand going back failed, too: {second}")),
+            Ok(()) => Err(format!("{error}\nThe previous state of the services was restored")),
+            Err(second) => Err(format!("{error}\nRestoring the services failed too: {second}")),
         }
     }
 
@@ -82,20 +84,20 @@ pub(super) fn back(root: &Path, record: &Record) -> Result<(), String> {
 
 /// Returns the record for a swap, or the reasons that prevent it, as sentences with remedies.
 pub(super) fn obstacles(nginx_unit: &str) -> Result<Record, String> {
-    let no_systemd = |why: String| format!("systemd cannot be asked here ({why})");
+    let no_systemd = |why: String| format!("systemd is not available ({why})");
     let nginx = services::look(nginx_unit).map_err(no_systemd)?;
     let myriad = services::look(MYRIAD).map_err(no_systemd)?;
     if !nginx.is_installed {
-        return Err(format!("systemd knows no {nginx_unit}: name nginx's service with --service"));
+        return Err(format!("systemd has no service {nginx_unit}: specify the nginx service with --service"));
     }
     if !myriad.is_installed {
         return Err(format!(
-            "systemd knows no {MYRIAD}: install the package (make deb, then apt install ./target/packages/myriad_*.deb)"
+            "systemd has no service {MYRIAD}: install the package (make deb, then apt install ./target/packages/myriad_*.deb)"
         ));
     }
     if myriad.is_active {
         return Err(format!(
-            "{MYRIAD} runs, with a configuration of its own: systemctl disable --now myriad, then again"
+            "{MYRIAD} is running with a different configuration: run systemctl disable --now myriad, then run this command again"
         ));
     }
     Ok(Record {

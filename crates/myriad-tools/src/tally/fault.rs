@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_nginx_is_taken_apart() {
+    fn nginx_error_log_line_is_parsed_into_its_parts() {
         let line = "2026/11/24 17:07:09 [error] 12#14: *7 connect() failed (111: Connection refused) while connecting to \
                     upstream, client: 192.0.2.1, server: a, request: \"GET / HTTP/1.1\", host: \"a\"";
         let fault = read_fault(line, |_| 0).expect("a line");

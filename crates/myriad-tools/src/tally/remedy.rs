@@ -2,26 +2,26 @@
 
 const REMEDIES: &[(&str, &str)] = &[
     ("(24: Too many open files)", "raise worker_rlimit_nofile, or LimitNOFILE of the service"),
-    ("(28: No space left on device)", "make room on the disk, or lower max_size of the zones"),
-    ("(122: Disk quota exceeded)", "make room within the quota, or lower max_size of the zones"),
-    ("its disk is too slow", "look at the disk, or write less: sample= or gzip of access_log"),
+    ("(28: No space left on device)", "free disk space, or lower max_size of the zones"),
+    ("(122: Disk quota exceeded)", "free space in the quota, or lower max_size of the zones"),
+    ("its disk is too slow", "check the disk, or write less: sample= or gzip= of access_log"),
     (
         "connect() failed (111: Connection refused)",
-        "start the origin, or mend the address in *_pass or upstream",
+        "start the origin, or fix the address in *_pass or upstream",
     ),
-    ("connect() failed (110", "the origin does not answer: look at its load and at firewalls between"),
-    ("connect() failed (113", "the origin cannot be reached: look at the network and firewalls"),
+    ("connect() failed (110", "the origin does not respond: check its load and the firewalls in between"),
+    ("connect() failed (113", "the origin is unreachable: check the network and firewalls"),
     (
         "connect() to \"…\" failed (2: ",
-        "php-fpm does not run, or its socket is elsewhere: compare `listen` of its pool",
+        "php-fpm is not running, or has a different socket: compare `listen` of its pool",
     ),
     (
         "connect() to \"…\" failed (13: ",
-        "let the user of the workers use the socket: listen.owner, listen.group of the pool",
+        "allow the worker user to access the socket: listen.owner, listen.group of the pool",
     ),
     (
         "connect() to \"…\" failed (11: ",
-        "php-fpm is full: raise pm.max_children and listen.backlog (myriad tune)",
+        "php-fpm is overloaded: raise pm.max_children and listen.backlog (myriad tune)",
     ),
     (
         "upstream timed out",
@@ -29,61 +29,62 @@ const REMEDIES: &[(&str, &str)] = &[
     ),
     (
         "no live upstreams",
-        "all servers of the group have failed: see `myriad upstream ls` and the errors before",
+        "all servers of the group have failed: see `myriad upstream ls` and the previous errors",
     ),
     (
         "upstream prematurely closed connection",
-        "the origin broke off: look into its own log, for PHP memory_limit and crashes",
+        "the origin closed the connection: check its log, for PHP memory_limit and crashes",
     ),
-    ("upstream sent too big header", "raise *_buffer_size, or have the application send fewer cookies"),
+    ("upstream sent too big header", "raise *_buffer_size, or make the application send fewer cookies"),
     (
         "upstream sent",
-        "the origin answers with something else than its protocol: look at *_pass and its own log",
+        "the origin does not use the expected protocol: check *_pass and the log of the origin",
     ),
     (
         "Connection reset by peer) while reading",
-        "the origin broke off: look into its own log, for crashes of PHP",
+        "the origin reset the connection: check its log, for crashes of PHP",
     ),
     (
         "Primary script unknown",
-        "php-fpm does not see the file: compare root and SCRIPT_FILENAME with its chroot",
+        "php-fpm cannot read the file: compare root and SCRIPT_FILENAME with its chroot",
     ),
-    ("PHP message: ", "mend the PHP code or plugin that the message names"),
-    ("directory index of", "put an index file there, or write autoindex on"),
-    ("access forbidden by rule", "wanted, if allow and deny are right"),
-    ("client intended to send too large body", "raise client_max_body_size where uploads should be larger"),
-    ("user \"…\" was not found", "many of one address: let fail2ban shut it out"),
-    ("password mismatch", "many of one address: let fail2ban shut it out"),
-    ("no user/password was provided", "nothing, unless visitors should see this page"),
-    ("limiting requests", "wanted, or raise rate and burst of limit_req"),
-    ("delaying request", "wanted, or raise rate and burst of limit_req"),
-    ("limiting connections", "wanted, or raise the number of limit_conn"),
+    ("PHP message: ", "fix the PHP code or plugin in the message"),
+    ("directory index of", "add an index file, or set autoindex on"),
+    ("access forbidden by rule", "intended, if allow and deny are correct"),
+    ("client intended to send too large body", "raise client_max_body_size if larger uploads are needed"),
+    ("user \"…\" was not found", "if many come from one address: block it, for example with fail2ban"),
+    ("password mismatch", "if many come from one address: block it, for example with fail2ban"),
+    ("no user/password was provided", "normal, unless this page should be public"),
+    ("limiting requests", "intended; else raise rate and burst of limit_req"),
+    ("delaying request", "intended; else raise rate and burst of limit_req"),
+    ("limiting connections", "intended; else raise the number of limit_conn"),
     (
         "SSL_do_handshake() failed",
         "mostly scanners; else compare ssl_protocols and certificates with the clients",
     ),
     ("certificate", "see `myriad certificates`"),
-    ("could not be resolved", "mend the name, or the address of the resolver"),
-    ("host not found", "mend the name, or start what serves it before"),
+    ("could not be resolved", "fix the name, or the address of the resolver"),
+    ("host not found", "fix the name, or first start the service that resolves it"),
     (
         "rewrite or internal redirection cycle",
-        "a rewrite or try_files leads to itself: end it with a file or =404",
+        "a rewrite or try_files refers to itself: add a file or =404 as the last parameter",
     ),
     ("could not allocate node", "enlarge the zone in *_zone"),
     ("worker_connections are not enough", "raise worker_connections"),
-    ("api forbidden", "wanted, unless you asked: docs/inspecting.md says who may"),
-    ("purge forbidden", "wanted, unless you asked: docs/purge.md says who may"),
-    ("not mirrored", "the mirror is too slow: look at it, or mirror fewer requests"),
-    ("no resolver defined", "write resolver ADDRESS, or a server of an upstream group"),
-    ("are kept in memory alone", "mend the folder of the zone: its disk, its owner"),
-    ("request body refused", "raise client_body_temp_max_size, or look who uploads so much"),
-    ("(13: Permission denied)", "let the user of the workers read it: ls -l, and each folder above"),
-    ("(2: No such file or directory)", "links lead to what is not there; mend them, or log_not_found off"),
-    ("(20: Not a directory)", "a path goes on behind a file: mend the link"),
-    ("(36: File name too long)", "nothing: somebody asks for names that no file can have"),
-    ("client sent", "nothing: mostly scanners and broken programs"),
-    ("a panic ended", "a defect of Myriad: please report it with this line"),
-    ("exited on signal", "a crash: please report it with the lines before"),
+    ("api forbidden", "intended for other clients; to allow access, see docs/inspecting.md"),
+    ("purge forbidden", "intended for other clients; to allow access, see docs/purge.md"),
+    ("not mirrored", "the mirror is too slow: check it, or mirror fewer requests"),
+    ("no resolver defined", "add resolver ADDRESS, or use a server of an upstream group"),
+    ("are kept in memory alone", "fix the folder of the zone: check its disk and owner"),
+    ("request body refused", "raise client_body_temp_max_size, or find the client of the large uploads"),
+    ("(13: Permission denied)", "allow the worker user to read it: ls -l, also for each parent folder"),
+    ("(2: No such file or directory)", "links point to missing files; fix them, or set log_not_found off"),
+    ("(20: Not a directory)", "the path continues after a file name: fix the link"),
+    ("(36: File name too long)", "no action needed: a client requests names that no file can have"),
+    ("client sent", "no action needed: mostly scanners and broken programs"),
+    ("panic while processing", "this is a bug in Myriad: please report it with this line"),
+    ("panic in the ", "this is a bug in Myriad: please report it with this line"),
+    ("exited on signal", "this is a crash: please report it with the lines before it"),
 ];
 
 /// Returns the remedy for a message or its group; `None` if no general advice exists.
@@ -97,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_most_telling_part_of_a_message_counts() {
+    fn most_specific_part_of_message_selects_remedy() {
         let advice = remedy("connect() to \"…\" failed (13: Permission denied) while connecting to upstream")
             .expect("one");
         assert!(advice.contains("listen.owner"));

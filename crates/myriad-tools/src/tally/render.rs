@@ -118,7 +118,7 @@ fn summary(report: &Report, style: &Style) -> String {
         }
         if let Some(took) = report.times {
             let parts = [
-                ("half within", took.p50_ms),
+                ("50 % within", took.p50_ms),
                 ("95 % within", took.p95_ms),
                 ("99 % within", took.p99_ms),
                 ("slowest", took.max_ms),
@@ -127,10 +127,11 @@ fn summary(report: &Report, style: &Style) -> String {
         }
     }
     if report.error_lines > 0 {
-        out.push_str(&wrapped(style, &[format!("{} lines of error logs", count(report.error_lines))]));
+        out.push_str(&wrapped(style, &[format!("{} error log lines", count(report.error_lines))]));
     }
     if report.unread > 0 {
-        let text = format!("{} lines could not be read: name their format by --format", count(report.unread));
+        let text =
+            format!("{} lines could not be parsed: specify their format with --format", count(report.unread));
         let _ = writeln!(out, "{}", style.paint(Color::Yellow, &text));
     }
     out
@@ -138,7 +139,7 @@ fn summary(report: &Report, style: &Style) -> String {
 
 fn pages(report: &Report, style: &Style) -> String {
     let mut table = Table::new(
-        "Most asked for",
+        "Most requested",
         &[
             ("REQUESTS", Align::Right),
             ("SHARE", Align::Right),
@@ -160,14 +161,14 @@ fn pages(report: &Report, style: &Style) -> String {
 }
 
 fn slow(report: &Report, style: &Style) -> String {
-    let title = "Slowest pages, by the time that they took together";
+    let title = "Slowest pages, by total time";
     if report.slow.is_empty() {
         return lacking(report, style, title, "$request_time");
     }
     let mut table = Table::new(
         title,
         &[
-            ("TOGETHER", Align::Right),
+            ("TOTAL", Align::Right),
             ("REQUESTS", Align::Right),
             ("MEAN", Align::Right),
             ("95 %", Align::Right),
@@ -189,7 +190,7 @@ fn slow(report: &Report, style: &Style) -> String {
 }
 
 fn missed(report: &Report, style: &Style) -> String {
-    let title = "Most often not from the cache";
+    let title = "Most cache misses";
     if report.missed.is_empty() {
         let is_told = report.cache.is_some();
         return if is_told { String::new() } else { lacking(report, style, title, "$upstream_cache_status") };
@@ -221,9 +222,10 @@ fn lacking(report: &Report, style: &Style, title: &str, variable: &str) -> Strin
         return String::new();
     }
     let mut out = heading(style, title);
-    for text in
-        [format!("  not told by this format: log {variable}"), "  (`access_log FILE json` does)".to_owned()]
-    {
+    for text in [
+        format!("  not available in this format: log {variable}"),
+        "  (`access_log FILE json` contains it)".to_owned(),
+    ] {
         out.push_str(&style.paint(Color::Dim, &cut(&text, style.width, style.has_unicode)));
         out.push('\n');
     }
@@ -232,7 +234,7 @@ fn lacking(report: &Report, style: &Style, title: &str, variable: &str) -> Strin
 
 fn floods(report: &Report, style: &Style) -> String {
     let mut table = Table::new(
-        "Who asks most",
+        "Clients with most requests",
         &[
             ("REQUESTS", Align::Right),
             ("SHARE", Align::Right),

@@ -34,9 +34,9 @@ fn ask(running: &Running, question: &str, mut tell: impl FnMut(Reply) -> bool) -
         let read = (&mut lines).take(LONGEST).read_until(b'\n', &mut line).map_err(|error| reason(&error))?;
         if read == 0 {
             let why = sent.err().map(|error| format!(" ({})", reason(&error))).unwrap_or_default();
-            return Err(format!("the server broke the answer off{why}"));
+            return Err(format!("the server closed the connection during the response{why}"));
         }
-        match Reply::parse(&line).map_err(|error| format!("an answer that makes no sense: {error}"))? {
+        match Reply::parse(&line).map_err(|error| format!("invalid response from the server: {error}"))? {
             Reply::End(_) => return Ok(()),
             Reply::Error(error) => return Err(error),
             line => {
@@ -94,7 +94,7 @@ pub(super) fn start(running: &Running, sender: &Sender<Event>) -> Result<(), Str
                 events.send(event).is_ok()
             });
             // A reload closes the stream, too.
-            let why = ended.err().unwrap_or_else(|| "the server ended the stream".to_owned());
+            let why = ended.err().unwrap_or_else(|| "the server closed the stream".to_owned());
             if events.send(Event::Broken(why)).is_err() {
                 return;
             }

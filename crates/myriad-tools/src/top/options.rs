@@ -10,20 +10,21 @@ use myriad_cli::cli;
 pub const USAGE: &str = "\
 Usage: myriad top [--once]
 
-Shows what a running server does, second by second: requests by what the cache
-did, time to first byte, origins and PHP, zones, pages, misses with the reason,
-purges. Over ssh: ssh -t HOST myriad top
+Shows the activity of a running server, updated every second: requests by cache
+result, time to first byte, origins and PHP, cache zones, pages, cache misses
+with the reason, purges. Over ssh: ssh -t HOST myriad top
 
-  --once          : one snapshot as plain text, for scripts
+  --once          : print one snapshot as plain text, for scripts
 
-Keys: 1 to 5 or Tab choose a view, p pauses, ? helps, q ends.
+Keys: 1 to 5 or Tab select a view, p pauses, ? shows help, q quits.
 
-Which server:
-  -c FILE         : the one with this configuration (default: what runs)
-  -p PREFIX       : the prefix; of a `myriad wordpress`, its --prefix
-  --socket PATH   : the one behind this control socket
+Server selection:
+  -c FILE         : configuration file of the server (default: the running
+                    server)
+  -p PREFIX       : prefix of the server; for a `myriad wordpress`, its --prefix
+  --socket PATH   : control socket of the server
 
-Exit status: 0; 1 after an error.
+Exit status: 0 on success; 1 on errors.
 ";
 
 const OPTIONS: &[Known] = &[("--once", false)];

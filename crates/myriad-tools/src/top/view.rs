@@ -14,10 +14,10 @@ pub(super) fn screen(state: &State, (width, height): (usize, usize), paint: Pain
     let mut lines = vec![head(state, width, paint)];
     let body = match &state.tick {
         _ if state.helps => help(paint, width),
-        None => vec![String::new(), "  waiting for the first second…".to_owned()],
+        None => vec![String::new(), "  waiting for the first update…".to_owned()],
         Some(tick) => match state.view {
             View::Overview => overview(state, tick, width, room, paint),
-            View::Pages => pages(state.ranked("requests"), "Most asked for", width, paint),
+            View::Pages => pages(state.ranked("requests"), "Most requested", width, paint),
             View::Misses => {
                 let mut lines = misses(state.ranked("misses"), width, paint);
                 lines.truncate(room / 2);
@@ -49,7 +49,7 @@ pub(super) fn snapshot(state: &State, width: usize, paint: Paint) -> Vec<String>
         traffic(state, tick, width, paint, false),
         zones(tick, width, paint),
         origins(tick, width, paint),
-        pages(state.ranked("requests"), "Most asked for", width, paint),
+        pages(state.ranked("requests"), "Most requested", width, paint),
         misses(state.ranked("misses"), width, paint),
         slow(state.ranked("slow"), width, paint),
     ];
@@ -83,24 +83,24 @@ fn keys(state: &State, width: usize, paint: Paint) -> String {
         used += text.chars().count();
         line.push_str(&paint.color(if *view == state.view { REVERSED } else { DIM }, &text));
     }
-    let rest = if state.is_paused { "  p go on  ? help  q quit" } else { "  p pause  ? help  q quit" };
+    let rest = if state.is_paused { "  p resume  ? help  q quit" } else { "  p pause  ? help  q quit" };
     line + &paint.color(DIM, &paint.cut(rest, width.saturating_sub(used)))
 }
 
 fn help(paint: Paint, width: usize) -> Vec<String> {
     const HELP: [&str; 14] = [
-        "  1 to 5, Tab   choose a view",
-        "  p, blank      pause and go on; counts go on in the server",
-        "  q, Esc        end",
+        "  1 to 5, Tab   select a view",
+        "  p, space      pause or resume; the server continues to count",
+        "  q, Esc        quit",
         "",
-        "  hit           answered from the cache (HIT, STALE, UPDATING, REVALIDATED)",
-        "  miss          an origin was asked, as nothing fresh was stored (MISS, EXPIRED)",
-        "  bypass        a rule kept the request from the cache (BYPASS)",
-        "  no cache      files and answers that no cache is asked for",
+        "  hit           served from the cache (HIT, STALE, UPDATING, REVALIDATED)",
+        "  miss          sent to an origin, as nothing fresh was stored (MISS, EXPIRED)",
+        "  bypass        a rule excluded the request from the cache (BYPASS)",
+        "  no cache      files and responses without a cache lookup",
         "  origin        requests sent to origins: PHP, other servers",
         "",
-        "  Rankings cover the last ten to twenty minutes. `>` before a figure: at least",
-        "  so many, there are too many different pages to count each.",
+        "  Rankings cover the last 10 to 20 minutes. `>` marks a lower bound, shown if too",
+        "  many different pages were requested to count each of them exactly.",
         "",
         "  Logs: myriad log. Pages: myriad cache ls. Servers: myriad upstream ls.",
     ];
@@ -123,7 +123,7 @@ fn overview(state: &State, tick: &Tick, width: usize, room: usize, paint: Paint)
     add(zones(tick, width, paint), 5);
     add(origins(tick, width, paint), 6);
     add(misses(state.ranked("misses"), width, paint), 7);
-    add(pages(state.ranked("requests"), "Most asked for", width, paint), 12);
+    add(pages(state.ranked("requests"), "Most requested", width, paint), 12);
     add(slow(state.ranked("slow"), width, paint), 12);
     lines
 }
@@ -163,7 +163,7 @@ fn traffic(state: &State, tick: &Tick, width: usize, paint: Paint, has_past: boo
     let open = tick.connections;
     let waits: u64 = tick.queues.iter().map(|queue| queue.waiting).sum();
     let connections = format!(
-        "connections {} ({} reading, {} writing, {} idle)   {} new/s   {} wait for an origin   workers {}",
+        "connections {} ({} reading, {} writing, {} idle)   {} new/s   {} waiting for an origin   workers {}",
         count(open.active),
         open.reading,
         open.writing,
@@ -174,7 +174,7 @@ fn traffic(state: &State, tick: &Tick, width: usize, paint: Paint, has_past: boo
     );
     lines.push(paint.cut(&connections, width));
     lines.push(paint.cut(&memory(&tick.memory), width));
-    lines.push(paint.color(DIM, "first byte       half   of ten 9  of 100 99   slowest    count"));
+    lines.push(paint.color(DIM, "first byte        p50        p90        p99   slowest    count"));
     let times = &tick.first_byte;
     for (name, times) in
         [("all", times.all), ("hit", times.hit), ("miss", times.miss), ("no cache", times.other)]
@@ -260,10 +260,10 @@ fn origins(tick: &Tick, width: usize, paint: Paint) -> Vec<String> {
         lines.push(if origin.state == "up" { line } else { paint.color(RED, &line) });
     }
     for queue in &tick.queues {
-        let limit = queue.limit.map_or_else(|| "any number".to_owned(), |limit| count(limit.into()));
+        let limit = queue.limit.map_or_else(|| "unlimited".to_owned(), |limit| count(limit.into()));
         let name = paint.foreign(&queue.name, 20);
         let line = format!(
-            "queue {name}: {} of {limit} asked now, {} visitors wait",
+            "queue {name}: {} of {limit} requests active, {} clients waiting",
             count(queue.asking.into()),
             count(queue.waiting)
         );
@@ -288,7 +288,7 @@ fn pages(pages: &[TopPage], name: &str, width: usize, paint: Paint) -> Vec<Strin
 }
 
 fn misses(pages: &[TopPage], width: usize, paint: Paint) -> Vec<String> {
-    let mut lines = title(paint, "Not from the cache", "   MISSED CACHE    WHY                 PAGE", width);
+    let mut lines = title(paint, "Cache misses", "   MISSED CACHE    WHY                 PAGE", width);
     for page in pages {
         let cache = page.cache.as_deref().unwrap_or("-");
         let reason = page.reason.as_deref().unwrap_or("-");
@@ -327,7 +327,7 @@ fn purges(state: &State, width: usize, paint: Paint) -> Vec<String> {
         lines.push(format!("{line}{}", paint.foreign(&what, room)));
     }
     if state.purges.is_empty() {
-        lines.push(paint.color(DIM, "  none since this command began"));
+        lines.push(paint.color(DIM, "  none since this command started"));
     }
     lines
 }

@@ -12,12 +12,12 @@ pub(crate) fn file(apache: Apache, budget: &Budget) -> ConfigFile {
     let restart = "apachectl configtest && systemctl restart apache2";
     let mut file =
         ConfigFile::new("/etc/apache2/conf-enabled/zz-myriad.conf", Format::Apache, "Apache", restart);
-    file.set("", "ListenBacklog", 1024, "a rush waits a moment and is not refused");
+    file.set("", "ListenBacklog", 1024, "during traffic peaks, connections wait instead of being refused");
     let workers = budget.apache_workers;
     let each = if apache.php {
-        "PHP runs in each, as large as a worker of PHP"
+        "each runs PHP and needs the memory of a PHP worker"
     } else {
-        "files and what is passed on to PHP"
+        "for files and requests that are passed to PHP"
     };
     match apache.mpm {
         Mpm::Prefork => prefork(&mut file, workers, each),
@@ -30,36 +30,31 @@ pub(crate) fn file(apache: Apache, budget: &Budget) -> ConfigFile {
 fn prefork(file: &mut ConfigFile, workers: u32, each: &str) {
     let section = "mpm_prefork_module";
     let spare = (workers / 2).max(1);
-    file.set(section, "ServerLimit", workers, "no fewer than the workers below");
-    file.set(section, "MaxRequestWorkers", workers, format!("{each}; more would be swapped"));
-    file.set(section, "StartServers", (workers / 4).max(1), "from the beginning");
-    file.set(section, "MinSpareServers", (workers / 8).max(1), "idle ones for a rush that begins");
-    file.set(section, "MaxSpareServers", spare + 1, "more idle ones give their memory back");
+    file.set(section, "ServerLimit", workers, "at least MaxRequestWorkers");
+    file.set(section, "MaxRequestWorkers", workers, format!("{each}; more would cause swapping"));
+    file.set(section, "StartServers", (workers / 4).max(1), "number of processes at start");
+    file.set(section, "MinSpareServers", (workers / 8).max(1), "idle processes for traffic peaks");
+    file.set(section, "MaxSpareServers", spare + 1, "further idle processes are stopped to free memory");
     file.set(
         section,
         "MaxConnectionsPerChild",
         1000,
-        "then a process ends and a new one comes: what leaks is given back",
+        "then the process is replaced, which frees leaked memory",
     );
 }
 
 fn threads(file: &mut ConfigFile, section: &str, workers: u32, each: &str) {
     let processes = workers.div_ceil(THREADS);
-    file.set(section, "ThreadsPerChild", THREADS, "as in Apache's own file");
+    file.set(section, "ThreadsPerChild", THREADS, "as in the default configuration of Apache");
     file.set(section, "ServerLimit", processes, format!("processes of {THREADS} threads"));
-    file.set(
-        section,
-        "MaxRequestWorkers",
-        workers,
-        format!("{each}; a multiple of the threads of a process"),
-    );
-    file.set(section, "StartServers", processes.min(2), "from the beginning");
-    file.set(section, "MinSpareThreads", THREADS.min(workers), "idle ones for a rush that begins");
+    file.set(section, "MaxRequestWorkers", workers, format!("{each}; a multiple of ThreadsPerChild"));
+    file.set(section, "StartServers", processes.min(2), "number of processes at start");
+    file.set(section, "MinSpareThreads", THREADS.min(workers), "idle threads for traffic peaks");
     file.set(
         section,
         "MaxSpareThreads",
         (THREADS * 3).min(workers).max(THREADS * 2),
-        "more idle ones are ended",
+        "further idle threads are stopped",
     );
-    file.set(section, "MaxConnectionsPerChild", 10_000, "then a process ends and a new one comes");
+    file.set(section, "MaxConnectionsPerChild", 10_000, "then the process is replaced");
 }

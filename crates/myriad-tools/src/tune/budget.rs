@@ -35,7 +35,7 @@ pub(crate) fn budget(facts: &Facts) -> Budget {
             name: "object cache".into(),
             bytes: sizes.object_cache / 4 * 5,
             how: format!(
-                "maxmemory {}, and a quarter for fragments and the copy that it saves",
+                "maxmemory {}, plus a quarter for fragmentation and snapshots",
                 about(sizes.object_cache)
             ),
         });
@@ -45,7 +45,7 @@ pub(crate) fn budget(facts: &Facts) -> Budget {
             name: "PHP, shared".into(),
             bytes: sizes.opcache + sizes.jit + sizes.apcu + MASTER,
             how: format!(
-                "OPcache {}, machine code {}, APCu {}, {} for the master",
+                "OPcache {}, JIT {}, APCu {}, {} for the master",
                 about(sizes.opcache),
                 about(sizes.jit),
                 about(sizes.apcu),
@@ -69,7 +69,7 @@ pub(crate) fn budget(facts: &Facts) -> Budget {
                 "{children} of {} each{}",
                 about(facts.worker.bytes),
                 if sizes.pool > 0 {
-                    format!(", and {} for a connection to the database", about(connection(&sizes)))
+                    format!(", plus {} for a database connection", about(connection(&sizes)))
                 } else {
                     String::new()
                 }
@@ -85,7 +85,7 @@ fn myriad(memory: u64) -> Share {
     Share {
         name: "Myriad".into(),
         bytes: memory / 8 + MYRIAD,
-        how: format!("an eighth of the memory for pages, {} for itself and small files", about(MYRIAD)),
+        how: format!("an eighth of the memory for pages, {} for the process and small files", about(MYRIAD)),
     }
 }
 
@@ -95,7 +95,7 @@ fn database_share(memory: u64, database: &Database, sizes: &Sizes) -> Share {
     Share {
         name: database.name(),
         bytes: base + sizes.pool / 12 * 13,
-        how: format!("buffer pool {}, {} for itself", about(sizes.pool), about(base + sizes.pool / 12)),
+        how: format!("buffer pool {}, {} for the server", about(sizes.pool), about(base + sizes.pool / 12)),
     }
 }
 
@@ -132,7 +132,7 @@ fn apache_workers(facts: &Facts, apache: Apache, rest: u64, sizes: &Sizes) -> u3
 
 fn apache_share(facts: &Facts, apache: Apache, workers: u32, sizes: &Sizes) -> Share {
     let (each, what) = match (apache.php, apache.mpm) {
-        (true, _) => (child(facts, sizes), "workers with PHP in them"),
+        (true, _) => (child(facts, sizes), "workers with embedded PHP"),
         (false, Mpm::Prefork) => (APACHE_PROCESS, "processes"),
         (false, _) => (APACHE_THREAD, "threads"),
     };

@@ -81,39 +81,44 @@ pub(crate) fn file(facts: &Facts, database: &Database, budget: &Budget) -> Confi
         group,
         "max_connections",
         budget.sizes.connections,
-        format!("one for each of {children} children of PHP, and some for cron, backups and you"),
+        format!("one for each of {children} PHP children, plus some for cron, backups and administrators"),
     );
     file.set(
         group,
         "thread_cache_size",
         budget.sizes.connections.min(256),
-        "a page of WordPress is a connection: its thread is kept for the next",
+        "each WordPress page opens a connection, which reuses a cached thread",
     );
     let table = budget.sizes.temporary_table;
     file.set(
         group,
         "tmp_table_size",
         text(table),
-        format!("lists of posts sort in memory up to {}", about(table)),
+        format!("lists of posts are sorted in memory up to {}", about(table)),
     );
-    file.set(group, "max_heap_table_size", text(table), "the lower of the two counts, so both are the same");
+    file.set(
+        group,
+        "max_heap_table_size",
+        text(table),
+        "the lower of the two values applies, so both are equal",
+    );
     file.set(
         group,
         "table_open_cache",
         if facts.memory < SMALL { 1000 } else { 4000 },
-        "shops have some hundred tables",
+        "shops have several hundred tables",
     );
     file.set(group, "table_definition_cache", if facts.memory < SMALL { 800 } else { 2000 }, "as above");
     file.set(
         group,
         "key_buffer_size",
         text(PAGE_CACHE),
-        "for MyISAM alone, which WordPress has not used since 2013",
+        "only for MyISAM, which WordPress has not used since 2013",
     );
     if is_mariadb {
-        file.set(group, "aria_pagecache_buffer_size", text(PAGE_CACHE), "for temporary tables on disk alone");
+        file.set(group, "aria_pagecache_buffer_size", text(PAGE_CACHE), "only for temporary tables on disk");
     } else if !measures_itself(facts.memory) {
-        file.set(group, "performance_schema", "OFF", "measuring takes some 230 MB");
+        file.set(group, "performance_schema", "OFF", "saves about 230 MB");
     }
     query_cache(&mut file, group, database);
     file
@@ -121,13 +126,16 @@ pub(crate) fn file(facts: &Facts, database: &Database, budget: &Budget) -> Confi
 
 fn buffer_pool(file: &mut ConfigFile, group: &str, database: &Database, budget: &Budget) {
     let pool = budget.sizes.pool;
-    let known = database.data.map(|data| format!("; the data are {} now", about(data))).unwrap_or_default();
+    let known = database
+        .data
+        .map(|data| format!("; the current size of the data is {}", about(data)))
+        .unwrap_or_default();
     file.set(
         group,
         "innodb_buffer_pool_size",
         text(pool),
         format!(
-            "tables and indexes in memory, in multiples of the chunk of {}{known}",
+            "tables and indexes in memory, in multiples of the chunk size {}{known}",
             about(CHUNK.min(pool))
         ),
     );
@@ -136,7 +144,7 @@ fn buffer_pool(file: &mut ConfigFile, group: &str, database: &Database, budget: 
             group,
             "innodb_buffer_pool_instances",
             instances(pool, database),
-            "a gigabyte each, so that threads do not wait for one lock",
+            "one gigabyte each, so that threads do not wait for the same lock",
         );
     }
     let needs_direct =
@@ -146,7 +154,7 @@ fn buffer_pool(file: &mut ConfigFile, group: &str, database: &Database, budget: 
             group,
             "innodb_flush_method",
             "O_DIRECT",
-            "pages stand in the buffer pool, and not a second time in the kernel",
+            "the buffer pool caches the data, so the kernel does not need a second copy",
         );
     }
 }
@@ -154,7 +162,7 @@ fn buffer_pool(file: &mut ConfigFile, group: &str, database: &Database, budget: 
 /// Sets the redo log: a quarter of the pool stores an hour of writes of a busy site.
 fn redo_log(file: &mut ConfigFile, group: &str, database: &Database, pool: u64) {
     let size = down_to(pool / 4, 16 * MIB).clamp(48 * MIB, 2 * GIB);
-    let why = format!("a quarter of the buffer pool, {} at least: writes are gathered", about(48 * MIB));
+    let why = format!("a quarter of the buffer pool, at least {}: writes are batched", about(48 * MIB));
     if !database.kind.is_mariadb() && database.version >= (8, 0, 30) {
         file.set(group, "innodb_redo_log_capacity", text(size.max(96 * MIB)), why);
     } else if !database.kind.is_mariadb() || database.version < (10, 5, 0) {
@@ -171,6 +179,11 @@ fn query_cache(file: &mut ConfigFile, group: &str, database: &Database) {
     if !database.kind.is_mariadb() && database.version >= (8, 0, 0) {
         return;
     }
-    file.set(group, "query_cache_type", 0, "one lock for all connections; each write empties it");
+    file.set(
+        group,
+        "query_cache_type",
+        0,
+        "it has one lock for all connections, and each write invalidates it",
+    );
     file.set(group, "query_cache_size", 0, "as above");
 }

@@ -97,8 +97,8 @@ impl ConfigFile {
     pub fn text(&self) -> String {
         let comment = self.format.comment();
         let mut text = format!(
-            "{comment} Written by `myriad tune --apply`; `myriad tune --undo` takes it away. Your own changes belong into a file that is\n\
-             {comment} read after this one.\n"
+            "{comment} Written by `myriad tune --apply`; `myriad tune --undo` removes it. Put your own changes into a file \
+                 that is\n{comment} read after this one.\n"
         );
         let mut section = "";
         for setting in &self.settings {

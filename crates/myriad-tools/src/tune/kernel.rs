@@ -18,24 +18,28 @@ fn sysctl(facts: &Facts) -> ConfigFile {
         let now = facts.kernel.iter().find(|(known, _)| known == name).map_or(0, |(_, value)| *value);
         file.set("", name, value.max(now), why);
     };
-    raise("net.core.somaxconn", backlog, "connections that wait to be accepted, of each socket");
-    raise("net.ipv4.tcp_max_syn_backlog", backlog, "the same, half open");
-    raise("net.core.rmem_max", 7_500_000, "HTTP/3 reads from one socket for all its visitors");
+    raise(
+        "net.core.somaxconn",
+        backlog,
+        "maximum number of connections that wait to be accepted, per socket",
+    );
+    raise("net.ipv4.tcp_max_syn_backlog", backlog, "maximum number of half-open connections, per socket");
+    raise("net.core.rmem_max", 7_500_000, "HTTP/3 uses one socket for all clients");
     raise("net.core.wmem_max", 7_500_000, "as above");
-    raise("fs.file-max", descriptors(facts) * 4, "descriptors of all programs together");
-    file.set("", "vm.swappiness", 10, "memory is planned so that nothing has to be swapped");
+    raise("fs.file-max", descriptors(facts) * 4, "file descriptors of all programs");
+    file.set("", "vm.swappiness", 10, "the planned memory does not require swapping");
     file.set(
         "",
         "net.ipv4.tcp_slow_start_after_idle",
         0,
-        "a visitor's second page comes as fast as the first",
+        "connections continue at full speed after idle periods",
     );
     if facts.object_cache.is_some() {
         file.set(
             "",
             "vm.overcommit_memory",
             1,
-            "the object cache copies itself to save: the copy shares its memory",
+            "the object cache forks to save its data: both processes share the memory",
         );
     }
     file
@@ -48,16 +52,21 @@ fn descriptors(facts: &Facts) -> u64 {
 }
 
 fn limits(facts: &Facts) -> ConfigFile {
-    let activate = "log in again; a service of systemd has LimitNOFILE";
+    let activate = "log in again; systemd services use LimitNOFILE";
     let mut file =
         ConfigFile::new("/etc/security/limits.d/99-myriad.conf", Format::Limits, "limits", activate);
     let count = descriptors(facts);
     for (who, why) in [
-        ("*", "descriptors of whoever logs in and starts a server"),
-        ("root", "root is named by itself: `*` leaves it out"),
+        ("*", "file descriptors of servers that are started from a login session"),
+        ("root", "root needs its own line: `*` does not include it"),
     ] {
         file.set("", &format!("{who} soft nofile"), count.min(65_536), why);
-        file.set("", &format!("{who} hard nofile"), count, "as above; Myriad raises its own limit to this");
+        file.set(
+            "",
+            &format!("{who} hard nofile"),
+            count,
+            "as above; Myriad raises its own limit to this value",
+        );
     }
     file
 }

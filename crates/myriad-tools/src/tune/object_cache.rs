@@ -15,18 +15,18 @@ pub(crate) fn files(server: &ObjectCache, budget: &Budget) -> Vec<ConfigFile> {
         "",
         "maxmemory",
         budget.sizes.object_cache,
-        "bytes; without a bound it grows until the kernel ends somebody",
+        "bytes; without a limit it grows until the OOM killer kills a process",
     );
     settings.set(
         "",
         "maxmemory-policy",
         "allkeys-lru",
-        "what nobody has read for longest gives way; keep no sessions or queues in this server",
+        "evicts the least recently used keys; do not store sessions or queues in this server",
     );
-    settings.set("", "tcp-backlog", 1024, "all children may connect at once");
+    settings.set("", "tcp-backlog", 1024, "all PHP children can connect at the same time");
     let path = format!("/etc/systemd/system/{service}.service.d/99-myriad.conf");
     let mut unit = ConfigFile::new(path, Format::Unit, service, restart.as_str());
-    unit.set("Service", "ExecStart", "", "the package's command, and the file above read after its own");
+    unit.set("Service", "ExecStart", "", "the command of the package; the file above is read last");
     unit.set("Service", "ExecStart", format!("{} --include {own}", server.command), "");
     vec![settings, unit]
 }

@@ -46,44 +46,51 @@ pub(crate) fn lines(facts: &Facts, budget: &Budget, file: &mut ConfigFile) {
     let sizes = &budget.sizes;
     let counted = match facts.site_files {
         Some(files) => format!("the site has {files} PHP files"),
-        None => format!("no site was counted: {ASSUMED_FILES} PHP files assumed"),
+        None => format!("the site was not found: {ASSUMED_FILES} PHP files assumed"),
     };
     file.set(
         "",
         "opcache.enable",
         1,
-        "without it each page compiles some hundred files anew: four times the time",
+        "without OPcache, PHP compiles several hundred files for each page, which takes four times as long",
     );
     file.set(
         "",
         "opcache.memory_consumption",
         sizes.opcache / MIB,
-        format!("MB, shared by all children; full, it costs three times the time. {counted}, 36 KB each"),
+        format!(
+            "MB, shared by all children; if it is full, pages take three times as long. {counted}, 36 KB each"
+        ),
     );
     file.set(
         "",
         "opcache.interned_strings_buffer",
         sizes.strings / MIB,
-        "MB of these for names and texts, which all files share; WordPress alone has up to 20 MB",
+        "MB of the above, for strings that all files share; WordPress alone has up to 20 MB",
     );
     file.set(
         "",
         "opcache.max_accelerated_files",
         sizes.files,
-        format!("{counted}, and half as many more for updates"),
+        format!("{counted}, plus half of that for updates"),
     );
-    file.set("", "opcache.validate_timestamps", 1, "a file that is replaced by hand is seen");
-    file.set("", "opcache.revalidate_freq", 10, "seconds: not each page asks the disk for each of its files. WordPress's own updates are seen at once");
-    file.set("", "opcache.save_comments", 1, "plugins read their annotations");
+    file.set("", "opcache.validate_timestamps", 1, "detects files that are replaced manually");
+    file.set(
+        "",
+        "opcache.revalidate_freq",
+        10,
+        "seconds between checks of a file on disk; updates by WordPress itself take effect immediately",
+    );
+    file.set("", "opcache.save_comments", 1, "plugins read annotations in comments");
     if facts.php.as_ref().is_some_and(|php| php.version >= (8, 0)) {
         let (mode, why) = match sizes.jit {
-            0 => ("off", "its memory is better spent on a child here"),
+            0 => ("off", "on this machine, a PHP child is a better use of the memory"),
             _ => (
                 "tracing",
-                "machine code of what runs often: 5 to 10 % less of PHP's time for a page of WordPress, as measured",
+                "compiles frequent code to machine code: PHP needs 5 to 10 % less time for a WordPress page, as measured",
             ),
         };
         file.set("", "opcache.jit", mode, why);
-        file.set("", "opcache.jit_buffer_size", text(sizes.jit), "its memory, beside that of OPcache");
+        file.set("", "opcache.jit_buffer_size", text(sizes.jit), "in addition to the memory of OPcache");
     }
 }

@@ -59,10 +59,15 @@ fn pools(facts: &Facts, php: &Php, budget: &Budget) -> ConfigFile {
             "global",
             "process.max",
             children,
-            format!("{count} pools share the memory: never more children together"),
+            format!("{count} pools share the memory: maximum number of children in total"),
         );
     }
-    file.set("global", "rlimit_files", 65536, "descriptors of a child; the default of 1024 is soon used up");
+    file.set(
+        "global",
+        "rlimit_files",
+        65536,
+        "file descriptors of a child; the default of 1024 is often too low",
+    );
     for pool in &php.pools {
         let own = if count == 1 { children } else { (children * 2 / count).clamp(1, children) };
         pool_lines(facts, pool, own, count, &mut file);
@@ -73,48 +78,50 @@ fn pools(facts: &Facts, php: &Php, budget: &Budget) -> ConfigFile {
 fn pool_lines(facts: &Facts, pool: &str, children: u32, pools: u32, file: &mut ConfigFile) {
     let worker = facts.worker;
     let measured = match worker.measured {
-        0 => format!("{} each, assumed since none runs", about(worker.bytes)),
-        count => format!("{} each: the largest of {count} that run, and a fifth more", about(worker.bytes)),
+        0 => format!("{} each, assumed because no child is running", about(worker.bytes)),
+        count => {
+            format!("{} each: the largest of {count} running children, plus a fifth", about(worker.bytes))
+        }
     };
     if pools > 4 {
-        file.set(pool, "pm", "ondemand", "many pools: those that nobody visits hold no memory");
-        file.set(pool, "pm.process_idle_timeout", "30s", "a child goes when nobody has come for so long");
+        file.set(pool, "pm", "ondemand", "with many pools, pools without requests use no memory");
+        file.set(pool, "pm.process_idle_timeout", "30s", "a child exits after this time without a request");
     } else {
-        file.set(pool, "pm", "dynamic", "children come with a rush and go after it");
+        file.set(pool, "pm", "dynamic", "children are started for traffic peaks and stopped afterwards");
     }
     let bound = if pools > 1 {
-        "a part of what all pools share"
+        "a part of the number that all pools share"
     } else if children == facts.cores.max(1) * CHILDREN_PER_CORE {
-        "eight for each core, more would only take turns"
+        "eight per core; more would only compete for the CPU"
     } else {
-        "as many as the rest of the memory bears"
+        "as many as fit into the remaining memory"
     };
     file.set(pool, "pm.max_children", children, format!("{bound}; {measured}"));
     // The values must satisfy least <= start <= most <= children.
     let most = (children / 2).max(1);
     let least = (children / 8).max(1).min(most);
     let start = (facts.cores.max(1) * 2).clamp(least, most);
-    file.set(pool, "pm.start_servers", start, "two for each core from the beginning");
-    file.set(pool, "pm.min_spare_servers", least, "idle ones for a rush that begins");
-    file.set(pool, "pm.max_spare_servers", most, "more idle ones give their memory back");
+    file.set(pool, "pm.start_servers", start, "two per core at start");
+    file.set(pool, "pm.min_spare_servers", least, "idle children for traffic peaks");
+    file.set(pool, "pm.max_spare_servers", most, "further idle children are stopped to free memory");
     file.set(
         pool,
         "pm.max_requests",
         1000,
-        "then a child ends and a new one comes: what a plugin leaks is given back",
+        "then the child is replaced, which frees memory leaked by plugins",
     );
     file.set(
         pool,
         "listen.backlog",
         1024,
-        "a rush waits a moment and is not refused; Myriad sends no more than there are children",
+        "during traffic peaks, requests wait instead of being refused; Myriad sends at most one request per child",
     );
     if !facts.php.as_ref().is_some_and(|php| php.with_status.iter().any(|own| own == pool)) {
         file.set(
             pool,
             "pm.status_path",
             "/fpm-status",
-            "for `myriad doctor` and origin_queue status=; it is no address of the site",
+            "for `myriad doctor` and origin_queue status=; not reachable through the site",
         );
     }
 }
@@ -125,38 +132,43 @@ fn ini(facts: &Facts, php: &Php, budget: &Budget, sapi: &str, activate: String) 
     let Uploads { upload, post, memory_limit, is_less_than_body } = uploads(facts);
     let agrees = if is_less_than_body {
         format!(
-            "an eighth of the memory: lower client_max_body_size to it, which lets {} through",
+            "an eighth of the memory: lower client_max_body_size, which allows {}, to this value",
             about(facts.body)
         )
     } else {
-        "the same as client_max_body_size of Myriad: what comes through is taken".to_owned()
+        "equal to client_max_body_size of Myriad: PHP accepts all bodies that Myriad accepts".to_owned()
     };
-    file.set("", "memory_limit", text(memory_limit), "for one page; more than a form may send");
+    file.set("", "memory_limit", text(memory_limit), "for one page; larger than post_max_size");
     file.set("", "post_max_size", text(post), agrees);
-    file.set("", "upload_max_filesize", text(upload), "less than the form that brings it");
+    file.set("", "upload_max_filesize", text(upload), "smaller than post_max_size");
     file.set(
         "",
         "max_input_vars",
         5000,
-        "menus and large forms of the back office have more than 1000 fields",
+        "menus and large forms in the admin area have more than 1000 fields",
     );
     file.set(
         "",
         "realpath_cache_size",
         "8M",
-        "paths of all files of a large site; the default of 4M is soon full",
+        "for the paths of all files of a large site; the default of 4M is often too small",
     );
-    file.set("", "realpath_cache_ttl", 600, "seconds: files of a site stay where they are");
+    file.set("", "realpath_cache_ttl", 600, "seconds; paths of a site rarely change");
     opcache::lines(facts, budget, &mut file);
     if php.apcu {
-        file.set("", "apc.enabled", 1, "APCu keeps objects between pages");
+        file.set("", "apc.enabled", 1, "APCu stores objects across requests");
         file.set(
             "",
             "apc.shm_size",
             text(budget.sizes.apcu),
-            "shared by all children; for larger ones use Redis or Valkey",
+            "shared by all children; if more is needed, use Redis or Valkey",
         );
-        file.set("", "apc.ttl", 3600, "seconds: what nobody has read so long gives way, and not all at once");
+        file.set(
+            "",
+            "apc.ttl",
+            3600,
+            "seconds; if the memory is full, only entries that were unused for this time are evicted",
+        );
     }
     file
 }

@@ -47,15 +47,16 @@ fn remarks(facts: &Facts, budget: &Budget) -> Vec<String> {
     let mut remarks = Vec::new();
     if !budget.fits() {
         remarks.push(format!(
-            "{} of memory are too few for all of this: it takes {}, and {} may be used. Move the database to another machine, \
-             use fewer plugins, or take a larger machine",
+            "{} of memory is not enough: all programs together need {}, and {} can be used. Move the database to another \
+                 machine, use fewer plugins, or use a larger machine",
             about(facts.memory),
             about(budget.sum()),
             about(budget.limit)
         ));
     } else if budget.children == 1 {
         remarks.push(
-            "there is room for one child of PHP alone: WordPress, which asks itself at times, then waits for itself until it gives up"
+            "the memory is sufficient for only one PHP child: when WordPress sends a request to itself, it waits until that \
+                 request times out"
                 .to_owned(),
         );
     }
@@ -63,15 +64,15 @@ fn remarks(facts: &Facts, budget: &Budget) -> Vec<String> {
         remarks.push("no php-fpm was found: nothing is planned for PHP".to_owned());
     } else if facts.worker.measured == 0 {
         remarks.push(
-            "no worker of PHP runs that could be measured: ask again while the site is visited, or say --worker 60m".to_owned(),
+            "no running PHP worker could be measured: run the command again while the site has traffic, or use --worker 60m".to_owned(),
         );
     }
     if facts.database.is_none() {
-        remarks.push("no database was found on this machine: none is planned for".to_owned());
+        remarks.push("no database was found on this machine: nothing is planned for a database".to_owned());
     }
     if php::uploads(facts).is_less_than_body {
         remarks.push(format!(
-            "Myriad lets {} through and PHP takes {}: say client_max_body_size {}m",
+            "Myriad accepts request bodies up to {}, but PHP only up to {}: set client_max_body_size {}m",
             about(facts.body),
             about(php::uploads(facts).post),
             php::uploads(facts).post >> 20

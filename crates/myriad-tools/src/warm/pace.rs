@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn share_of_the_time_is_kept() {
+    fn warming_uses_configured_share_of_time() {
         for percent in [1, 10, 25, 50, 90, 100] {
             let mut pace = Pace::new(Budget { at_once: 1, percent });
             let (mut asked, mut rested) = (0, 0);

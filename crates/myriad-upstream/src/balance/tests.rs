@@ -116,7 +116,7 @@ fn failures_up_to_max_fails_are_borne_and_zero_means_any() {
 }
 
 #[test]
-fn backups_serve_only_when_nobody_else_can() {
+fn backup_peers_serve_only_when_no_primary_is_available() {
     let backup = PeerConfig { backup: true, ..peer(3) };
     let group = group(Balance::RoundRobin, vec![peer(1), backup, peer(2)]);
     assert_eq!(picks(&group, 4), [0, 2, 0, 2]);
@@ -254,7 +254,7 @@ fn routed(port: u16, route: &str) -> PeerConfig {
 }
 
 #[test]
-fn who_asks_for_a_peer_gets_it_and_takes_nobodys_turn() {
+fn sticky_request_gets_its_peer_without_advancing_round_robin() {
     let group = sticky(vec![routed(1, "a"), routed(2, "b"), peer(3)]);
     assert_eq!((0..4).map(|_| asked(&group, "b")).collect::<Vec<_>>(), [Some(1); 4]);
     let sid = group.roster.peers().sids[2].to_string();
@@ -266,7 +266,7 @@ fn who_asks_for_a_peer_gets_it_and_takes_nobodys_turn() {
 }
 
 #[test]
-fn a_drained_peer_serves_those_alone_who_ask_for_it() {
+fn drained_peer_serves_only_sticky_requests_for_it() {
     let group = sticky(vec![PeerConfig { drain: true, ..routed(1, "a") }, routed(2, "b")]);
     assert_eq!(picks(&group, 3), [1, 1, 1]);
     assert_eq!(asked(&group, "a"), Some(0));
@@ -275,7 +275,7 @@ fn a_drained_peer_serves_those_alone_who_ask_for_it() {
 }
 
 #[test]
-fn a_backup_is_had_by_who_asks_for_it_once_the_others_are_gone() {
+fn sticky_backup_is_picked_only_when_primaries_have_failed() {
     let backup = |port, route| PeerConfig { backup: true, ..routed(port, route) };
     let group = sticky(vec![peer(1), backup(2, "x"), backup(3, "y")]);
     assert_eq!(asked(&group, "y"), Some(0));
@@ -284,7 +284,7 @@ fn a_backup_is_had_by_who_asks_for_it_once_the_others_are_gone() {
 }
 
 #[test]
-fn max_conns_is_kept() {
+fn max_conns_limits_active_connections() {
     let group = group(Balance::RoundRobin, vec![PeerConfig { max_conns: 2, ..peer(1) }]);
     let pick = || group.pick(&mut Tried::default(), &Affinity::None).peer();
     let (first, second) = (pick().unwrap(), pick().unwrap());
@@ -309,7 +309,7 @@ fn least_conn_goes_by_requests_for_weight() {
 }
 
 #[test]
-fn ip_hash_keeps_a_network_together_and_spreads_networks() {
+fn ip_hash_maps_network_to_one_peer_and_distributes_networks() {
     let group = group(Balance::IpHash, vec![peer(1), peer(2), peer(3)]);
     let at = |a, b| pick_by(&group, &Affinity::Client(IpAddr::from([10, 0, a, b]))).unwrap();
     let mut counts = [0; 3];
@@ -324,7 +324,7 @@ fn ip_hash_keeps_a_network_together_and_spreads_networks() {
 }
 
 #[test]
-fn hash_keeps_a_key_together_and_spreads_keys() {
+fn hash_maps_key_to_one_peer_and_distributes_keys() {
     let group =
         group(Balance::Hash { consistent: false }, vec![peer(1), PeerConfig { weight: 2, ..peer(2) }]);
     let at = |key: String| pick_by(&group, &Affinity::Key(key.into())).unwrap();

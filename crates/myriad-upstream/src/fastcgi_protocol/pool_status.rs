@@ -73,13 +73,14 @@ impl PoolStatus {
     /// error describes the problem.
     pub fn parse(text: &[u8]) -> Result<Self, NoPoolStatus> {
         if text.len() > MOST_BYTES {
-            return Err(NoPoolStatus(format!("it is longer than {MOST_BYTES} bytes")));
+            return Err(NoPoolStatus(format!("the status is longer than {MOST_BYTES} bytes")));
         }
-        let fields: Fields = serde_json::from_slice(text)
-            .map_err(|error| NoPoolStatus(format!("it is no status of php-fpm in JSON: {error}")))?;
+        let fields: Fields = serde_json::from_slice(text).map_err(|error| {
+            NoPoolStatus(format!("the response is not a php-fpm status in JSON: {error}"))
+        })?;
         let Fields { manager, listen_queue, idle, active, total, max_children_reached } = fields;
         if idle.checked_add(active) != Some(total) || !(1..=MOST_CHILDREN).contains(&total) {
-            let what = format!("it tells of {idle} idle and {active} active children, of {total}");
+            let what = format!("it reports {idle} idle and {active} active children, but {total} in total");
             return Err(NoPoolStatus(what));
         }
         Ok(Self { manager, listen_queue, idle, active, total, max_children_reached })
@@ -111,25 +112,25 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_status_says_why() {
+    fn invalid_pool_status_is_rejected_with_reason() {
         let changed = |from: &str, to: &str| REAL.replace(from, to);
         for (text, part) in [
-            (String::new(), "no status of php-fpm"),
-            ("File not found.\n".to_owned(), "no status of php-fpm"),
-            ("<html>".to_owned(), "no status of php-fpm"),
-            ("[]".to_owned(), "no status of php-fpm"),
+            (String::new(), "not a php-fpm status"),
+            ("File not found.\n".to_owned(), "not a php-fpm status"),
+            ("<html>".to_owned(), "not a php-fpm status"),
+            ("[]".to_owned(), "not a php-fpm status"),
             ("{}".to_owned(), "missing field"),
             (changed("dynamic", "magic"), "unknown variant"),
             (changed("\"idle processes\":1", "\"idle processes\":-1"), "invalid value"),
-            (changed("\"idle processes\":1", "\"idle processes\":1e3"), "no status"),
-            (changed("\"idle processes\":1", "\"idle processes\":2"), "2 idle and 2 active children, of 3"),
-            (changed("\"idle processes\":1", "\"idle processes\":4294967295"), "of 3"),
-            (changed("\"total processes\":3", "\"total processes\":99999999999"), "no status"),
+            (changed("\"idle processes\":1", "\"idle processes\":1e3"), "not a php-fpm status"),
+            (changed("\"idle processes\":1", "\"idle processes\":2"), "2 idle and 2 active children, but 3"),
+            (changed("\"idle processes\":1", "\"idle processes\":4294967295"), "but 3 in total"),
+            (changed("\"total processes\":3", "\"total processes\":99999999999"), "not a php-fpm status"),
             (changed("\"idle processes\":1", "\"idle processes\":1,\"idle processes\":1"), "duplicate field"),
             (format!("{REAL}x"), "trailing"),
-            (REAL[..REAL.len() - 9].to_owned(), "no status"),
+            (REAL[..REAL.len() - 9].to_owned(), "not a php-fpm status"),
             (" ".repeat(MOST_BYTES) + REAL, "longer than"),
-            ("[".repeat(MOST_BYTES), "no status"),
+            ("[".repeat(MOST_BYTES), "not a php-fpm status"),
         ] {
             let told = PoolStatus::parse(text.as_bytes()).expect_err(&text).to_string();
             assert!(told.contains(part), "{text}: {told}");

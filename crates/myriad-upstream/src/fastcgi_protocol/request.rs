@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn params_are_cut_into_records_and_ended() {
+    fn params_are_split_into_records_and_terminated_by_empty_record() {
         for length in [0, 1, 7, 8, 65_527, 65_528, 65_529, 65_535, 65_536, 200_000] {
             let block: Vec<u8> = (0..length).map(|i| (i * 31 % 251) as u8).collect();
             let mut out = Vec::new();

@@ -65,7 +65,8 @@ impl Body for StreamBody {
                 None
             }
             Ok(Event::Head(_)) => {
-                let error = OriginError::invalid(Phase::ReadingBody, "upstream sent a second header");
+                let error =
+                    OriginError::invalid(Phase::ReadingBody, "upstream sent a second response header");
                 Some(Err(this.fail(error)))
             }
             Err(error) => Some(Err(this.fail(error))),

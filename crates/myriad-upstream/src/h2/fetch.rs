@@ -95,7 +95,7 @@ async fn open(
     request: &OriginRequest,
 ) -> Result<Opened, OriginError> {
     let Protocol::Http2 { head, is_secure } = &request.protocol else {
-        return Err(OriginError::invalid(Phase::Connecting, "no request of HTTP/2"));
+        return Err(OriginError::invalid(Phase::Connecting, "the request is not an HTTP/2 request"));
     };
     let ends = match &request.body {
         RequestPayload::Empty => true,

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kept_connection_is_asked_after_a_second_and_dead_after_another() {
+    fn silent_connection_is_pinged_after_one_second_and_dead_after_another() {
         let mut pulse = served();
         assert_eq!(pulse.next(MADE), Next::Nothing);
         pulse.requested(MADE + 10);
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_answers_the_question_is_not_asked_again_for_the_same_requests() {
+    fn answered_ping_is_not_repeated_for_same_requests() {
         let mut pulse = served();
         pulse.requested(MADE);
         pulse.asked(MADE + 1000);

@@ -199,7 +199,7 @@ impl State {
         self.client.shut_down();
         let lost = self.slots.iter_mut().filter(|(_, slot)| slot.may_move && slot.is_unanswered());
         for (_, slot) in lost {
-            let what = "upstream is silent and does not answer PING";
+            let what = "upstream sends no data and does not respond to PING";
             slot.failure = Some(OriginError::new(ErrorKind::Silent, Phase::ReadingHead, what));
             slot.wake();
         }

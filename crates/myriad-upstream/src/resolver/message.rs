@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_and_truncation_are_told() {
+    fn dns_error_codes_and_truncation_are_reported() {
         let asked = question(7, "a.example", Kind::A);
         let with = |flags| reply(&response(&asked, flags, &[]), 7, "a.example", Kind::A);
         assert_eq!(with(0x8183), Some(Reply::Refused(3)));

@@ -20,8 +20,8 @@ const NEVER: [AccessFs; 5] =
 pub(super) fn forbid_programs_and_devices() -> Result<(), String> {
     match restrict() {
         Ok(RulesetStatus::FullyEnforced) => Ok(()),
-        Ok(RulesetStatus::PartiallyEnforced) => Err("held in part (an old kernel)".into()),
-        Ok(RulesetStatus::NotEnforced) => Err("not in this kernel".into()),
+        Ok(RulesetStatus::PartiallyEnforced) => Err("partially enforced (an old kernel)".into()),
+        Ok(RulesetStatus::NotEnforced) => Err("not supported by this kernel".into()),
         Err(error) => Err(error),
     }
 }

@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn each_thread_has_a_socket_and_nobody_else_gets_the_address() {
+    fn each_thread_has_udp_socket_and_other_programs_cannot_bind_address() {
         let free = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
         let address = free.local_addr().expect("address");
         drop(free);

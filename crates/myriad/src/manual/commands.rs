@@ -20,12 +20,12 @@ Usage: myriad man [PAGE]
        myriad man --list
        myriad completions bash|zsh|fish
 
-Prints a man page, as roff (default: myriad), or what a shell needs to complete
-command lines. Packages have both in their places already.
+Prints a man page as roff (default: myriad), or a shell completion script.
+Packages install both.
 
-  --list : the names of all pages
+  --list : print the names of all pages
 
-To read one without a package: myriad man purge | man -l -
+To read a page without a package: myriad man purge | man -l -
 ";
 
 /// Command of the command line.
@@ -46,31 +46,27 @@ pub(super) fn commands() -> Vec<Described> {
         described("", "web accelerator that reads the nginx configuration language", server),
         Described {
             name: "wordpress",
-            purpose: "a WordPress site without a configuration file",
+            purpose: "serve a WordPress site without a configuration file",
             usage: site.into(),
         },
         described(
             "wordpress-status",
-            "look at, reload, stop a running myriad wordpress",
+            "show, reload or stop a running myriad wordpress",
             wordpress::RUNNING_USAGE,
         ),
-        described("purge", "take pages out of the cache", admin::PURGE_USAGE),
-        described("cache", "what is stored, and how often it is hit", admin::CACHE_USAGE),
-        described("memory", "what holds the memory of a running server", admin::MEMORY_USAGE),
-        described(
-            "upstream",
-            "servers of groups: list them, take them out, have them back",
-            admin::UPSTREAM_USAGE,
-        ),
-        described("upgrade", "have the installed binary take the place of the running one", upgrade::USAGE),
-        described("takeover", "take over from an nginx on this machine, and back", takeover::USAGE),
-        described("import", "rules of Apache in the nginx language", import::USAGE),
-        described("tune", "settings of PHP, database and kernel that fit the machine", tune::command::USAGE),
-        described("doctor", "what is wrong with a WordPress that runs", doctor::command::USAGE),
-        described("top", "what a running server does, second by second", top::USAGE),
-        described("log", "what access and error logs come to", tally::command::USAGE),
-        described("warm", "have pages stored before visitors come", warm::command::USAGE),
-        described("man", "man pages and completions of shells", USAGE),
+        described("purge", "purge pages from the cache", admin::PURGE_USAGE),
+        described("cache", "list cached pages and their hits", admin::CACHE_USAGE),
+        described("memory", "show the memory usage of a running server", admin::MEMORY_USAGE),
+        described("upstream", "list upstream servers, disable and enable them", admin::UPSTREAM_USAGE),
+        described("upgrade", "replace the running server with the installed binary", upgrade::USAGE),
+        described("takeover", "take over from an nginx on this machine, and revert", takeover::USAGE),
+        described("import", "translate Apache rules to the nginx language", import::USAGE),
+        described("tune", "tune PHP, database and kernel settings for the machine", tune::command::USAGE),
+        described("doctor", "diagnose a running WordPress site", doctor::command::USAGE),
+        described("top", "show the live activity of a running server", top::USAGE),
+        described("log", "summarize access and error logs", tally::command::USAGE),
+        described("warm", "fetch pages into the cache before visitors request them", warm::command::USAGE),
+        described("man", "man pages and shell completions", USAGE),
     ]
 }
 

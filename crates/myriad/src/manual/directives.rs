@@ -5,9 +5,9 @@ use myriad_conf::registry::{DefaultValue, Row, Status};
 use super::commands::DIRECTIVES;
 use super::roff::Roff;
 
-const ABOUT: &str = "The configuration is written in the language of nginx: a directive is a name, its values and a semicolon, or a \
-                     block in braces. What a directive of nginx means is told at https://nginx.org/en/docs/; here stands, for each \
-                     directive that is obeyed, where it may stand, what holds without it, and in what it differs.";
+const ABOUT: &str = "The configuration is written in the language of nginx: a directive consists of a name, its values and a \
+     semicolon, or a block in braces. The directives of nginx are documented at https://nginx.org/en/docs/; this \
+     page lists for each supported directive its contexts, its default, and its differences from nginx.";
 
 /// Returns the page as roff.
 pub(super) fn made(rows: &[Row]) -> String {
@@ -42,12 +42,12 @@ fn text(row: &Row) -> String {
         DefaultValue::Computed(sentence) => add(&format!("Default: {}.", plain(sentence))),
     }
     if !row.contexts.is_empty() {
-        add(&format!("Stands in: {}.", row.contexts));
+        add(&format!("Context: {}.", row.contexts));
     }
     match row.status {
         Status::Differs(note) => add(&format!("Differs from nginx: {}.", plain(note))),
-        Status::NoEffect(note) => add(&format!("Without effect: {}.", plain(note))),
-        Status::Later(note) => add(&format!("Not acted on yet: {}.", plain(note))),
+        Status::NoEffect(note) => add(&format!("No effect: {}.", plain(note))),
+        Status::Later(note) => add(&format!("Not implemented yet: {}.", plain(note))),
         Status::Own => add("Myriad's own."),
         Status::Same | Status::Refused(_) => {}
     }
@@ -64,11 +64,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn directive_tells_its_place_its_default_and_its_difference() {
+    fn directive_entry_lists_context_default_and_difference_from_nginx() {
         let page = made(&myriad_serve::registry().rows());
         assert!(page.contains(".TP\n\\fBworker_processes\\fR\n"), "nginx's own");
         assert!(page.contains(".TP\n\\fBclient_min_rate\\fR\n") && page.contains("Myriad\\(aqs own."));
-        assert!(page.contains("Stands in: ") && page.contains("Default: "));
+        assert!(page.contains("Context: ") && page.contains("Default: "));
         assert!(page.contains("Differs from nginx: "));
     }
 }

@@ -63,7 +63,7 @@ impl Command {
             (Self::Man, []) => page::made(&commands()[0]),
             (Self::Man, [name]) => page_named(name)?,
             (Self::Completions, [shell]) => completions::made(Shell::named(shell)?, &commands()),
-            (Self::Completions, []) => return Err("completions: name a shell: bash, zsh or fish".into()),
+            (Self::Completions, []) => return Err("completions: give a shell: bash, zsh or fish".into()),
             (_, [_, word, ..]) => return Err(too_much(word, "man")),
         };
         Ok(Some(text))
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_names_are_told_with_the_nearest() {
+    fn unknown_names_are_reported_with_nearest_match() {
         assert!(text(Command::Man, &["purg"]).expect_err("none").contains("did you mean \"purge\"?"));
         assert!(text(Command::Completions, &["csh"]).expect_err("none").contains("bash, zsh or fish"));
         assert!(text(Command::Completions, &[]).is_err() && text(Command::Man, &["a", "b"]).is_err());

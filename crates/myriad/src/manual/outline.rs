@@ -179,7 +179,7 @@ Which server:
 ";
 
     #[test]
-    fn lines_are_what_their_form_says() {
+    fn help_lines_are_classified_by_their_form() {
         let outline = Outline::of(TEXT);
         assert_eq!(outline.synopsis, ["myriad cache ls   [--zone Z]", "myriad cache stats"]);
         let entry = |names: &str, text: &str| Part::Entry(Entry { names: names.into(), text: text.into() });

@@ -9,26 +9,26 @@ const EXIT: &str = "Exit status: ";
 
 /// Files of a package; a manually built server has them below its prefix.
 const FILES: &[(&str, &str)] = &[
-    ("/etc/myriad/nginx.conf", "the configuration; see myriad.conf(5)"),
+    ("/etc/myriad/nginx.conf", "main configuration file; see myriad.conf(5)"),
     (
         "/etc/myriad/conf.d/*.conf, /etc/myriad/sites-enabled/*",
-        "what it includes: settings of all sites, and the sites",
+        "included files: settings of all sites, and the sites",
     ),
-    ("/etc/myriad/sites", "a line for each site of myriad-wordpress.service"),
+    ("/etc/myriad/sites", "sites of myriad-wordpress.service, one per line"),
     ("/var/log/myriad", "error log and access log"),
-    ("/var/lib/myriad", "the prefix: certificates that renew themselves, caches"),
+    ("/var/lib/myriad", "prefix: certificates with automatic renewal, caches"),
     (
         "/run/myriad/myriad.pid, /run/myriad/myriad.sock",
-        "the process, and the socket of myriad-purge(8) and its kin",
+        "pid file, and control socket of myriad-purge(8) and similar commands",
     ),
 ];
 
 /// Signals to the supervisor.
 const SIGNALS: &[(&str, &str)] = &[
-    ("TERM, INT", "end at once"),
-    ("QUIT", "end when what is under way is done"),
-    ("HUP", "read the configuration again; where it is not sound, the earlier one goes on"),
-    ("USR1", "open the log files again"),
+    ("TERM, INT", "stop immediately"),
+    ("QUIT", "stop after requests in flight are completed"),
+    ("HUP", "reload the configuration; if it is invalid, the previous one remains in effect"),
+    ("USR1", "reopen the log files"),
     ("USR2", "start the new binary on the same sockets; see myriad-upgrade(8)"),
 ];
 

@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_beyond_a_supervisor_that_has_gone_is_not_forgotten_once_it_has_ended() {
+    fn process_known_through_departed_supervisor_is_remembered_after_its_exit() {
         let (to_second, second) = Channel::pair().expect("a pair");
         let mut first = Kin::default();
         first.set_heir(Some(to_second));

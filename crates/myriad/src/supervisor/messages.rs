@@ -37,8 +37,7 @@ impl Supervisor {
             Kind::Drained => {
                 // Scripts that wait for old workers of nginx search for this text.
                 let text = format!(
-                    "the last connection of an earlier configuration has ended: it exited with code 0, \
-                     worker process {pid} goes on"
+                    "the last connection of an earlier configuration is closed: it exited with code 0, worker process {pid} continues"
                 );
                 self.log(Level::Notice, &text);
             }
@@ -59,7 +58,7 @@ impl Supervisor {
 
     fn keep_ticket_key(&mut self, payload: &[u8]) {
         let taken = decode_ticket_key(payload)
-            .ok_or("a worker process hands over keys of tickets that make no sense")
+            .ok_or("a worker process sent an invalid session ticket key")
             .and_then(|(lifetime_s, record)| self.ticket_keys.take(lifetime_s, record));
         if let Err(error) = taken {
             self.log(Level::Alert, error);

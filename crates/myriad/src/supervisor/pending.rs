@@ -4,7 +4,7 @@ use crate::generation::Generation;
 use myriad_cli::instance::Reloads;
 
 /// Log line of a reload that failed.
-pub(super) const NOT_TAKEN: &str = "the new configuration was not taken: the earlier one keeps running";
+pub(super) const NOT_TAKEN: &str = "the new configuration was rejected: the previous one remains in effect";
 
 /// State of reloads.
 #[derive(Debug, Default)]

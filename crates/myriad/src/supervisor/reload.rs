@@ -20,7 +20,7 @@ use myriad_cli::pidfile::reason;
 use myriad_cli::report::Finding;
 
 /// Log line of a reload that succeeded.
-const TAKEN: &str = "the new configuration runs";
+const TAKEN: &str = "the new configuration is in effect";
 
 impl Supervisor {
     pub(super) fn reload(&mut self) {
@@ -79,7 +79,7 @@ impl Supervisor {
             }
             Err(error) => {
                 next.listeners.discard_fresh();
-                Err(vec![format!("the worker process could not be told: {error}").into()])
+                Err(vec![format!("the worker process could not be notified: {error}").into()])
             }
         }
     }
@@ -152,7 +152,10 @@ impl Supervisor {
         let files: Vec<_> = logs.iter().map(|(_, file)| file).collect();
         for worker in self.workers.iter() {
             if let Err(error) = worker.tell(Kind::Reopen, &payload, &files) {
-                self.log(Level::Error, &format!("worker process {} keeps its logs: {error}", worker.pid()));
+                self.log(
+                    Level::Error,
+                    &format!("worker process {} could not reopen its logs: {error}", worker.pid()),
+                );
             }
         }
         self.current.logs = logs;

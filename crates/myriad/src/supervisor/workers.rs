@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn worker_that_keeps_ending_is_started_after_longer_and_longer_pauses() {
+    fn crashing_worker_is_restarted_after_growing_pauses() {
         let now = Instant::now();
         let mut respawn = Workers::none().respawn;
         let mut pause = |lived: Duration| {

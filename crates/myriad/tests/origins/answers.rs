@@ -145,7 +145,7 @@ fn charset_is_named_on_stored_pages_too() {
 }
 
 #[test]
-fn part_of_a_stored_page_keeps_its_media_type() {
+fn range_of_stored_page_has_its_media_type() {
     let origin = Origin::answering("Content-Type: text/css\r\n\r\np {}");
     let site = site(
         &origin,

@@ -41,7 +41,7 @@ fn slow_upload_does_not_hold_the_application() {
 }
 
 #[test]
-fn body_kept_out_of_memory_arrives_whole() {
+fn request_body_stored_in_file_arrives_complete() {
     let origin = Origin::answering(OK);
     let site = site(&origin, "client_body_in_file_only clean;", "");
     assert_eq!(upload_slowly(&site, b"short", || sleep(Duration::from_millis(300))).text(), "ok");

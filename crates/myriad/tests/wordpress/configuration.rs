@@ -27,7 +27,7 @@ fn print_shows_a_configuration_that_passes_the_test() {
 }
 
 #[test]
-fn visitors_come_by_both_protocols_unless_an_address_is_said() {
+fn server_listens_on_ipv4_and_ipv6_unless_address_is_configured() {
     let site = site_with_wordpress();
     let printed = |arguments: &[&str]| stdout(&command(&site, arguments).output().expect("print"));
     let has_v6 = fs::read("/proc/net/if_inet6").is_ok_and(|interfaces| !interfaces.is_empty());
@@ -50,14 +50,14 @@ fn a_folder_that_is_not_wordpress_is_refused_with_a_remedy() {
 fn a_value_that_is_none_is_refused_by_its_option() {
     let site = site_with_wordpress();
     for (arguments, said) in [
-        (&["--domain", "-t"][..], "option \"--domain\" requires a value, and \"-t\" is another option"),
+        (&["--domain", "-t"][..], "option \"--domain\" requires a value, but \"-t\" is another option"),
         (&["--domain", "*.a.test"], "--domain \"*.a.test\" is a wildcard"),
-        (&["--domain", "a.test", "--email", "me"], "--email \"me\" is no address"),
-        (&["--domain", "a.test", "--acme-directory", "http://a.test/"], "is no https URL"),
+        (&["--domain", "a.test", "--email", "me"], "--email \"me\" is not a valid address"),
+        (&["--domain", "a.test", "--acme-directory", "http://a.test/"], "is not an https URL"),
         (&["--domain", "a.test", "--acme-ca", "/nowhere.pem"], "--acme-ca /nowhere.pem: No such file"),
-        (&["--self-signed", "--https-listen", "127.0.0.1:99999"], ": invalid port; give a port"),
-        (&["--listen", "0"], "--listen \"0\": invalid port; give a port"),
-        (&["--name", "http://a.test"], "--name \"http://a.test\" is no host name"),
+        (&["--self-signed", "--https-listen", "127.0.0.1:99999"], ": invalid port; use a port"),
+        (&["--listen", "0"], "--listen \"0\": invalid port; use a port"),
+        (&["--name", "http://a.test"], "--name \"http://a.test\" is not a valid host name"),
     ] {
         let output =
             command(&site, &[&["--php", "/nowhere/php.sock"], arguments].concat()).output().expect("run");

@@ -78,7 +78,7 @@ fn files_that_are_installed_belong_to_the_owner_of_the_folder_and_go_again() {
 }
 
 #[test]
-fn root_writes_and_removes_nothing_behind_a_link_of_the_site() {
+fn root_writes_and_removes_nothing_through_links_of_site() {
     let Some(site) = site_of_tenant() else { return };
     site.write("other/object-cache.php", "<?php // @package Myriad_Object_Cache");
     site.write("of-root/object-cache.php", "<?php // @package Myriad_Object_Cache");
@@ -88,7 +88,7 @@ fn root_writes_and_removes_nothing_behind_a_link_of_the_site() {
         link(&site, target, "html/wp-content");
         for option in WRITES.into_iter().chain([&["--remove-object-cache"][..]]) {
             let told = run(&site, option).expect_err("refused");
-            assert!(told.contains("a link to a folder of another owner is not followed"), "{told}");
+            assert!(told.contains("a symbolic link to a folder of another owner is not followed"), "{told}");
             assert!(untouched(), "{option:?} by {target}");
         }
     }

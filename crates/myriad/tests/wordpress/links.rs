@@ -167,7 +167,7 @@ fn links_of_root_that_are_not_followed_are_warned_of_with_a_remedy() {
     let output = command.arg("--prefix").arg(site.path("prefix")).output().expect("a run");
     let told = support::stderr(&output);
     let line = |name: &str| {
-        told.lines().find(|line| line.contains(&format!("/{name} is a link"))).map(str::to_owned)
+        told.lines().find(|line| line.contains(&format!("/{name} is a symbolic link"))).map(str::to_owned)
     };
     let remedy = format!("chown -h {VICTIM} {}", root.join("wp-content/uploads").display());
     assert!(line("uploads").is_some_and(|line| line.contains(&remedy)), "{told}");

@@ -36,10 +36,10 @@ fn start_is_refused_where_php_fpm_does_not_listen_unless_it_comes_later() {
     sends(UnixListener::bind(&mariadb).expect("a socket"), b"J\0\0\x00\x0a5.5.5-10.11.6-MariaDB\0");
     let mariadb = mariadb.display().to_string();
     for (php, part) in [
-        (closed.as_str(), "nothing listens there"),
-        ("/nowhere/php.sock", "nothing listens there"),
-        (&mariadb, "MariaDB or MySQL listens there, and not php-fpm"),
-        ("http://127.0.0.1:9000", "write HOST:PORT, as in 127.0.0.1:9000"),
+        (closed.as_str(), "nothing listens on this address"),
+        ("/nowhere/php.sock", "nothing listens on this address"),
+        (&mariadb, "MariaDB or MySQL listens on this address instead of php-fpm"),
+        ("http://127.0.0.1:9000", "write HOST:PORT, for example 127.0.0.1:9000"),
     ] {
         let said = refused(&site, &mut command(&site, &["--php", php]));
         assert!(said.contains(&format!("wordpress: --php {php}")) && said.contains(part), "{said}");
@@ -61,7 +61,9 @@ fn start_is_refused_where_php_fpm_does_not_listen_unless_it_comes_later() {
     let errors = std::fs::File::create(several.path("err")).expect("a file");
     let _server = Server(server.stderr(errors).spawn().expect("start"));
     wait_for("a server", || several.read("err").contains("  stop "));
-    assert!(several.read("err").contains(&format!("--site 1: php {closed}: nothing listens there")));
+    assert!(
+        several.read("err").contains(&format!("--site 1: php {closed}: nothing listens on this address"))
+    );
 }
 
 #[test]
@@ -80,10 +82,10 @@ fn each_listen_is_an_address_and_other_options_are_given_once() {
         assert!(text.contains(line), "{line}: {text}");
     }
     for (more, part) in [
-        (&["-p", "/elsewhere"][..], "--prefix is given twice"),
-        (&["--php", "/run/php.sock"], "--php is given twice"),
-        (&["--name", "bücher.example"], "so write xn--bcher-kva.example"),
-        (&["--trusted-proxy", "balancer"], "--trusted-proxy \"balancer\" is no address"),
+        (&["-p", "/elsewhere"][..], "--prefix is given more than once"),
+        (&["--php", "/run/php.sock"], "--php is given more than once"),
+        (&["--name", "bücher.example"], "xn--bcher-kva.example"),
+        (&["--trusted-proxy", "balancer"], "--trusted-proxy \"balancer\" is not a valid address"),
     ] {
         let said = stderr(&printed(more));
         assert!(said.contains(part), "{said}");
@@ -138,7 +140,10 @@ fn commands_find_the_only_server_and_list_those_that_run_where_there_are_several
     let (one, two) = (site.path("one").display().to_string(), site.path("two").display().to_string());
 
     let none = part(0);
-    assert!(none.contains("no server of Myriad runs on this machine") && none.contains("status 1"), "{none}");
+    assert!(
+        none.contains("no Myriad server is running on this machine") && none.contains("status 1"),
+        "{none}"
+    );
     // Root is not connected to the server of another user, whose control socket could return any response.
     let foreign = part(1);
     assert!(foreign.contains("status 1") && foreign.contains(", of 54321)"), "{foreign}");
@@ -151,7 +156,7 @@ fn commands_find_the_only_server_and_list_those_that_run_where_there_are_several
     for (index, status) in [(7, 3), (8, 1)] {
         let several = part(index);
         assert!(
-            several.contains("these servers run:") && several.contains(&format!("status {status}")),
+            several.contains("running servers:") && several.contains(&format!("status {status}")),
             "{several}"
         );
         for prefix in [&one, &two] {

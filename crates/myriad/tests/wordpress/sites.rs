@@ -69,16 +69,16 @@ fn several_sites_have_names_folders_php_and_caches_of_their_own() {
     // The command reports the result, so that no log must be read.
     let refused = asked(&site, "reload");
     assert_eq!(refused.status.code(), Some(1));
-    let goes_on = format!("process {} goes on with what it has read before", child.id());
-    for part in ["sites:5: something is missing", &goes_on] {
+    let goes_on = format!("process {} continues with the previous configuration", child.id());
+    for part in ["sites:5: the line is incomplete", &goes_on] {
         assert!(stderr(&refused).contains(part), "{part}: {}", stderr(&refused));
     }
-    assert!(site.read("err").contains("sites:5: something is missing"));
+    assert!(site.read("err").contains("sites:5: the line is incomplete"));
     assert_eq!((seen(&site, "a.test").1, seen(&site, "c.test").0), ("of a".to_owned(), 421));
     site.write("sites", &format!("{two}{}", line("c.test", "c", &c)));
     let taken = asked(&site, "reload");
     assert!(taken.status.success(), "{}", stderr(&taken));
-    assert_eq!(stdout(&taken), format!("process {} has read everything anew\n", child.id()));
+    assert_eq!(stdout(&taken), format!("process {} reloaded the configuration\n", child.id()));
     assert_eq!(seen(&site, "c.test").1, "of c", "it is the new configuration that runs");
     // The doctor must be given one of the sites.
     let doctor = |url: &[&str]| {
@@ -87,11 +87,11 @@ fn several_sites_have_names_folders_php_and_caches_of_their_own() {
         stderr(&output)
     };
     let told = doctor(&[]);
-    assert!(told.contains("several sites: a.test, *.b.test, c.test; name one"), "{told}");
+    assert!(told.contains("several sites: a.test, *.b.test, c.test; specify one"), "{told}");
     let told = doctor(&["http://x.b.test/", "--at", "127.0.0.1:9"]);
-    assert!(told.contains("does Myriad run there?"), "{told}");
+    assert!(told.contains("check that Myriad is running"), "{told}");
     let told = doctor(&["http://d.test/"]);
-    assert!(told.contains("d.test is none of the sites that are served: a.test"), "{told}");
+    assert!(told.contains("d.test is not one of the sites of this server: a.test"), "{told}");
     assert_eq!(seen(&site, "a.test").2.as_deref(), Some("HIT"), "the others keep their pages");
     assert!(asked(&site, "stop").status.success());
     assert!(child.wait().expect("end").success());
@@ -100,7 +100,7 @@ fn several_sites_have_names_folders_php_and_caches_of_their_own() {
     assert_eq!(lines.matches("/page/").count(), 5, "{lines}");
     assert!(!site.path("logs/access.log").exists() && !site.path("logs/_.b.test.access.log").exists());
     let told = myriad().args(["log", "-p"]).arg(&site.folder).output().expect("a table");
-    for part in ["5 requests", "Most often not from the cache", "MISS"] {
+    for part in ["5 requests", "Most cache misses", "MISS"] {
         assert!(stdout(&told).contains(part), "{part}: {}{}", stdout(&told), stderr(&told));
     }
 }
@@ -120,7 +120,7 @@ fn lines_of_several_sites_are_printed_as_servers_and_refused_by_their_place() {
     let text = stdout(&printed);
     let count = |part: &str| text.matches(part).count();
     assert_eq!((count("\n    server {"), count(" default_server;") > 2, count("return 421;")), (3, true, 1));
-    assert!(text.contains("# The dashboard's secret is made at the first start"), "{text}");
+    assert!(text.contains("# The secret of the dashboard is generated at the first start"), "{text}");
     assert_eq!(
         (count("acme_issuer letsencrypt {"), count("acme_certificate letsencrypt a.test www.a.test;")),
         (1, 1)
@@ -139,12 +139,12 @@ fn lines_of_several_sites_are_printed_as_servers_and_refused_by_their_place() {
     for (arguments, said) in [
         (&["--sites", &file][..], format!("wordpress: {file}:4: folder /nowhere: No such file")),
         (&["--sites", "/nowhere/sites"], "--sites /nowhere/sites: No such file".to_owned()),
-        (&["--site", "a.test /a"], "wordpress: --site 1: something is missing".to_owned()),
-        (&["--site", &one, "--site", &one], "--site 2: \"a.test\" is the name of --site 1, too".to_owned()),
-        (&["--site", &one, "--root", &a], "--root is for one site".to_owned()),
+        (&["--site", "a.test /a"], "wordpress: --site 1: the line is incomplete".to_owned()),
+        (&["--site", &one, "--site", &one], "--site 2: \"a.test\" is also a name of --site 1".to_owned()),
+        (&["--site", &one, "--root", &a], "--root is only valid for a single site".to_owned()),
         (
             &["--site", &other, "--email", "me@a.test"],
-            "--email goes with --domain, or `https` in a line".to_owned(),
+            "--email requires --domain, or `https` in a line".to_owned(),
         ),
     ] {
         let output = several(&site, arguments).arg("-t").output().expect("run");

@@ -51,7 +51,7 @@ fn ids(pid: u32, field: &str) -> Vec<u32> {
 }
 
 #[test]
-fn worker_is_another_user_than_php_who_may_connect_to_it() {
+fn worker_user_differs_from_php_user_and_can_connect_to_php() {
     let Some((site, php)) = site_of_php() else { return };
     let (_, own) = own_user();
     let mut server = started(&site, &["--php", site.path("php.sock").to_str().expect("path")]);
@@ -68,7 +68,7 @@ fn worker_is_another_user_than_php_who_may_connect_to_it() {
 }
 
 #[test]
-fn user_that_cannot_do_its_work_is_not_taken_and_that_is_said() {
+fn unsuitable_worker_user_is_not_chosen_and_this_is_reported() {
     let Some((site, _php)) = site_of_php() else { return };
     let socket = site.path("php.sock");
     let php = name_of_php("/etc/passwd");
@@ -91,7 +91,8 @@ fn user_that_cannot_do_its_work_is_not_taken_and_that_is_said() {
     chmod(&socket, 0o600);
     let output = printed(&[]);
     assert_eq!(user(&output), format!("{php};"));
-    let said = format!("php.sock is not open to {own}: serving as {php}, as PHP does");
+    let said =
+        format!("php.sock is not accessible to user {own}: worker processes run as {php}, the user of PHP");
     assert!(stderr(&output).contains(&said), "{}", stderr(&output));
 
     chmod(&socket, 0o666);
@@ -169,7 +170,7 @@ fn id_of(file: &str, name: &str) -> u32 {
 }
 
 #[test]
-fn cache_of_another_user_begins_anew() {
+fn cache_owned_by_another_user_is_started_from_scratch() {
     let Some((site, _php)) = site_of_php() else { return };
     let zone = site.path("cache/wordpress");
     fs::create_dir_all(zone.join("a/bc")).expect("folders");
@@ -182,7 +183,8 @@ fn cache_of_another_user_begins_anew() {
         chown(site.path(path), Some(PHP), Some(PHP)).expect("chown");
     }
     let mut server = started(&site, &["--php", site.path("php.sock").to_str().expect("path")]);
-    let said = format!("the cache {} was {}'s: it begins anew", zone.display(), name_of_php("/etc/passwd"));
+    let said =
+        format!("the cache {} belonged to {} and is cleared", zone.display(), name_of_php("/etc/passwd"));
     assert!(site.read("err").contains(&said), "{}", site.read("err"));
     assert_eq!(fs::metadata(&zone).expect("cache").uid(), own_user().1);
     assert!(!zone.join("a/bc/page").exists());
@@ -195,7 +197,7 @@ fn cache_of_another_user_begins_anew() {
     send("TERM", server.id());
     assert!(server.wait().expect("end").success());
     let mut again = started(&site, &["--php", site.path("php.sock").to_str().expect("path")]);
-    assert!(!site.read("err").contains("begins anew"), "{}", site.read("err"));
+    assert!(!site.read("err").contains("and is cleared"), "{}", site.read("err"));
     send("TERM", again.id());
     assert!(again.wait().expect("end").success());
 }

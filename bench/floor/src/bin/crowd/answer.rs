@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_says_where_the_body_ends() {
+    fn content_length_delimits_body() {
         assert_whole_at_its_end(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello");
     }
 

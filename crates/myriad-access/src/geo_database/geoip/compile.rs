@@ -30,8 +30,7 @@ impl Databases {
             match open(conf) {
                 Ok(database) => opened.push((database, conf.utf8)),
                 Err(error) => errors.push(Diagnostic::error(conf.path.span, error).help(
-                    "give the path of a database in the former format (.dat), which the user of the workers may read; for \
-                     an .mmdb write `geoip2`",
+                    "set the path of a legacy database (.dat) that the user of the workers can read; for .mmdb files use `geoip2`",
                 )),
             }
         }
@@ -48,9 +47,10 @@ impl Databases {
 fn open(conf: &DatabaseConf) -> Result<Database, String> {
     let path = conf.path.as_str().ok_or("the path is not valid UTF-8")?;
     let bytes = read_whole(Path::new(path))?;
-    let database = Database::read(bytes).map_err(|error| format!("\"{path}\" is no database: {error}"))?;
+    let database =
+        Database::read(bytes).map_err(|error| format!("\"{path}\" is not a valid database: {error}"))?;
     if database.content() != conf.content {
-        return Err(format!("\"{path}\" is a database of another kind ({:?})", database.content()));
+        return Err(format!("\"{path}\" is a database of another type ({:?})", database.content()));
     }
     Ok(database)
 }

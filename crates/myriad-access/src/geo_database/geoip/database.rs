@@ -87,15 +87,15 @@ impl Database {
             9 => (Content::Organisation, false, false, 3),
             21 => (Content::Organisation, true, false, 3),
             22..=24 => (Content::Organisation, true, false, 4),
-            other => return Err(format!("its edition, {other}, is not known")),
+            other => return Err(format!("unsupported edition {other}")),
         };
         let segment = match (content, info) {
             (Content::Country, _) => COUNTRIES,
             (_, Some(number)) => number,
-            (_, None) => return Err("the number of its nodes is missing".to_owned()),
+            (_, None) => return Err("the number of nodes is missing".to_owned()),
         };
         if bytes.len() < 2 * record {
-            return Err("it is too short".to_owned());
+            return Err("the file is too short".to_owned());
         }
         Ok(Self { bytes, content, six, has_codes, segment, record })
     }

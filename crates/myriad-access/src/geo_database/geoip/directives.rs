@@ -16,28 +16,28 @@ pub(super) static ROWS: &[Directive] = &[
         HTTP,
         between(1, 2),
         Set::Settings(|settings, args| database(settings, args, Content::Country)),
-        "A database (`.dat`) of countries; `geoip2` reads newer ones.",
+        "Country database (`.dat`); `geoip2` reads newer ones.",
     ),
     Directive::new(
         "geoip_city",
         HTTP,
         between(1, 2),
         Set::Settings(|settings, args| database(settings, args, Content::City)),
-        "A database (`.dat`) of cities; `geoip2` reads newer ones.",
+        "City database (`.dat`); `geoip2` reads newer ones.",
     ),
     Directive::new(
         "geoip_org",
         HTTP,
         between(1, 2),
         Set::Settings(|settings, args| database(settings, args, Content::Organisation)),
-        "A database (`.dat`) of organisations; `geoip2` reads newer ones.",
+        "Organization database (`.dat`); `geoip2` reads newer ones.",
     ),
     Directive::new(
         "geoip_proxy",
         HTTP,
         ONE,
         Set::Settings(|settings, args| settings.feature_mut::<GeoipSettings>().proxies.add(args)),
-        "Whom to believe about the client's address.",
+        "Trusted proxies that may report the client address.",
     )
     .repeats(),
     Directive::new(
@@ -45,7 +45,7 @@ pub(super) static ROWS: &[Directive] = &[
         HTTP,
         FLAG,
         set!(Feature<GeoipSettings>.flag => proxies.recursive),
-        "Whether trusted addresses in `X-Forwarded-For` are passed over.",
+        "Skips trusted addresses in `X-Forwarded-For`.",
     )
     .default("off"),
 ];

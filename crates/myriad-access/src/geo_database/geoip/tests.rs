@@ -74,7 +74,7 @@ fn folder(name: &str) -> TestFolder {
 }
 
 #[test]
-fn country_is_that_of_the_client_or_of_whom_a_trusted_proxy_tells() {
+fn country_is_looked_up_for_client_or_address_from_trusted_proxy() {
     let folder = folder("country");
     let text = "$geoip_country_code $geoip_country_code3 $geoip_country_name";
     let http = "geoip_country @DIR@/country.dat; geoip_proxy 127.0.0.1;";
@@ -101,7 +101,7 @@ fn organisation_is_a_text() {
 }
 
 #[test]
-fn damaged_database_says_nothing_that_is_not_in_it() {
+fn damaged_geoip_database_yields_no_out_of_range_data() {
     let addresses: Vec<IpAddr> =
         ["127.0.0.1", "8.8.8.8", "255.255.255.255", "2001:db8::1"].map(|text| text.parse().unwrap()).into();
     for sound in [countries(), cities(225), organisations()] {

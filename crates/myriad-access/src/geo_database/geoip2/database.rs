@@ -89,7 +89,7 @@ struct Showing;
 pub(super) fn append(out: &mut Vec<u8>, text: fmt::Arguments<'_>) {
     use std::io::Write as _;
     let written = out.write_fmt(text);
-    debug_assert!(written.is_ok(), "memory takes everything");
+    debug_assert!(written.is_ok(), "writing to memory cannot fail");
 }
 
 fn shown(text: fmt::Arguments<'_>) -> Shown {

@@ -18,16 +18,16 @@ pub(super) static ROWS: &[Directive] = &[
         HTTP.or(Contexts::STREAM),
         block(1, 1),
         Set::Settings(database),
-        "Variables that a database of addresses (`.mmdb`) computes.",
+        "Variables with values from an address database (`.mmdb`).",
     )
     .repeats()
-    .differs("the database is read into memory; a field of `metadata` that there is not is refused"),
+    .differs("the database is read into memory; an unknown field of `metadata` is an error"),
     Directive::new(
         "geoip2_proxy",
         HTTP,
         ONE,
         Set::Settings(|settings, args| settings.feature_mut::<Geoip2Settings>().proxies.add(args)),
-        "Whom to believe about the client's address.",
+        "Trusted proxies that may report the client address.",
     )
     .repeats(),
     Directive::new(
@@ -35,7 +35,7 @@ pub(super) static ROWS: &[Directive] = &[
         HTTP,
         FLAG,
         set!(Feature<Geoip2Settings>.flag => proxies.recursive),
-        "Whether trusted addresses in `X-Forwarded-For` are passed over.",
+        "Skips trusted addresses in `X-Forwarded-For`.",
     )
     .default("off"),
 ];
@@ -47,7 +47,7 @@ fn database(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
         let message = format!("duplicate geoip2 database \"{}\"", path.lossy());
         return Err(Diagnostic::error(args.node.span, message)
             .related(other.span, "first named here")
-            .help("put the lines of both blocks into one"));
+            .help("move the lines of both blocks into one block"));
     }
     let mut database = DatabaseConf { path, reload_ms: 0, variables: Vec::new(), span: args.node.span };
     for line in args.node.block.iter().flatten() {
@@ -64,12 +64,12 @@ fn database(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
 fn interval(line: &Node) -> Result<u64, Diagnostic> {
     let [word] = line.args.as_slice() else {
         return Err(Diagnostic::error(line.span, "invalid number of arguments for auto_reload")
-            .help("write `auto_reload 5m;`"));
+            .help("for example `auto_reload 5m;`"));
     };
     parse_millis(&word.text).map_err(|_| {
         let shown = String::from_utf8_lossy(&word.text);
         Diagnostic::error(word.span, format!("invalid interval for auto_reload \"{shown}\""))
-            .help("it must be a time such as 5m")
+            .help("it must be a time, such as 5m")
     })
 }
 
@@ -110,8 +110,8 @@ fn value(line: &Node, words: &[Word]) -> Result<Shown, Diagnostic> {
             }
         } else if let Some(value) = word.text.strip_prefix(b"source=") {
             if !value.starts_with(b"$") || value.len() < 2 {
-                return Err(Diagnostic::error(word.span, "the source is no variable")
-                    .help("write it as in source=$remote_addr"));
+                return Err(Diagnostic::error(word.span, "the source is not a variable")
+                    .help("write for example source=$remote_addr"));
             }
             if source.replace(Text::new(value, word.span)).is_some() {
                 return Err(again("source"));
@@ -127,7 +127,7 @@ fn value(line: &Node, words: &[Word]) -> Result<Shown, Diagnostic> {
         Some(path) if !path.is_empty() => {
             Ok(Shown::Value { default: default.unwrap_or_default(), source, path })
         }
-        _ => Err(Diagnostic::error(line.span, "no key of the database is named")
-            .help("`mmdblookup --file FILE --ip 8.8.8.8` shows the keys: country iso_code")),
+        _ => Err(Diagnostic::error(line.span, "a key of the database is missing")
+            .help("`mmdblookup --file FILE --ip 8.8.8.8` lists the keys, such as country iso_code")),
     }
 }

@@ -34,8 +34,7 @@ pub(super) fn tables(making: &mut TableMaking<'_>) -> Vec<TableVariable> {
             Ok(file) => Some(file),
             Err(error) => {
                 making.errors.push(Diagnostic::error(conf.path.span, error).help(
-                    "give the path of a database (.mmdb), which the user of the workers may read; \
-                         geoipupdate fetches them",
+                    "set the path of a database (.mmdb) that the user of the workers can read; geoipupdate downloads databases",
                 ));
                 None
             }

@@ -47,7 +47,7 @@ fn shown(folder: &TestFolder, lines: &str, text: &str, fields: &[(&str, &str)]) 
 }
 
 #[test]
-fn client_is_looked_up_and_so_is_whom_a_trusted_proxy_tells() {
+fn geoip2_looks_up_client_or_address_from_trusted_proxy() {
     let folder = folder("client");
     let lines = "$code default=?? country iso_code; $name country names en;";
     let told = |address| shown(&folder, lines, "$code $name.", &[("X-Forwarded-For", address)]);
@@ -101,7 +101,7 @@ fn values_of_every_type_are_shown_as_by_the_module() {
 }
 
 #[test]
-fn metadata_say_when_the_database_was_made_and_read() {
+fn metadata_contain_build_and_read_times() {
     let folder = folder("metadata");
     let lines = "auto_reload 5m; $built metadata build_epoch; $looked metadata last_check; \
                  $read metadata last_change;";
@@ -121,7 +121,7 @@ fn maps_and_conditions_read_the_variable() {
 }
 
 #[test]
-fn damaged_database_says_nothing() {
+fn damaged_geoip2_database_yields_no_foreign_data() {
     let folder = folder("damaged");
     let sound = std::fs::read(folder.0.join("x.mmdb")).expect("a file");
     let end = sound.windows(4).position(|window| window == b"\xab\xcd\xefM").expect("metadata");

@@ -37,7 +37,7 @@ fn each_kind_knows_its_password_and_no_other() {
 }
 
 #[test]
-fn broken_entries_let_nobody_in() {
+fn malformed_entries_admit_no_client() {
     let broken = [
         "$1$",
         "$apr1$",

@@ -7,16 +7,17 @@ use myriad_conf::{Diagnostic, Node};
 use super::list::Line;
 use super::settings::BotSettings;
 
-const LINE: &str = "write `CLASS \"part of User-Agent\" [network ...];`, as in `monitor \"MyUptime\" 192.0.2.0/24;`, or `builtin off;`";
+const LINE: &str = "write `CLASS \"part of User-Agent\" [network ...];`, for example `monitor \"MyUptime\" 192.0.2.0/24;`, or \
+     `builtin off;`";
 
 pub(super) static ROWS: &[Directive] = &[Directive::new(
     "bots",
     Contexts::HTTP,
     block(0, 0),
     Set::Settings(bots),
-    "Robots that are asked before the built-in list (`presets/bots.conf`): lines `CLASS \"part of User-Agent\" [network ...];`, of which the \
-     first that fits counts, and `builtin off;`. The class is what `$bot` shows, `none` makes a visitor; who says a robot's name and \
-     comes from none of its networks is `forged`.",
+    "Bots that are checked before the built-in list (`presets/bots.conf`): lines `CLASS \"part of User-Agent\" \
+         [network ...];`, the first match applies, and `builtin off;`. The class is the value of `$bot`; `none` means a \
+         regular client. A client with the name of a bot, but from none of its networks, is `forged`.",
 )
 .repeats()
 .own()];
@@ -53,10 +54,10 @@ fn robot(line: &Node) -> Result<Line, Diagnostic> {
         return Err(Diagnostic::error(line.name.span, format!("invalid class \"{shown}\"")).help(LINE));
     }
     let [agent, networks @ ..] = line.args.as_slice() else {
-        return Err(Diagnostic::error(line.span, "no part of User-Agent is named").help(LINE));
+        return Err(Diagnostic::error(line.span, "the part of User-Agent is missing").help(LINE));
     };
     if agent.text.is_empty() {
-        return Err(Diagnostic::error(agent.span, "an empty text is part of every User-Agent").help(LINE));
+        return Err(Diagnostic::error(agent.span, "an empty text matches every User-Agent").help(LINE));
     }
     let network = |word: &myriad_conf::Word| {
         parse_network(&word.text).ok_or_else(|| {

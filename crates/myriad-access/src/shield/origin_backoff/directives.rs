@@ -28,9 +28,9 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
     Contexts::HSL,
     between(1, 2),
     Set::Settings(origin_backoff),
-    "Pauses before a page of the cache is fetched again whose fetch has failed (5xx, time-out, no connection): the first, and the \
-     longest (60s); each is twice as long as the one before, give or take a fifth. Meanwhile the stale page is served where \
-     `*_cache_use_stale` has that failure, else 503 with `Retry-After`.",
+    "Delays further fetches of a cached page after a failed fetch (5xx, timeout, no connection): initial and maximum \
+         delay (60s); each delay is twice the previous one, ±20%. Until then the stale page is served if \
+         `*_cache_use_stale` includes the failure, otherwise 503 with `Retry-After`.",
 )
 .default("off")
 .own()];
@@ -47,7 +47,7 @@ fn origin_backoff(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     }
     let most_ms = if args.len() == 2 { args.millis(1)? } else { MOST_MS.max(first_ms) };
     if !(first_ms..=LONGEST_MS).contains(&most_ms) {
-        return Err(args.invalid(1, "a time up to 1h, at least the first pause"));
+        return Err(args.invalid(1, "a time up to 1h, not less than the first pause"));
     }
     *rules = Some(BackoffRules { first_ms, most_ms });
     Ok(())

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn one_asks_when_a_pause_is_over() {
+    fn one_request_per_pause_may_try_origin_again() {
         let table = Table::default();
         table.failed("z", b"k", RULES, (502, 0));
         assert_eq!(table.ask("z", b"k", RULES, 1_200), None);
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn zones_and_keys_are_told_apart_and_their_number_is_bounded() {
+    fn zones_and_keys_are_separate_and_entry_count_is_bounded() {
         let table = Table::default();
         table.failed("z", b"k", RULES, (502, 0));
         assert!(table.ask("y", b"k", RULES, 0).is_none() && table.ask("z", b"kk", RULES, 0).is_none());

@@ -18,10 +18,12 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
     Contexts::HSL,
     between(1, 5),
     Set::Settings(origin_challenge),
-    "Clients for which the text is neither empty nor `0` get, before the origin is contacted, a page whose script does some work and requests the \
-     URL again with a pass in the cookie `myriad_pass`. Each of `bits=` doubles the work (16: a fraction of a second). A pass is valid for `valid=` \
-     (1h), for one network (/24, /64 of IPv6) and one browser; servers that share clients need the same `secret=`. A network may use \
-     `passes=` (30) new passes per minute and as many at once, then gets 429. Stored pages are always served, and the page itself is never stored.",
+    "Requires a pass before a request is sent to the origin, if the text is neither empty nor `0`: the client gets a \
+         page whose script computes a proof of work and repeats the request with the cookie `myriad_pass`. Each bit of \
+         `bits=` doubles the work (16: a fraction of a second). A pass is valid for `valid=` (1h), one network (/24, /64 \
+         for IPv6) and one browser; servers with the same clients need the same `secret=`. A network may use `passes=` \
+         (30) new passes per minute, with a burst of the same size; beyond that it gets 429. Stored pages are always \
+         served, and the challenge page is never stored.",
 )
 .default("off")
 .own()];
@@ -30,7 +32,7 @@ fn origin_challenge(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     let when = args.text(0)?;
     if when.bytes() == b"off" {
         if args.len() > 1 {
-            return Err(args.invalid(1, "nothing behind `off`"));
+            return Err(args.invalid(1, "omitted after `off`"));
         }
         settings.feature_mut::<ChallengeSettings>().0 = None;
         return Ok(());

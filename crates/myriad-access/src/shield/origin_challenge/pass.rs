@@ -69,7 +69,7 @@ impl Passes {
         static OWN: LazyLock<[u8; 32]> = LazyLock::new(|| {
             let mut secret = [0; 32];
             // Without random numbers a signature would be predictable: the process aborts.
-            aws_lc_rs::rand::fill(&mut secret).expect("the system's random numbers");
+            aws_lc_rs::rand::fill(&mut secret).expect("the system provides random numbers");
             secret
         });
         let secret = rules.secret.as_deref().unwrap_or(&*OWN);

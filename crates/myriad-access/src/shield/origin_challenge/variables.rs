@@ -30,7 +30,7 @@ mod tests {
     use myriad_serve::testing::variables::{Case, lacks};
 
     #[test]
-    fn nobody_has_passed_where_nothing_is_asked() {
+    fn challenge_passed_is_empty_without_challenge() {
         lacks(&mut Case::default().begin(), &["challenge_passed"]);
     }
 }

@@ -17,12 +17,14 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
     Contexts::HSL,
     between(1, 7),
     Set::Settings(origin_query_limit),
-    "Limits how many new queries (the part behind `?`) one client network (/24, /64 of IPv6) sends to the origin: `rate=20r/m`, and `burst=` \
-     (a minute's number) at once; `per=network` counts them all together, `per=path` for each path. A new query beyond that waits for its turn \
-     if that takes no longer than `wait=` (0). Otherwise `action=strip` redirects a page to its URL without the arguments except those in `keep=a,b`, \
-     `action=challenge` requires a pass (`origin_challenge`), `action=429` or `503` refuses. Stored pages are always served. Requests that bypass the \
-     cache are counted only with `unless=`, which excludes those for which it is neither empty nor `0`; beyond the limit they go to the origin \
-     unchanged, after all others (`origin_queue`). One line per second of the error log names the arguments.",
+    "Limits the rate of new query strings (after `?`) that one client network (/24, /64 for IPv6) sends to the \
+         origin: `rate=20r/m`, and `burst=` (default: one minute's number); `per=network` counts them in total, \
+         `per=path` per path. A new query string beyond the limit is delayed if the delay does not exceed `wait=` (0). \
+         Otherwise `action=strip` redirects to the URL without arguments except those in `keep=a,b`, `action=challenge` \
+         requires a pass (`origin_challenge`), and `action=429` or `503` rejects the request. Stored pages are always \
+         served. Requests that bypass the cache count only with `unless=`, which excludes requests for which it is \
+         neither empty nor `0`; beyond the limit they are sent to the origin unchanged, with the lowest priority \
+         (`origin_queue`). The error log names the arguments, at most one line per second.",
 )
 .default("off")
 .own()];
@@ -47,7 +49,7 @@ fn read(args: &Arguments<'_>) -> Result<QueryRules, Diagnostic> {
             (b"rate=", _) => {
                 rate = Some(parse_rate(value).ok_or_else(|| {
                     let word = String::from_utf8_lossy(word);
-                    let help = "write `rate=20r/m` or `rate=1r/s`, at most 1000 a second";
+                    let help = "write `rate=20r/m` or `rate=1r/s`, at most 1000 per second";
                     args.error(index, format!("invalid rate \"{word}\"")).help(help)
                 })?);
             }
@@ -86,7 +88,7 @@ fn read(args: &Arguments<'_>) -> Result<QueryRules, Diagnostic> {
 
 fn read_wait(args: &Arguments<'_>, index: usize, skip: usize) -> Result<u64, Diagnostic> {
     let wait_ms = args.millis_after(index, skip)?;
-    if wait_ms <= LONGEST_WAIT_MS { Ok(wait_ms) } else { Err(args.invalid(index, "a time of at most 1m")) }
+    if wait_ms <= LONGEST_WAIT_MS { Ok(wait_ms) } else { Err(args.invalid(index, "a time up to 1m")) }
 }
 
 /// Parses `20r/m` or `1r/s`; returns the interval of one query in milliseconds.

@@ -96,7 +96,7 @@ pub fn judge(exchange: &mut Exchange, sought: Sought) -> Option<Limited> {
     if logged.admits(now) {
         let (path, names) = (path.escape_ascii(), names(query));
         let message = format_args!(
-            "too many new queries of the client's network (origin_query_limit), the last of \"{path}\": {names}"
+            "too many new query strings from the client's network (origin_query_limit), last one for \"{path}\": {names}"
         );
         request.log(Level::Warn, message);
     }
@@ -206,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_that_are_not_kept_go_and_no_other_host_is_named() {
+    fn unlisted_arguments_are_stripped_and_redirect_stays_on_host() {
         let keep: Vec<Box<[u8]>> = vec![b"p"[..].into(), b"page"[..].into()];
         let url = |path: &str, query: &str| {
             stripped(path.as_bytes(), query.as_bytes(), &keep)

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn pool_on_demand_grows_until_it_says_that_it_may_have_no_more() {
+    fn on_demand_pool_bound_grows_until_max_children_is_reached() {
         let mut pools = Pools::default();
         let mut of = |total, reached| {
             let status =
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_too_long_ago_bounds_nothing() {
+    fn expired_bound_has_no_effect() {
         let mut children = Children::default();
         assert_eq!(children.bound(), None);
         children.set(Some(3), Duration::from_hours(1));

@@ -28,11 +28,12 @@ pub(super) static ROWS: &[Directive] = &[
         Contexts::HSL,
         between(1, 8),
         Set::Settings(origin_queue),
-        "How many requests an origin is asked at once, in all workers together (`zone=NAME concurrency=N`, or `concurrency=auto max=N` \
-         as its latency shows that it bears); how many more wait (`queue=`, 200) and how long (`timeout=`, 10s). Beyond that the \
-         stale page is served where `*_cache_use_stale` has `error`, `timeout` or `http_503`, else 503 with `Retry-After`. \
-         `release=head` gives a place back as soon as the head of the answer is there. `status=/fpm-status` asks php-fpm itself, by its \
-         `pm.status_path`, every second (`interval=`), and sends it no more at once than it has children for.",
+        "Limits concurrent requests to an origin, over all workers (`zone=NAME concurrency=N`, or `concurrency=auto \
+             max=N` to adapt to its latency); further requests are queued: at most `queue=` (200), for at most `timeout=` \
+             (10s). Beyond that the stale page is served if `*_cache_use_stale` includes `error`, `timeout` or `http_503`, \
+             otherwise 503 with `Retry-After`. `release=head` frees the slot when the response header has arrived. \
+             `status=/fpm-status` requests the status of php-fpm (its `pm.status_path`) every second (`interval=`), and \
+             limits concurrent requests to the number of its available children.",
     )
     .default("off")
     .own(),
@@ -41,9 +42,10 @@ pub(super) static ROWS: &[Directive] = &[
         Contexts::HSL,
         ONE,
         Set::Settings(origin_priority),
-        "Who comes first in `origin_queue`: `high` (0), `normal` (1, also for any other value), `low` (2), `last` (3); a text with \
-         variables. Each quarter of the longest wait lifts a request by one class. Half of the queue is open to `high`, beyond that they are `normal`: \
-         where visitors can make up what it depends on, they keep nobody out. Refreshes behind a visitor, and mirrored requests, are `last`.",
+        "Priority of requests in `origin_queue`: `high` (0), `normal` (1, also for any other value), `low` (2), `last` \
+             (3); a text with variables. After each quarter of the maximum wait, a request rises by one class. `high` \
+             requests may occupy at most half of the queue; further ones count as `normal`, so clients that can choose their \
+             priority cannot block others. Background refreshes and mirrored requests are `last`.",
     )
     .default("normal")
     .own(),
@@ -94,8 +96,8 @@ fn read(args: &Arguments<'_>) -> Result<QueueRules, Diagnostic> {
         (None, _) => return Err(missing("concurrency", "origin_queue zone=php concurrency=8;")),
         (Some(Some(_)), Some((index, _))) => {
             return Err(args
-                .error(index, "\"max=\" is the bound of `concurrency=auto`")
-                .help("write the number of requests at once as `concurrency=`"));
+                .error(index, "\"max=\" requires `concurrency=auto`")
+                .help("set the number of concurrent requests with `concurrency=`"));
         }
         (Some(Some(number)), None) => Concurrency::Given(number),
         (Some(None), most) => Concurrency::Learnt { most: most.map_or(LEARNT, |(_, most)| most) },
@@ -112,8 +114,8 @@ fn status_rules(
 ) -> Result<Option<StatusRules>, Diagnostic> {
     match (path, interval) {
         (None, Some((index, _))) => {
-            let what = "\"interval=\" says how often \"status=\" is asked for";
-            Err(args.error(index, what).help("write `status=` with php-fpm's `pm.status_path`"))
+            let what = "\"interval=\" requires \"status=\"";
+            Err(args.error(index, what).help("set `status=` to php-fpm's `pm.status_path`"))
         }
         (path, interval) => {
             let interval_ms = interval.map_or(INTERVAL_MS, |(_, interval_ms)| interval_ms);
@@ -129,7 +131,7 @@ fn status_path(args: &Arguments<'_>, index: usize, value: &[u8]) -> Result<Box<[
         Ok(value.into())
     } else {
         Err(args
-            .invalid(index, "`status=/PATH` as php-fpm's `pm.status_path` has it, without `?` and variables"))
+            .invalid(index, "`status=/PATH`, equal to php-fpm's `pm.status_path`, without `?` and variables"))
     }
 }
 
@@ -145,7 +147,7 @@ fn interval_ms(args: &Arguments<'_>, index: usize, skip: usize) -> Result<u64, D
 fn zone_name(args: &Arguments<'_>, index: usize, value: &[u8]) -> Result<String, Diagnostic> {
     match std::str::from_utf8(value) {
         Ok(name) if !name.is_empty() && !name.contains(':') => Ok(name.to_owned()),
-        _ => Err(args.invalid(index, "`zone=NAME`, without a size: `queue=` bounds it")),
+        _ => Err(args.invalid(index, "`zone=NAME`, without a size: `queue=` sets the size")),
     }
 }
 
@@ -161,9 +163,10 @@ fn count(args: &Arguments<'_>, index: usize, skip: usize, least: u32) -> Result<
 fn origin_priority(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     let text = args.text(0)?;
     if !text.has_variables() && Class::parse(text.bytes()).is_none() {
-        return Err(
-            args.invalid(0, "`high`, `normal`, `low`, `last`, or a text with variables that comes to one")
-        );
+        return Err(args.invalid(
+            0,
+            "`high`, `normal`, `low`, `last`, or a text with variables that evaluates to one of them",
+        ));
     }
     settings.feature_mut::<QueueSettings>().priority = Some(text);
     Ok(())

@@ -62,11 +62,11 @@ pub(crate) async fn enter(exchange: &mut Exchange, waits: bool) -> Result<Option
                 }
                 Err(Unserved::Late) => {
                     wait.end(QueueEnd::Late);
-                    "has not come to this request in time"
+                    "timed out"
                 }
                 Err(Unserved::Displaced) => {
                     wait.end(QueueEnd::Displaced);
-                    "is full, and a better class has come"
+                    "is full, and a request of a higher class replaced this one"
                 }
             }
         }

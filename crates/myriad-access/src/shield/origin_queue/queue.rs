@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn long_wait_lifts_the_last_class_above_those_who_come_later() {
+    fn long_wait_raises_last_class_above_later_arrivals() {
         let (queue, rules) = (Arc::new(Queue::default()), rules(1, 10));
         let held = slot(queue.enter(&rules, Class::NORMAL));
         let last = turn(queue.enter(&rules, Class::LAST));
@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn who_leaves_is_not_waited_for_and_a_slot_on_its_way_to_them_is_given_on() {
+    fn cancelled_waiter_is_skipped_and_its_slot_is_passed_on() {
         let (queue, rules) = (Arc::new(Queue::default()), rules(1, 10));
         let held = slot(queue.enter(&rules, Class::NORMAL));
         let gone = turn(queue.enter(&rules, Class::NORMAL));

@@ -94,7 +94,7 @@ impl Watch {
         ours: u32,
     ) -> Option<(bool, String)> {
         let found = pools.and_then(|pools| {
-            self.pools.bound(&pools, ours).ok_or_else(|| "no place has a FastCGI server to ask".to_owned())
+            self.pools.bound(&pools, ours).ok_or_else(|| "no location uses a FastCGI server".to_owned())
         });
         // The bound expires after three missed status requests.
         let valid = self.interval() * 3 + SLOWEST;
@@ -108,9 +108,9 @@ impl Watch {
             return None;
         }
         Some(match found {
-            Ok(_) => (true, format!("origin_queue \"{zone}\": the status of php-fpm is read again")),
+            Ok(_) => (true, format!("origin_queue \"{zone}\": the status of php-fpm is available again")),
             Err(why) => {
-                let what = "the status of php-fpm cannot be read, \"concurrency=\" alone bounds the queue";
+                let what = "the status of php-fpm is unavailable, only \"concurrency=\" limits the queue";
                 (false, format!("origin_queue \"{zone}\": {what}: {why}"))
             }
         })

@@ -42,7 +42,7 @@ pub(crate) async fn answer(request: &Request, asked: Asked, body: Vec<u8>) -> St
     match done {
         Ok(done) => {
             if changes {
-                request.log(Level::Notice, format_args!("{what} by the api"));
+                request.log(Level::Notice, format_args!("{what} through the API"));
             }
             let body = done.body.map(|body| body.to_string()).unwrap_or_default();
             let mut step = json(done.status, body);

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_begin_anew_and_states_stay() {
+    fn reset_restarts_counters_and_retains_states() {
         let path = || "test/counts_begin_anew".to_owned();
         let first = members(json!({ "accepted": 5, "active": 2, "responses": { "2xx": 3 }, "name": "a" }));
         assert_eq!(since(&path(), first.clone()), first);

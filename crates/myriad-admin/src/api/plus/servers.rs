@@ -54,7 +54,7 @@ pub(super) fn change(
     let said: Value =
         serde_json::from_slice(body).map_err(|_| PlusError::new(415, "JsonError", "JSON error"))?;
     let Value::Object(said) = said else {
-        return Err(malformed("an object is expected".to_owned()));
+        return Err(malformed("a JSON object is expected".to_owned()));
     };
     let mut change = ServerChange::default();
     for (name, value) in said {
@@ -148,7 +148,7 @@ pub(super) fn refused(error: EditError, group: &str) -> PlusError {
         EditError::Address(why) => ("UpstreamBadAddress", why),
         EditError::Service => ("UpstreamBadService", "\"service\" is empty".to_owned()),
         EditError::NoResolver => ("UpstreamConfNoResolver", "no resolver defined to resolve".to_owned()),
-        EditError::Route => ("UpstreamBadRoute", "route is too long, or is no value of a cookie".to_owned()),
+        EditError::Route => ("UpstreamBadRoute", "route is too long, or not a valid cookie value".to_owned()),
         EditError::NoBackup => ("UpstreamNoBackup", format!("upstream \"{group}\" has no backup")),
         EditError::SlowStart => ("UpstreamBadSlowStart", "invalid \"slow_start\"".to_owned()),
         EditError::Immutable(id) => ("UpstreamServerImmutable", format!("server \"{id}\" is immutable")),

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_fresh_says_so() {
+    fn stale_and_updating_pages_are_marked_in_list() {
         let stale = PageReport { key: "k".into(), now_ms: 5, ..PageReport::default() };
         assert!(list_line(&stale).contains(" stale ") && list_line(&stale).ends_with("  k"));
         let updating = PageReport { updating: true, variant: Some("accept-language: de".into()), ..stale };

@@ -28,7 +28,7 @@ pub fn memory(report: &ProcessMemoryReport) -> String {
         };
         let bound = match (part.limit_bytes, part.configured_bytes) {
             (Some(now), Some(configured)) if now < configured => {
-                format!(" of {}, of {} with memory enough", size(now), size(configured))
+                format!(" of {}, reduced from {}", size(now), size(configured))
             }
             (Some(now), _) => format!(" of {}", size(now)),
             (None, _) => String::new(),
@@ -38,14 +38,14 @@ pub fn memory(report: &ProcessMemoryReport) -> String {
     let begun = report.begun;
     let _ = writeln!(
         out,
-        "  stages begun: {} shrinking, {} closing, {} refusing",
+        "  stages entered: {} shrinking, {} closing, {} refusing",
         count(begun.shrinking),
         count(begun.closing),
         count(begun.refusing)
     );
     let _ = writeln!(
         out,
-        "  given up: {} pages, {} idle and {} stalled connections; {} requests refused",
+        "  released: {} pages, {} idle and {} stalled connections; {} requests refused",
         count(report.evicted_pages),
         count(report.closed_idle),
         count(report.closed_stalled),
@@ -81,10 +81,10 @@ mod tests {
             memory(&report).lines().collect::<Vec<_>>(),
             [
                 "memory 55.0M of 64.0M (86%), stage: shrinking",
-                "  zone pages\\x1b           19.0M of 20.0M, of 64.0M with memory enough",
+                "  zone pages\\x1b           19.0M of 20.0M, reduced from 64.0M",
                 "  other                    36.0M",
-                "  stages begun: 2 shrinking, 0 closing, 0 refusing",
-                "  given up: 1,234 pages, 0 idle and 0 stalled connections; 0 requests refused",
+                "  stages entered: 2 shrinking, 0 closing, 0 refusing",
+                "  released: 1,234 pages, 0 idle and 0 stalled connections; 0 requests refused",
             ]
         );
         let free = memory(&ProcessMemoryReport::default());

@@ -47,7 +47,7 @@ pub fn page(page: &PageReport) -> String {
         "in memory",
         &match page.tier {
             Tier::Disk => "no".to_owned(),
-            Tier::Memory | Tier::Both => format!("{} bytes in all", count(page.memory_bytes)),
+            Tier::Memory | Tier::Both => format!("{} bytes in total", count(page.memory_bytes)),
         },
     );
     row(
@@ -65,15 +65,16 @@ pub fn page(page: &PageReport) -> String {
 fn known_visitors(esi: &EsiReport) -> Vec<(&'static str, String)> {
     let count = count(esi.parts.len() as u64);
     let known = match (&esi.why, esi.known) {
-        (_, true) => format!("get this page, with {count} parts of their own"),
-        (Some(why), false) => format!("ask the origin: {why}"),
-        (None, false) => "ask the origin".to_owned(),
+        (_, true) => format!("receive this page, with {count} parts of their own"),
+        (Some(why), false) => format!("served by the origin: {why}"),
+        (None, false) => "served by the origin".to_owned(),
     };
     let mut rows = vec![("known", known)];
     for (index, part) in esi.parts.iter().enumerate() {
-        let whose = if part.private { "private" } else { "everybody's" };
+        let whose = if part.private { "private" } else { "shared" };
         let alt = part.alt.as_ref().map(|alt| format!(", else {alt}")).unwrap_or_default();
-        let value = format!("{} ({whose}){alt}, at {} for {} bytes", part.src, part.at, part.instead);
+        let value =
+            format!("{} ({whose}){alt}, at offset {}, replaces {} bytes", part.src, part.at, part.instead);
         rows.push((if index == 0 { "parts" } else { "" }, value));
     }
     rows
@@ -84,24 +85,24 @@ fn freshness(page: &PageReport) -> String {
         let left = duration(page.fresh_until_ms - page.now_ms);
         return format!("for {left} more, until {}", moment(page.fresh_until_ms));
     }
-    let fetching = if page.updating { ", a newer one is being fetched" } else { "" };
+    let fetching = if page.updating { ", being refreshed" } else { "" };
     if page.fresh_until_ms == 0 {
-        return format!("no: purged softly{fetching}");
+        return format!("no: soft purged{fetching}");
     }
     let since = duration(page.now_ms - page.fresh_until_ms);
-    format!("no: for {since}, since {}{fetching}", moment(page.fresh_until_ms))
+    format!("no: expired {since} ago, at {}{fetching}", moment(page.fresh_until_ms))
 }
 
 /// Describes how long the page may be served stale according to its origin and validity; the directives of a place may
 /// differ.
 fn staleness(page: &PageReport) -> String {
     let until = |at: u64| match at {
-        u64::MAX => "at any time".to_owned(),
-        at if at <= page.fresh_until_ms => "not by its own fields".to_owned(),
+        u64::MAX => "without a time limit".to_owned(),
+        at if at <= page.fresh_until_ms => "not allowed by its headers".to_owned(),
         at => format!("until {}", moment(at)),
     };
     let (updating, error) = (until(page.stale_updating_until_ms), until(page.stale_error_until_ms));
-    format!("while refreshed: {updating}; after an error: {error}")
+    format!("during a refresh: {updating}; after an error: {error}")
 }
 
 #[cfg(test)]
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_is_known_is_said() {
+    fn page_report_renders_every_known_field() {
         let text = page(&sample());
         for line in [
             "http://a/b",
@@ -143,7 +144,7 @@ mod tests {
             "  tags      post-1 home",
             "  body      41,872 bytes",
             "  encodings gzip        7,012 bytes, level 6",
-            "  in memory 60,000 bytes in all",
+            "  in memory 60,000 bytes in total",
             "  on disk   /c/29/b7",
         ] {
             assert!(text.lines().any(|shown| shown == line), "{line}\n{text}");
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_a_page_are_listed_and_whose_they_are() {
+    fn esi_parts_are_listed_and_private_ones_marked() {
         let part = |src: &str, private| PartReport {
             src: src.into(),
             at: 12,
@@ -161,8 +162,8 @@ mod tests {
         };
         let parts = vec![part("/?part=bar", true), part("/?part=form", true)];
         let text = page(&PageReport { esi: Some(EsiReport { known: true, why: None, parts }), ..sample() });
-        assert!(text.contains("\n  known     get this page, with 2 parts of their own\n"), "{text}");
-        assert!(text.contains("\n  parts     /?part=bar (private), at 12 for 3 bytes\n            /?part=form (private), at 12"), "{text}");
+        assert!(text.contains("\n  known     receive this page, with 2 parts of their own\n"), "{text}");
+        assert!(text.contains("\n  parts     /?part=bar (private), at offset 12, replaces 3 bytes\n            /?part=form (private), at offset 12"), "{text}");
         let esi = EsiReport {
             why: Some("asked in a.php".into()),
             parts: vec![part("/b", false)],
@@ -171,7 +172,7 @@ mod tests {
         let text = page(&PageReport { esi: Some(esi), ..sample() });
         assert!(
             text.contains(
-                "\n  known     ask the origin: asked in a.php\n  parts     /b (everybody's), at 12"
+                "\n  known     served by the origin: asked in a.php\n  parts     /b (shared), at offset 12"
             ),
             "{text}"
         );
@@ -179,10 +180,10 @@ mod tests {
     }
 
     #[test]
-    fn a_stale_page_says_since_when_and_why() {
+    fn stale_page_shows_time_and_reason() {
         let stale = PageReport { fresh_until_ms: 1_795_219_251_000, ..sample() };
-        assert!(page(&stale).contains("no: for 10s, since 2026-11-21 00:00:51 UTC\n"));
+        assert!(page(&stale).contains("no: expired 10s ago, at 2026-11-21 00:00:51 UTC\n"));
         let purged = PageReport { fresh_until_ms: 0, updating: true, ..sample() };
-        assert!(page(&purged).contains("no: purged softly, a newer one is being fetched\n"));
+        assert!(page(&purged).contains("no: soft purged, being refreshed\n"));
     }
 }

@@ -21,7 +21,10 @@ pub fn purge_total(reports: &[PurgeReport]) -> String {
     match reports.iter().filter(|report| report.purged.is_none()).count() {
         0 => format!("{} {word} purged", count(pages)),
         accepted => {
-            format!("{} {word} purged, {accepted} accepted: their counts go to the error log", count(pages))
+            format!(
+                "{} {word} purged, {accepted} accepted: their page counts are written to the error log",
+                count(pages)
+            )
         }
     }
 }
@@ -31,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_and_acceptances_are_told_apart() {
+    fn purge_counts_and_acceptances_are_rendered_separately() {
         let report = |kind: &str, what: &str, purged| PurgeReport {
             kind: kind.into(),
             what: what.into(),
@@ -42,6 +45,9 @@ mod tests {
         assert_eq!(purge(&reports[0]), "        1 page  url       http://a/");
         assert_eq!(purge(&reports[1]), "      accepted  all");
         assert_eq!(purge_total(&reports[..1]), "1 page purged");
-        assert_eq!(purge_total(&reports), "1 page purged, 1 accepted: their counts go to the error log");
+        assert_eq!(
+            purge_total(&reports),
+            "1 page purged, 1 accepted: their page counts are written to the error log"
+        );
     }
 }

@@ -21,7 +21,7 @@ pub fn zone(zone: &ZoneReport) -> String {
     row(
         "stored",
         &format!(
-            "{} pages, {} for which there was no room{fetching}",
+            "{} pages, {} rejected for lack of space{fetching}",
             count(zone.stored),
             count(zone.rejected)
         ),
@@ -34,7 +34,7 @@ pub fn zone(zone: &ZoneReport) -> String {
     }
     if let Some(disk) = &zone.disk {
         let trouble = format!(
-            "{} files quarantined, {} gone by other hands, {} pages not written",
+            "{} files quarantined, {} deleted by other programs, {} pages not written",
             count(disk.quarantined),
             count(disk.vanished),
             count(disk.dropped)
@@ -53,7 +53,7 @@ fn memory(zone: &ZoneReport) -> String {
 fn disk(zone: &ZoneReport) -> String {
     let Some(disk) = &zone.disk else { return "none".to_owned() };
     let (files, used) = (count(disk.files as u64), size(disk.bytes));
-    let known = if disk.recovered { "" } else { "; recovering, more files are to be found" };
+    let known = if disk.recovered { "" } else { "; recovering, the scan of the files is not finished" };
     format!("{files:>11} files  {used:>7} of {}{known}", limited(disk.bytes, disk.limit_bytes))
 }
 
@@ -82,7 +82,7 @@ fn requests(zone: &ZoneReport) -> String {
         }
     }
     match counts.hit_rate() {
-        Some(rate) => format!("{text}({:.1} % answered from the cache)", 100.0 * rate),
+        Some(rate) => format!("{text}({:.1} % served from the cache)", 100.0 * rate),
         None => text.trim_end().to_owned(),
     }
 }
@@ -98,9 +98,9 @@ fn removed(
 
 fn pending(zone: &ZoneReport) -> String {
     match zone.running_purges.len() {
-        0 => "no pattern under way".to_owned(),
-        1 => "1 pattern under way".to_owned(),
-        purges => format!("{purges} patterns under way"),
+        0 => "no pattern in progress".to_owned(),
+        1 => "1 pattern in progress".to_owned(),
+        purges => format!("{purges} patterns in progress"),
     }
 }
 
@@ -110,7 +110,7 @@ mod tests {
     use crate::protocol::{DiskReport, MemoryReport, RequestCounts, RunningPurgeReport};
 
     #[test]
-    fn a_zone_says_what_it_holds_and_what_it_did() {
+    fn zone_report_shows_contents_and_request_counts() {
         let report = ZoneReport {
             zone: "pages".into(),
             path: "/cache".into(),
@@ -129,11 +129,11 @@ mod tests {
         for line in [
             "zone pages  /cache",
             "  memory          1,203 pages    41.0M of 256.0M (16 %)",
-            "  disk            5,331 files   310.0M of any size; recovering, more files are to be found",
-            "  requests  HIT 98  MISS 1  STALE 1  BYPASS 7  (99.0 % answered from the cache)",
-            "  purged    0 pages from memory, 1 pattern under way",
+            "  disk            5,331 files   310.0M of any size; recovering, the scan of the files is not finished",
+            "  requests  HIT 98  MISS 1  STALE 1  BYPASS 7  (99.0 % served from the cache)",
+            "  purged    0 pages from memory, 1 pattern in progress",
             "            #9 a/*: 3 pages so far",
-            "  trouble   2 files quarantined, 0 gone by other hands, 0 pages not written",
+            "  trouble   2 files quarantined, 0 deleted by other programs, 0 pages not written",
         ] {
             assert!(text.lines().any(|shown| shown == line), "{line}\n{text}");
         }

@@ -85,7 +85,7 @@ pub struct HistoryReport {
 #[serde(default)]
 #[expect(
     missing_docs,
-    reason = "the names are those of a tick's counts; what else there is says docs/dashboard.md"
+    reason = "the names are those of the counters in a tick; docs/dashboard.md describes the others"
 )]
 pub struct HistorySeries {
     pub requests: Vec<Option<u64>>,

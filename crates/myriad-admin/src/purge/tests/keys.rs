@@ -23,7 +23,7 @@ fn key_is_what_the_directive_comes_to() {
 }
 
 #[test]
-fn visitor_who_names_a_port_has_a_page_of_their_own() {
+fn host_with_port_has_separate_cache_key() {
     let rules = "proxy_cache_key $host$uri;";
     assert_eq!(key(rules, "/a", &[("Host", "localhost")]), "localhost/a");
     assert_eq!(key(rules, "/a", &[("Host", "localhost:99")]), "localhost/a\0host=localhost:99");
@@ -31,7 +31,7 @@ fn visitor_who_names_a_port_has_a_page_of_their_own() {
 }
 
 #[test]
-fn fields_and_cookies_of_the_key_are_parts_behind_it_where_they_are_sent() {
+fn key_fields_and_cookies_are_appended_to_key_if_sent() {
     let rules = "proxy_cache_key $host$uri; cache_key_cookie lang; cache_key_field X-Device;";
     let host = ("Host", "localhost");
     assert_eq!(key(rules, "/a", &[host]), "localhost/a");

@@ -26,7 +26,7 @@ fn result(reached: &Reached) -> Option<&str> {
 }
 
 #[test]
-fn purge_takes_the_page_of_its_url_and_says_so_once() {
+fn purge_removes_page_of_its_url_once() {
     let (site, zone) = site("proxy_cache_purge PURGE;");
     store(&zone, "/a?b", ("localhost", "/a?b"), "");
     store(&zone, "/a", ("localhost", "/a"), "");
@@ -102,7 +102,7 @@ fn purge_of_many_goes_past_locations_but_not_past_the_rules_of_the_server() {
 }
 
 #[test]
-fn purge_that_makes_no_sense_says_why() {
+fn invalid_purge_is_rejected_with_reason() {
     let (site, _zone) = site("proxy_cache_purge PURGE;");
     let nonsense = local(&site, "PURGE /a", &[("X-Purge-Method", "nonsense")]);
     assert_eq!((nonsense.status, nonsense.text.as_str()), (400, "unknown X-Purge-Method\n"));
@@ -128,7 +128,7 @@ fn location_purges_the_key_that_it_names_or_all_that_begin_so() {
 }
 
 #[test]
-fn strangers_may_not_purge() {
+fn unauthorized_clients_may_not_purge() {
     let (loopback, zone) = site("proxy_cache_purge PURGE;");
     store(&zone, "/a", ("localhost", "/a"), "");
     let passed_on = local(&loopback, "PURGE /a", &[("X-Forwarded-For", "192.0.2.1")]);
@@ -175,7 +175,7 @@ fn link_on_another_site_purges_nothing() {
 }
 
 #[test]
-fn host_is_known_that_nobody_can_have_lead_here() {
+fn only_own_names_and_loopback_count_as_own_host() {
     let site = TestSite::new("", "server_name own.test *.own.test;");
     let is_known = |host: &str| {
         let mut exchange = site.exchange("/", &[]);

@@ -13,7 +13,7 @@ fn zone() -> Arc<PageZone> {
 }
 
 #[test]
-fn outcomes_of_several_zones_are_told_as_one() {
+fn outcomes_of_several_zones_are_merged() {
     use Outcome::{Accepted, AtLeast, Done};
     assert_eq!(Done(1).and(Done(2)), Done(3));
     assert_eq!(Done(1).and(AtLeast(2)), AtLeast(3));
@@ -41,13 +41,13 @@ fn pattern_is_checked_before_anything_is_purged() {
 }
 
 #[test]
-fn refusal_says_what_to_make_of_it() {
+fn purge_refusal_states_reason_and_remedy() {
     assert_eq!(Refused::from(PurgeError::Rule).to_string(), "the pattern is too long");
     assert!(Refused::from(PurgeError::TooMany).to_string().contains("try again"));
     let full = std::io::Error::other("disk full");
     let unlogged = Refused::from(PurgeError::Unlogged(full)).to_string();
-    assert!(unlogged.starts_with("it holds") && unlogged.ends_with("disk full"), "{unlogged}");
-    assert_eq!(Refused::NoZone("x".to_owned()).to_string(), "there is no cache zone \"x\"");
+    assert!(unlogged.starts_with("the purge is in effect") && unlogged.ends_with("disk full"), "{unlogged}");
+    assert_eq!(Refused::NoZone("x".to_owned()).to_string(), "unknown cache zone \"x\"");
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn purge_of_a_key_takes_the_page_of_other_codings_too() {
 }
 
 #[test]
-fn what_an_origin_asks_for_in_one_answer_is_purged_each_in_its_way() {
+fn purges_from_one_origin_response_each_run_in_own_mode() {
     let zone = zone();
     store(&zone, "/a", ("a.test", "/a"), "");
     store(&zone, "/b", ("b.test", "/b"), "t");

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_without_entries_is_its_first_offset_and_has_ended() {
+    fn table_without_transitions_uses_first_offset_then_footer() {
         let file = file(&[], "CET-1");
         let (table, footer) = Table::parse(&file).expect("a table");
         assert_eq!((table.offset_s(0), footer), (0, &b"CET-1"[..]));

@@ -126,5 +126,5 @@ fn content_folder_follows_from_the_configuration() {
     let outside = std::env::temp_dir();
     let (_, layout) = site(&format!("'{}'", outside.display()));
     assert_eq!((layout.content.as_str(), layout.content_folder()), ("wp-content", outside));
-    assert!(layout.notice(Path::new("/x")).expect("a notice").contains("outside that folder"));
+    assert!(layout.notice(Path::new("/x")).expect("a notice").contains("outside of that folder"));
 }

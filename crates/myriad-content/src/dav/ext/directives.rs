@@ -51,29 +51,29 @@ pub(in crate::dav) static ROWS: &[Directive] = &[
         HSL,
         at_least(1),
         Set::Settings(methods),
-        "By which further methods clients may see and lock files: PROPFIND, OPTIONS, LOCK, UNLOCK.",
+        "Allows the methods PROPFIND, OPTIONS, LOCK and UNLOCK to list and lock files.",
     )
     .default("off")
     .differs(
-        "`Depth: infinity` of PROPFIND is refused (403), and a folder of more than 65536 names (507); a client may ask for a lock of less \
-         time than the zone's; what is deleted or moved is no longer locked",
+        "PROPFIND with `Depth: infinity` is rejected (403), as is a directory of more than 65536 names (507); a client \
+             may request a shorter timeout of a lock than that of the zone; deleted and moved files are no longer locked",
     ),
     Directive::new(
         "dav_ext_lock",
         HSL,
         ONE,
         Set::Settings(lock),
-        "The zone of the locks, which LOCK and UNLOCK need and every change respects: `zone=NAME`.",
+        "Zone of the locks that LOCK and UNLOCK require and every change respects: `zone=NAME`.",
     ),
     Directive::new(
         "dav_ext_lock_zone",
         Contexts::HTTP,
         between(1, 2),
         Set::Settings(zone),
-        "A zone of locks: `zone=NAME:SIZE`, and how long one holds: `timeout=1m`.",
+        "Defines a zone of locks: `zone=NAME:SIZE`, and the timeout of a lock: `timeout=1m`.",
     )
     .repeats()
-    .differs("the locks of a zone outlive a reload; where it is full, LOCK is answered with 507"),
+    .differs("the locks of a zone survive a reload; if the zone is full, LOCK is answered with 507"),
 ];
 
 fn methods(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
@@ -112,7 +112,7 @@ fn zone(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
             let size = zone.get(at + 1..).and_then(|size| myriad_conf::number::parse_size(size).ok());
             match size.filter(|size| at > 0 && *size >= 8192) {
                 Some(size) => found = Some((Text::new(&zone[..at], span), size)),
-                None => return Err(args.invalid(index, "zone=NAME:SIZE, of 8k at least")),
+                None => return Err(args.invalid(index, "zone=NAME:SIZE, with a size of at least 8k")),
             }
         } else if let Some(time) = word.strip_prefix(b"timeout=") {
             timeout_ms = myriad_conf::number::parse_millis(time)
@@ -125,7 +125,7 @@ fn zone(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     let zones = &mut settings.feature_mut::<LockZones>().0;
     if let Some(other) = zones.iter().find(|other| other.name.bytes() == name.bytes()) {
         let message = format!("duplicate zone \"{}\"", name.lossy());
-        return Err(Diagnostic::error(span, message).related(other.name.span, "first named here"));
+        return Err(Diagnostic::error(span, message).related(other.name.span, "first defined here"));
     }
     zones.push(LockZone { name, size, timeout_ms });
     Ok(())

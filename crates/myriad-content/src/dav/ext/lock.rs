@@ -111,10 +111,10 @@ async fn locked(
             locks::with(zone.name.bytes(), now_ms, |locks| locks.renew(&target.path, &known, until_ms));
         return renewed
             .map(|lock| (200, lock))
-            .ok_or_else(|| Failure::new(412, "there is no such lock to renew"));
+            .ok_or_else(|| Failure::new(412, "the lock to be refreshed does not exist"));
     }
-    let owner = xml::lock_info(&body)
-        .map_err(|why| Failure::new(400, format!("the body of LOCK is not understood: {why}")))?;
+    let owner =
+        xml::lock_info(&body).map_err(|why| Failure::new(400, format!("invalid body of LOCK: {why}")))?;
     let lock = Lock { token: token(), deep, owner, until_ms };
     // Creating a file changes its directory.
     let known = tokens(request);
@@ -124,7 +124,7 @@ async fn locked(
         let added = if folder_allows { locks.add(&path, added, size) } else { Err(NoLock::Taken) };
         added.map_err(|why| match why {
             NoLock::Taken => Failure::new(423, format!("\"{}\" is locked", String::from_utf8_lossy(&path))),
-            NoLock::Full => Failure::new(507, "the zone of locks is full (dav_ext_lock_zone)"),
+            NoLock::Full => Failure::new(507, "the lock zone is full (dav_ext_lock_zone)"),
         })
     })?;
     let made = blocking(move || made(&target, access)).await;
@@ -141,7 +141,7 @@ fn made(target: &Target, access: Access) -> Done<bool> {
         return Ok(false);
     }
     if target.is_collection {
-        return Err(Failure::new(409, "a folder that is not there cannot be locked"));
+        return Err(Failure::new(409, "the directory does not exist and cannot be locked"));
     }
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match openat(&place.folder, as_path(place.name), flags, Mode::from_raw_mode(access.0)) {
@@ -194,6 +194,6 @@ pub(in crate::dav) fn unlock(exchange: &mut Exchange, zone: &LockZone) -> Step {
     if locks::with(zone.name.bytes(), request.received.at_ms, |locks| locks.remove(&target.path, token)) {
         Step::Answer(Answer::new(204, ResponseBody::None))
     } else {
-        Failure::new(409, "there is no such lock").answer(&mut exchange.request)
+        Failure::new(409, "the lock does not exist").answer(&mut exchange.request)
     }
 }

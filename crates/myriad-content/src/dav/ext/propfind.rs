@@ -49,7 +49,7 @@ pub(in crate::dav) fn propfind(exchange: &mut Exchange, ext: &ExtSettings) -> St
     let uri = exchange.request.route.uri.clone();
     let zone = ext.zone.as_ref().map(|zone| zone.bytes().to_vec());
     let depth = match depth(&exchange.request, Depth::Infinity) {
-        Ok(Depth::Infinity) => Err(Failure::new(403, "PROPFIND with \"Depth: infinity\" is not answered")),
+        Ok(Depth::Infinity) => Err(Failure::new(403, "PROPFIND with \"Depth: infinity\" is not allowed")),
         depth => depth,
     };
     let asked = depth.and_then(|depth| Ok((depth, Target::of(exchange, &uri)?)));
@@ -76,8 +76,8 @@ async fn found(
     zone: Option<Vec<u8>>,
 ) -> Done<String> {
     let body = small_body(exchange).await?;
-    let asked = xml::asked(&body)
-        .map_err(|why| Failure::new(400, format!("the body of PROPFIND is not understood: {why}")))?;
+    let asked =
+        xml::asked(&body).map_err(|why| Failure::new(400, format!("invalid body of PROPFIND: {why}")))?;
     let now_ms = exchange.request.received.at_ms;
     blocking(move || {
         let members = members(&uri, &target, depth)?;
@@ -114,7 +114,7 @@ fn members(uri: &[u8], target: &Target, depth: Depth) -> Done<Vec<Member>> {
                 continue;
             }
             if members.len() > MOST_NAMES {
-                return Err(Failure::new(507, "there are too many names in the folder"));
+                return Err(Failure::new(507, "the directory contains too many names"));
             }
             let uri = [&uri[..], name, if kind.is_dir() { b"/" } else { b"" }].concat();
             members.push(Member::new(&uri, name, [&target.path[..], b"/", name].concat(), found));
@@ -186,7 +186,7 @@ fn written(members: &[Member], asked: &Asked, locks: &Locks, now_ms: u64) -> Don
         String::from("<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<D:multistatus xmlns:D=\"DAV:\">\n");
     for member in members {
         if out.len() > MOST_BYTES {
-            return Err(Failure::new(507, "the answer is longer than 32 MB: ask for fewer properties"));
+            return Err(Failure::new(507, "the response is longer than 32 MB; request fewer properties"));
         }
         out.push_str("<D:response>\n<D:href>");
         escape(&member.href, &mut out);

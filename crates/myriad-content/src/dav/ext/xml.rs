@@ -58,7 +58,7 @@ pub fn asked(body: &[u8]) -> Result<Asked, Wrong> {
     match asked.filter(|_| root) {
         Some(Asked::These(_)) => Ok(Asked::These(names)),
         Some(asked) => Ok(asked),
-        None => Err("no propfind"),
+        None => Err("no valid propfind element"),
     }
 }
 
@@ -79,8 +79,8 @@ pub fn lock_info(body: &[u8]) -> Result<String, Wrong> {
     owner.truncate(length);
     match (root, exclusive && write) {
         (true, true) => Ok(owner.trim().to_owned()),
-        (true, false) => Err("only exclusive locks for writing are given"),
-        (false, _) => Err("no lockinfo"),
+        (true, false) => Err("only exclusive write locks are supported"),
+        (false, _) => Err("no valid lockinfo element"),
     }
 }
 
@@ -98,20 +98,20 @@ fn elements(body: &[u8], mut found: impl FnMut(&[Name], &str)) -> Result<(), Wro
         let text = &rest[..at];
         if !text.trim().is_empty() {
             if path.is_empty() {
-                return Err("text beside the root");
+                return Err("text outside the root element");
             }
             found(&path, &unescaped(text)?);
         }
         rest = &rest[at..];
         if let Some(comment) = rest.strip_prefix("<!--") {
-            rest = comment.split_once("-->").ok_or("a comment does not end")?.1;
+            rest = comment.split_once("-->").ok_or("unterminated comment")?.1;
         } else if rest.starts_with("<?") {
-            rest = rest.split_once("?>").ok_or("an instruction does not end")?.1;
+            rest = rest.split_once("?>").ok_or("unterminated processing instruction")?.1;
         } else if rest.starts_with("<!") {
-            return Err("types of documents are not read");
+            return Err("document type declarations are not supported");
         } else if let Some(end) = rest.strip_prefix("</") {
-            rest = end.split_once('>').ok_or("a tag does not end")?.1;
-            path.pop().ok_or("an element ends that has not begun")?;
+            rest = end.split_once('>').ok_or("unterminated tag")?.1;
+            path.pop().ok_or("closing tag without an opening tag")?;
             spaces.pop();
             ended = path.is_empty();
         } else {
@@ -132,7 +132,7 @@ fn elements(body: &[u8], mut found: impl FnMut(&[Name], &str)) -> Result<(), Wro
             }
         }
     }
-    if ended && rest.trim().is_empty() { Ok(()) } else { Err("it is not whole") }
+    if ended && rest.trim().is_empty() { Ok(()) } else { Err("the document is incomplete") }
 }
 
 /// Returns a tag up to its `>`, ignoring `>` in quotes.
@@ -146,7 +146,7 @@ fn tag(rest: &str) -> Result<(&str, &str), Wrong> {
             _ => {}
         }
     }
-    Err("a tag does not end")
+    Err("unterminated tag")
 }
 
 /// Returns the name of a tag, and its namespace declarations by prefix.
@@ -164,15 +164,15 @@ fn attributes(tag: &str) -> Result<(&str, HashMap<String, String>), Wrong> {
             .chars()
             .next()
             .filter(|quote| matches!(quote, '"' | '\''))
-            .ok_or("a value has no quotes")?;
-        let (value, after) = value[1..].split_once(quote).ok_or("a value does not end")?;
+            .ok_or("an attribute value is not quoted")?;
+        let (value, after) = value[1..].split_once(quote).ok_or("unterminated attribute value")?;
         rest = after;
         let attribute = attribute.trim_end();
         if attribute == "xmlns" {
             spaces.insert(String::new(), unescaped(value)?);
         } else if let Some(prefix) = attribute.strip_prefix("xmlns:") {
             if value.is_empty() {
-                return Err("a prefix stands for no namespace");
+                return Err("a prefix has an empty namespace");
             }
             spaces.insert(prefix.to_owned(), unescaped(value)?);
         }
@@ -183,7 +183,7 @@ fn resolved(name: &str, spaces: &[HashMap<String, String>]) -> Result<Name, Wron
     let (prefix, local) = name.split_once(':').unwrap_or(("", name));
     let is_of_a_name = |char: char| char.is_alphanumeric() || matches!(char, '-' | '_' | '.');
     if local.is_empty() || !local.chars().all(is_of_a_name) {
-        return Err("no name");
+        return Err("an element has no name");
     }
     let space = spaces.iter().rev().find_map(|own| own.get(prefix));
     if space.is_some_and(|space| space.len() > LONGEST_SPACE) {
@@ -202,14 +202,14 @@ fn unescaped(text: &str) -> Result<String, Wrong> {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('&') {
         out.push_str(before);
-        let (entity, after) = after.split_once(';').ok_or("an entity does not end")?;
+        let (entity, after) = after.split_once(';').ok_or("unterminated entity")?;
         out.push(match entity {
             "lt" => '<',
             "gt" => '>',
             "amp" => '&',
             "quot" => '"',
             "apos" => '\'',
-            _ => return Err("an entity is not known"),
+            _ => return Err("unknown XML entity"),
         });
         rest = after;
     }

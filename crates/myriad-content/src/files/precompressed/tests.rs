@@ -70,7 +70,7 @@ fn copy_stands_for_a_file_that_is_not_there() {
 }
 
 #[test]
-fn copy_goes_to_everybody_where_the_directive_says_always() {
+fn gzip_static_always_sends_copy_to_every_client() {
     let packed = Packed::new("always", &["a.txt", "a.txt.gz"], "gzip_static always; gzip_vary on;");
     assert_eq!(packed.sent("/a.txt", "identity").1, "a.txt.gz");
     let answer = packed.answer("/a.txt", "br");
@@ -85,7 +85,7 @@ fn folder_that_is_called_like_a_copy_is_none() {
 }
 
 #[test]
-fn copy_has_the_type_of_the_file_and_says_how_it_is_coded() {
+fn copy_has_type_of_original_and_its_content_coding() {
     let packed =
         Packed::new("type", &["a.txt", "a.txt.gz"], "gzip_static on; default_type application/gzip;");
     let answer = packed.answer("/a.txt", "gzip");
@@ -96,7 +96,7 @@ fn copy_has_the_type_of_the_file_and_says_how_it_is_coded() {
 }
 
 #[test]
-fn visitor_without_the_copy_is_told_that_others_have_one() {
+fn vary_is_sent_to_clients_without_the_compressed_copy() {
     // RFC 9110 section 12.5.5: downstream caches must not mix the responses of different clients.
     let files = ["a.txt", "a.txt.gz", "b.txt"];
     let packed = Packed::new("varies", &files, "gzip_static on; gzip_vary on;");

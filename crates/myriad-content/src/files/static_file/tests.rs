@@ -11,7 +11,7 @@ fn create_folder(folder: &TestFolder, name: &str) {
 }
 
 #[test]
-fn redirect_to_a_folder_is_the_uri_escaped_anew() {
+fn redirect_to_folder_re_escapes_uri() {
     let (folder, site) = site("escape", "");
     for (name, target, location) in [
         ("a b", "/a%20b?x=%20", "/a%20b/?x=%20"),

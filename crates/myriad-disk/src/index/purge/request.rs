@@ -92,8 +92,8 @@ impl fmt::Display for PurgeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Rule => f.write_str("no such rule"),
-            Self::TooMany => f.write_str("too many purges at once"),
-            Self::Unlogged(error) => write!(f, "cannot be written down: {error}"),
+            Self::TooMany => f.write_str("too many concurrent purges"),
+            Self::Unlogged(error) => write!(f, "cannot be logged: {error}"),
         }
     }
 }
@@ -128,7 +128,7 @@ impl Future for Purging {
     type Output = Result<Purged, PurgeError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let gone = || Err(PurgeError::Unlogged(io::Error::other("the zone has closed")));
+        let gone = || Err(PurgeError::Unlogged(io::Error::other("the zone was closed")));
         match &mut self.0 {
             State::Done(end) => Poll::Ready(end.take().unwrap_or_else(gone)),
             State::Waiting(ticket) => Pin::new(ticket).poll(cx).map(|end| end.unwrap_or_else(gone)),

@@ -54,7 +54,7 @@ fn many_keys_and_labels_go_into_many_records() {
 }
 
 #[test]
-fn all_makes_what_came_before_moot_and_the_same_rule_is_kept_once() {
+fn purge_all_supersedes_earlier_rules_and_duplicate_rule_is_stored_once() {
     let (book, _) = written(&[rule(3, Purge::Hard, Some(b"a")), rule(4, Purge::Hard, Some(b"a"))]);
     assert_eq!((book.len(), book.oldest()), (1, Some(4)));
     let mut records = some();

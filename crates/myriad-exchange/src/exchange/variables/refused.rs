@@ -17,8 +17,8 @@ pub struct DocumentedVariable {
 }
 
 const NO_MODULE: &str = "Myriad does not have this module";
-const NO_REGIONS: &str = "Myriad does not have the list of names of regions: `$geoip_region` is the code";
-const INTERNAL: &str = "nginx uses it inside and does not document it";
+const NO_REGIONS: &str = "Myriad has no list of region names: `$geoip_region` is the code";
+const INTERNAL: &str = "an undocumented internal variable of nginx";
 
 /// Module, reason of the rejection, and names separated by spaces.
 const REFUSED: &[(&str, &str, &str)] = &[

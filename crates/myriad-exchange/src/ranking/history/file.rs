@@ -28,8 +28,8 @@ pub enum Damage {
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Head => f.write_str("it is no history, or has been cut"),
-            Self::Version(version) => write!(f, "it is of version {version}, not {VERSION}"),
+            Self::Head => f.write_str("it is not a history file, or is truncated"),
+            Self::Version(version) => write!(f, "it has version {version} instead of {VERSION}"),
             Self::Records(count) => write!(f, "{count} of its records are damaged"),
         }
     }

@@ -123,7 +123,7 @@ fn extensions_of_the_grammar_are_taken() {
 }
 
 #[test]
-fn origins_may_pad_their_sizes_and_say_what_they_like_behind_them() {
+fn origin_chunk_sizes_may_be_padded_and_have_any_extension() {
     let decode = |input: &str| {
         let mut decoder = ChunkedDecoder::of_origin();
         let mut at = 0;

@@ -42,7 +42,7 @@ fn ambiguous_framing_is_refused_in_requests_and_responses_alike() {
 }
 
 #[test]
-fn responses_without_body_are_so_whatever_their_fields_say() {
+fn bodiless_responses_have_no_body_despite_content_length() {
     let fields = [("Content-Length", "5")];
     assert_eq!(response_framing(&response(200, &fields), Method::Head), Ok(ResponseFraming::None));
     for status in [100, 101, 103, 204, 304] {
@@ -72,7 +72,7 @@ fn connection_options_are_whole_tokens() {
 }
 
 #[test]
-fn connections_persist_as_version_and_options_say() {
+fn persistence_follows_version_and_connection_options() {
     let keeps = |version, fields: &[(&str, &str)]| wants_keep_alive(&request(version, fields));
     assert!(keeps(Version::Http11, &[]));
     assert!(!keeps(Version::Http11, &[("Connection", "close")]));

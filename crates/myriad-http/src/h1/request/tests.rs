@@ -153,7 +153,7 @@ fn methods_that_are_not_upper_case_are_refused() {
 }
 
 #[test]
-fn versions_are_told_apart() {
+fn unsupported_and_invalid_versions_are_distinguished() {
     for (version, error) in [
         ("HTTP/2.0", ParseError::UnsupportedVersion),
         ("HTTP/3.1", ParseError::UnsupportedVersion),
@@ -217,7 +217,7 @@ fn fields_of_one_value_may_not_repeat() {
 }
 
 #[test]
-fn names_that_nginx_calls_invalid_are_dropped_or_kept() {
+fn invalid_header_names_are_dropped_or_retained_as_configured() {
     let text = with_line("X_A: 1\r\nX.B: 2\r\nX!: 3\r\nX-C: 4\r\nContent_Length: 5");
     let names = |limits: HeadLimits| -> String {
         let (_, head) = parse_with(text.as_bytes(), &limits);
@@ -250,7 +250,7 @@ fn names_that_are_no_tokens_are_refused() {
 }
 
 #[test]
-fn limits_are_kept_to_the_byte() {
+fn head_limits_are_exact_to_the_byte() {
     let limits = HeadLimits { line: 32, total: 80, fields: 3, ..HeadLimits::default() };
     let result = |text: String| parse_with(text.as_bytes(), &limits).0;
     let line = |len: usize| format!("GET /{} HTTP/1.1\r\n", "a".repeat(len - 16));
@@ -295,7 +295,7 @@ fn a_line_that_does_not_end_is_refused_once_the_buffer_would_be_full() {
 }
 
 #[test]
-fn a_refused_request_line_is_kept_for_the_log() {
+fn refused_request_line_is_retained_for_log() {
     let (_, head) = parse("GET /a b HTTP/1.1\r\nHost: a\r\n\r\n");
     assert_eq!(head.request_line(), b"GET /a b HTTP/1.1");
     let (_, head) = parse("\r\nget / HTTP/1.1\r\n");

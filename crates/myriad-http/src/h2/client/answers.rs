@@ -55,7 +55,7 @@ impl Client {
         };
         let end = header.has(flag::END_STREAM);
         if !stream.receiving {
-            return self.give_up(id, ErrorCode::StreamClosed, Lost::Broken("header behind its end"));
+            return self.give_up(id, ErrorCode::StreamClosed, Lost::Broken("HEADERS after END_STREAM"));
         }
         if stream.answered {
             return self.trailers(id, end, builder);
@@ -105,14 +105,14 @@ impl Client {
             return Ok(Answered::Nothing);
         };
         if !stream.receiving {
-            return self.give_up(id, ErrorCode::StreamClosed, Lost::Broken("data behind its end"));
+            return self.give_up(id, ErrorCode::StreamClosed, Lost::Broken("DATA after END_STREAM"));
         }
         if !stream.answered {
-            return self.give_up(id, ErrorCode::Protocol, Lost::Broken("data ahead of its header"));
+            return self.give_up(id, ErrorCode::Protocol, Lost::Broken("DATA before HEADERS"));
         }
         stream.receive_window -= header.length as i64;
         if stream.receive_window < 0 {
-            return self.give_up(id, ErrorCode::FlowControl, Lost::Broken("more than the window allows"));
+            return self.give_up(id, ErrorCode::FlowControl, Lost::Broken("window of the stream exceeded"));
         }
         if let Some(expected) = &mut stream.expected {
             match expected.checked_sub(data.len() as u64) {
@@ -166,15 +166,15 @@ impl Client {
     }
 }
 
-const SHORT: Lost = Lost::Broken("shorter body than specified in \"content-length\" header");
+const SHORT: Lost = Lost::Broken("body shorter than specified in \"content-length\" header");
 const LONG: Lost = Lost::Broken("more data than specified in \"content-length\" header");
 
 /// Records a response head on a stream; returns an error if it is not allowed at this point.
 fn begin(stream: &mut Stream, head: &ResponseHead, end: bool) -> Result<(), Lost> {
     match head.status {
         // RFC 9113 §8.6.
-        101 => return Err(Lost::Broken("101, which HTTP/2 has not")),
-        100..200 if end => return Err(Lost::Broken("nothing but an interim response")),
+        101 => return Err(Lost::Broken("status 101, which HTTP/2 does not support")),
+        100..200 if end => return Err(Lost::Broken("END_STREAM after an interim response")),
         100..200 if stream.interim == MAX_INTERIM => {
             return Err(Lost::Broken("too many interim responses"));
         }

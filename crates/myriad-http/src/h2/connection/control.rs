@@ -176,7 +176,7 @@ impl Connection {
             return Err(ConnectionError::new(ErrorCode::FrameSize, "PRIORITY_UPDATE too short"));
         };
         if header.stream != 0 || id.is_multiple_of(2) {
-            return Err(ConnectionError::protocol("PRIORITY_UPDATE of no request"));
+            return Err(ConnectionError::protocol("PRIORITY_UPDATE for a stream that is not a request"));
         }
         let priority = Priority::parse(value);
         if let Some(stream) = self.streams.get(id) {

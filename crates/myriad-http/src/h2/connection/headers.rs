@@ -32,7 +32,7 @@ impl Connection {
         head: &mut RequestHead,
     ) -> Result<Received, ConnectionError> {
         if header.stream.is_multiple_of(2) {
-            return Err(ConnectionError::protocol("HEADERS on a stream that is not the client's"));
+            return Err(ConnectionError::protocol("HEADERS on a stream that a client must not open"));
         }
         let (fragment, selfish) = fragment(header, payload)?;
         if header.has(flag::END_HEADERS) {
@@ -100,7 +100,7 @@ impl Connection {
                 Some(Closed::Ended) => {
                     Err(ConnectionError::new(ErrorCode::StreamClosed, "HEADERS on a closed stream"))
                 }
-                None => Err(ConnectionError::protocol("a stream was opened below the last")),
+                None => Err(ConnectionError::protocol("stream identifier is lower than an earlier one")),
             };
         }
         self.streams.last = id;

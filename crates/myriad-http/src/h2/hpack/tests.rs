@@ -106,7 +106,7 @@ fn responses_of_the_rfc_are_read_while_entries_are_evicted() {
 }
 
 #[test]
-fn broken_blocks_are_told_from_large_ones() {
+fn broken_header_blocks_are_distinguished_from_valid_ones() {
     let of = |block: &str| decode(&mut Decoder::new(4096), &bytes(block));
     for broken in
         ["80", "be", "ff 80", "40", "00 01", "00 01 61", "00 01 61 85 ff", "7e 00", "82 20", "20 20 20 82"]

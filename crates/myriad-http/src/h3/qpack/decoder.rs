@@ -108,7 +108,7 @@ impl Decoder {
     /// Too many bytes are pending; the connection must close.
     pub fn check_patience(&self) -> Result<(), Error> {
         if self.out.len() > PATIENCE {
-            return Err(Error::connection(Code::ExcessiveLoad, "the decoder's stream is not read"));
+            return Err(Error::connection(Code::ExcessiveLoad, "the QPACK decoder stream is not read"));
         }
         Ok(())
     }
@@ -161,7 +161,7 @@ impl Decoder {
                 Err(Fault::Broken) => None,
             };
             done.ok_or_else(|| {
-                Error::connection(Code::QpackEncoderStream, "instruction that cannot be followed")
+                Error::connection(Code::QpackEncoderStream, "invalid QPACK encoder instruction")
             })?;
         }
     }

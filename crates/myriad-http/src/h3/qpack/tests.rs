@@ -82,7 +82,7 @@ fn no_more_streams_wait_than_were_offered() {
 }
 
 #[test]
-fn client_that_never_reads_what_it_is_told_is_sent_away() {
+fn client_that_never_reads_decoder_stream_is_disconnected() {
     let mut decoder = Decoder::default();
     tell(&mut decoder, b"\x3f\x0f\xc0\x01a").unwrap();
     for stream in 0..5000 {

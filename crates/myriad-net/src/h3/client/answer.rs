@@ -197,7 +197,7 @@ impl<S: Service> Client<S> {
         let _ = self.quic.recv_stream(id).stop(number(Code::RequestRejected));
         let _ = self.quic.send_stream(id).reset(number(Code::RequestRejected));
         if self.resets.wasted() && !self.is_over() {
-            self.offended(Code::ExcessiveLoad, "flood of requests that are rejected", around);
+            self.offended(Code::ExcessiveLoad, "flood of rejected requests", around);
         }
     }
 

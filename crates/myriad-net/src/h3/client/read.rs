@@ -77,7 +77,7 @@ impl<S: Service> Client<S> {
                 Taken::Nothing => return,
                 Taken::End | Taken::Reset => {
                     if role.is_critical() {
-                        let reason = "a stream that the connection needs was closed";
+                        let reason = "a critical stream was closed";
                         self.offended(Code::ClosedCriticalStream, reason, around);
                     }
                     self.one_way.remove(&id);

@@ -53,7 +53,7 @@ impl<S: Service> Client<S> {
         }
         if self.handshake_until.is_some() {
             around.service.handshake_over(&self.connection, Some(HandshakeFailure::TimedOut));
-            self.close(now, Code::NoError, "handshake took too long");
+            self.close(now, Code::NoError, "handshake timed out");
         } else if self.streams.is_empty() {
             self.leave(now);
             self.looked = now;

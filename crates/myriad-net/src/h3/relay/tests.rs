@@ -59,7 +59,7 @@ fn datagram() -> Datagram {
 }
 
 #[test]
-fn one_alone_reads_and_its_successor_begins_when_it_is_told() {
+fn only_one_process_reads_and_successor_starts_once_notified() {
     let (old, new) = (Member::new(), Member::new());
     old.relay.know(process(1, Standing::Serving), Vec::new());
     let old_share = old.share();
@@ -86,7 +86,7 @@ fn one_alone_reads_and_its_successor_begins_when_it_is_told() {
 }
 
 #[test]
-fn a_process_that_nobody_tells_reads_after_some_time() {
+fn process_without_notification_reads_after_timeout() {
     let (old, new) = (Member::new(), Member::with_patience(Duration::from_millis(1)));
     new.relay.know(process(2, Standing::Starting), vec![(process(1, Standing::Serving), old.way_in())]);
     let share = new.share();
@@ -98,7 +98,7 @@ fn a_process_that_nobody_tells_reads_after_some_time() {
 }
 
 #[test]
-fn who_has_left_to_a_successor_has_one_though_that_is_gone() {
+fn process_that_left_still_has_successor_after_it_exits() {
     let (old, new) = (Member::new(), Member::new());
     old.relay.know(process(1, Standing::Serving), Vec::new());
     let share = old.share();
@@ -117,7 +117,7 @@ fn who_has_left_to_a_successor_has_one_though_that_is_gone() {
 }
 
 #[test]
-fn of_those_that_leave_the_last_reads_and_whoever_has_not_the_listener_does_not() {
+fn last_leaving_process_reads_and_one_without_listener_does_not() {
     let (old, new) = (Member::new(), Member::new());
     old.relay.know(process(1, Standing::Serving), Vec::new());
     let share = old.share();
@@ -132,7 +132,7 @@ fn of_those_that_leave_the_last_reads_and_whoever_has_not_the_listener_does_not(
 }
 
 #[test]
-fn a_datagram_goes_to_the_worker_of_its_process_and_to_nobody_where_that_is_gone() {
+fn datagram_is_passed_to_its_worker_and_refused_for_missing_process() {
     let (old, new) = (Member::new(), Member::new());
     let _ = old.share();
     new.relay.know(process(2, Standing::Serving), vec![(process(1, Standing::Leaving), old.way_in())]);

@@ -17,7 +17,7 @@ pub static ROWS: &[Directive] = &[
             settings.feature_mut::<AdditionSettings>().before = path(args)?;
             Ok(())
         }),
-        "An address of this server whose answer stands before the page; an empty text for none.",
+        "URI of this server whose response is added before the body; an empty text adds nothing.",
     ),
     Directive::new(
         "add_after_body",
@@ -27,7 +27,7 @@ pub static ROWS: &[Directive] = &[
             settings.feature_mut::<AdditionSettings>().after = path(args)?;
             Ok(())
         }),
-        "An address of this server whose answer stands behind the page; an empty text for none.",
+        "URI of this server whose response is added after the body; an empty text adds nothing.",
     ),
     Directive::new(
         "addition_types",
@@ -36,7 +36,7 @@ pub static ROWS: &[Directive] = &[
         Set::Settings(|settings, args| {
             add_types(&mut settings.feature_mut::<AdditionSettings>().types, args)
         }),
-        "Media types of pages that get something added.",
+        "Media types of the responses to which text is added.",
     )
     .default("text/html")
     .repeats(),
@@ -46,6 +46,6 @@ pub static ROWS: &[Directive] = &[
 fn path(args: &Arguments<'_>) -> Result<Vec<u8>, Diagnostic> {
     match args.bytes(0) {
         path @ ([] | [b'/', ..]) => Ok(path.to_vec()),
-        _ => Err(args.invalid(0, "a path from the root, such as \"/footer.html\", or empty")),
+        _ => Err(args.invalid(0, "an absolute path such as \"/footer.html\", or empty")),
     }
 }

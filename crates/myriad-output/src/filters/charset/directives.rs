@@ -15,21 +15,21 @@ const LONGEST_CHARACTER: usize = 3;
 
 /// Directives of `charset`.
 pub static ROWS: &[Directive] = &[
-    Directive::new("charset", HSL_IF, ONE, Set::Settings(charset), "The charset that media types name.")
+    Directive::new("charset", HSL_IF, ONE, Set::Settings(charset), "Charset added to the media type.")
         .default("off"),
     Directive::new(
         "source_charset",
         HSL_IF,
         ONE,
         set!(Feature<CharsetSettings>.text => Some source),
-        "The charset that answers are in.",
+        "Charset of the original responses.",
     ),
     Directive::new(
         "charset_types",
         HSL,
         at_least(1),
         Set::Settings(charset_types),
-        "Media types that name it.",
+        "Media types to which the charset is added.",
     )
     .default("text/html text/xml text/plain text/vnd.wap.wml application/javascript application/rss+xml")
     .repeats(),
@@ -38,7 +38,7 @@ pub static ROWS: &[Directive] = &[
         HSL_IF,
         FLAG,
         set!(Feature<CharsetSettings>.flag => override_named),
-        "Whether a charset that the origin names is converted too.",
+        "Also converts responses whose charset the origin specifies.",
     )
     .default("off"),
     Directive::new(
@@ -46,7 +46,7 @@ pub static ROWS: &[Directive] = &[
         Contexts::HTTP,
         block(2, 2),
         Set::Settings(charset_map),
-        "How one charset is converted to another.",
+        "Defines the conversion of one charset to another.",
     )
     .repeats(),
 ];
@@ -92,12 +92,12 @@ fn charset_map(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
 fn pair(line: &Node, is_to_utf8: bool) -> Result<(u8, Vec<u8>), Diagnostic> {
     let [to] = line.args.as_slice() else {
         return Err(Diagnostic::error(line.span, "invalid number of the charset_map parameters")
-            .help("each line is a byte in hexadecimal, what it becomes, and `;`"));
+            .help("each line is a byte in hexadecimal, its replacement, and `;`"));
     };
     let from = hexadecimal(&line.name, 1)?[0];
     let bytes = hexadecimal(to, if is_to_utf8 { LONGEST_CHARACTER } else { 1 })?;
     if is_to_utf8 && std::str::from_utf8(&bytes).map_or(0, |text| text.chars().count()) != 1 {
-        return Err(Diagnostic::error(to.span, format!("\"{}\" is no character of UTF-8", shown(to))));
+        return Err(Diagnostic::error(to.span, format!("\"{}\" is not a UTF-8 character", shown(to))));
     }
     Ok((from, bytes))
 }

@@ -67,7 +67,7 @@ fn check_table(compiler: &mut dyn SettingsCompiler, charsets: &Charsets, from: &
             format!("no \"charset_map\" between the charsets \"{}\" and \"{}\"", from.lossy(), to.lossy());
         compiler.report(
             Diagnostic::error(from.span, message)
-                .help("write `charset_map FROM TO { … }` in `http`, or leave `source_charset` out"),
+                .help("write `charset_map FROM TO { … }` in `http`, or remove `source_charset`"),
         );
     }
 }

@@ -11,7 +11,7 @@ fn got(trial: &Trial, path: &str, media_type: &'static str, body: &'static str) 
 }
 
 #[test]
-fn charset_is_named_behind_the_types_that_get_one() {
+fn charset_is_added_to_listed_types() {
     let trial = Trial::of(
         "location / { charset utf-8; return 200 x; } location /off { charset off; return 200 x; }
          location /arg { charset $arg_c; return 200 x; }",
@@ -65,7 +65,7 @@ fn bytes_for_bytes_keep_the_length_and_the_parts() {
 }
 
 #[test]
-fn what_no_table_leads_to_or_is_packed_keeps_its_name() {
+fn charset_without_table_or_encoded_body_is_unchanged() {
     let trial = Trial::with(KOI8, "location / { charset koi8-r; override_charset on; return 200 x; }");
     let unknown = got(&trial, "GET /", "text/html; charset=latin1", "x");
     assert_eq!(unknown.0, "text/html; charset=latin1");
@@ -76,7 +76,7 @@ fn what_no_table_leads_to_or_is_packed_keeps_its_name() {
 }
 
 #[test]
-fn charset_may_ask_for_the_type_that_it_is_named_behind() {
+fn charset_variable_may_read_response_content_type() {
     let trial = Trial::with(
         "map $sent_http_content_type $by_type { text/html utf-8; default off; }",
         "location / { charset $by_type; charset_types *; return 200 x; }",

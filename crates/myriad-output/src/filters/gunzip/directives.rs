@@ -18,6 +18,6 @@ pub static ROWS: &[Directive] = &[Directive::new(
     Contexts::HSL,
     FLAG,
     set!(Feature<GunzipSettings>.flag => on),
-    "Unpacks gzip for clients without it.",
+    "Decompresses gzip for clients that do not support it.",
 )
 .default("off")];

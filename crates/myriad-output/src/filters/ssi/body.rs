@@ -126,7 +126,7 @@ impl SsiBody {
                     self.exchange.request.log(
                         Level::Error,
                         format_args!(
-                            "no room for an SSI variable: the page sets more of them, or longer ones, than a request may have"
+                            "no space for an SSI variable: the page sets too many variables, or too long ones"
                         ),
                     );
                 }
@@ -170,7 +170,9 @@ impl Body for SsiBody {
                 },
             };
             if let Some(Err(error)) = &polled {
-                this.exchange.request.log(Level::Error, format_args!("an include broke off: {error}"));
+                this.exchange
+                    .request
+                    .log(Level::Error, format_args!("an SSI include is incomplete: {error}"));
             }
             if polled.is_some() {
                 return Poll::Ready(polled);

@@ -17,19 +17,18 @@ pub static ROWS: &[Directive] = &[
         Contexts::HSL_IF,
         FLAG,
         set!(Feature<SsiSettings>.flag => on),
-        "Whether SSI commands in answers are obeyed.",
+        "Enables SSI commands in responses.",
     )
     .default("off")
     .differs(
-        "what a page includes is asked for whole: not what part, date, or coding the client asks for of the page, and without \
-         the body of the request",
+        "an included response is requested without the range, conditions, codings and body of the client's request",
     ),
     Directive::new(
         "ssi_silent_errors",
         HSL,
         FLAG,
         set!(Feature<SsiSettings>.flag => silent_errors),
-        "Whether nothing is shown where an SSI command failed.",
+        "Omits the error message of a failed SSI command.",
     )
     .default("off"),
     Directive::new(
@@ -37,7 +36,7 @@ pub static ROWS: &[Directive] = &[
         HSL,
         at_least(1),
         Set::Settings(ssi_types),
-        "Media types that SSI commands are looked for in.",
+        "Media types in which SSI commands are processed.",
     )
     .default("text/html")
     .repeats(),
@@ -46,7 +45,7 @@ pub static ROWS: &[Directive] = &[
         HSL,
         FLAG,
         set!(Feature<SsiSettings>.flag => last_modified),
-        "Whether a page with SSI keeps Last-Modified.",
+        "Preserves Last-Modified in pages with SSI.",
     )
     .default("off"),
     Directive::new(
@@ -54,7 +53,7 @@ pub static ROWS: &[Directive] = &[
         HSL,
         ONE,
         Set::Settings(ssi_value_length),
-        "The longest value of a parameter of an SSI command.",
+        "Maximum length of a parameter value in SSI commands.",
     )
     .default("255"),
     Directive::new(
@@ -62,19 +61,19 @@ pub static ROWS: &[Directive] = &[
         HSL,
         ONE,
         Set::Settings(min_file_chunk),
-        "When text is sent from the file.",
+        "Minimum length of text that is sent directly from the file.",
     )
     .default("1k")
-    .no_effect("a page is read as it is sent; text between commands is not sent from the file"),
+    .no_effect("a page is read while it is sent; text between commands is not sent directly from the file"),
     Directive::new(
         "ssi_ignore_recycled_buffers",
         HSL,
         FLAG,
         Set::Nothing,
-        "How buffers of origins are used again.",
+        "Ignores recycled upstream buffers.",
     )
     .default("off")
-    .no_effect("pieces of a page are handed on as they come"),
+    .no_effect("parts of a page are forwarded as they arrive"),
 ];
 
 fn ssi_types(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {

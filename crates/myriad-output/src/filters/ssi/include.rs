@@ -128,7 +128,7 @@ impl Include {
                     Some(Ok(piece)) if matches!(self.then, Then::Set(_)) => {
                         if (self.value.len() + piece.len()) as u64 > self.most {
                             self.state = State::Over;
-                            let reason = "an answer is longer than subrequest_output_buffer_size".to_owned();
+                            let reason = "a response is longer than subrequest_output_buffer_size".to_owned();
                             return Poll::Ready(Some(Err(BodyError::Io(reason))));
                         }
                         self.value.extend_from_slice(&piece);

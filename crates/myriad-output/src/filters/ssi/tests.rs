@@ -46,7 +46,7 @@ fn answer_to_a_set_becomes_the_value_of_a_variable() {
 }
 
 #[test]
-fn head_is_told_without_reading_the_page() {
+fn head_request_does_not_process_page() {
     let answer = Trial::of(SERVER).answered("HEAD /", &[], text("text/html", "<!--#echo var=\"uri\" -->"));
     assert!(answer.body.is_empty() && !answer.head.contains("Content-Length"), "{}", answer.head);
 }

@@ -12,20 +12,14 @@ const MOST_PATTERNS: usize = 255;
 
 /// Directives of `sub_filter`.
 pub static ROWS: &[Directive] = &[
-    Directive::new(
-        "sub_filter",
-        HSL,
-        TWO,
-        Set::Settings(sub_filter),
-        "Replaces one text by another in answers.",
-    )
-    .repeats(),
+    Directive::new("sub_filter", HSL, TWO, Set::Settings(sub_filter), "Replaces a text in responses.")
+        .repeats(),
     Directive::new(
         "sub_filter_once",
         HSL,
         FLAG,
         set!(Feature<SubFilterSettings>.flag => once),
-        "Whether each text is replaced once only.",
+        "Replaces only the first occurrence of each text.",
     )
     .default("on"),
     Directive::new(
@@ -33,7 +27,7 @@ pub static ROWS: &[Directive] = &[
         HSL,
         at_least(1),
         Set::Settings(sub_filter_types),
-        "Media types that texts are replaced in.",
+        "Media types in which texts are replaced.",
     )
     .default("text/html")
     .repeats(),
@@ -42,7 +36,7 @@ pub static ROWS: &[Directive] = &[
         HSL,
         FLAG,
         set!(Feature<SubFilterSettings>.flag => last_modified),
-        "Whether Last-Modified is kept.",
+        "Preserves Last-Modified.",
     )
     .default("off"),
 ];

@@ -9,7 +9,7 @@ fn page() -> Answer {
 }
 
 #[test]
-fn texts_are_replaced_once_or_everywhere_by_what_variables_say() {
+fn strings_are_replaced_once_or_everywhere_with_variable_values() {
     let trial = Trial::of(
         "location / { sub_filter A $arg_by; return 200 x; }
          location /all { sub_filter a $arg_by; sub_filter_once off; return 200 x; }",
@@ -20,7 +20,7 @@ fn texts_are_replaced_once_or_everywhere_by_what_variables_say() {
 }
 
 #[test]
-fn validators_stay_only_where_the_directive_says_so() {
+fn validators_are_retained_only_with_last_modified_directive() {
     let trial = Trial::of(
         "location / { sub_filter a b; return 200 x; }
          location /m { sub_filter a b; sub_filter_last_modified on; return 200 x; }",

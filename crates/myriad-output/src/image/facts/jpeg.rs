@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn camera_that_was_held_upright_says_so() {
+    fn exif_orientation_is_read() {
         let exif =
             b"\xff\xe1\x00\x22Exif\0\0MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0";
         let (_, orientation, laden) = read(&[b"\xff\xd8", &exif[..], FRAME].concat()).unwrap();

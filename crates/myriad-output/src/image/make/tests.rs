@@ -142,7 +142,7 @@ fn another_format_is_taken_where_it_is_smaller() {
 }
 
 #[test]
-fn colors_that_a_profile_tells_keep_it_and_their_format() {
+fn image_with_color_profile_retains_profile_and_format() {
     let mut picture = drawn(100, 100, false);
     picture.profile = Some([&[0; 16], &b"RGB "[..], &[0; 100]].concat());
     for kind in [Kind::Jpeg, Kind::Png] {

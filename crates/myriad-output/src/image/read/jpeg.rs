@@ -25,13 +25,14 @@ pub(super) fn read(
     max_pixels: u64,
     interrupt: Interrupt<'_>,
 ) -> Result<Picture, Fault> {
-    let broken = |_| Fault::Broken("it is no whole JPEG");
+    let broken = |_| Fault::Broken("invalid or truncated JPEG");
     let mut reader = Decoder::new(Source::new(bytes, interrupt));
     let most = max_pixels.saturating_mul(BYTES_OF_A_PIXEL);
     reader.set_max_decoding_buffer_size(usize::try_from(most).unwrap_or(usize::MAX));
     reader.read_info().map_err(broken)?;
-    let info = reader.info().ok_or(Fault::Broken("it has no size"))?;
-    let size = Size::new(info.width.into(), info.height.into()).ok_or(Fault::Broken("it has no size"))?;
+    let info = reader.info().ok_or(Fault::Broken("the image has no size"))?;
+    let size =
+        Size::new(info.width.into(), info.height.into()).ok_or(Fault::Broken("the image has no size"))?;
     bounded(size, max_pixels)?;
     if info.coding_process == CodingProcess::Lossless {
         return Err(Fault::Broken("lossless JPEG is not supported"));
@@ -45,7 +46,7 @@ pub(super) fn read(
     drop(reader);
     let data = rgba(info.pixel_format, &data);
     let size = Size { width: width.into(), height: height.into() };
-    let pixels = Pixels::new(size, data).ok_or(Fault::Broken("it is no whole JPEG"))?;
+    let pixels = Pixels::new(size, data).ok_or(Fault::Broken("invalid or truncated JPEG"))?;
     Ok(Picture { pixels, has_palette: false, profile })
 }
 
@@ -54,7 +55,7 @@ fn check_scans(bytes: &[u8], size: Size, max_pixels: u64) -> Result<(), Fault> {
     let scans = scans(bytes);
     let visits = scans.components.saturating_mul(size.pixels());
     if scans.count > MOST_SCANS || visits > max_pixels.saturating_mul(MOST_VISITS) {
-        return Err(Fault::TooCostly("it has too many scans"));
+        return Err(Fault::TooCostly("the image has too many scans"));
     }
     Ok(())
 }

@@ -15,16 +15,16 @@ const BESIDE: usize = 1 << 20;
 const LONGEST_LINE: u32 = 1 << 17;
 
 pub(super) fn read(bytes: &[u8], max_pixels: u64, interrupt: Interrupt<'_>) -> Result<Picture, Fault> {
-    let broken = |_| Fault::Broken("it is no whole PNG");
+    let broken = |_| Fault::Broken("invalid or truncated PNG");
     let mut reader = Decoder::new(Source::new(bytes, interrupt));
     reader.set_transformations(Transformations::normalize_to_color8() | Transformations::ALPHA);
     reader.set_ignore_text_chunk(true);
     let header = reader.read_header_info().map_err(broken)?;
     let has_palette = header.color_type == ColorType::Indexed;
-    let size = Size::new(header.width, header.height).ok_or(Fault::Broken("it has no size"))?;
+    let size = Size::new(header.width, header.height).ok_or(Fault::Broken("the image has no size"))?;
     let size = bounded(size, max_pixels)?;
     if size.width > LONGEST_LINE {
-        return Err(Fault::TooCostly("its lines have more than 131,072 pixels"));
+        return Err(Fault::TooCostly("a row has more than 131,072 pixels"));
     }
     // Two bytes per color are read before one of them is dropped.
     reader.set_limits(Limits { bytes: BESIDE + size.width as usize * 2 * DEPTH });
@@ -38,8 +38,8 @@ pub(super) fn read(bytes: &[u8], max_pixels: u64, interrupt: Interrupt<'_>) -> R
         (ColorType::GrayscaleAlpha, BitDepth::Eight) => {
             data.as_chunks::<2>().0.iter().flat_map(|[gray, alpha]| [*gray, *gray, *gray, *alpha]).collect()
         }
-        _ => return Err(Fault::Broken("its colors are of no known kind")),
+        _ => return Err(Fault::Broken("unsupported color type")),
     };
-    let pixels = Pixels::new(size, data).ok_or(Fault::Broken("it is no whole PNG"))?;
+    let pixels = Pixels::new(size, data).ok_or(Fault::Broken("invalid or truncated PNG"))?;
     Ok(Picture { pixels, has_palette, profile: reader.info().icc_profile.as_deref().map(<[u8]>::to_vec) })
 }

@@ -19,8 +19,8 @@ const TABLES: u64 = 16 << 20;
 const TABLES_OF_A_PIXEL: u64 = 8;
 
 pub(super) fn read(bytes: &[u8], max_pixels: u64, interrupt: Interrupt<'_>) -> Result<Picture, Fault> {
-    let broken = |_| Fault::Broken("it is no whole WebP");
-    let frame = Frame::find(bytes).ok_or(Fault::Broken("it is no whole WebP"))?;
+    let broken = |_| Fault::Broken("invalid or truncated WebP");
+    let frame = Frame::find(bytes).ok_or(Fault::Broken("invalid or truncated WebP"))?;
     bounded(frame.canvas, max_pixels)?;
     let room = max_pixels.saturating_mul(TABLES_OF_A_PIXEL).saturating_add(TABLES);
     match frame.image {
@@ -35,7 +35,7 @@ pub(super) fn read(bytes: &[u8], max_pixels: u64, interrupt: Interrupt<'_>) -> R
     if !reader.has_alpha() {
         data = data.as_chunks::<3>().0.iter().flat_map(|[r, g, b]| [*r, *g, *b, u8::MAX]).collect();
     }
-    let pixels = Pixels::new(frame.size, data).ok_or(Fault::Broken("it is no whole WebP"))?;
+    let pixels = Pixels::new(frame.size, data).ok_or(Fault::Broken("invalid or truncated WebP"))?;
     let profile = frame.profile.filter(|profile| profile.len() <= LONGEST_PROFILE).map(<[u8]>::to_vec);
     let pixels = pixels.on_canvas(frame.canvas, frame.at);
     Ok(Picture { pixels, has_palette: false, profile })

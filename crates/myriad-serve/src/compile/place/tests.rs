@@ -34,7 +34,7 @@ fn shared(one: &Place, other: &Place) -> Vec<&'static str> {
 const ALL: [&str; 7] = ["upload", "connection", "files", "errors", "headers", "offer", "logs"];
 
 #[test]
-fn locations_that_say_nothing_share_everything_with_their_server_and_servers_what_they_say_alike() {
+fn unconfigured_locations_share_all_with_server_and_servers_share_equal_parts() {
     let runtime = runtime(
         "server { listen 80; root /one; location /a { } location /b { } }
          server { listen 81; root /two; location /a { } }",
@@ -48,7 +48,7 @@ fn locations_that_say_nothing_share_everything_with_their_server_and_servers_wha
 }
 
 #[test]
-fn a_location_has_of_its_own_what_it_says_itself() {
+fn location_owns_only_parts_it_configures() {
     for (says, own) in [
         ("client_max_body_size 2m;", "upload"),
         ("send_timeout 1s;", "connection"),

@@ -18,7 +18,7 @@ fn rule_that_places_inherit_is_one() {
 }
 
 #[test]
-fn place_that_asks_who_comes_lets_nobody_purge_by_another() {
+fn location_with_access_rules_is_not_purged_through_another() {
     let server = |rules: &str| {
         format!("proxy_cache_purge PURGE; location /a {{ {PASS} }} location /b {{ {PASS} {rules} }}")
     };

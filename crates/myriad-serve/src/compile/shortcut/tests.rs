@@ -61,7 +61,7 @@ fn maps_close_the_short_way_only_where_rules_name_what_they_make() {
 }
 
 #[test]
-fn what_rules_read_is_found_behind_any_number_of_variables() {
+fn fields_read_by_rules_are_found_through_variable_chains() {
     let chain = "geo $near { default 0; 10.0.0.0/8 1; } map $near $far { default 1; 1 0; } map $far$uri $odd { default x; }";
     assert!(site(chain, "", KEY).shortcut.is_some());
     for server in ["if ($odd) { return 403; }", "set $mine $odd;", "fastcgi_cache_bypass $odd;"] {
@@ -299,7 +299,7 @@ fn what_a_log_s_format_reads_counts_where_that_log_is_written() {
 }
 
 #[test]
-fn links_that_are_checked_behind_the_root_leave_files_the_short_way() {
+fn symlink_checks_after_root_retain_file_shortcut() {
     let is_short = |server: &str| {
         let config = format!(
             "events {{}} http {{ server {{ listen 127.0.0.1:8080; root /srv/site; {server} location / {{}} }} }}"

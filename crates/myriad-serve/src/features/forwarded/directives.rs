@@ -11,8 +11,8 @@ pub(super) static ROWS: &[Directive] = &[
         Contexts::HTTP,
         at_least(1),
         Set::Settings(scheme_from),
-        "Takes the scheme from `X-Forwarded-Proto` where one of these addresses, networks or \"unix:\" sends the request. With `https`, \
-         `$scheme` is `https`, `$https` is `on` and `$server_port` is 443.",
+        "Uses the scheme from `X-Forwarded-Proto` for requests from these addresses, networks or \"unix:\". With \
+             `https`, `$scheme` is `https`, `$https` is `on` and `$server_port` is 443.",
     )
     .repeats()
     .own(),
@@ -21,7 +21,7 @@ pub(super) static ROWS: &[Directive] = &[
         Contexts::HTTP,
         at_least(1),
         Set::Settings(host_from),
-        "Takes the host from `X-Forwarded-Host` in place of `Host` where one of these addresses, networks or \"unix:\" sends the request.",
+        "Uses the host from `X-Forwarded-Host` instead of `Host` for requests from these addresses, networks or \"unix:\".",
     )
     .repeats()
     .own(),

@@ -13,7 +13,7 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
     Contexts::HTTP_SERVER,
     between(1, 5),
     Set::Settings(https_only),
-    "Leads visitors of http to https, and has browsers remember it (`hsts=180d`).",
+    "Redirects HTTP requests to HTTPS, and sends `Strict-Transport-Security` (`hsts=180d`).",
 )
 .default("off")
 .own()];
@@ -21,7 +21,7 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
 fn https_only(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     if !args.flag(0)? {
         settings.feature_mut::<HttpsOnlySettings>().rules = None;
-        return if args.len() == 1 { Ok(()) } else { Err(args.invalid(1, "left out behind `off`")) };
+        return if args.len() == 1 { Ok(()) } else { Err(args.invalid(1, "omitted after `off`")) };
     }
     let mut rules = Rules { span: args.node.span, ..Rules::default() };
     for index in 1..args.len() {
@@ -41,11 +41,11 @@ fn https_only(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     }
     let long = rules.hsts_s.is_some_and(|seconds| seconds >= PRELOAD_S);
     if rules.preload && !(long && rules.subdomains) {
-        let message = "\"preload\" asks for \"subdomains\" and \"hsts=1y\" or more";
+        let message = "\"preload\" requires \"subdomains\" and \"hsts=1y\" or more";
         return Err(args.error(0, message).help("write https_only on hsts=1y subdomains preload;"));
     }
     if rules.subdomains && rules.hsts_s.is_none() {
-        return Err(args.error(0, "\"subdomains\" means nothing with \"hsts=off\""));
+        return Err(args.error(0, "\"subdomains\" requires HSTS, but \"hsts=off\" is set"));
     }
     settings.feature_mut::<HttpsOnlySettings>().rules = Some(rules);
     Ok(())

@@ -25,10 +25,10 @@ fn leads_nowhere(http: &HttpConf, server: &ServerConf) -> Option<Diagnostic> {
     if speaks || rules.port.is_some() || !server.settings.feature::<RealIpSettings>().from.is_empty() {
         return None;
     }
-    let message = "\"https_only\" leads visitors of this server to https, and no \"listen\" says \"ssl\"";
+    let message = "\"https_only\" redirects to HTTPS, but no \"listen\" has \"ssl\"";
     Some(
         Diagnostic::warning(rules.span, message)
-            .help("write listen 443 ssl; or, where a proxy ends TLS, set_real_ip_from for its address"),
+            .help("write listen 443 ssl; or, if a proxy terminates TLS, set_real_ip_from with its address"),
     )
 }
 
@@ -47,9 +47,9 @@ mod tests {
     }
 
     #[test]
-    fn https_that_nobody_speaks_leads_nowhere() {
+    fn https_only_without_tls_listener_is_warned_about() {
         let lost = told_of("server { listen 80; https_only on; }");
-        assert!(lost.len() == 1 && lost[0].contains("no \"listen\" says \"ssl\""), "{lost:?}");
+        assert!(lost.len() == 1 && lost[0].contains("no \"listen\" has \"ssl\""), "{lost:?}");
         assert!(told_of("server { listen 80; https_only on; set_real_ip_from 10.0.0.1; }").is_empty());
         assert!(told_of("server { listen 80; https_only on port=8443; }").is_empty());
     }
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn directive_that_two_servers_inherit_is_told_once() {
+    fn inherited_directive_is_warned_about_once() {
         assert_eq!(told_of("https_only on; server { listen 80; } server { listen 81; }").len(), 1);
     }
 }

@@ -15,17 +15,23 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         ONE,
         Set::Settings(from),
-        "Whom to believe about the client's address.",
+        "Trusted proxies that may report the client address.",
     )
     .repeats(),
-    Directive::new("real_ip_header", HSL, ONE, Set::Settings(header), "Where the client's address stands.")
-        .default("X-Real-IP"),
+    Directive::new(
+        "real_ip_header",
+        HSL,
+        ONE,
+        Set::Settings(header),
+        "Header that contains the client address.",
+    )
+    .default("X-Real-IP"),
     Directive::new(
         "real_ip_recursive",
         HSL,
         FLAG,
         set!(Feature<RealIpSettings>.flag => recursive),
-        "Whether trusted addresses in the list are passed over.",
+        "Skips trusted addresses in the list.",
     )
     .default("off"),
 ];

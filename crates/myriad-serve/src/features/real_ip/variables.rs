@@ -30,7 +30,7 @@ mod tests {
     use crate::testing::variables::{Case, shows};
 
     #[test]
-    fn the_end_of_the_connection_stays_what_it_is_whoever_is_believed() {
+    fn realip_variables_retain_connection_address() {
         let mut exchange = Case::default().begin();
         shows(&mut exchange, &[("realip_remote_addr", "127.0.0.1"), ("realip_remote_port", "0")]);
         exchange.request.received.real = Some("10.0.0.1:0".parse().unwrap());

@@ -30,7 +30,7 @@ pub(crate) fn compile(
     } else if settings.none || settings.blocked {
         let message = "the \"none\" or \"blocked\" referers are specified in the \"valid_referers\" \
                        directive without any valid referer";
-        compiler.report(Diagnostic::error(settings.at, message).help("name a host too"));
+        compiler.report(Diagnostic::error(settings.at, message).help("add a host"));
     }
 }
 

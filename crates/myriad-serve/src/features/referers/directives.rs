@@ -6,7 +6,7 @@ use myriad_conf::settings::Settings;
 use super::settings::RefererSettings;
 
 const WHERE: Contexts = Contexts::SERVER.or(Contexts::LOCATION);
-const HASH: &str = "tables size themselves";
+const HASH: &str = "hash tables are sized automatically";
 
 pub(crate) static ROWS: &[Directive] = &[
     Directive::new(
@@ -14,12 +14,12 @@ pub(crate) static ROWS: &[Directive] = &[
         WHERE,
         at_least(1),
         Set::Settings(valid_referers),
-        "From which sites visitors may come: $invalid_referer.",
+        "Valid referers, for `$invalid_referer`.",
     )
     .repeats(),
-    Directive::new("referer_hash_max_size", WHERE, ONE, Set::Nothing, "Tunes nginx's own machinery.")
+    Directive::new("referer_hash_max_size", WHERE, ONE, Set::Nothing, "Tunes internals of nginx.")
         .no_effect(HASH),
-    Directive::new("referer_hash_bucket_size", WHERE, ONE, Set::Nothing, "Tunes nginx's own machinery.")
+    Directive::new("referer_hash_bucket_size", WHERE, ONE, Set::Nothing, "Tunes internals of nginx.")
         .no_effect(HASH),
 ];
 
@@ -33,7 +33,7 @@ fn valid_referers(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
         match args.bytes(index) {
             b"" | b"~" => {
                 return Err(args
-                    .error(index, "invalid referer: it is empty")
+                    .error(index, "invalid referer: the text is empty")
                     .help("write a host or `~regex`"));
             }
             b"none" => referers.none = true,

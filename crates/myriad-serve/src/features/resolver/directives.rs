@@ -15,14 +15,14 @@ pub(super) static ROWS: &[Directive] = &[
         WHERE,
         at_least(1),
         Set::Settings(resolver),
-        "Name servers for the names in variables of `proxy_pass`, and for those that `resolve` of `server` says it of.",
+        "Name servers for names in variables of `proxy_pass`, and for `server` lines with `resolve`.",
     ),
     Directive::new(
         "resolver_timeout",
         WHERE,
         ONE,
         set!(Feature<ResolverSettings>.millis => timeout),
-        "How long a name is waited for.",
+        "Timeout of a name resolution.",
     )
     .default("30s"),
 ];

@@ -35,92 +35,92 @@ pub(super) static ROWS: &[Directive] = &[
         "set_if_empty",
         TWO,
         |args| call(args, 0, |_, _| Ok(first_that_is_not_empty())),
-        "Gives a variable a value where it has none.",
+        "Sets a variable to a value if it is empty.",
     ),
     step(
         "set_escape_uri",
         between(1, 2),
         |args| of_one(args, |_, _| Ok(Function::of_any(escape::escape_uri))),
-        "Escapes a component of a URI.",
+        "Escapes a URI component.",
     ),
     step(
         "set_unescape_uri",
         between(1, 2),
         |args| of_one(args, |_, _| Ok(Function::of_any(escape::unescape_uri))),
-        "Reads an escaped component of a URI.",
+        "Unescapes a URI component.",
     ),
     step(
         "set_quote_sql_str",
         between(1, 2),
         |args| of_one(args, |_, _| Ok(Function::of_any(quote::sql))),
-        "Makes a string of MySQL.",
+        "Quotes a text as a MySQL string.",
     ),
     step(
         "set_quote_pgsql_str",
         between(1, 2),
         |args| of_one(args, |_, _| Ok(Function::of_any(quote::pgsql))),
-        "Makes a string of PostgreSQL.",
+        "Quotes a text as a PostgreSQL string.",
     ),
     step(
         "set_quote_json_str",
         between(1, 2),
         |args| of_one(args, |_, _| Ok(Function::of_any(quote::json))),
-        "Makes a string of JSON.",
+        "Quotes a text as a JSON string.",
     ),
     step(
         "set_encode_hex",
         between(1, 2),
         |args| of_one(args, |_, _| Ok(Function::of_any(coding::encode_hex))),
-        "Writes a text in hexadecimal.",
+        "Encodes a text in hexadecimal.",
     ),
     step(
         "set_decode_hex",
         between(1, 2),
         |args| of_one(args, |_, _| Ok(Function::of(coding::decode_hex))),
-        "Reads hexadecimal; anything else is answered with 500.",
+        "Decodes hexadecimal; an invalid text results in 500.",
     ),
     step(
         "set_encode_base64",
         between(1, 2),
         |args| of_one(args, |_, _| Ok(Function::of_any(coding::encode_base64))),
-        "Writes a text in base64.",
+        "Encodes a text in base64.",
     ),
     step(
         "set_decode_base64",
         between(1, 2),
         |args| of_one(args, |_, _| Ok(Function::of(coding::decode_base64))),
-        "Reads base64; anything else is answered with 500.",
+        "Decodes base64; an invalid text results in 500.",
     ),
     step(
         "set_encode_base64url",
         between(1, 2),
         |args| of_one(args, |_, _| Ok(Function::of_any(coding::encode_base64url))),
-        "Writes a text in base64 for URLs, without padding.",
+        "Encodes a text in base64url without padding.",
     ),
     step(
         "set_decode_base64url",
         between(1, 2),
         |args| of_one(args, |_, _| Ok(Function::of(coding::decode_base64url))),
-        "Reads base64 for URLs; anything else is answered with 500.",
+        "Decodes base64url; an invalid text results in 500.",
     ),
     step(
         "set_encode_base32",
         between(1, 2),
         |args| of_one(args, |settings, _| Ok(settings.feature::<Base32Settings>().0.clone().encoder())),
-        "Writes a text in base32.",
+        "Encodes a text in base32.",
     ),
     step(
         "set_decode_base32",
         between(1, 2),
         |args| of_one(args, |settings, _| Ok(settings.feature::<Base32Settings>().0.clone().decoder())),
-        "Reads base32; anything else comes to nothing.",
+        "Decodes base32; an invalid text results in an empty value.",
     ),
     Directive::new(
         "set_base32_alphabet",
         EVERYWHERE,
         ONE,
         Set::Settings(base32_alphabet),
-        "The 32 bytes that base32 is written with.",
+        "Alphabet of base32, 32 bytes.",
     )
     .default("0123456789abcdefghijklmnopqrstuv"),
     Directive::new(
@@ -128,7 +128,7 @@ pub(super) static ROWS: &[Directive] = &[
         EVERYWHERE,
         FLAG,
         Set::Settings(base32_padding),
-        "Whether base32 is filled up with `=`.",
+        "Pads base32 with `=`.",
     )
     .default("on"),
     Directive::new(
@@ -136,86 +136,91 @@ pub(super) static ROWS: &[Directive] = &[
         EVERYWHERE,
         FLAG,
         Set::Settings(base32_padding),
-        "The former name of `set_base32_padding`.",
+        "Former name of `set_base32_padding`.",
     )
     .default("on"),
     step(
         "set_md5",
         between(1, 2),
         |args| of_one(args, |_, _| Ok(Function::of_any(digest::md5))),
-        "The MD5 digest of a text, in hexadecimal.",
+        "Computes the MD5 digest of a text, in hexadecimal.",
     ),
     step(
         "set_sha1",
         between(1, 2),
         |args| of_one(args, |_, _| Ok(Function::of_any(digest::sha1))),
-        "The SHA-1 digest of a text, in hexadecimal.",
+        "Computes the SHA-1 digest of a text, in hexadecimal.",
     ),
     step(
         "set_hmac_sha1",
         exactly(3),
         |args| call(args, 1, |_, _| Ok(Function::of(digest::hmac_sha1))),
-        "The HMAC-SHA1 of a key and a text, in bytes.",
+        "Computes the HMAC-SHA1 of a text with a key, as bytes.",
     ),
     step(
         "set_hmac_sha256",
         exactly(3),
         |args| call(args, 1, |_, _| Ok(Function::of(digest::hmac_sha256))),
-        "The HMAC-SHA256 of a key and a text, in bytes.",
+        "Computes the HMAC-SHA256 of a text with a key, as bytes.",
     ),
     step(
         "set_random",
         exactly(3),
         |args| call(args, 1, |_, _| Ok(Function::varying(random::between))),
-        "A random number from one to another.",
+        "Generates a random number between two numbers.",
     ),
     step(
         "set_secure_random_alphanum",
         TWO,
         |args| call(args, 1, |_, _| Ok(Function::varying(random::letters_and_digits))),
-        "So many random letters and digits, 64 at most.",
+        "Generates random letters and digits, at most 64.",
     ),
     step(
         "set_secure_random_lcalpha",
         TWO,
         |args| call(args, 1, |_, _| Ok(Function::varying(random::small_letters))),
-        "So many random small letters, 64 at most.",
+        "Generates random lower-case letters, at most 64.",
     ),
     step(
         "set_rotate",
         exactly(3),
         |args| call(args, 0, |_, _| Ok(rotate::rotate())),
-        "Counts a variable up, from a number to another and round.",
+        "Counts a variable up between two numbers, then restarts.",
     )
-    .differs("the latest number is kept for each directive rather than for each location, and all workers share it"),
+    .differs("the latest number is stored per directive instead of per location, and shared by all workers"),
     step(
         "set_local_today",
         ONE,
         |args| call(args, 1, |_, _| Ok(Function::varying(dates::local_today))),
-        "The date of today, `2026-11-23`.",
+        "Current date, such as `2026-11-23`.",
     ),
     step(
         "set_formatted_gmt_time",
         TWO,
         |args| call(args, 1, |_, _| Ok(Function::varying(dates::gmt))),
-        "The time of UTC in a format of `strftime`, 255 bytes at most.",
+        "Current time in UTC in `strftime` format, at most 255 bytes.",
     ),
     step(
         "set_formatted_local_time",
         TWO,
         |args| call(args, 1, |_, _| Ok(Function::varying(dates::local))),
-        "The server's time in a format of `strftime`, 255 bytes at most.",
+        "Current local time in `strftime` format, at most 255 bytes.",
     ),
     Directive::new(
         "upstream_list",
         Contexts::HTTP_SERVER,
         at_least(2),
         Set::Settings(upstream_list),
-        "Names of upstreams for `set_hashed_upstream`, each with a weight (`2:name`) or without.",
+        "Names of upstreams for `set_hashed_upstream`, optionally with a weight (`2:name`).",
     )
     .repeats()
-    .differs("a list that is written in a server is known in that server alone"),
-    step("set_hashed_upstream", exactly(3), |args| call(args, 1, from_list), "A name of an `upstream_list`, by the hash of a text."),
+    .differs("a list declared in a server is valid only in that server"),
+    step(
+        "set_hashed_upstream",
+        exactly(3),
+        |args| call(args, 1, from_list),
+        "Selects a name of an `upstream_list` by the hash of a text.",
+    ),
 ];
 
 fn first_that_is_not_empty() -> Function {
@@ -239,11 +244,13 @@ fn base32_alphabet(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     if let Some((_, byte)) = twice {
         let byte = byte.escape_ascii();
         return Err(
-            args.error(0, format!("\"{byte}\" stands twice in the alphabet of \"set_base32_alphabet\""))
+            args.error(0, format!("\"{byte}\" occurs twice in the alphabet of \"set_base32_alphabet\""))
         );
     }
     if alphabet.contains(&b'=') {
-        return Err(args.error(0, "\"=\" fills up and may not be in the alphabet of \"set_base32_alphabet\""));
+        return Err(
+            args.error(0, "\"=\" is the padding and must not be in the alphabet of \"set_base32_alphabet\"")
+        );
     }
     settings.feature_mut::<Base32Settings>().0.alphabet = alphabet;
     Ok(())

@@ -20,8 +20,8 @@ pub(super) const FEATURE: Feature = Feature::new("set_misc", directives::ROWS).w
 fn warn(http: &HttpConf, warnings: &mut Vec<Diagnostic>) {
     for step in &http.idle_steps {
         if let RewriteStep::Call { name, span, .. } = step {
-            let message = format!("\"{name}\" has no effect here: the variable stays empty");
-            warnings.push(Diagnostic::warning(*span, message).help("write it in a server or a location"));
+            let message = format!("\"{name}\" has no effect here: the variable remains empty");
+            warnings.push(Diagnostic::warning(*span, message).help("write it in a server or location"));
         }
     }
 }

@@ -62,7 +62,7 @@ fn values_are_bounded() {
 }
 
 #[test]
-fn base32_is_written_as_its_level_says() {
+fn base32_follows_alphabet_and_padding_of_its_level() {
     assert_eq!(
         value("set_encode_base32 $a abcde; set_base32_alphabet ABCDEFGHIJKLMNOPQRSTUVWXYZ234567;"),
         "MFRGGZDF"

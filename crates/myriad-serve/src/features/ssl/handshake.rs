@@ -15,9 +15,9 @@ use myriad_exchange::runtime::Value::{Made, Ready};
 
 /// Compatibility with nginx built with a library without encrypted hellos.
 const NO_ENCRYPTED_HELLOS: Status =
-    Status::Differs("empty, as in nginx with a library that has no encrypted hellos");
+    Status::Differs("empty, as in nginx with a library without encrypted hellos");
 const SESSION: Status = Status::Differs(
-    "a number of the session's that stays the same when it is resumed, in TLS 1.3 too; over HTTP/3 one of the connection's",
+    "a session number that does not change when the session is resumed, also in TLS 1.3; over HTTP/3 a connection number",
 );
 
 pub(crate) const ROWS: &[Row] = &[

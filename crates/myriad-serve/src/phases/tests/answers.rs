@@ -4,7 +4,7 @@ use myriad_exchange::answers::error_body::error_body;
 use myriad_exchange::answers::redirect::{local_redirect, local_redirect_to, redirect};
 
 #[test]
-fn page_of_nginx_own_codes_says_400_and_what_was_wrong() {
+fn nginx_specific_codes_show_400_page_with_reason() {
     for (status, what) in
         [(494, "Header Or Cookie Too Large"), (495, "certificate error"), (497, "plain HTTP")]
     {
@@ -15,7 +15,7 @@ fn page_of_nginx_own_codes_says_400_and_what_was_wrong() {
 }
 
 #[test]
-fn address_of_a_redirect_is_made_as_the_place_says() {
+fn redirect_address_follows_location_settings() {
     let led = |rules: &str, host: &str| {
         let site = TestSite::new("", &format!("server_name own.test; {rules} return 301 /x;"));
         ask(&site, "GET /", &[("Host", host)]).location().map(str::to_owned)
@@ -44,7 +44,7 @@ fn slash_is_added_to_an_address_that_names_no_other_host() {
 }
 
 #[test]
-fn redirect_within_takes_arguments_from_behind_the_question_mark() {
+fn local_redirect_takes_arguments_after_question_mark() {
     let site = TestSite::new("", "");
     let mut exchange = site.exchange("/old?kept=1", &[]);
     exchange.request.route.form.escaped = true;
@@ -58,7 +58,7 @@ fn redirect_within_takes_arguments_from_behind_the_question_mark() {
 }
 
 #[test]
-fn old_browser_is_told_of_a_redirect_by_a_page_and_of_an_error_at_length() {
+fn msie_gets_refresh_page_for_redirect_and_padded_error() {
     let site = TestSite::new(
         "",
         "msie_refresh on; error_page 403 /none; location /a { return 302 /b; } location /c { return 404; }",

@@ -2,7 +2,7 @@ use crate::testing::TestSite;
 use crate::testing::ask;
 
 #[test]
-fn trusted_proxy_tells_the_address_and_nobody_else_does() {
+fn only_trusted_proxy_sets_client_address() {
     let fields = [("X-Forwarded-For", "198.51.100.7, 192.0.2.1"), ("X-Real-IP", "203.0.113.9")];
     let told = |rules: &str| {
         ask(

@@ -50,7 +50,7 @@ fn internal_location_is_reached_from_within_only() {
 }
 
 #[test]
-fn limit_except_keeps_out_other_methods_before_the_rules_of_the_location() {
+fn limit_except_denies_other_methods_before_location_rules() {
     let site = TestSite::new("", "location / { limit_except GET POST { deny all; } return 200 reached; }");
     for (line, status) in
         [("GET /", 200), ("HEAD /", 200), ("POST /", 200), ("PUT /", 403), ("DELETE /", 403)]
@@ -84,7 +84,7 @@ fn redirects_within_that_have_no_end_are_a_failure_without_a_page() {
 }
 
 #[test]
-fn named_location_keeps_the_uri() {
+fn named_location_retains_uri() {
     let site = TestSite::new(
         "",
         "location / { root /nowhere; try_files $uri @app; }

@@ -69,7 +69,7 @@ fn request_that_was_not_read_is_answered_by_the_default_server() {
 }
 
 #[test]
-fn options_of_the_server_asks_no_rule_of_it() {
+fn options_asterisk_skips_server_rules() {
     let site = TestSite::new("", "return 403;");
     let reached = ask(&site, "OPTIONS *", &[("Host", "a.test")]);
     assert_eq!((reached.status, reached.text.as_str()), (200, ""));
@@ -78,7 +78,7 @@ fn options_of_the_server_asks_no_rule_of_it() {
 }
 
 #[test]
-fn slashes_are_merged_unless_the_server_keeps_them() {
+fn slashes_are_merged_unless_disabled_by_server() {
     let rules = "location = /a/b { return 200 merged; } location / { return 200 $uri; }";
     assert_eq!(ask(&TestSite::new("", rules), "GET /a//b", &[]).text, "merged");
     assert_eq!(
@@ -100,7 +100,7 @@ fn version_that_the_server_does_not_speak_is_misdirected() {
 }
 
 #[test]
-fn arguments_and_escapes_are_told_apart_from_the_path() {
+fn arguments_and_escapes_are_separated_from_path() {
     let site = TestSite::new("", "return 200 $uri|$args|$request_uri;");
     let reached = ask(&site, "GET /a%20b/./c?d=%20e", &[]);
     assert_eq!(reached.text, "/a b/c|d=%20e|/a%20b/./c?d=%20e");

@@ -55,7 +55,7 @@ fn last_word_without_a_slash_is_a_uri_that_no_location_has() {
 }
 
 #[test]
-fn what_was_found_is_remembered_while_it_is_believed() {
+fn try_files_result_is_cached_while_valid() {
     let folder = folder("try-memory");
     let site = TestSite::in_folder(
         &folder.0,
@@ -72,7 +72,7 @@ fn what_was_found_is_remembered_while_it_is_believed() {
 }
 
 #[test]
-fn names_behind_an_alias_follow_it() {
+fn try_files_names_follow_alias() {
     let folder = folder("try-alias");
     let site = TestSite::in_folder(
         &folder.0,

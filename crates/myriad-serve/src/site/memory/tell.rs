@@ -36,7 +36,7 @@ impl Teller {
         }
         let began = self.began.take()?;
         self.told[stage as usize] = Some(now_ms);
-        Some((false, format!("{}, enough again: {}", used(sums), came(&began, sums))))
+        Some((false, format!("{}, memory shortage resolved: {}", used(sums), came(&began, sums))))
     }
 }
 
@@ -61,8 +61,8 @@ impl Beside {
         let limit = limit.filter(|_| self.looks == LASTING)?;
         self.is_told = true;
         Some(format!(
-            "{} MB of memory are in use beside cache zones, \"memory_limit\" is {} MB: requests for origins get 503 until they are less; \
-             raise \"memory_limit\" above {} MB, or bound what takes them (`myriad memory`)",
+            "{} MB of memory are in use outside of cache zones, \"memory_limit\" is {} MB: requests to upstreams get 503 \
+                 until the usage falls; raise \"memory_limit\" above {} MB, or limit the usage (`myriad memory`)",
             mib(beside),
             mib(limit),
             // Includes the need of zones, and the fraction of the limit at which the stage is left.
@@ -87,11 +87,13 @@ fn used(sums: &PressureSums) -> String {
 /// Returns the measures of a stage.
 fn done(stage: Stage) -> &'static str {
     match stage {
-        Stage::Normal => "nothing is to be done",
-        Stage::Shrinking => "cache zones shrink in memory",
-        Stage::Closing => "idle connections are closed, the oldest first, and background compression rests",
+        Stage::Normal => "no action is required",
+        Stage::Shrinking => "cache zones are reduced in memory",
+        Stage::Closing => {
+            "idle connections are closed, the oldest first, and background compression is paused"
+        }
         Stage::Refusing => {
-            "requests for origins get 503, stored pages are served; raise \"memory_limit\", or bound what takes it (`myriad memory`)"
+            "requests to upstreams get 503, stored pages are served; raise \"memory_limit\", or limit the usage (`myriad memory`)"
         }
     }
 }
@@ -99,7 +101,7 @@ fn done(stage: Stage) -> &'static str {
 /// Returns the measures taken since the start of the shortage.
 fn came(began: &PressureSums, now: &PressureSums) -> String {
     format!(
-        "zones have given up {} pages, {} idle and {} stalled connections were closed, {} requests refused",
+        "{} pages were evicted from zones, {} idle and {} stalled connections were closed, {} requests were rejected",
         now.pages - began.pages,
         now.idle - began.idle,
         now.stalled - began.stalled,
@@ -112,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_too_much_beside_zones_is_told_once_where_it_lasts() {
+    fn memory_outside_zones_above_limit_is_reported_once_if_lasting() {
         let (limit, beside) = (Some(64 << 20), 80 << 20);
         let told = |all: &mut Beside, beside, is_calm| {
             let lines: Vec<_> = (0..30).filter_map(|_| all.line(beside, limit, is_calm)).collect();
@@ -126,8 +128,9 @@ mod tests {
         let lines = told(&mut all, beside, true);
         assert_eq!(lines.len(), 1);
         assert!(
-            lines[0]
-                .starts_with("80 MB of memory are in use beside cache zones, \"memory_limit\" is 64 MB: ")
+            lines[0].starts_with(
+                "80 MB of memory are in use outside of cache zones, \"memory_limit\" is 64 MB: "
+            )
         );
         assert!(lines[0].contains("raise \"memory_limit\" above 101 MB"), "{lines:?}");
         assert!((0..30).all(|_| Beside::default().line(beside, None, true).is_none()));
@@ -138,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn each_stage_is_told_once_in_a_while_and_the_end_with_what_was_done() {
+    fn memory_stages_are_reported_at_intervals_and_recovery_with_counts() {
         let mut teller = Teller::default();
         let mut told = Vec::new();
         let mut before = Stage::Normal;
@@ -163,7 +166,7 @@ mod tests {
             told.iter().map(|(at, warns, line)| (*at, *warns, line.rsplit(": ").next().unwrap())).collect();
         let of = |pages| {
             format!(
-                "zones have given up {pages} pages, 0 idle and 0 stalled connections were closed, 0 requests refused"
+                "{pages} pages were evicted from zones, 0 idle and 0 stalled connections were closed, 0 requests were rejected"
             )
         };
         let (first, second) = (of(10), of(12));

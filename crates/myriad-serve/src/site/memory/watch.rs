@@ -113,7 +113,7 @@ impl Watching {
                 log.write(
                     Level::Alert,
                     None,
-                    format_args!("a panic ended the watch over \"memory_limit\": memory is not bounded until the next start"),
+                    format_args!("panic in the monitor of \"memory_limit\": memory is not limited until the next restart"),
                 );
             }
         })?;
@@ -124,7 +124,7 @@ impl Watching {
     pub(in crate::site) fn follow(&self, runtime: &Arc<Runtime>, limit: MemoryLimit) {
         let limit = in_bytes(limit, runtime);
         if self.thread.is_none() && limit.is_some() {
-            log_blind(runtime, &"no figure of \"/proc/self/status\" since the start");
+            log_blind(runtime, &"\"/proc/self/status\" could not be read since the start");
         }
         let former = {
             let mut now = self.shared.now.lock();
@@ -155,7 +155,7 @@ fn in_bytes(limit: MemoryLimit, runtime: &Runtime) -> Option<u64> {
         && written > bytes
     {
         let text = format_args!(
-            "\"memory_limit\" of {} MB is more than there is: {} MB are held to",
+            "\"memory_limit\" of {} MB exceeds the available memory: the limit is {} MB",
             mib(written),
             mib(bytes),
         );
@@ -167,7 +167,7 @@ fn in_bytes(limit: MemoryLimit, runtime: &Runtime) -> Option<u64> {
 /// Logs that the limit is not enforced because the memory in use is unknown.
 fn log_blind(runtime: &Runtime, error: &dyn std::fmt::Display) {
     let text = format_args!(
-        "\"memory_limit\" cannot be held, the memory in use is not known: {error}; have the process read /proc"
+        "\"memory_limit\" is not enforced, the memory in use is unknown: {error}; allow the process to read /proc"
     );
     runtime.zone_log.write(Level::Error, None, text);
 }

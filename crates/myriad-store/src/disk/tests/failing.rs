@@ -25,7 +25,7 @@ fn soft_purges_note_nothing_for_a_folder_that_cannot_be_used() {
 }
 
 #[test]
-fn a_start_whose_folder_cannot_be_opened_is_tried_again() {
+fn start_with_unopenable_folder_is_retried() {
     let folder = Folder::new();
     let path = folder.path().join("zone");
     fs::write(&path, b"in the way").unwrap();
@@ -67,7 +67,7 @@ impl Fixture {
 }
 
 #[test]
-fn a_full_disk_is_told_of_once_and_used_again_when_there_is_room() {
+fn full_disk_is_reported_once_and_used_again_after_space_returns() {
     let folder = Folder::new();
     let fixture = Fixture::open(folder.path());
     fixture.recover();
@@ -112,7 +112,7 @@ fn a_disk_that_fails_now_and_then_makes_no_flood_of_lines() {
 }
 
 #[test]
-fn room_that_is_gone_halfway_leaves_nothing_behind_wherever_it_is() {
+fn disk_full_at_any_step_leaves_no_files() {
     let operations = [Operation::Create, Operation::Write, Operation::Rename];
     for step in 0..12 {
         let folder = Folder::new();
@@ -182,7 +182,7 @@ fn pages_that_cannot_be_read_come_from_the_origin_and_their_files_go() {
 }
 
 #[test]
-fn a_long_body_whose_disk_fails_under_it_still_reaches_its_readers() {
+fn long_body_reaches_readers_despite_disk_failure() {
     let folder = Folder::new();
     let fixture = Fixture::open(folder.path());
     fixture.recover();
@@ -309,7 +309,7 @@ fn files_of_another_version_are_quarantined_counted_and_never_served() {
 }
 
 #[test]
-fn the_last_of_what_is_quarantined_is_kept_within_bounds() {
+fn quarantined_files_are_bounded_to_latest() {
     let folder = Folder::new();
     let fixture = Fixture::open(folder.path());
     let names: Vec<Vec<u8>> = (0..130_u64).map(|n| n.to_le_bytes().to_vec()).collect();

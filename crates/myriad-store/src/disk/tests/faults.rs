@@ -24,7 +24,7 @@ fn a_folder_that_cannot_be_made_leaves_the_zone_in_memory_until_it_can() {
 }
 
 #[test]
-fn writing_that_fails_is_told_once_and_tried_again() {
+fn failed_writes_are_reported_once_and_retried() {
     let folder = Folder::new();
     let fixture = Fixture::open(folder.path());
     // A file in the place of the folder: neither root nor another user can write below it.

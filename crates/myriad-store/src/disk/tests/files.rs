@@ -75,7 +75,7 @@ fn what_memory_has_no_room_for_is_read_again() {
 }
 
 #[test]
-fn once_every_file_is_known_an_absent_key_asks_the_disk_nothing() {
+fn absent_key_needs_no_disk_access_once_index_is_complete() {
     let folder = Folder::new();
     let fixture = Fixture::open(folder.path());
     fixture.put(b"/", 1, 10);
@@ -191,7 +191,7 @@ fn what_is_fetched_after_a_restart_counts_as_later() {
 }
 
 #[test]
-fn all_who_want_a_page_at_once_share_one_read() {
+fn simultaneous_readers_share_one_disk_read() {
     let folder = Folder::new();
     Fixture::open(folder.path()).put(b"/", 1, 10);
     let fixture = Fixture::open(folder.path());

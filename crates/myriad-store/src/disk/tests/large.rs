@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_slow_reader_of_a_long_body_keeps_no_purges_once_they_are_many() {
+fn slow_reader_of_long_body_does_not_retain_many_purges() {
     let folder = Folder::new();
     let fixture = Fixture::open(folder.path());
     fixture.recover();
@@ -99,7 +99,7 @@ fn a_large_body_goes_to_disk_and_comes_back_in_parts() {
 }
 
 #[test]
-fn a_visitor_who_hangs_up_does_not_stop_a_body_on_its_way_to_disk() {
+fn client_disconnect_does_not_stop_body_being_written_to_disk() {
     let folder = Folder::new();
     let fixture = Fixture::open(folder.path());
     let writer = fixture.zone.fetch_alone(KeyRef::new(b"/"), 1);
@@ -117,7 +117,7 @@ fn a_visitor_who_hangs_up_does_not_stop_a_body_on_its_way_to_disk() {
 }
 
 #[test]
-fn a_fetch_that_fails_leaves_nothing_behind() {
+fn failed_fetch_leaves_no_files() {
     let folder = Folder::new();
     let fixture = Fixture::open(folder.path());
     let mut body = fixture.zone.fetch_alone(KeyRef::new(b"/"), 1).admit(admission(1, None));
@@ -173,7 +173,7 @@ fn damage_in_a_large_body_is_found_where_it_is_read_and_the_page_goes() {
 }
 
 #[test]
-fn a_body_whose_file_is_gone_or_another_s_is_not_opened() {
+fn body_with_missing_or_replaced_file_is_not_opened() {
     let folder = Folder::new();
     let fixture = Fixture::open(folder.path());
     receive(&fixture, b"/film", 7, 2_000_000, false);
@@ -201,7 +201,7 @@ fn a_body_longer_than_half_of_max_size_drives_nothing_out() {
 }
 
 #[test]
-fn a_confirmed_large_page_keeps_its_body_under_new_metadata() {
+fn revalidated_large_page_retains_body_with_new_metadata() {
     let folder = Folder::new();
     let fixture = Fixture::open(folder.path());
     receive(&fixture, b"/film", 7, 2_000_000, false);

@@ -101,7 +101,7 @@ fn a_stop_that_does_not_wait_for_the_disk_leaves_no_former_page() {
 }
 
 #[test]
-fn what_came_too_fast_leaves_no_former_page_behind_a_stop_either() {
+fn overload_leaves_no_former_page_after_shutdown() {
     let folder = Folder::new();
     let fixture = Fixture::open(folder.path());
     fixture.recover();

@@ -178,7 +178,7 @@ fn the_older_one_does_not_remove_what_the_newer_one_has_written_in_the_place_of_
 }
 
 #[test]
-fn a_purge_that_the_older_one_hears_of_late_takes_no_page_that_the_newer_one_fetched_after_it() {
+fn late_purge_of_older_process_retains_pages_fetched_by_newer_one() {
     let folder = Folder::new();
     let (older, newer) = older_and_newer(&folder, &[b"/", b"/other"]);
     newer.purge(keyed(&[KeyRef::new(b"/")]), Purge::Hard);
@@ -240,7 +240,7 @@ fn a_file_that_a_purge_took_while_another_wrote_goes_once_the_lease_is_back() {
 }
 
 #[test]
-fn whoever_makes_a_removed_folder_anew_leaves_it_the_number_of_the_newest_start() {
+fn recreated_folder_retains_number_of_newest_start() {
     let folder = Folder::new();
     let (older, newer) = older_and_newer(&folder, &[b"/"]);
     let number = || myriad_disk::testing::newest_start(folder.path());
@@ -256,7 +256,7 @@ fn whoever_makes_a_removed_folder_anew_leaves_it_the_number_of_the_newest_start(
 }
 
 #[test]
-fn a_purge_that_makes_a_removed_folder_anew_does_not_wait_for_the_recovery() {
+fn purge_that_recreates_removed_folder_does_not_wait_for_recovery() {
     use myriad_disk::testing::{EPOCH, write_start};
     let folder = Folder::new();
     let fixture = Fixture::open(folder.path());

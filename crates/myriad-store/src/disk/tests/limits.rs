@@ -93,7 +93,7 @@ fn a_file_system_without_room_takes_no_pages() {
 }
 
 #[test]
-fn min_free_that_forbids_all_writing_is_told_of_once() {
+fn min_free_that_forbids_all_writes_is_reported_once() {
     let folder = Folder::new();
     let limits = DiskLimits { min_free_bytes: u64::MAX / 2, ..DiskLimits::default() };
     let fixture = Fixture::open_with(folder.path(), LIMITS, limits);
@@ -126,7 +126,7 @@ fn a_smaller_max_size_is_held_soon_after_a_reload() {
 }
 
 #[test]
-fn files_that_nobody_asks_for_go_and_those_in_use_stay() {
+fn unused_files_expire_and_used_files_remain() {
     let folder = Folder::new();
     let fixture = Fixture::open(folder.path());
     fixture.recover();

@@ -5,7 +5,7 @@ use super::*;
 use crate::tests::{GROUPS, labelled};
 
 #[test]
-fn purge_that_cannot_be_written_down_says_so_holds_and_is_written_later() {
+fn unlogged_purge_fails_with_error_takes_effect_and_is_logged_later() {
     let folder = Folder::new();
     stored(&folder);
     let fixture = small(&folder);

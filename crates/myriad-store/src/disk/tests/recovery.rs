@@ -40,7 +40,7 @@ fn what_the_snapshot_names_and_the_folder_has_not_is_forgotten() {
 }
 
 #[test]
-fn the_hottest_pages_are_in_memory_before_anybody_asks() {
+fn hottest_pages_are_loaded_into_memory_before_first_request() {
     let folder = Folder::new();
     let fixture = Fixture::open(folder.path());
     fixture.recover();
@@ -92,7 +92,7 @@ fn temporary_files_of_a_killed_process_are_removed_and_others_let_be() {
 }
 
 #[test]
-fn files_of_other_programs_in_our_places_are_removed_and_told_of_once() {
+fn foreign_files_in_cache_paths_are_quarantined_and_reported_once() {
     let folder = Folder::new();
     stored(&folder, 10);
     for path in &folder.files()[..7] {
@@ -107,7 +107,7 @@ fn files_of_other_programs_in_our_places_are_removed_and_told_of_once() {
 }
 
 #[test]
-fn a_file_too_long_to_be_kept_aside_is_told_to_be_removed() {
+fn file_too_large_for_quarantine_is_reported_as_removed() {
     let folder = Folder::new();
     stored(&folder, 1);
     fs::write(&folder.files()[0], [b'x'; 600]).unwrap();
@@ -142,7 +142,7 @@ fn pages_are_served_and_stored_while_the_recovery_runs() {
 }
 
 #[test]
-fn files_whose_seed_is_lost_are_foreign_and_the_folder_gets_another() {
+fn lost_seed_is_replaced_and_its_files_are_quarantined_as_foreign() {
     let folder = Folder::new();
     stored(&folder, 20);
     let seed = folder.path().join(".seed");
@@ -181,7 +181,7 @@ fn a_folder_that_comes_after_the_start_with_another_seed_is_left_alone_until_a_r
         (fixture.id(b"/"), fixture.id(&7_u64.to_le_bytes()), fixture.stats().quarantined),
         (Some(4), None, 0)
     );
-    assert!(fixture.events.lock().iter().any(|event| event.contains("used from the next start on")));
+    assert!(fixture.events.lock().iter().any(|event| event.contains("used after the next start")));
     fixture.close();
     let fixture = Fixture::open(folder.path());
     fixture.recover();

@@ -37,12 +37,12 @@ fn tokens_are_of_the_alphabet_that_the_standard_gives_them() {
 }
 
 #[test]
-fn failed_challenge_is_told_with_the_authoritys_words_and_where_it_looked() {
+fn failed_challenge_is_reported_with_authority_detail_and_port() {
     let state = json!({ "status": "invalid", "challenges": [
         { "type": "dns-01" },
         { "type": "http-01", "error": { "detail": "Connection refused" } } ] });
     let told = not_valid(&state, "a.test", AcmeChallenge::Http01).to_string();
     assert!(told.contains("\"a.test\": Connection refused") && told.contains("port 80"), "{told}");
     let silent = not_valid(&json!({ "status": "expired" }), "a.test", AcmeChallenge::TlsAlpn01).to_string();
-    assert!(silent.contains("is expired") && silent.contains("port 443"), "{silent}");
+    assert!(silent.contains("has the status expired") && silent.contains("port 443"), "{silent}");
 }

@@ -54,7 +54,7 @@ const SILENT: Result<OcspAnswer, Failure> = Err(Failure::Unanswered(Unanswered::
 const GOOD: Result<OcspAnswer, Failure> = Ok(OcspAnswer { this_update: 0, next_update: None });
 
 #[test]
-fn a_responder_that_says_nothing_holds_up_no_other_and_is_asked_once_for_all() {
+fn silent_responder_delays_no_other_responder_and_is_queried_once_for_all() {
     let mut now = Instant::now();
     let dead = ["http://dead.test/", "http://DEAD.test:80/path", "http://dead.test/more"];
     let (mut state, staples) = asking(&[&dead[..], &["http://well.test/"]].concat(), now);
@@ -85,7 +85,7 @@ fn a_responder_that_says_nothing_holds_up_no_other_and_is_asked_once_for_all() {
 }
 
 #[test]
-fn a_responder_that_says_nothing_is_told_of_once_for_all() {
+fn silent_responder_is_reported_once_for_all_certificates() {
     let now = Instant::now();
     let urls = ["http://dead.test/"; 3];
     let (mut state, staples) = asking(&urls, now);

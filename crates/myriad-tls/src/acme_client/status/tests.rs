@@ -26,7 +26,7 @@ fn why(receiver: &mpsc::Receiver<Said>) -> String {
 }
 
 #[test]
-fn who_asks_the_same_is_told_the_same_and_one_responder_takes_no_more_than_its_share() {
+fn equal_queries_share_response_and_queries_per_responder_are_limited() {
     let (begun, asked_for) = mpsc::channel();
     let (gates, gate) = mpsc::channel::<()>();
     let gate = Mutex::new(gate);
@@ -57,14 +57,14 @@ fn who_asks_the_same_is_told_the_same_and_one_responder_takes_no_more_than_its_s
 }
 
 #[test]
-fn what_cannot_be_asked_is_told_at_once() {
+fn invalid_status_query_fails_immediately_with_reason() {
     let resolve: Resolve = std::sync::Arc::new(|_| Err("nobody".to_owned()));
     for url in ["https://a.test/", "ldap://a.test/", "http://", "file:///etc/passwd", "http://u@a.test/"] {
-        assert!(why(&asked(url, &resolve)).contains("begins with http://"), "{url}");
+        assert!(why(&asked(url, &resolve)).contains("does not begin with http://"), "{url}");
     }
     let mut broken = question("http://a.test/", resolve);
     broken.issuer = b"nothing".to_vec();
     let (sender, receiver) = mpsc::channel();
     ask(broken, Box::new(move |said| drop(sender.send(said))));
-    assert!(why(&receiver).contains("makes no sense"));
+    assert!(why(&receiver).contains("cannot be parsed"));
 }

@@ -32,7 +32,7 @@ fn judge(answer: &[u8]) -> Result<OcspAnswer, OcspError> {
 }
 
 #[test]
-fn an_answer_counts_by_its_authority_and_by_whom_that_made_a_responder() {
+fn ocsp_response_is_valid_from_issuer_or_authorized_responder_only() {
     let good = judge(answer!("good")).unwrap();
     assert!(good.this_update < NOW && good.next_update.is_some_and(|next| next > NOW));
     assert!(judge(answer!("good-by-key")).is_ok());
@@ -61,7 +61,7 @@ fn an_answer_counts_for_its_certificate_and_its_time() {
 }
 
 #[test]
-fn what_is_said_of_a_certificate_holds_for_its_time_whatever_it_is() {
+fn ocsp_status_of_any_kind_is_valid_only_within_its_time() {
     let (leaf, root) = (pem!("leaf"), pem!("root"));
     let (leaf, root) = (Certificate::parse(&leaf).unwrap(), Certificate::parse(&root).unwrap());
     let algorithms = rustls::crypto::aws_lc_rs::default_provider().signature_verification_algorithms;

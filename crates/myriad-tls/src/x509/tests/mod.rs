@@ -62,7 +62,7 @@ fn judge(trust: &Trust, chain: &[&str]) -> Result<(), VerifyError> {
 }
 
 #[test]
-fn a_chain_to_a_root_is_trusted_whoever_brings_the_middle() {
+fn chain_to_root_is_trusted_with_intermediate_from_peer_or_trust_store() {
     assert_eq!(judge(&trusting(&["root"], 1), &["leaf", "middle"]), Ok(()));
     assert_eq!(judge(&trusting(&["root", "middle"], 1), &["leaf"]), Ok(()));
     assert_eq!(judge(&trusting(&["root"], 1), &["leaf", "lone", "root", "middle"]), Ok(()));
@@ -71,7 +71,7 @@ fn a_chain_to_a_root_is_trusted_whoever_brings_the_middle() {
 }
 
 #[test]
-fn whom_nobody_trusts_is_told_so_in_openssls_words() {
+fn untrusted_chains_fail_with_openssl_error_codes() {
     for (trusted, chain, error) in [
         (&["root"][..], &["leaf"][..], VerifyError::FirstNotVerified),
         (&["lone"], &["leaf", "middle"], VerifyError::NoLocalIssuer),
@@ -108,7 +108,7 @@ fn a_certificate_is_for_what_it_was_made_for() {
 }
 
 #[test]
-fn age_counts_for_strangers_too() {
+fn validity_period_applies_to_untrusted_certificates_too() {
     let trust = trusting(&["root"], 9);
     let judge = |chain: &[&str], now| judge_at(&trust, chain, Purpose::Client, now);
     assert_eq!(judge(&["leaf", "middle"], 0), Err(VerifyError::NotYetValid));
@@ -150,7 +150,7 @@ fn names_stay_where_their_authority_may_sign() {
 }
 
 #[test]
-fn a_strangers_chain_costs_few_signatures_and_no_more_depth_than_is_allowed() {
+fn untrusted_chain_is_limited_in_signature_checks_and_depth() {
     let trust = trusting(&["root"], 9);
     let algorithms = rustls::crypto::aws_lc_rs::default_provider().signature_verification_algorithms;
     // Each lookalike's key verifies the leaf, but its own signature is invalid: two signature checks.
@@ -173,7 +173,7 @@ fn a_strangers_chain_costs_few_signatures_and_no_more_depth_than_is_allowed() {
 }
 
 #[test]
-fn every_issuer_must_have_said_what_it_took_back() {
+fn every_issuer_in_chain_needs_revocation_list() {
     let with = |lists: &[&str]| {
         let mut trust = trusting(&["root"], 9);
         for name in lists {
@@ -193,7 +193,7 @@ fn every_issuer_must_have_said_what_it_took_back() {
 }
 
 #[test]
-fn a_certificate_says_who_it_is() {
+fn certificate_fields_names_and_fingerprint_are_readable() {
     let der = der("leaf");
     let leaf = Certificate::parse(&der).unwrap();
     assert_eq!(leaf.subject.rfc2253(), "CN=leaf,O=Example\\, Inc.,C=DE");

@@ -23,8 +23,8 @@ pub(super) fn ask(php: &str, params: &[(&str, &str)]) -> Result<Vec<u8>, String>
     let told = |error: io::Error| format!("php-fpm at {php}: {}", reason(&error));
     let mut connection = connect(php).map_err(|error| {
         let remedy = match error.kind() {
-            io::ErrorKind::PermissionDenied => "run the doctor as root, or as a user who may connect to it",
-            _ => "does php-fpm run (systemctl status 'php*-fpm')? Name its socket with --php",
+            io::ErrorKind::PermissionDenied => "run the doctor as root, or as a user who can connect to it",
+            _ => "check that php-fpm is running (systemctl status 'php*-fpm'), and specify its socket with --php",
         };
         format!("{}; {remedy}", told(error))
     })?;
@@ -65,7 +65,7 @@ fn read(connection: &mut dyn Connection) -> io::Result<Vec<u8>> {
             Some(Event::StdoutEnd | Event::Stderr(_)) => {}
             None => {
                 if output.len() > LARGEST || start.elapsed() > PATIENCE {
-                    return Err(io::Error::other("the answer is too long, or takes too long"));
+                    return Err(io::Error::other("the response is too long, or timed out"));
                 }
                 let read = connection.read(&mut piece)?;
                 if read == 0 {

@@ -21,14 +21,14 @@ pub(super) fn look(options: &Options) -> Result<(Target, Facts), String> {
     let layout = stack
         .site
         .clone()
-        .unwrap_or_else(|| Err("which folder the site has is not known: name it with --root DIR".into()));
+        .unwrap_or_else(|| Err("the folder of the site is unknown: specify it with --root DIR".into()));
     if let (Some(_), Err(why)) = (&options.root, &layout) {
         return Err(why.clone());
     }
     let php_address = stack
         .php
         .clone()
-        .ok_or_else(|| "which php-fpm serves the site is not known: name it with --php ADDRESS".to_owned());
+        .ok_or_else(|| "the php-fpm of the site is unknown: specify it with --php ADDRESS".to_owned());
     let php_down = php_address.as_ref().ok().and_then(|php| wordpress::php_complaint(php));
     let probe = php_address.clone().and_then(|php| Probe::new(&php));
     let listens = stack.listens.clone().map(|address| here(&address));
@@ -136,7 +136,7 @@ fn assumed_children(options: &Options, php: &Seen<String>) -> Seen<Option<u32>> 
         }
         Ok(true)
     })?;
-    let limit = limits.first().ok_or_else(|| format!("Myriad has no server {php} among its upstreams"))?;
+    let limit = limits.first().ok_or_else(|| format!("Myriad has no upstream server {php}"))?;
     Ok(Some(*limit).filter(|limit| *limit > 0))
 }
 

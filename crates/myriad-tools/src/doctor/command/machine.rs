@@ -23,7 +23,7 @@ fn meminfo(name: &str) -> Seen<u64> {
         fs::read_to_string("/proc/meminfo").map_err(|error| format!("/proc/meminfo: {}", reason(&error)))?;
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
     let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-    kilobytes.map(|kilobytes| kilobytes << 10).ok_or_else(|| format!("/proc/meminfo has no {name}"))
+    kilobytes.map(|kilobytes| kilobytes << 10).ok_or_else(|| format!("/proc/meminfo does not contain {name}"))
 }
 
 /// Returns the memory of the machine.
@@ -41,12 +41,12 @@ pub(super) fn swap() -> Seen<Swap> {
 pub(super) fn backlog() -> Seen<u64> {
     let path = "/proc/sys/net/core/somaxconn";
     let text = fs::read_to_string(path).map_err(|error| format!("{path}: {}", reason(&error)))?;
-    text.trim().parse().map_err(|_| format!("{path} holds no number"))
+    text.trim().parse().map_err(|_| format!("{path} does not contain a number"))
 }
 
 /// Returns the limit of open files of the worker process of a supervisor.
 pub(super) fn descriptors(supervisor: Option<u32>) -> Seen<u64> {
-    let supervisor = supervisor.ok_or("which Myriad serves the site is not known: -p PREFIX names it")?;
+    let supervisor = supervisor.ok_or("the Myriad of the site is unknown: specify it with -p PREFIX")?;
     let children =
         fs::read_to_string(format!("/proc/{supervisor}/task/{supervisor}/children")).unwrap_or_default();
     let process = children.split_whitespace().next().map_or_else(|| supervisor.to_string(), str::to_owned);
@@ -56,15 +56,15 @@ pub(super) fn descriptors(supervisor: Option<u32>) -> Seen<u64> {
     let soft = line.and_then(|line| line.split_whitespace().next());
     match soft {
         Some("unlimited") => Ok(u64::MAX),
-        Some(soft) => soft.parse().map_err(|_| format!("{path} makes no sense")),
-        None => Err(format!("{path} says nothing of open files")),
+        Some(soft) => soft.parse().map_err(|_| format!("{path} has an unknown format")),
+        None => Err(format!("{path} does not contain the limit of open files")),
     }
 }
 
 /// Returns the children of php-fpm.
 pub(super) fn workers() -> Seen<Workers> {
-    let (largest, count) =
-        largest_worker(Path::new("/proc")).ok_or("no child of php-fpm runs that may be looked at")?;
+    let (largest, count) = largest_worker(Path::new("/proc"))
+        .ok_or("no php-fpm child is running, or its memory usage is not readable")?;
     Ok(Workers { largest, count })
 }
 
@@ -73,7 +73,7 @@ pub(super) fn killed() -> Seen<Vec<String>> {
     let path = "/dev/kmsg";
     // Non-blocking: at the end of the log, the kernel would block the reader until the next record.
     let opened = File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path);
-    let mut log = opened.map_err(|error| format!("the kernel's log ({path}): {}", reason(&error)))?;
+    let mut log = opened.map_err(|error| format!("kernel log ({path}): {}", reason(&error)))?;
     let (mut names, mut record) = (Vec::new(), [0; RECORD]);
     for _ in 0..RECORDS {
         match log.read(&mut record) {
@@ -82,7 +82,7 @@ pub(super) fn killed() -> Seen<Vec<String>> {
             Err(error) if error.kind() == ErrorKind::WouldBlock => break,
             // A record that was overwritten while it was read.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
-            Err(error) => return Err(format!("the kernel's log ({path}): {}", reason(&error))),
+            Err(error) => return Err(format!("kernel log ({path}): {}", reason(&error))),
         }
         if names.len() >= NAMES {
             break;

@@ -11,29 +11,32 @@ pub const USAGE: &str = "\
 Usage: myriad doctor [URL] [--root DIR] [--php ADDRESS] [--at HOST:PORT]
                      [--status PATH] [--all] [--json]
 
-Looks at a WordPress that runs behind Myriad: the machine, php-fpm, OPcache, the
-database, and some pages as a visitor gets them. Says what is wrong and what to
-do, the worst first. Asks nobody but Myriad at the URL (on this machine, whatever
-the name leads to, unless --at says otherwise), php-fpm and the files.
+Checks a WordPress site that runs with Myriad: the machine, php-fpm, OPcache,
+the database, and some pages as visitors receive them. Reports problems with
+remedies, the most severe first. Connects only to php-fpm and to Myriad, on
+this machine regardless of DNS unless --at is given, and reads files.
 
-  URL             : of the site (default: what WordPress says, at the address of
-                    the `myriad wordpress` that runs); of several sites that it
-                    serves by their names, the one that is meant
-  --root DIR      : the folder of WordPress (default: the --root of that)
-  --php ADDRESS   : php-fpm's socket, or HOST:PORT (default: the --php of that)
-  --at HOST:PORT  : where Myriad listens (default: 127.0.0.1 and the URL's port)
-  --status PATH   : pm.status_path of php-fpm (default: /fpm-status, as
-                    `myriad tune` writes it)
-  --all           : what is fine, too
-  --json          : all findings as one JSON object
+  URL             : URL of the site (default: the address configured in
+                    WordPress, at the running `myriad wordpress`); required if
+                    that server has several sites
+  --root DIR      : WordPress folder (default: --root of the running server)
+  --php ADDRESS   : php-fpm socket, or HOST:PORT (default: --php of the running
+                    server)
+  --at HOST:PORT  : address on which Myriad listens (default: 127.0.0.1 and the
+                    port of the URL)
+  --status PATH   : pm.status_path of php-fpm (default: /fpm-status, as written
+                    by `myriad tune`)
+  --all           : also print the checks that found no problem
+  --json          : print all findings as one JSON object
 
-Which Myriad:
-  -p PREFIX       : the --prefix of a `myriad wordpress` (default: the same)
-  -c FILE         : the one with this configuration
-  --socket PATH   : the one behind this control socket
+Server selection:
+  -p PREFIX       : --prefix of a `myriad wordpress` (default: its default)
+  -c FILE         : configuration file of the server
+  --socket PATH   : control socket of the server
 
-Exit status: 0 all is fine; 1 warnings; 2 something is bad; 3 nothing of these,
-but something could not be looked at, or nobody answers at the URL.
+Exit status: 0 if no problem was found; 1 for warnings; 2 for severe problems;
+3 if some checks could not be performed and the others found no problem, or if
+no server responds at the URL.
 ";
 
 const OPTIONS: &[Known] = &[

@@ -75,7 +75,7 @@ impl Probe {
         let found: FoundPhp = self.found(&[])?;
         let opcache = match (found.opcache, found.status.as_object()) {
             (false, _) => Ok(None),
-            (true, None) => Err("OPcache is on and does not say how it is".to_owned()),
+            (true, None) => Err("OPcache is on, but does not report its status".to_owned()),
             (true, Some(_)) => Ok(Some(opcache(&found.status))),
         };
         let memory_limit = u64::try_from(found.memory).ok().filter(|limit| *limit > 0);
@@ -112,7 +112,7 @@ impl Probe {
         let text = String::from_utf8_lossy(&answer);
         let Some((_, json)) = text.rsplit_once(MARK) else { return Err(refusal(&text)) };
         serde_json::from_str(json.trim())
-            .map_err(|error| format!("what the script found makes no sense: {error}"))
+            .map_err(|error| format!("the script returned invalid data: {error}"))
     }
 }
 
@@ -143,13 +143,11 @@ fn refusal(text: &str) -> String {
         return "Error establishing a database connection".to_owned();
     }
     if text.contains("File not found") || text.contains("No input file") || text.contains("Access denied") {
-        return "php-fpm does not run a script outside the site's folder (open_basedir, chroot)".to_owned();
+        return "php-fpm does not run scripts outside the folder of the site (open_basedir, chroot)"
+            .to_owned();
     }
     let status = text.lines().next().filter(|line| line.starts_with("Status:"));
-    format!(
-        "the script did not come to its end ({})",
-        status.unwrap_or("it wrote nothing; php-fpm's log says why").trim()
-    )
+    format!("the script did not complete ({})", status.unwrap_or("no output; see the log of php-fpm").trim())
 }
 
 fn opcache(status: &serde_json::Value) -> Opcache {
@@ -171,7 +169,7 @@ pub(super) fn pool(php: &str, status: Option<&str>) -> Seen<Pool> {
     let path = status.unwrap_or(STATUS);
     let answer = ask(php, &request(path, path, "json"))?;
     let at = answer.windows(4).position(|four| four == b"\r\n\r\n").map_or(0, |at| at + 4);
-    let status = PoolStatus::parse(&answer[at..]).map_err(|_| format!("nothing is at {path}"))?;
+    let status = PoolStatus::parse(&answer[at..]).map_err(|_| format!("no status page at {path}"))?;
     Ok(Pool {
         total: status.total,
         active: status.active,
@@ -184,5 +182,5 @@ pub(super) fn pool(php: &str, status: Option<&str>) -> Seen<Pool> {
 pub(super) fn most_children(php: &str) -> Seen<u32> {
     let address = if php.starts_with('/') { format!("unix:{php}") } else { php.to_owned() };
     children_of_running(&address)
-        .ok_or_else(|| format!("no file of php-fpm was found that says pm.max_children for {php}"))
+        .ok_or_else(|| format!("found no php-fpm configuration file with pm.max_children for {php}"))
 }

@@ -78,10 +78,10 @@ fn as_text(target: &Target, findings: &[Finding], all: bool) -> String {
             wrapped(&format!("-> {}", plain(&finding.remedy)), &" ".repeat(COLUMN), &mut text);
         }
     }
-    let rest = if all || fine == 0 { "" } else { ", which --all shows" };
+    let rest = if all || fine == 0 { "" } else { " (use --all to list them)" };
     let _ = writeln!(
         text,
-        "{}{fine} checks found nothing wrong{rest}.",
+        "{}{fine} checks found no problem{rest}.",
         if findings.len() > fine && !all { "\n" } else { "" }
     );
     text
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn findings_that_say_the_same_of_pages_are_one() {
+    fn equal_findings_for_several_pages_are_merged() {
         let finding =
             |severity, what: &str| Finding { check: "a", severity, what: what.into(), remedy: "b".into() };
         let list = [

@@ -81,7 +81,7 @@ pub(super) fn exposed(home: &Target, at: Option<&str>, layout: &Layout) -> Seen<
 }
 
 fn unseen(kind: &'static str, home: &Target, map: &str) -> Page {
-    let why = format!("no {kind} stands in {}", home.with_path(map));
+    let why = format!("no {kind} is listed in {}", home.with_path(map));
     Page { kind, url: home.to_string(), visits: Err(why), uncached: None }
 }
 

@@ -97,14 +97,15 @@ fn site_of(sites: Vec<SiteLine>, url: Option<&Target>) -> Result<SiteLine, Strin
         return match (sites.next(), sites.next()) {
             (Some(only), None) => Ok(only),
             _ => Err(format!(
-                "there are several sites: {known}; name one, as in `myriad doctor http://{first}/`"
+                "this server has several sites: {known}; specify one, as in `myriad doctor http://{first}/`"
             )),
         };
     };
     let fit = |site: &SiteLine| site.names.iter().filter_map(|name| fit(name, &host)).max();
     let best =
         sites.into_iter().filter_map(|site| fit(&site).map(|fit| (fit, site))).max_by_key(|(fit, _)| *fit);
-    best.map(|(_, site)| site).ok_or_else(|| format!("{host} is none of the sites that are served: {known}"))
+    best.map(|(_, site)| site)
+        .ok_or_else(|| format!("{host} is not one of the sites of this server: {known}"))
 }
 
 /// Returns a host that a name matches, if one exists: `example.com` for `example.com` and for `.example.com`.
@@ -151,17 +152,17 @@ fn checked(root: &Path) -> Result<Layout, String> {
     let shown = root.display();
     let layout =
         Layout::find(root).map_err(|error| format!("--root {shown}: {error}"))?.ok_or_else(|| {
-            format!("--root {shown}: no WordPress is there; name the folder with its index.php")
+            format!("--root {shown}: no WordPress found; specify the folder that contains its index.php")
         })?;
     if root.as_os_str().as_bytes().contains(&b'\n') {
-        return Err(format!("--root {shown}: a path with a line end"));
+        return Err(format!("--root {shown}: the path contains a line break"));
     }
     let Some(file) = layout.configuration_file() else {
-        return Err(format!("{shown} has no wp-config.php: finish WordPress' installation first"));
+        return Err(format!("{shown} has no wp-config.php: complete the WordPress installation first"));
     };
     SiteFolder::new(&layout.root).text(&file).map_err(|error| {
         format!(
-            "{}: {}; run the doctor as root, or as a user who may read it",
+            "{}: {}; run the doctor as root, or as a user who can read the file",
             file.display(),
             myriad_cli::pidfile::reason(&error)
         )

@@ -47,7 +47,10 @@ fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> 
     }
     output.finish()?;
     if report.is_empty() {
-        eprintln!("myriad: log: no line was read{}", if options.is_narrowed() { " that fits" } else { "" });
+        eprintln!(
+            "myriad: log: no log line was found{}",
+            if options.is_narrowed() { " that matches the options" } else { "" }
+        );
     }
     Ok(found(!report.is_empty()))
 }

@@ -16,31 +16,31 @@ Usage: myriad log [FILE]... [--hours] [--pages] [--slow] [--missed] [--floods]
                   [--errors] [--limit N] [--since TIME] [--until TIME]
                   [--host HOST] [--format FORMAT] [--rotated] [--json]
 
-Reads access logs and error logs, and says what they come to. A FILE may be
-compressed by gzip; `-` is standard input. Without FILE: standard input if it
-is no terminal, else the logs of the server that runs.
+Analyzes access logs and error logs, and prints a summary. A FILE may be
+compressed with gzip; `-` is standard input. Without FILE: standard input if it
+is not a terminal, else the logs of the running server.
 
-  --hours         : status by hour
-  --pages         : most asked for
+  --hours         : response statuses by hour
+  --pages         : most requested pages
   --slow          : slowest pages (the format needs $request_time)
-  --missed        : most often not from the cache ($upstream_cache_status)
-  --floods        : who asks most: address, share, agent
-  --errors        : errors, grouped, and what to do (default: all of these)
-  --limit N       : rows of each table (default: 10)
-  --since TIME    : 2h, 3d, 17:30, today, yesterday, 2026-11-24, or
-                    '2026-11-24 17:30'
-  --until TIME    : not what came later
-  --host HOST     : requests for this host, where the format has it
-  --format FORMAT : the form of access logs: the name of a log_format of the
-                    configuration, or the text of one (default: found out)
-  --rotated       : also what was rotated away: FILE.1, FILE.2.gz, ...
-  --json          : the answers as one JSON object
+  --missed        : pages with most cache misses ($upstream_cache_status)
+  --floods        : clients with most requests: address, share, user agent
+  --errors        : errors, grouped, with remedies (default: all of these)
+  --limit N       : maximum number of rows per table (default: 10)
+  --since TIME    : only entries since this time: 2h, 3d, 17:30, today,
+                    yesterday, 2026-11-24, or '2026-11-24 17:30'
+  --until TIME    : only entries until this time
+  --host HOST     : only requests for this host, if the format contains it
+  --format FORMAT : format of access logs: the name of a log_format in the
+                    configuration, or the text of a format (default: detected)
+  --rotated       : also read rotated files: FILE.1, FILE.2.gz, ...
+  --json          : print the report as one JSON object
 
-Which configuration:
-  -c FILE         : this one (default: what runs)
-  -p PREFIX       : the prefix; of a `myriad wordpress`, its --prefix
+Configuration:
+  -c FILE         : configuration file (default: that of the running server)
+  -p PREFIX       : prefix of the server; for a `myriad wordpress`, its --prefix
 
-Exit status: 0; 1 after an error; 2 where nothing was found.
+Exit status: 0 on success; 1 on errors; 2 if no matching entry was found.
 ";
 
 const OPTIONS: &[Known] = &[
@@ -93,7 +93,7 @@ impl Options {
             return Ok(None);
         }
         if words.socket.is_some() {
-            return Err("--socket: logs are found by -c or -p, or named".to_owned());
+            return Err("--socket is not supported: use -c or -p, or specify the log files".to_owned());
         }
         let asked: Vec<_> =
             QUESTIONS.iter().filter(|(name, _)| words.has(name)).map(|(_, asked)| *asked).collect();
@@ -134,7 +134,7 @@ fn time(words: &Words, name: &str) -> Result<Option<u64>, String> {
     let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
     let found = moment(&text, now_s, local_time::offset_minutes);
     let wrong = || {
-        format!("{name} \"{text}\": write 2h, 3d, 17:30, today, yesterday, 2026-11-24 or '2026-11-24 17:30'")
+        format!("{name} \"{text}\": use 2h, 3d, 17:30, today, yesterday, 2026-11-24 or '2026-11-24 17:30'")
     };
     found.map(Some).ok_or_else(wrong)
 }
@@ -157,10 +157,10 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_told_with_the_remedy() {
+    fn invalid_options_are_reported_with_remedy() {
         for (arguments, part) in [
             (&["--limit", "0"][..], "1 to 10000"),
-            (&["--since", "soon"], "write 2h"),
+            (&["--since", "soon"], "use 2h"),
             (&["--since", "1h", "--until", "2h"], "later than --until"),
             (&["--sloww"], "did you mean \"--slow\"?"),
             (&["--socket", "x"], "-c or -p"),

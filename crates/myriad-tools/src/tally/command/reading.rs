@@ -43,7 +43,7 @@ pub(super) fn read(options: &Options) -> Result<Tally, String> {
                 continue;
             }
             return Err(format!(
-                "{}: its lines have no known form: name it by --format, as --format '$remote_addr [$time_local] …'",
+                "{}: unknown log format; specify it with --format, such as --format '$remote_addr [$time_local] …'",
                 path.display()
             ));
         };
@@ -61,14 +61,14 @@ fn named(format: &str, configured: &Result<Configured, String>) -> Result<Layout
     if format.contains('$') {
         let is_json = format.trim_start().starts_with('{');
         return Layout::of(format, is_json)
-            .ok_or_else(|| "--format: between two variables something must stand".to_owned());
+            .ok_or_else(|| "--format: two variables must be separated by text".to_owned());
     }
     if format == "combined" {
         return Ok(Layout::combined());
     }
     match configured {
         Ok(known) => known.named(format).cloned().ok_or_else(|| {
-            format!("--format {format}: the configuration has no such log_format; write its text, with its $variables")
+            format!("--format {format}: no such log_format in the configuration; specify the text of the format, with $variables")
         }),
         Err(why) => Err(format!("--format {format}: {why}")),
     }
@@ -89,10 +89,7 @@ fn files(options: &Options, configured: &Result<Configured, String>) -> Result<V
         let known = configured.as_ref().map_err(Clone::clone)?;
         files = known.files();
         if files.is_empty() {
-            return Err(format!(
-                "none of the configuration's logs is there ({}): name a file",
-                known.shown()
-            ));
+            return Err(format!("none of the configured logs exists ({}): specify a file", known.shown()));
         }
     }
     if options.rotated {

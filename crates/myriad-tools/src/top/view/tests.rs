@@ -34,7 +34,7 @@ fn state() -> State {
 }
 
 #[test]
-fn each_view_fits_each_terminal_and_no_stranger_steers_it() {
+fn each_view_fits_each_terminal_and_escapes_control_characters_from_clients() {
     let mut state = state();
     for size in [(40, 10), (80, 24), (140, 50), (400, 100)] {
         for key in ['1', '2', '3', '4', '5', '?'] {
@@ -70,7 +70,7 @@ fn a_snapshot_shows_rates_shares_origins_pages_and_reasons() {
         "WORDPRESS          120      5.0M █░░░░░░░░░",
         "php unix:/run/php.sock",
         "unavail",
-        "queue php: 2 of 8 asked now, 3 visitors wait",
+        "queue php: 2 of 8 requests active, 3 clients waiting",
         ">50 BYPASS   personal cookie     https://a.test/\\x1B[2J/shop/?a=1",
         "812ms",
     ] {
@@ -79,7 +79,7 @@ fn a_snapshot_shows_rates_shares_origins_pages_and_reasons() {
 }
 
 #[test]
-fn a_pause_holds_what_is_shown_and_a_lost_server_is_told() {
+fn pause_freezes_display_and_lost_server_is_shown() {
     let mut state = state();
     state.key(Key::Letter('p'));
     let Reply::Tick(mut tick) = serde_json::from_str(TICK).expect("a line") else { panic!("no tick") };

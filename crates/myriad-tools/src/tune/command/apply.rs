@@ -24,16 +24,16 @@ pub(super) fn apply(root: &Path, plan: &Plan) -> Result<ExitCode, String> {
     for (file, before) in plan.files.iter().zip(&replaced) {
         keep(root, &mut record, file, before.as_ref());
     }
-    record
-        .write(root)
-        .map_err(|error| format!("{}: {}; run it as root", below(root, PLACE).display(), reason(&error)))?;
+    record.write(root).map_err(|error| {
+        format!("{}: {}; run the command as root", below(root, PLACE).display(), reason(&error))
+    })?;
     let written =
         plan.files.iter().try_for_each(|file| write(root, file).map_err(|error| told(file, &error)));
     if let Err(error) = written.and_then(|()| checks::run(root, plan)) {
         take_back(root, plan, replaced, record);
         return Err(format!("{error}\nNothing was changed."));
     }
-    println!("\nWritten. To have it read:");
+    println!("\nThe files are written. To activate them:");
     let mut told: Vec<&str> = Vec::new();
     for file in &plan.files {
         if !told.contains(&file.activate.as_str()) {
@@ -41,7 +41,7 @@ pub(super) fn apply(root: &Path, plan: &Plan) -> Result<ExitCode, String> {
             println!("  {}", file.activate);
         }
     }
-    println!("To go back: myriad tune --undo{}", of_root(root));
+    println!("To revert: myriad tune --undo{}", of_root(root));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -102,7 +102,7 @@ fn remove_folders(root: &Path, folders: &[String]) {
 pub(super) fn undo(root: &Path, force: bool) -> Result<ExitCode, String> {
     let mut record = Record::read(root)?;
     if record.files.is_empty() {
-        println!("Nothing to undo: {} is not there, so nothing was applied.", below(root, PLACE).display());
+        println!("Nothing to undo: {} does not exist, so nothing was applied.", below(root, PLACE).display());
         return Ok(ExitCode::SUCCESS);
     }
     let mut left = Vec::new();
@@ -111,21 +111,21 @@ pub(super) fn undo(root: &Path, force: bool) -> Result<ExitCode, String> {
         let now = fs::read(&path).ok();
         if now.as_ref().is_some_and(|now| hash(now) != entry.written) && !force {
             println!(
-                "left as it is: {}, which somebody has changed since (--force takes it back, too)",
+                "not restored: {}, which was changed since --apply (use --force to restore it)",
                 path.display()
             );
             left.push(entry);
             continue;
         }
         let (undone, what) = match &entry.before {
-            Some(before) => (before.restore(&path), "as it was"),
-            None if now.is_none() => (Ok(()), "gone already"),
+            Some(before) => (before.restore(&path), "restored"),
+            None if now.is_none() => (Ok(()), "already removed"),
             None => (fs::remove_file(&path), "removed"),
         };
         match undone {
             Ok(()) => println!("{what}: {}", path.display()),
             Err(error) => {
-                println!("not undone: {}: {}; run it as root", path.display(), reason(&error));
+                println!("not restored: {}: {}; run the command as root", path.display(), reason(&error));
                 left.push(entry);
             }
         }
@@ -135,19 +135,20 @@ pub(super) fn undo(root: &Path, force: bool) -> Result<ExitCode, String> {
         Record::forget(root)
             .map_err(|error| format!("{}: {}", below(root, PLACE).display(), reason(&error)))?;
         println!(
-            "Now let the programs read their files again, as after --apply. `myriad tune` shows what holds."
+            "Restart or reload the programs, as after --apply. `myriad tune` shows the current settings."
         );
         return Ok(ExitCode::SUCCESS);
     }
     record.files = left;
-    record
-        .write(root)
-        .map_err(|error| format!("{}: {}; run it as root", below(root, PLACE).display(), reason(&error)))?;
+    record.write(root).map_err(|error| {
+        format!("{}: {}; run the command as root", below(root, PLACE).display(), reason(&error))
+    })?;
     Ok(ExitCode::FAILURE)
 }
 
 fn told(file: &ConfigFile, error: &io::Error) -> String {
-    let remedy = if error.kind() == io::ErrorKind::PermissionDenied { "; run it as root" } else { "" };
+    let remedy =
+        if error.kind() == io::ErrorKind::PermissionDenied { "; run the command as root" } else { "" };
     format!("{}: {}{remedy}", file.path, reason(error))
 }
 

@@ -15,13 +15,13 @@ pub(super) fn run(root: &Path, plan: &Plan) -> Result<(), String> {
         let name = command.get_program().to_string_lossy().into_owned();
         let output = command.stdin(Stdio::null()).output();
         let Ok(output) = output else {
-            println!("not checked: {}: {name} is not on this machine", file.path);
+            println!("not checked: {}: {name} is not installed", file.path);
             continue;
         };
         let said =
             String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
         if let Some(complaint) = complaint(file, output.status.success(), &said) {
-            return Err(format!("{}: {name} refuses it: {complaint}", file.path));
+            return Err(format!("{}: {name} rejects it: {complaint}", file.path));
         }
         println!("checked: {} by {name}", file.path);
     }
@@ -71,6 +71,6 @@ fn complaint(file: &ConfigFile, is_well: bool, said: &str) -> Option<String> {
     match line {
         Some(line) => Some(line.trim().to_owned()),
         None if is_well => None,
-        None => Some(said.lines().last().unwrap_or("it ended with an error").to_owned()),
+        None => Some(said.lines().last().unwrap_or("it exited with an error").to_owned()),
     }
 }

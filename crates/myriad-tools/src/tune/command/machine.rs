@@ -67,7 +67,7 @@ fn site(options: &Options) -> Result<Option<PathBuf>, String> {
     if let Some(site) = &options.site {
         if !is_site(site) {
             return Err(format!(
-                "--site {}: no WordPress is there; name the folder with its index.php",
+                "--site {}: no WordPress found; specify the folder that contains its index.php",
                 site.display()
             ));
         }

@@ -13,27 +13,30 @@ Usage: myriad tune [--apply | --undo [--force]] [--site DIR] [--root PREFIX]
                    [--memory SIZE] [--cores N] [--worker SIZE]
                    [--body SIZE] [--database NAME-VERSION]
 
-Plans php-fpm, php.ini, OPcache, APCu, MariaDB or MySQL, Redis or Valkey,
-Apache, kernel and limits of open files, so that all together stay within three
-quarters of the memory and nothing is swapped. Prints what would change and
-why; changes nothing unless told to.
+Computes settings of php-fpm, php.ini, OPcache, APCu, MariaDB or MySQL, Redis
+or Valkey, Apache, the kernel and the limits of open files, so that all programs
+together use at most three quarters of the memory and nothing is swapped.
+Prints each change with its reason. Changes nothing without --apply or --undo.
 
-  --apply         : write it, into files of Myriad's own beside those of the
-                    packages, and check it by the programs themselves
-  --undo          : put everything back as it was before the first --apply;
-                    files that somebody has changed since stay
-  --force         : with --undo: those, too
-  --site DIR      : the folder of WordPress, whose PHP files are counted
-                    (default: looked for in /var/www)
-  --root PREFIX   : read and write below PREFIX in place of /
-  --memory SIZE   : 2g, 512m (default: this machine's, or its control group's)
-  --cores N       : (default: this machine's)
-  --worker SIZE   : memory of a worker of PHP that it shares with no other
-                    (default: measured where php-fpm runs, else 80m)
-  --body SIZE     : client_max_body_size of Myriad (default: the preset's)
-  --database NAME : mariadb-10.11, mysql-8.0, or none (default: the installed)
+  --apply         : write the settings to separate files next to those of the
+                    packages, and validate them with the programs themselves
+  --undo          : restore the state before the first --apply, except for
+                    files that were changed since
+  --force         : with --undo: also restore files that were changed since
+  --site DIR      : WordPress folder, to count its PHP files (default: searched
+                    in /var/www)
+  --root PREFIX   : read and write files below PREFIX instead of /
+  --memory SIZE   : memory, such as 2g or 512m (default: that of this machine,
+                    or of its control group)
+  --cores N       : number of CPU cores (default: those of this machine)
+  --worker SIZE   : private memory of a PHP worker (default: measured if
+                    php-fpm is running, else 80m)
+  --body SIZE     : client_max_body_size of Myriad (default: that of the
+                    preset)
+  --database NAME : mariadb-10.11, mysql-8.0, or none (default: the installed
+                    database)
 
-Exit status: 0; 1 after an error, or where --undo left something.
+Exit status: 0 on success; 1 on errors, or if --undo did not restore a file.
 ";
 
 const OPTIONS: &[Known] = &[
@@ -86,22 +89,22 @@ impl Options {
         words.at_most(0, "tune")?;
         let act = words.act()?;
         if words.has("--force") && act != Act::Undo {
-            return Err("--force goes with --undo".into());
+            return Err("--force requires --undo".into());
         }
         let root = words.root()?;
         if root.join("wp-includes").is_dir() {
             let root = root.display();
             return Err(format!(
-                "--root {root}: that is a WordPress; name it by --site, and by --root the root of a system"
+                "--root {root}: this is a WordPress folder; specify it with --site, and use --root for the root of a system"
             ));
         }
         let memory = size(&words, "--memory")?;
         if let Some(memory) = memory.filter(|memory| !MEMORY.contains(memory)) {
-            return Err(format!("--memory {}: from 512m to 16t", crate::tune::amount(memory)));
+            return Err(format!("--memory {}: must be from 512m to 16t", crate::tune::amount(memory)));
         }
         let worker = size(&words, "--worker")?;
         if worker.is_some_and(|worker| !(1 << 20..=16 << 30).contains(&worker)) {
-            return Err("--worker: from 1m to 16g".into());
+            return Err("--worker: must be from 1m to 16g".into());
         }
         Ok(Some(Self {
             act,
@@ -120,12 +123,12 @@ impl Options {
 fn size(words: &Words, option: &str) -> Result<Option<u64>, String> {
     let Some(text) = words.value(option) else { return Ok(None) };
     let size = parse_amount(&text).filter(|size| *size > 0);
-    size.map(Some).ok_or_else(|| format!("{option} \"{text}\" is no size; write 2g, 512m or 65536k"))
+    size.map(Some).ok_or_else(|| format!("{option} \"{text}\" is not a size; use 2g, 512m or 65536k"))
 }
 
 fn cores(text: &str) -> Result<u32, String> {
     let cores = text.parse().ok().filter(|cores| (1..=4096).contains(cores));
-    cores.ok_or_else(|| format!("--cores \"{text}\" is no number from 1 to 4096"))
+    cores.ok_or_else(|| format!("--cores \"{text}\" is not a number from 1 to 4096"))
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the value is made for it")]
@@ -135,7 +138,7 @@ fn database(text: Option<String>) -> Result<DatabaseSaid, String> {
         Some("none") => Ok(DatabaseSaid::Missing),
         Some(text) => Database::parse(text)
             .map(DatabaseSaid::This)
-            .ok_or_else(|| format!("--database \"{text}\": write mariadb-10.11, mysql-8.0 or none")),
+            .ok_or_else(|| format!("--database \"{text}\": must be mariadb-10.11, mysql-8.0 or none")),
     }
 }
 
@@ -148,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn facts_are_read_and_nonsense_is_told() {
+    fn tune_options_are_parsed_and_invalid_values_are_reported() {
         let options =
             parsed(&["--memory", "2g", "--cores=4", "--database", "none"]).expect("sound").expect("no help");
         assert_eq!(
@@ -158,14 +161,14 @@ mod tests {
         assert_eq!(options.act, Act::Show);
         for (arguments, part) in [
             (&["--apply", "--undo"][..], "not both"),
-            (&["--memory", "lots"], "is no size"),
+            (&["--memory", "lots"], "is not a size"),
             (&["--memory", "1m"], "from 512m"),
             (&["--worker", "1"], "from 1m"),
-            (&["--cores", "0"], "no number from 1"),
+            (&["--cores", "0"], "not a number from 1"),
             (&["--database", "oracle"], "mariadb-10.11"),
             (&["--root", "/nowhere/at/all"], "no such folder"),
-            (&["--force"], "goes with --undo"),
-            (&["now"], "too much here"),
+            (&["--force"], "requires --undo"),
+            (&["now"], "unexpected argument"),
         ] {
             assert!(parsed(arguments).expect_err(part).contains(part), "{arguments:?}");
         }
@@ -176,7 +179,7 @@ mod tests {
         let site = std::env::temp_dir().join(format!("myriad-tune-site-{}", std::process::id()));
         std::fs::create_dir_all(site.join("wp-includes")).expect("a folder");
         let told = parsed(&["--root", &site.display().to_string()]).expect_err("no root");
-        assert!(told.contains("name it by --site"), "{told}");
+        assert!(told.contains("specify it with --site"), "{told}");
         std::fs::remove_dir_all(&site).expect("removed");
     }
 }

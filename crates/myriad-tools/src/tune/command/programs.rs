@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn packages_tell_the_database() {
+    fn installed_packages_identify_database() {
         let status = "Package: mariadb-server-core\nStatus: install ok installed\nVersion: 1:10.11.6-0\n\n\
                       Package: mysql-server\nStatus: deinstall ok config-files\nVersion: 8.0.36\n\n\
                       Package: mariadb-server\nStatus: install ok installed\nVersion: 1:10.11.6-0+deb12u1\n";

@@ -52,7 +52,7 @@ impl Record {
         let path = below(root, PLACE);
         match fs::read(&path) {
             Ok(bytes) => serde_json::from_slice(&bytes)
-                .map_err(|error| format!("{}: {error}; it is not what myriad tune wrote", path.display())),
+                .map_err(|error| format!("{}: {error}; this is not a record of myriad tune", path.display())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
             Err(error) => Err(format!("{}: {}", path.display(), myriad_cli::pidfile::reason(&error))),
         }
@@ -82,7 +82,7 @@ impl Before {
             known => known?,
         };
         if !known.is_file() || known.len() > FILE_BYTES {
-            return Err(io::Error::other("no plain file of a usual size stands there; move it away"));
+            return Err(io::Error::other("not a regular file, or too large; move it away"));
         }
         let mut bytes = Vec::new();
         File::open(path)?.take(FILE_BYTES).read_to_end(&mut bytes)?;

@@ -27,13 +27,13 @@ pub(super) fn print(root: &Path, found: &Found, plan: &Plan) -> Result<(), Strin
         }
     }
     if !same.is_empty() {
-        text.push_str("\nAs planned already:\n");
+        text.push_str("\nAlready as planned:\n");
         for path in same {
             let _ = writeln!(text, "  {path}");
         }
     }
     if !remarks.is_empty() {
-        text.push_str("\nMind:\n");
+        text.push_str("\nNotes:\n");
         for remark in remarks {
             wrapped(&remark, "- ", "  ", &mut text);
         }
@@ -69,11 +69,11 @@ fn facts(found: &Found) -> String {
 
 fn budget(plan: &Plan, text: &mut String) {
     let budget = &plan.budget;
-    let _ = writeln!(text, "\nMemory: {} MB may be taken, three quarters", budget.limit >> 20);
+    let _ = writeln!(text, "\nMemory: {} MB can be used (three quarters)", budget.limit >> 20);
     for share in &budget.shares {
         let _ = writeln!(text, "{:>9} MB  {:<18} {}", share.bytes.div_ceil(1 << 20), share.name, share.how);
     }
-    let _ = writeln!(text, "{:>9} MB  together", budget.sum().div_ceil(1 << 20));
+    let _ = writeln!(text, "{:>9} MB  in total", budget.sum().div_ceil(1 << 20));
 }
 
 /// Appends the changes of a file; returns `false` if it already contains all settings.

@@ -91,7 +91,7 @@ pub(super) fn overridden(root: &Path, ini: &ConfigFile) -> Vec<String> {
                 .find_map(|prefix| key.strip_prefix(prefix)?.strip_suffix(']'));
             if let Some(setting) = setting.filter(|setting| ini.value("", setting).is_some()) {
                 remarks.push(format!(
-                    "{pools}/{name} says {key} = {}, which comes before php.ini: take that line out to have {setting} as planned",
+                    "{pools}/{name} sets {key} = {}, which overrides php.ini: remove this line to use {setting} as planned",
                     value.trim()
                 ));
             }

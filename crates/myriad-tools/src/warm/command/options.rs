@@ -15,33 +15,36 @@ Usage: myriad warm URL [--sitemap URL] [--log FILE] ...
               [--budget N,P%] [--limit N] [--encodings gzip,br]
               [--at HOST:PORT] [--header 'Name: value']... [--quiet] [--json]
 
-Asks for the pages of a site, so that they are stored before visitors come.
-Pages that are fresh already are left out. It is the last whom Myriad calls
-(origin_priority), rests between pages, and rests longer where they are slow.
+Requests the pages of a site, so that they are cached before visitors arrive.
+Pages that are still fresh are skipped. The requests have the lowest priority
+(origin_priority), with pauses between them that are longer for slow pages.
 
-  URL             : of the site: http://example.com/
-  --sitemap URL   : another sitemap than those that robots.txt names,
-                    /wp-sitemap.xml, /sitemap_index.xml or /sitemap.xml
-  --log FILE      : the pages of an access log (combined), hottest first;
-                    - reads standard input
-  --by-heat       : the pages that are stored and stale, most hits first: after
+  URL             : URL of the site: http://example.com/
+  --sitemap URL   : sitemap to use (default: those in robots.txt, else
+                    /wp-sitemap.xml, /sitemap_index.xml or /sitemap.xml)
+  --log FILE      : pages of an access log (format combined), most requested
+                    first; - for standard input
+  --by-heat       : stale pages in the cache, most hits first: after
                     `myriad purge --all --soft`, while they are served stale
-  --budget N,P%   : N pages at once, each asking P % of the time
+  --budget N,P%   : N pages in parallel, each requesting P % of the time
                     (default: 1,50%)
-  --limit N       : no more than N pages (default: 10000)
-  --encodings LIST: have these encodings made, too: gzip,br
-  --at HOST:PORT  : where Myriad listens (default: 127.0.0.1, URL's port)
-  --header FIELD  : a further field: 'X-Forwarded-Proto: https' where a proxy
-                    before Myriad speaks https
-  --quiet         : no progress
-  --json          : the total as a JSON object
+  --limit N       : maximum number of pages (default: 10000)
+  --encodings LIST: also generate these encodings: gzip,br
+  --at HOST:PORT  : address on which Myriad listens (default: 127.0.0.1 and the
+                    port of the URL)
+  --header FIELD  : additional request header: 'X-Forwarded-Proto: https' if a
+                    proxy in front of Myriad terminates https
+  --quiet         : print no progress
+  --json          : print the totals as a JSON object
 
-Which server's pages are looked at:
-  -c FILE         : the one with this configuration (default: what runs)
-  -p PREFIX       : the prefix; of a `myriad wordpress`, its --prefix
-  --socket PATH   : the one behind this control socket
+Server selection:
+  -c FILE         : configuration file of the server (default: the running
+                    server)
+  -p PREFIX       : prefix of the server; for a `myriad wordpress`, its --prefix
+  --socket PATH   : control socket of the server
 
-Exit status: 0; 1 after an error, or where a page failed; 2 without any page.
+Exit status: 0 on success; 1 on errors, or if a page failed; 2 if no page was
+found.
 ";
 
 /// User agent of these requests, which the server treats as a tool with the lowest priority (presets/bots.conf).
@@ -100,10 +103,10 @@ impl Options {
             (sitemap, None, false) => Source::Sitemap(sitemap.map(|url| Target::parse(&url)).transpose()?),
             (None, Some(log), false) => Source::Log(log.into()),
             (None, None, true) => Source::Heat,
-            _ => return Err("one of --sitemap, --log and --by-heat".into()),
+            _ => return Err("--sitemap, --log and --by-heat exclude each other".into()),
         };
         if site.is_none() && source != Source::Heat {
-            return Err("which site? Name its URL: myriad warm http://example.com/".into());
+            return Err("no site specified; add its URL: myriad warm http://example.com/".into());
         }
         Ok(Some(Self {
             site,
@@ -121,7 +124,7 @@ impl Options {
 fn budget(text: Option<String>) -> Result<Budget, String> {
     text.map_or(Ok(Budget::default()), |text| {
         Budget::parse(&text).ok_or_else(|| {
-            format!("--budget \"{text}\": write 2,25% for two pages at once, a quarter of the time")
+            format!("--budget \"{text}\": use the form N,P%: 2,25% for two pages in parallel, each a quarter of the time")
         })
     })
 }
@@ -129,7 +132,7 @@ fn budget(text: Option<String>) -> Result<Budget, String> {
 fn limit(text: Option<String>) -> Result<usize, String> {
     text.map_or(Ok(USUAL), |text| {
         let number = text.parse().ok().filter(|number| (1..=MOST).contains(number));
-        number.ok_or_else(|| format!("--limit \"{text}\" is no number from 1 to {MOST}"))
+        number.ok_or_else(|| format!("--limit \"{text}\" is not a number from 1 to {MOST}"))
     })
 }
 
@@ -139,7 +142,7 @@ fn encodings(text: Option<String>) -> Result<Vec<String>, String> {
     names
         .map(|name| match name {
             "gzip" | "br" | "zstd" => Ok(name.to_owned()),
-            _ => Err(format!("--encodings \"{name}\": gzip, br, zstd")),
+            _ => Err(format!("--encodings \"{name}\": must be gzip, br or zstd")),
         })
         .collect()
 }
@@ -154,7 +157,7 @@ fn header(field: &str) -> Result<(String, String), String> {
         Some((name, value)) if is_token(name) && !value.chars().any(char::is_control) => {
             Ok((name.to_owned(), value.to_owned()))
         }
-        _ => Err(format!("--header \"{}\": write 'Name: value'", field.escape_debug())),
+        _ => Err(format!("--header \"{}\": use the form 'Name: value'", field.escape_debug())),
     }
 }
 
@@ -173,14 +176,14 @@ mod tests {
         assert_eq!(source(&["--by-heat"]), Source::Heat);
         assert_eq!(source(&["a.test", "--log", "x"]), Source::Log("x".into()));
         for (arguments, part) in [
-            (&[][..], "which site"),
-            (&["--log", "x"], "which site"),
-            (&["a.test", "--log", "x", "--by-heat"], "one of"),
-            (&["a.test", "b.test"], "too much"),
-            (&["ftp://a.test"], "neither http nor https"),
+            (&[][..], "no site specified"),
+            (&["--log", "x"], "no site specified"),
+            (&["a.test", "--log", "x", "--by-heat"], "exclude each other"),
+            (&["a.test", "b.test"], "unexpected argument"),
+            (&["ftp://a.test"], "does not start with http"),
             (&["a.test", "--budget", "fast"], "2,25%"),
-            (&["a.test", "--limit", "0"], "no number"),
-            (&["a.test", "--encodings", "lzma"], "gzip, br"),
+            (&["a.test", "--limit", "0"], "not a number"),
+            (&["a.test", "--encodings", "lzma"], "must be gzip, br"),
             (&["a.test", "--header", "x"], "Name: value"),
             (&["a.test", "--header", "X: y\r\nZ: a"], "Name: value"),
         ] {

@@ -50,9 +50,7 @@ pub(super) fn of(options: &Options) -> Result<Pages, String> {
         Source::Heat => Vec::new(),
     };
     let stored = stored.unwrap_or_else(|why| {
-        eprintln!(
-            "myriad: warm: what is stored cannot be looked at, so fresh pages are asked for, too: {why}"
-        );
+        eprintln!("myriad: warm: the stored pages cannot be listed, so fresh pages are requested too: {why}");
         Vec::new()
     });
     let known: HashMap<&str, &PageReport> =
@@ -139,7 +137,7 @@ fn of_log(path: &Path) -> Result<Vec<String>, String> {
     let targets = heat.hottest();
     if targets.is_empty() {
         return Err(format!(
-            "--log {}: no GET that was answered with 200 among {passed_over} lines; is it in the form `combined`?",
+            "--log {}: no GET request with status 200 in {passed_over} lines; check that the format is `combined`",
             path.display()
         ));
     }
@@ -189,9 +187,13 @@ fn of_sitemaps(
     if found.is_empty() {
         return Err(match other {
             Some(other) => {
-                format!("the sitemap of {site} names other addresses only, such as {other}: warm that site")
+                format!(
+                    "the sitemap of {site} contains only other addresses, such as {other}: warm that site"
+                )
             }
-            None => format!("{site} has no sitemap with pages; name one with --sitemap, or a log with --log"),
+            None => {
+                format!("{site} has no sitemap with pages; specify one with --sitemap, or a log with --log")
+            }
         });
     }
     Ok(found)

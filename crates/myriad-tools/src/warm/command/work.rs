@@ -67,7 +67,7 @@ pub(super) fn run(options: &Options, pages: Pages) -> Result<ExitCode, String> {
     if !options.words.has("--quiet") {
         let mut left_out = String::new();
         for (count, what) in [
-            (pages.fresh, "fresh already"),
+            (pages.fresh, "already fresh"),
             (pages.elsewhere, "of other sites"),
             (pages.beyond, "beyond --limit"),
         ] {
@@ -75,7 +75,7 @@ pub(super) fn run(options: &Options, pages: Pages) -> Result<ExitCode, String> {
                 let _ = write!(left_out, ", {count} {what}");
             }
         }
-        eprintln!("{all} pages to ask for{left_out}");
+        eprintln!("{all} pages to request{left_out}");
     }
     let (start, fresh) = (Instant::now(), pages.fresh);
     let work = Work {
@@ -129,14 +129,13 @@ impl Work<'_> {
                 continue;
             }
             if answer.status >= 400 {
-                return self
-                    .failed(&Failure::Broken(format!("{target} was answered with {}", answer.status)));
+                return self.failed(&Failure::Broken(format!("{target} returned status {}", answer.status)));
             }
             self.count(client, target, first, &answer, start);
             return self.encode(client, target, &answer);
         }
         self.failed(&Failure::Broken(format!(
-            "{target} was refused {} times, as PHP has too much to do",
+            "{target} was rejected {} times because PHP is overloaded",
             REFUSALS + 1
         )));
     }
@@ -147,7 +146,7 @@ impl Work<'_> {
         let is_stale = matches!(state.as_str(), "STALE" | "UPDATING");
         if is_stale && !self.await_new(client, target, coding) {
             return self
-                .failed(&Failure::Broken(format!("{target} stayed stale for {} s", REFRESH.as_secs())));
+                .failed(&Failure::Broken(format!("{target} was still stale after {} s", REFRESH.as_secs())));
         }
         // PHP runs until the first byte, or until the refreshed page is stored.
         let took = if is_stale { start.elapsed() } else { answer.first_byte };
@@ -223,7 +222,7 @@ impl Work<'_> {
         *told = Instant::now();
         let (counts, usual) = (*held(&self.counts), held(&self.pace).usual_ms().unwrap_or(0));
         eprintln!(
-            "{} of {}: {} made, {} failed, a page takes {usual} ms",
+            "{} of {}: {} generated, {} failed, a page takes {usual} ms",
             counts.asked,
             self.all,
             counts.made + counts.renewed,
@@ -252,10 +251,10 @@ impl Work<'_> {
         let php = counts.php_ms as f64 / 1000.0;
         let mut parts = Vec::new();
         for (count, what) in [
-            (counts.made, "made"),
-            (counts.renewed, "made anew"),
-            (counts.fresh, "fresh already"),
-            (counts.uncached, "that no cache keeps"),
+            (counts.made, "generated"),
+            (counts.renewed, "regenerated"),
+            (counts.fresh, "already fresh"),
+            (counts.uncached, "not cacheable"),
             (counts.failed, "failed"),
         ] {
             if count > 0 {
@@ -263,12 +262,12 @@ impl Work<'_> {
             }
         }
         let parts = if parts.is_empty() { "nothing to do".to_owned() } else { parts.join(", ") };
-        println!("{known} pages: {parts}; {took:.1} s, of which PHP was asked for {php:.1} s");
+        println!("{known} pages: {parts}; {took:.1} s, of which PHP took {php:.1} s");
         if counts.encodings > 0 {
-            println!("{} encodings are there", counts.encodings);
+            println!("{} encodings are stored", counts.encodings);
         }
         if counts.refused > 0 {
-            println!("{} times visitors were let through first", counts.refused);
+            println!("{} requests were deferred in favor of visitors", counts.refused);
         }
     }
 }

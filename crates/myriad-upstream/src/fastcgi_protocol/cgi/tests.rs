@@ -63,7 +63,7 @@ fn lines_end_in_lf_or_crlf_even_mixed() {
 }
 
 #[test]
-fn repeated_fields_are_kept_and_a_name_without_a_colon_is_passed_over() {
+fn repeated_fields_are_retained_and_line_without_colon_is_skipped() {
     let (_, _, fields, _) = head("Set-Cookie: a=é\nSet-Cookie: b=2\nNoColon\n\n").unwrap();
     assert_eq!(fields, [field("Set-Cookie", "a=é"), field("Set-Cookie", "b=2")]);
 }

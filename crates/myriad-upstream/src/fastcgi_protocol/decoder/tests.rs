@@ -89,7 +89,7 @@ fn answer_is_the_same_at_every_split() {
 }
 
 #[test]
-fn a_cut_stream_never_looks_ended() {
+fn truncated_stream_is_never_complete() {
     let (bytes, _) = sample();
     for cut in 0..bytes.len() {
         let (answer, clean) = decode_pieces([&bytes[..cut]]).unwrap();
@@ -116,7 +116,7 @@ fn content_is_not_copied() {
 }
 
 #[test]
-fn protocol_statuses_are_told_apart() {
+fn protocol_statuses_are_distinguished() {
     for (number, status) in [
         (0, ProtocolStatus::RequestComplete),
         (1, ProtocolStatus::CannotMultiplex),

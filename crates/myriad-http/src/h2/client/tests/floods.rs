@@ -83,7 +83,7 @@ fn frames_that_lead_nowhere_end_the_connection() {
 }
 
 #[test]
-fn answers_to_nobody_end_the_connection() {
+fn flood_of_responses_to_cancelled_stream_closes_connection() {
     for flood in [head(1, false, &[(":status", "200")]), data(1, false, &[0; 300])] {
         let mut client = greeted();
         let id = ask(&mut client);
@@ -93,7 +93,7 @@ fn answers_to_nobody_end_the_connection() {
 }
 
 #[test]
-fn control_frames_whose_answers_are_not_read_end_the_connection() {
+fn control_frame_flood_without_reading_closes_connection() {
     let mut client = greeted();
     ask(&mut client);
     feed(&mut client, &head(1, false, &[(":status", "200")])).expect("a head");

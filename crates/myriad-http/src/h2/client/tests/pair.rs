@@ -111,7 +111,7 @@ fn more_streams_than_the_server_takes_are_not_opened() {
 }
 
 #[test]
-fn a_server_whose_tables_are_small_is_obeyed() {
+fn header_table_size_of_server_is_respected() {
     let (mut client, mut server) = (Client::new(1000), Connection::new(Config::default()));
     carry(&mut client, &mut server);
     for round in 0..20 {

@@ -133,7 +133,7 @@ fn an_origin_of_http_1_is_found_out() {
 }
 
 #[test]
-fn what_was_refused_is_told_apart_from_what_was_given_up() {
+fn refused_streams_are_distinguished_from_reset_ones() {
     let mut client = greeted();
     let ids: Vec<_> = (0..4).map(|_| ask(&mut client)).collect();
     let input = [reset(ids[0], ErrorCode::RefusedStream), reset(ids[1], ErrorCode::Cancel), goaway(ids[2])];
@@ -149,7 +149,7 @@ fn what_was_refused_is_told_apart_from_what_was_given_up() {
 }
 
 #[test]
-fn a_reset_behind_a_whole_answer_ends_the_upload_alone() {
+fn reset_after_complete_response_only_stops_upload() {
     let mut client = greeted();
     let id = post(&mut client);
     let input = [head(id, true, &[(":status", "200")]), reset(id, ErrorCode::NoError)].concat();

@@ -143,7 +143,7 @@ fn an_answer_ahead_of_the_body_waits_for_its_end_a_little() {
 }
 
 #[test]
-fn stream_that_either_side_gives_up_is_told_of_once() {
+fn reset_by_either_side_is_reported_once() {
     let mut connection = greeted();
     feed(&mut connection, &[get(1), get(3), get(5)].concat()).expect("requests");
     let reset = frame(kind::RST_STREAM, 0, 1, &[0, 0, 0, 8]);
@@ -192,7 +192,7 @@ fn bodies_ahead_of_a_small_window_are_refused_until_the_client_knows_of_it() {
 }
 
 #[test]
-fn stream_whose_head_is_late_is_reset_and_its_block_read_all_the_same() {
+fn stream_with_late_head_is_reset_and_its_block_still_decoded() {
     let mut connection = greeted();
     let request = get(1);
     let (first, rest) = request.split_at(12);
@@ -248,7 +248,7 @@ fn what_follows_an_answer_is_read_as_long_as_it_may_be_the_end() {
 }
 
 #[test]
-fn every_body_behind_an_early_answer_has_the_whole_time_to_end() {
+fn each_upload_after_early_response_gets_full_linger_time() {
     let mut connection = greeted();
     feed(&mut connection, &[post(1, &[]), post(3, &[])].concat()).expect("requests");
     connection.respond(1, 204, [], true);

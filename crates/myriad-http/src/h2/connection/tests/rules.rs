@@ -20,7 +20,7 @@ fn only_http_2_is_taken() {
 }
 
 #[test]
-fn who_sends_no_settings_has_the_defaults() {
+fn peer_without_settings_gets_defaults() {
     let mut connection = Connection::new(Config::default());
     let first = [PREFACE, &frame(kind::PING, 0, 0, &[0; 8])].concat();
     assert_eq!(feed(&mut connection, &first), Ok(vec![]));
@@ -99,7 +99,7 @@ fn broken_compression_ends_the_connection() {
 }
 
 #[test]
-fn frames_on_closed_streams_are_told_apart() {
+fn frames_on_closed_streams_are_distinguished_by_cause() {
     let closed = ErrorCode::StreamClosed as u8;
     let mut connection = greeted();
     feed(&mut connection, &[get(1), get(3), get(5)].concat()).expect("requests");

@@ -49,8 +49,8 @@ fn check_stream(stream: &[u8], size: Size, room: u64) -> Result<(), Fault> {
     let mut reader = Reader { bytes: stream, at: 0, taken: 0, room };
     match reader.stream(size) {
         Some(()) => Ok(()),
-        None if reader.taken > room => Err(Fault::TooCostly("its prefix codes take too much memory")),
-        None => Err(Fault::Broken("it is no whole WebP")),
+        None if reader.taken > room => Err(Fault::TooCostly("the prefix codes take too much memory")),
+        None => Err(Fault::Broken("invalid or truncated WebP")),
     }
 }
 

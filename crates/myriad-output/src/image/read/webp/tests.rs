@@ -60,7 +60,7 @@ fn animated(left: u8, top: u8, width: u8) -> Vec<u8> {
 }
 
 #[test]
-fn first_picture_of_an_animation_stands_where_it_is_said_to_stand() {
+fn first_animation_frame_is_placed_at_its_offset() {
     let alone = read(&lossless(6, 4, 1), 100, Interrupt::never()).unwrap().pixels;
     let picture = read(&animated(4, 2, 6), 100, Interrupt::never()).unwrap();
     assert_eq!(picture.profile.as_deref(), Some(&b"profile"[..]));
@@ -80,7 +80,7 @@ fn first_picture_of_an_animation_stands_where_it_is_said_to_stand() {
 }
 
 #[test]
-fn pictures_beside_their_canvas_or_of_another_size_are_none() {
+fn frames_outside_canvas_or_of_wrong_size_are_rejected() {
     assert!(Frame::find(&animated(4, 2, 6)).is_some());
     for (left, top, width) in [(6, 2, 6), (4, 8, 6), (4, 2, 5)] {
         assert!(Frame::find(&animated(left, top, width)).is_none(), "{left}, {top}, {width}");
