@@ -87,9 +87,9 @@ dashboard: ## build the dashboard page, dashboard/built (commit it, then run mak
 
 up: ## run WordPress with Myriad on localhost:8080 (PORT=..., SITE=...)
 	@$(NEEDS_CARGO)
-	@scripts/install-packages up
-	@$(MAKE) --no-print-directory build
-	@PORT=$(or $(PORT),8080) SITE=$(or $(SITE),.site) scripts/up
+	@command -v cc >/dev/null || scripts/install-packages up
+	@scripts/install-packages up & packages=$$!; $(CARGO) build --profile demo --package myriad; built=$$?; wait $$packages && exit $$built
+	@PORT=$(or $(PORT),8080) SITE=$(or $(SITE),.site) MYRIAD=target/demo/myriad scripts/up
 
 lint: ## check layers, formatting and clippy
 	scripts/check-layers --self-check
