@@ -91,12 +91,14 @@ up: ## run WordPress with Myriad on localhost:8080 (PORT=..., SITE=...)
 	@scripts/install-packages up & packages=$$!; $(CARGO) build --profile demo --package myriad; built=$$?; wait $$packages && exit $$built
 	@PORT=$(or $(PORT),8080) SITE=$(or $(SITE),.site) MYRIAD=target/demo/myriad scripts/up
 
-lint: ## check layers, formatting and clippy
+lint: ## check layers, words, formatting and clippy
 	scripts/check-layers --self-check
 	scripts/check-layers
 	scripts/compare-configurations --self-check
 	scripts/deny --self-check
 	scripts/build-docs --self-check
+	scripts/check-words --self-check
+	scripts/check-words
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 
