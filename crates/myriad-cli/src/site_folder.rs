@@ -136,7 +136,7 @@ impl SiteFolder {
 
 /// A link that is not followed, with its owner and that of its target.
 pub struct RefusedLink {
-    /// Path of the link, relative to the site folder.
+    /// Path of the link.
     pub path: PathBuf,
     /// User ID of the owner of the link.
     pub owner: u32,

@@ -69,7 +69,7 @@ pub struct Parsed {
 }
 
 impl Parsed {
-    /// Returns the source file of a span.
+    /// Returns the source file with this identifier, such as that of a span; `None` if it is not in the list.
     pub fn source(&self, file: FileId) -> Option<&Source> {
         self.sources.get(file.0 as usize)
     }

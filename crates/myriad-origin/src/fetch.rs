@@ -16,8 +16,9 @@ use myriad_exchange::exchange::Exchange;
 use myriad_exchange::exchange::Step;
 use myriad_exchange::runtime::{OriginGroup, OriginPlace};
 
-/// Like [`fetch`], but continues after the client has disconnected (`*_ignore_client_abort`), until the last byte of
-/// the response. A request that no peer has started to process is cancelled nevertheless.
+/// Like [`fetch`], but if the client disconnects before the response head is available, the fetch continues until the
+/// last byte of the response (`*_ignore_client_abort`), or until the worker shuts down. A request that no peer has
+/// started to process is cancelled.
 pub async fn fetch_to_the_end(
     exchange: &mut Exchange,
     origin: &Arc<OriginPlace>,

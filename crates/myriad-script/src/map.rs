@@ -67,8 +67,8 @@ impl Map {
         value.eval(env, frame, out)
     }
 
-    /// Returns the index of the line that matches `subject`. As in nginx, an empty subject matches no regular
-    /// expression, not even `~^$`.
+    /// Returns the index, in `keys` and `values`, of the entry that matches `subject`; `None` if only the default
+    /// applies. As in nginx, an empty subject matches no regular expression, not even `~^$`.
     fn find<'m>(
         &'m self,
         subject: &[u8],

@@ -59,7 +59,7 @@ pub struct Surroundings<'a> {
     pub logs: &'a Logs,
     /// State that outlives a reload.
     pub kept: &'a mut Kept,
-    /// Certificates and keys.
+    /// Files named by the TLS settings: certificates, keys, passwords.
     pub files: Files<'a>,
     /// TLS tickets and sessions that outlive a reload.
     pub tls: &'a mut myriad_tls::Kept,

@@ -40,7 +40,7 @@ impl Weights {
         Self { peers, chance: RandomState::new().hash_one(0) }
     }
 
-    /// Adapts to a new list of peers: remaining peers retain their state.
+    /// Adapts to a new list of peers: remaining peers retain their state, unless their weight has changed.
     pub(crate) fn follow(&mut self, before: &Peers, after: &Peers) {
         let mut next = Self::new(&after.configs).peers;
         for ((state, config), kept) in before.states.iter().zip(&before.configs).zip(self.peers.drain(..)) {

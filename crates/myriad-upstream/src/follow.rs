@@ -18,7 +18,8 @@ const LONGEST_MS: u64 = 3_600_000;
 /// Validity of a negative result in milliseconds without `valid=`, as in nginx.
 const ABSENT_MS: u64 = 10_000;
 
-/// Callback for the error log, called with the name that could not be resolved and the reason.
+/// Callback for the error log, called with a sentence: the name that could not be resolved, the reason and the
+/// upstream.
 pub type TellUnresolved = Rc<dyn Fn(&str)>;
 
 impl Group {

@@ -29,7 +29,8 @@ impl Administrator {
     }
 }
 
-/// Returns a valid `limit`, or its default.
+/// Returns the requested `limit`, or the default `usual` if none was requested. The error is a sentence, if the limit
+/// is 0 or above `most`.
 pub(super) fn limit(asked: Option<u64>, (usual, most): (u64, u64)) -> Result<usize, String> {
     let limit = asked.unwrap_or(usual);
     if limit == 0 || limit > most {

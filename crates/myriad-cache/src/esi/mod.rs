@@ -28,7 +28,8 @@ mod visitor;
 
 use myriad_exchange::feature::Feature;
 
-/// Response fields that are addressed only to `esi`, in lower case. They are not sent to clients.
+/// Response fields, in lower case, that are not sent to clients where `esi` is on. `X-LiteSpeed-Cache-Control` may
+/// also define the validity of a page.
 pub const OWN_FIELDS: [&[u8]; 3] = [b"x-myriad-esi", b"x-myriad-private-purge", b"x-litespeed-cache-control"];
 
 pub(crate) use changes::watch;

@@ -104,7 +104,7 @@ fn below(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Returns the files of a folder of pools, sorted.
+/// Returns the `*.conf` files among the first `FILES` entries of a folder of pools, sorted.
 fn pools(folder: &Path) -> Vec<PathBuf> {
     let files = below(folder).into_iter();
     files.filter(|path| path.extension().is_some_and(|end| end == "conf")).take(FILES).collect()

@@ -21,10 +21,12 @@ const PRIVATE: [&str; 4] = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc
 /// Networks of Cloudflare, a line each.
 const CLOUDFLARE: &str = include_str!("../../../../presets/cloudflare.list");
 
-/// Adds the proxies of a value, separated by commas or spaces, to the list of networks.
+/// Adds the proxies of a value, separated by commas or spaces, to the list of networks, each once.
 ///
 /// # Errors
-/// Returns a sentence if a word is not an address, a network or a known name.
+///
+/// Returns a sentence if a word is not an address, a network or a known name, or if it is a network of all addresses
+/// (`/0`).
 pub(super) fn add(trusted: &mut Vec<String>, value: &str) -> Result<(), String> {
     for word in value.split([',', ' ']).filter(|word| !word.is_empty()) {
         let networks: Vec<&str> = match word {

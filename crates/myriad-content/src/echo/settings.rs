@@ -2,7 +2,7 @@
 
 use myriad_conf::Text;
 
-/// Content directive.
+/// One `echo*` command of a location: it sends text, waits, resets the timer, or runs another location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CommandConf {
     /// `echo`: texts separated by blanks, and a line feed.

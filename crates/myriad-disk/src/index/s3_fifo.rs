@@ -50,7 +50,7 @@ pub enum Lane {
     Main,
 }
 
-/// Position of a value in the queue, in the form that a restart restores.
+/// Queue and hit count of a value. With the order of the values, a restart restores the queues from them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
     /// Queue of the value.

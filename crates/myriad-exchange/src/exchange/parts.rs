@@ -11,7 +11,8 @@ use myriad_net::{Connection, RequestBody, Sent};
 use super::{Gathered, Lineage, Remembered, Sink, Traced, Visit};
 use crate::runtime::{PlaceId, ServerId};
 
-/// Received request: its head as sent by the client, and its connection.
+/// Request before any processing: its connection, and its head as the client sent it; for a subrequest, a head
+/// derived from the client's.
 #[derive(Clone)]
 pub struct Received {
     /// Connection of the client.

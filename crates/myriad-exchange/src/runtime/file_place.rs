@@ -77,7 +77,7 @@ pub struct TryFiles {
 pub enum Candidate {
     /// File or directory.
     Path {
-        /// Name.
+        /// Path to test, as in the directive, without the final `/` of a directory.
         name: Template,
         /// True if it must be a directory.
         directory: bool,

@@ -7,10 +7,12 @@ use super::status;
 use myriad_exchange::exchange::{Answer, MadeFrom, Request};
 use myriad_exchange::runtime::DebugRules;
 
-/// Request field that requests the key.
+/// Request field that requests the cache key and the zone.
 const ASKED: &[u8] = b"x-cache-debug";
 
-/// Adds `Cache-Status`, `X-Cache` and `X-Cache-Age`, and the key and zone for authorized clients that request them.
+/// Adds `Cache-Status` as configured by `cache_status`. With `cache_debug`, also adds `X-Cache` unless `add_header`
+/// sets it, `X-Cache-Age` for a page that was not fetched for this request, and the key and zone for authorized
+/// clients that request them.
 pub(crate) fn add(request: &Request, rules: &DebugRules, answer: &Answer, head: &mut Head) {
     let facts = &request.cache;
     // As in nginx, a method that the cache does not handle has no status, but it has a reason.

@@ -51,7 +51,8 @@ pub enum Then {
     Set(Vec<u8>),
 }
 
-/// Branches of an `if` that may still follow.
+/// Position relative to an `if`: outside, in an `if` or `elif` branch (`elif`, `else` and `endif` may follow), or in
+/// `else` (only `endif` may follow).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Conditional {
     Outside,

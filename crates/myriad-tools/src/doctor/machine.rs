@@ -85,7 +85,7 @@ fn times(count: usize) -> String {
     if count == 1 { "one process".to_owned() } else { format!("{count} processes") }
 }
 
-/// Lists the names, each once with its count.
+/// Lists the names, each once, with its count if it occurs several times.
 fn counted(names: &[String]) -> String {
     let mut seen: Vec<(&str, usize)> = Vec::new();
     for name in names {

@@ -10,7 +10,7 @@ use crate::tune::present::Present;
 pub struct Change {
     /// Section, empty without one.
     pub section: String,
-    /// Name.
+    /// Name of the setting.
     pub name: String,
     /// Present value and its file. `None` if no file sets it, so that the default of the program applies.
     pub now: Option<(String, String)>,

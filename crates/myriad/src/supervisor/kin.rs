@@ -183,7 +183,7 @@ impl Kin {
     }
 }
 
-/// Returns the number of supervisors before that of a worker process with this rank.
+/// Returns how many supervisors preceded the one that started the worker process of this rank.
 fn depth_of(rank: u64) -> u32 {
     (rank >> DEPTH_SHIFT) as u32
 }

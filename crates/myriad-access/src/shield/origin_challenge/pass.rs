@@ -29,7 +29,7 @@ const PASSES: u64 = 30;
 /// Rules by which passes are checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rules {
-    /// `bits=`.
+    /// `bits=`: number of leading zero bits of the digest that the browser must find; each doubles the work.
     pub bits: u32,
     /// `valid=`, in seconds.
     pub valid_s: u64,
