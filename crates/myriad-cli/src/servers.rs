@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     fn named(words: &[&str]) -> Option<(Named, String)> {
-        let claim = claim_of(words.iter().map(OsString::from).collect(), Path::new("/work"), 0)?;
+        let claim = claim_of(words.iter().map(OsString::from).collect(), Path::new("/srv/folder"), 0)?;
         Some((claim.named, claim.option))
     }
 
@@ -167,11 +167,11 @@ mod tests {
         let preset = |prefix: &str| Some((Named::Preset(prefix.into()), format!("--prefix {prefix}")));
         assert_eq!(with(&[]), preset("/var/lib/myriad"));
         assert_eq!(with(&["--prefix", "/a"]), preset("/a"));
-        assert_eq!(with(&["-p", "b"]), preset("/work/b"));
+        assert_eq!(with(&["-p", "b"]), preset("/srv/folder/b"));
         assert_eq!(with(&["-t"]), None);
         let of = |words: &[&str]| named(words).map(|(_, option)| option);
         assert_eq!(of(&["-c", "/etc/a.conf"]).as_deref(), Some("-c /etc/a.conf"));
-        assert_eq!(of(&["-p", "c"]).as_deref(), Some("--prefix /work/c"));
+        assert_eq!(of(&["-p", "c"]).as_deref(), Some("--prefix /srv/folder/c"));
         for command in [&["top"][..], &["wordpress", "status"], &["doctor"], &["-s", "stop"], &["-t"]] {
             assert_eq!(named(command), None, "{command:?}");
         }

@@ -29,7 +29,7 @@ class Myriad_Cache_Nonces {
 	const ADDRESSES = array( 'action', 'archive', 'background', 'cite', 'classid', 'codebase', 'data', 'formaction', 'href', 'imagesrcset', 'longdesc', 'manifest', 'ping', 'poster', 'src', 'srcset', 'xlink:href' );
 
 	/**
-	 * User for whom marks are created; empty while marks are off.
+	 * User to create marks for; empty while marks are off.
 	 *
 	 * @var string
 	 */

@@ -270,19 +270,19 @@ class Myriad_Cache_Queue {
 	/**
 	 * Stores the result of a purge, and its tags and addresses if it failed.
 	 *
-	 * @param array|WP_Error $told        Result.
+	 * @param array|WP_Error $result      Result.
 	 * @param string[]       $tags        Tags.
 	 * @param string[]       $urls        Addresses.
 	 * @param bool           $was_pending True if an earlier purge was pending.
 	 */
-	private static function keep( $told, $tags, $urls, $was_pending ) {
+	private static function keep( $result, $tags, $urls, $was_pending ) {
 		$last = array(
 			'time'  => time(),
-			'pages' => is_wp_error( $told ) ? 0 : $told['pages'],
-			'error' => is_wp_error( $told ) ? $told->get_error_message() : '',
+			'pages' => is_wp_error( $result ) ? 0 : $result['pages'],
+			'error' => is_wp_error( $result ) ? $result->get_error_message() : '',
 		);
 		update_option( self::LAST, $last, false );
-		if ( is_wp_error( $told ) && 'myriad_cache_unconnected' !== $told->get_error_code() ) {
+		if ( is_wp_error( $result ) && 'myriad_cache_unconnected' !== $result->get_error_code() ) {
 			$pending = array(
 				'tags'  => $tags,
 				'urls'  => $urls,

@@ -60,7 +60,7 @@ class Myriad_Cache_Tags {
 	);
 
 	/**
-	 * Post types without content of their own: their effects have other tags.
+	 * Post types without separate content: other tags cover their effects.
 	 */
 	const INNER_TYPES = array(
 		'wp_template',

@@ -17,6 +17,8 @@ pub(crate) const END_HEADERS: u8 = 4;
 pub(crate) const PADDED: u8 = 8;
 pub(crate) const WITH_PRIORITY: u8 = 32;
 
+use std::collections::BTreeMap;
+
 use super::choices::Choices;
 
 /// Returns a frame.
@@ -73,6 +75,17 @@ pub(crate) fn headers(choices: &Choices, stream: u32, end: bool, fields: &[(&str
     }
     let first = frame(HEADERS, flags | padding, stream, &payload);
     [first, frame(CONTINUATION, END_HEADERS, stream, &rest)].concat()
+}
+
+/// Returns a DATA frame with the next bytes of a body; `written` contains the number of body bytes sent on each stream.
+pub(crate) fn data(choices: &Choices, written: &mut BTreeMap<u32, u64>, stream: u32) -> Vec<u8> {
+    let at = written.entry(stream).or_default();
+    let length = choices.one_of(&[0, 1, 5, 100, 3000, 16_000]);
+    let content = body(stream, *at, length);
+    *at += length as u64;
+    let (flag, payload) = padded(choices, &content);
+    let end = if choices.once_in(4) { END_STREAM } else { 0 };
+    frame(DATA, flag | end, stream, &payload)
 }
 
 /// Returns a stream identifier: usually one of `known`, rarely another.

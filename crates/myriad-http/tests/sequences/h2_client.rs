@@ -7,10 +7,7 @@ use myriad_http::Method;
 use myriad_http::h2::client::{Answered, Client};
 
 use super::choices::Choices;
-use super::frames::{
-    self, DATA, END_STREAM, GOAWAY, PING, PRIORITY_UPDATE, PUSH_PROMISE, RST_STREAM, SETTINGS, WINDOW_UPDATE,
-    frame,
-};
+use super::frames::{self, GOAWAY, PING, PRIORITY_UPDATE, PUSH_PROMISE, RST_STREAM, SETTINGS, frame};
 use super::receiver::Receiver;
 
 /// Request with the reported parts of its response.
@@ -73,7 +70,7 @@ impl Sequence {
         let id = frames::stream(choices, &self.used);
         let mut bytes = match choices.below(14) {
             0..4 => Self::head(choices, id),
-            4..8 => self.data(choices, id),
+            4..8 => frames::data(choices, &mut self.written, id),
             8 => frames::headers(
                 choices,
                 id,
@@ -84,13 +81,11 @@ impl Sequence {
                 let code = choices.one_of(&[0, 7, 8, 13]);
                 frame(RST_STREAM, 0, id, &[0, 0, 0, code])
             }
-            10 => {
-                let more = frames::increment(choices);
-                let id = if choices.once_in(2) { 0 } else { id };
-                self.receiver.widen(id, more);
-                frame(WINDOW_UPDATE, 0, id, &more.to_be_bytes())
+            10 => self.receiver.window_update(choices, id),
+            11 => {
+                self.drain();
+                self.receiver.settings(choices, (3, choices.one_of(&[0, 1, 100, u32::MAX])))
             }
-            11 => self.settings(choices),
             12 => frame(PING, choices.below(2) as u8, 0, &[choices.byte(); 8]),
             _ => match choices.below(6) {
                 0 => frame(GOAWAY, 0, 0, &[&id.to_be_bytes()[..], &[0; 4]].concat()),
@@ -115,33 +110,6 @@ impl Sequence {
         }
         let end = choices.once_in(5);
         frames::headers(choices, id, end, &fields)
-    }
-
-    fn data(&mut self, choices: &Choices, id: u32) -> Vec<u8> {
-        let at = self.written.entry(id).or_default();
-        let length = choices.one_of(&[0, 1, 5, 100, 3000, 16_000]);
-        let content = frames::body(id, *at, length);
-        *at += length as u64;
-        let (flag, payload) = frames::padded(choices, &content);
-        let end = if choices.once_in(4) { END_STREAM } else { 0 };
-        frame(DATA, flag | end, id, &payload)
-    }
-
-    fn settings(&mut self, choices: &Choices) -> Vec<u8> {
-        let (name, value): (u16, u32) = match choices.below(6) {
-            0 => (1, choices.one_of(&[0, 4096, 1 << 30])),
-            1 => (5, choices.one_of(&[16_384, 1 << 20])),
-            2 => (3, choices.one_of(&[0, 1, 100, u32::MAX])),
-            _ => (4, choices.one_of(&[0, 1, 100, 65_535, u32::MAX >> 1])),
-        };
-        if name == 5 {
-            self.receiver.max_frame = self.receiver.max_frame.max(value);
-        }
-        if name == 4 {
-            self.drain();
-            self.receiver.set_initial_window(value);
-        }
-        frame(SETTINGS, 0, 0, &[&name.to_be_bytes()[..], &value.to_be_bytes()].concat())
     }
 
     /// Calls the client: sends, cancels, or takes output.

@@ -7,10 +7,7 @@ use myriad_http::h2::{Config, Connection, ErrorCode, PREFACE, Received};
 use myriad_http::{Fields, RequestHead};
 
 use super::choices::Choices;
-use super::frames::{
-    self, DATA, END_STREAM, GOAWAY, PING, PRIORITY, PRIORITY_UPDATE, RST_STREAM, SETTINGS, WINDOW_UPDATE,
-    frame,
-};
+use super::frames::{self, GOAWAY, PING, PRIORITY, PRIORITY_UPDATE, RST_STREAM, SETTINGS, frame};
 use super::receiver::Receiver;
 
 /// Request as reported by the server.
@@ -77,7 +74,7 @@ impl Sequence {
         let kind = if self.used.is_empty() { 0 } else { choices.below(14) };
         let mut bytes = match kind {
             0..4 => self.request(choices),
-            4..7 => self.data(choices, id),
+            4..7 => frames::data(choices, &mut self.written, id),
             7 => frames::headers(
                 choices,
                 id,
@@ -102,13 +99,11 @@ impl Sequence {
                     .concat(),
                 )
             }
-            10 => {
-                let more = frames::increment(choices);
-                let id = if choices.once_in(2) { 0 } else { id };
-                self.receiver.widen(id, more);
-                frame(WINDOW_UPDATE, 0, id, &more.to_be_bytes())
+            10 => self.receiver.window_update(choices, id),
+            11 => {
+                self.drain();
+                self.receiver.settings(choices, (8, 1))
             }
-            11 => self.settings(choices),
             12 => frame(PING, choices.below(2) as u8, 0, &[choices.byte(); 8]),
             _ => match choices.below(3) {
                 0 => frame(GOAWAY, 0, 0, &[0; 8]),
@@ -148,33 +143,6 @@ impl Sequence {
         }
         let end = choices.once_in(2);
         frames::headers(choices, id, end, &fields)
-    }
-
-    fn data(&mut self, choices: &Choices, id: u32) -> Vec<u8> {
-        let at = self.written.entry(id).or_default();
-        let length = choices.one_of(&[0, 1, 5, 100, 3000, 16_000]);
-        let content = frames::body(id, *at, length);
-        *at += length as u64;
-        let (flag, payload) = frames::padded(choices, &content);
-        let end = if choices.once_in(4) { END_STREAM } else { 0 };
-        frame(DATA, flag | end, id, &payload)
-    }
-
-    fn settings(&mut self, choices: &Choices) -> Vec<u8> {
-        let (name, value): (u16, u32) = match choices.below(5) {
-            0 => (1, choices.one_of(&[0, 4096, 1 << 30])),
-            1 => (5, choices.one_of(&[16_384, 1 << 20])),
-            2 => (8, 1),
-            _ => (4, choices.one_of(&[0, 1, 100, 65_535, u32::MAX >> 1])),
-        };
-        if name == 5 {
-            self.receiver.max_frame = self.receiver.max_frame.max(value);
-        }
-        if name == 4 {
-            self.drain();
-            self.receiver.set_initial_window(value);
-        }
-        frame(SETTINGS, 0, 0, &[&name.to_be_bytes()[..], &value.to_be_bytes()].concat())
     }
 
     /// Calls the server: sends a response or a reset.

@@ -5,9 +5,10 @@ use std::io::IoSlice;
 
 use myriad_http::h2::{FRAME_HEADER, MAX_FRAME, Output};
 
+use super::choices::Choices;
 use super::frames::{
-    CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PING, RST_STREAM, SETTINGS, WINDOW_UPDATE,
-    body,
+    self, CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PING, RST_STREAM, SETTINGS,
+    WINDOW_UPDATE, body, frame,
 };
 
 /// State of a stream at the receiver.
@@ -30,7 +31,7 @@ pub(crate) struct Receiver {
     initial_window: i64,
     window: i64,
     /// Maximum frame size allowed so far.
-    pub(crate) max_frame: u32,
+    max_frame: u32,
     /// True while windows and contents are known, which is not the case after frames with random changes.
     pub(crate) is_exact: bool,
     /// Streams by identifier.
@@ -62,7 +63,7 @@ impl Receiver {
     }
 
     /// Increases the window of a stream, or of the connection for 0.
-    pub(crate) fn widen(&mut self, id: u32, more: u32) {
+    fn widen(&mut self, id: u32, more: u32) {
         if id == 0 {
             self.window += i64::from(more);
         } else if let Some(stream) = self.streams.get_mut(&id) {
@@ -70,8 +71,33 @@ impl Receiver {
         }
     }
 
+    /// Returns a frame that widens the window of the connection or of stream `id`, and widens it.
+    pub(crate) fn window_update(&mut self, choices: &Choices, id: u32) -> Vec<u8> {
+        let more = frames::increment(choices);
+        let id = if choices.once_in(2) { 0 } else { id };
+        self.widen(id, more);
+        frame(WINDOW_UPDATE, 0, id, &more.to_be_bytes())
+    }
+
+    /// Returns a frame with one setting and applies it. `own` is a setting that only this kind of peer sends. The output
+    /// must have been taken, because a new initial window applies to later frames.
+    pub(crate) fn settings(&mut self, choices: &Choices, own: (u16, u32)) -> Vec<u8> {
+        let (name, value): (u16, u32) = match choices.below(6) {
+            0 => (1, choices.one_of(&[0, 4096, 1 << 30])),
+            1 => (5, choices.one_of(&[16_384, 1 << 20])),
+            2 => own,
+            _ => (4, choices.one_of(&[0, 1, 100, 65_535, u32::MAX >> 1])),
+        };
+        match name {
+            4 => self.set_initial_window(value),
+            5 => self.max_frame = self.max_frame.max(value),
+            _ => {}
+        }
+        frame(SETTINGS, 0, 0, &[&name.to_be_bytes()[..], &value.to_be_bytes()].concat())
+    }
+
     /// Changes the initial window.
-    pub(crate) fn set_initial_window(&mut self, window: u32) {
+    fn set_initial_window(&mut self, window: u32) {
         let change = i64::from(window) - self.initial_window;
         self.initial_window = i64::from(window);
         for stream in self.streams.values_mut() {
