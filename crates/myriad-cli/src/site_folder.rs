@@ -10,6 +10,7 @@ use std::fs::Metadata;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use myriad_files::{LinkRule, Walk, read_at};
@@ -90,8 +91,21 @@ impl SiteFolder {
         Walk::to(bytes(&path), LinkRule::Any, bytes(&self.trusted)).folder(bytes(&path))
     }
 
+    /// Returns the symbolic links in the path of the folder below its trusted part, in the order of the path.
+    pub fn links_above(&self) -> Vec<SymbolicLink> {
+        let link = |path: &Path| {
+            let known = path.symlink_metadata().ok().filter(Metadata::is_symlink)?;
+            let target = path.metadata().ok()?.uid();
+            Some(SymbolicLink { path: path.to_owned(), owner: known.uid(), target })
+        };
+        let below = self.root.ancestors().take_while(|path| *path != self.trusted);
+        let mut links: Vec<_> = below.filter_map(link).collect();
+        links.reverse();
+        links
+    }
+
     /// Links of a folder that are not followed, because link and target have different owners.
-    pub fn refused_links(&self, path: impl AsRef<Path>) -> Vec<RefusedLink> {
+    pub fn refused_links(&self, path: impl AsRef<Path>) -> Vec<SymbolicLink> {
         let mut refused = Vec::new();
         // A folder that cannot be read is reported elsewhere.
         let _ = self.add_refused_links(path.as_ref(), &mut refused);
@@ -99,7 +113,7 @@ impl SiteFolder {
         refused
     }
 
-    fn add_refused_links(&self, path: &Path, refused: &mut Vec<RefusedLink>) -> io::Result<()> {
+    fn add_refused_links(&self, path: &Path, refused: &mut Vec<SymbolicLink>) -> io::Result<()> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let folder = openat(self.folder(path)?, ".", flags, Mode::empty())?;
         for entry in Dir::read_from(&folder)?.take(MAX_ENTRIES) {
@@ -112,7 +126,7 @@ impl SiteFolder {
             let Ok(target) = statat(&folder, name, AtFlags::empty()) else { continue };
             if FileType::from_raw_mode(link.st_mode).is_symlink() && link.st_uid != target.st_uid {
                 let path = self.root.join(path).join(name);
-                refused.push(RefusedLink { path, owner: link.st_uid, target: target.st_uid });
+                refused.push(SymbolicLink { path, owner: link.st_uid, target: target.st_uid });
             }
         }
         Ok(())
@@ -134,8 +148,8 @@ impl SiteFolder {
     }
 }
 
-/// A link that is not followed, with its owner and that of its target.
-pub struct RefusedLink {
+/// Symbolic link with its owner and the owner of its target.
+pub struct SymbolicLink {
     /// Path of the link.
     pub path: PathBuf,
     /// User ID of the owner of the link.

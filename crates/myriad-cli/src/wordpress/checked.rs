@@ -144,6 +144,12 @@ pub(super) fn checked_layout(kind: Kind, folder: &Path, option: &str) -> Result<
     Ok(Layout::usual(root))
 }
 
+/// Returns the content folder of a WordPress for files that `option` writes, as [`Layout::writable_content`] does.
+pub(super) fn content_of(option: &str, root: &Path) -> Result<(PathBuf, Option<u32>), String> {
+    let layout = checked_layout(Kind::WordPress, root, "--root")?;
+    layout.writable_content().map_err(|why| format!("wordpress: {option}: {why}"))
+}
+
 /// Warns of links that are not followed in the usual locations of links, such as uploads on another disk.
 fn warn_of_links(layout: &Layout, warnings: &mut Vec<String>) {
     let site = SiteFolder::new(&layout.root);

@@ -10,9 +10,12 @@
 //! The owner of a site controls its layout: names are copied to the configuration only if they consist of plain
 //! characters.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::php_code::{PhpCode, Token};
+use crate::accounts;
+use crate::pidfile::reason;
 use crate::site_folder::SiteFolder;
 
 /// Document roots below the folder of `--root`, in the order in which they are tried.
@@ -44,8 +47,10 @@ pub struct Layout {
     pub(super) core: String,
     /// Path of the content folder relative to the root: `wp-content`, `app`.
     pub content: String,
-    /// Content folder outside the root, which has no URL.
-    outside: Option<PathBuf>,
+    /// Content folder outside the root, which has no URL, with the owner that it must have.
+    outside: Option<(PathBuf, u32)>,
+    /// Error for a `WP_CONTENT_DIR` outside the root that is not used.
+    refused_content: Option<String>,
     /// Path of `wp-config.php` relative to the root.
     configuration: Option<PathBuf>,
 }
@@ -63,7 +68,7 @@ impl Layout {
     /// Returns the default layout for a root.
     pub fn usual(root: PathBuf) -> Self {
         let (core, content) = (String::new(), CONTENT.to_owned());
-        Self { root, core, content, outside: None, configuration: None }
+        Self { root, core, content, outside: None, refused_content: None, configuration: None }
     }
 
     /// Returns the layout if this folder is a document root.
@@ -114,7 +119,13 @@ impl Layout {
                 return;
             }
             if Path::new(&defined).is_absolute() && Path::new(&defined).is_dir() {
-                self.outside = Some(defined.into());
+                match owner_of_outside(site, Path::new(&defined)) {
+                    Ok(owner) => self.outside = Some((defined.into(), owner)),
+                    Err(why) => {
+                        let file = self.configuration_file().unwrap_or_default();
+                        self.refused_content = Some(format!("WP_CONTENT_DIR in {}: {why}", file.display()));
+                    }
+                }
                 return;
             }
         }
@@ -155,7 +166,18 @@ impl Layout {
     /// Returns the content folder, its links above the site resolved.
     pub fn content_folder(&self) -> PathBuf {
         let root = || self.root.canonicalize().unwrap_or_else(|_| self.root.clone());
-        self.outside.clone().unwrap_or_else(|| root().join(&self.content))
+        self.outside.as_ref().map_or_else(|| root().join(&self.content), |(folder, _)| folder.clone())
+    }
+
+    /// Returns the content folder for files that Myriad writes, and the owner that a folder outside the site must have.
+    ///
+    /// # Errors
+    /// Returns a sentence if `WP_CONTENT_DIR` names a folder that belongs to another user than the site, or to root.
+    pub(super) fn writable_content(&self) -> Result<(PathBuf, Option<u32>), String> {
+        match &self.refused_content {
+            Some(why) => Err(why.clone()),
+            None => Ok((self.content_folder(), self.outside.as_ref().map(|(_, owner)| *owner))),
+        }
     }
 
     /// Returns a regex for the name of the content folder.
@@ -186,6 +208,9 @@ impl Layout {
 
     /// Describes a layout that differs from the usual one, or that was found below the folder of the option.
     pub(super) fn notice(&self, folder: &Path) -> Option<String> {
+        if let Some(why) = &self.refused_content {
+            return Some(format!("wordpress: {}: {why}", folder.display()));
+        }
         let is_usual = self.core.is_empty() && self.content == CONTENT && self.outside.is_none();
         let is_named = absolute(folder).is_ok_and(|folder| folder == self.root);
         if is_usual && is_named {
@@ -194,7 +219,7 @@ impl Layout {
         let core = if self.core.is_empty() { "/" } else { &self.core };
         let content = match &self.outside {
             None => format!("wp-content in /{}", self.content),
-            Some(folder) => format!(
+            Some((folder, _)) => format!(
                 "wp-content in {}, outside of that folder: its files have no URL; create a symbolic link to it there, named as \
                      in WP_CONTENT_URL",
                 folder.display()
@@ -216,6 +241,41 @@ fn absolute(folder: &Path) -> std::io::Result<PathBuf> {
         return Ok(path);
     }
     folder.canonicalize()
+}
+
+/// Returns the owner of a site, who must also own its content folder outside the root; an error if another user or root
+/// owns that folder, or if its path contains a link that users other than root can change.
+///
+/// The owner of the site chooses the path, and root writes to it: another folder is of another site or of the system.
+fn owner_of_outside(site: &SiteFolder, content: &Path) -> Result<u32, String> {
+    let shown = content.display();
+    let failed = |error: std::io::Error| format!("{shown}: {}", reason(&error));
+    let owner = site.metadata("").map_err(failed)?.uid();
+    let folder = SiteFolder::new(content);
+    if let Some(link) = folder.links_above().first() {
+        return Err(format!(
+            "{shown} is outside of the site and is reached by {}, a symbolic link owned by {}, and is not used; name the folder \
+                 itself",
+            link.path.display(),
+            user(link.owner)
+        ));
+    }
+    let opened = folder.folder_without_links("").map_err(failed)?;
+    let known = rustix::fs::fstat(&opened).map_err(|error| failed(error.into()))?.st_uid;
+    if known == owner && owner != 0 {
+        return Ok(owner);
+    }
+    Err(format!(
+        "{shown} is outside of the site and owned by {}, while the site is owned by {}, and is not used; move it into the \
+             site, or use a folder and a site with the same owner other than root",
+        user(known),
+        user(owner)
+    ))
+}
+
+/// Returns the name of a user, or the number of a user without a name.
+fn user(uid: u32) -> String {
+    accounts::name_of(uid).unwrap_or_else(|| uid.to_string())
 }
 
 /// Removes `..` and the name before it.

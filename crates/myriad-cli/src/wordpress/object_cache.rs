@@ -9,8 +9,7 @@
 
 use std::io;
 
-use super::checked::checked_layout;
-use super::kind::Kind;
+use super::checked::content_of;
 use super::object_cache_change::ObjectCache;
 use super::options::Options;
 use super::site_files::{Folder, as_owner, random};
@@ -58,8 +57,8 @@ impl Options {
         let option = change.option();
         let mut done = Vec::new();
         for (root, _) in self.roots()? {
-            let content = checked_layout(Kind::WordPress, &root, "--root")?.content_folder();
-            let file = content.join(DROP_IN_NAME);
+            let content = content_of(option, &root)?;
+            let file = content.0.join(DROP_IN_NAME);
             let foreign = as_owner(option, &content, is_foreign)?;
             if foreign {
                 return Err(format!(
@@ -73,7 +72,7 @@ impl Options {
                 done.push(format!("the object cache was installed as {}", file.display()));
             } else {
                 as_owner(option, &content, remove)?;
-                done.push(format!("no object cache of Myriad is installed in {}", content.display()));
+                done.push(format!("no object cache of Myriad is installed in {}", content.0.display()));
             }
         }
         Ok(done)

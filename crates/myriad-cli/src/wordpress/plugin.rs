@@ -15,8 +15,7 @@ use std::path::{Path, PathBuf};
 use myriad_log::Level;
 use sha2::{Digest, Sha256};
 
-use super::checked::{Checked, checked_layout};
-use super::kind::Kind;
+use super::checked::{Checked, content_of};
 use super::network;
 use super::options::Options;
 use super::placement::Placement;
@@ -185,12 +184,12 @@ impl Options {
             .map_err(|error| format!("wordpress: --prefix: {error}"))?;
         let mut done = Vec::new();
         for (root, zone) in self.roots()? {
-            let content = checked_layout(Kind::WordPress, &root, "--root")?.content_folder();
+            let content = content_of("--install-plugin", &root)?;
             let secret = random::<SECRET_BYTES>("--install-plugin")?;
             keep_hash(&prefix, &zone, &secret)?;
             let connection = connection(&prefix, &zone, &secret)?;
             as_owner("--install-plugin", &content, |content| write_plugin(content, placement, &connection))?;
-            let plugin = content.join(placement.folder()).join(NAME);
+            let plugin = content.0.join(placement.folder()).join(NAME);
             done.push(format!("the plugin was installed in {}", plugin.display()));
         }
         done.push(match placement {
@@ -268,6 +267,7 @@ mod tests {
     use std::fs;
 
     use super::super::denied::Denied;
+    use super::super::kind::Kind;
     use super::super::layout::Layout;
     use super::*;
 

@@ -56,14 +56,15 @@ pub(super) struct Folder {
     follows_own: bool,
 }
 
-/// Calls `run` with a folder of a site, with the rights of its owner if the process is root.
+/// Calls `run` with a folder of a site, with the rights of its owner if the process is root. `owner` is the owner that
+/// the folder must have; `None` for a folder inside the site.
 ///
 /// # Errors
 /// Returns a sentence for the option if the folder cannot be opened, if its path contains a link that is not followed,
-/// or if `run` failed.
+/// if it has another owner, or if `run` failed.
 pub(super) fn as_owner<T: Send>(
     option: &str,
-    folder: &Path,
+    (folder, owner): &(PathBuf, Option<u32>),
     run: impl FnOnce(&Folder) -> io::Result<T> + Send,
 ) -> Result<T, String> {
     let failed = |error: io::Error| {
@@ -79,6 +80,10 @@ pub(super) fn as_owner<T: Send>(
     let site = SiteFolder::new(folder);
     let opened = site.folder("").map_err(failed)?;
     let known = fstat(&opened).map_err(|error| failed(error.into()))?;
+    // Checked when the layout was found; another folder may have been moved there since.
+    if owner.is_some_and(|owner| owner != known.st_uid) {
+        return Err(failed(io::ErrorKind::PermissionDenied.into()));
+    }
     if !is_root || known.st_uid == 0 {
         // Another user may have moved a link of root here.
         let opened = if is_root { site.folder_without_links("").map_err(failed)? } else { opened };

@@ -111,6 +111,32 @@ fn root_writes_and_removes_nothing_through_links_of_site() {
 }
 
 #[test]
+fn root_writes_nothing_to_a_content_folder_of_another_owner_outside_the_site() {
+    let Some(site) = site_of_tenant() else { return };
+    fs::create_dir(site.path("shared")).expect("a folder");
+    assert!(give(&site.path("shared"), TENANT));
+    symlink(site.path("shared"), site.path("link")).expect("a link");
+    assert!(give(&site.path("link"), OTHER));
+    for (folder, part) in [
+        ("of-root", "is outside of the site and owned by root, while the site is owned by 54321"),
+        ("other", "is outside of the site and owned by 54322, while the site is owned by 54321"),
+        ("link", "a symbolic link owned by 54322"),
+    ] {
+        let path = site.path(folder);
+        site.write("html/wp-config.php", &format!("<?php define('WP_CONTENT_DIR', '{}');", path.display()));
+        for option in WRITES.into_iter().chain([&["--remove-object-cache"][..]]) {
+            let told = run(&site, option).expect_err("refused");
+            assert!(told.contains(part) && told.contains(option[0]), "{told}");
+            assert_eq!(entries(&site, folder), 0, "{option:?}");
+        }
+    }
+    let path = site.path("shared");
+    site.write("html/wp-config.php", &format!("<?php define('WP_CONTENT_DIR', '{}');", path.display()));
+    run(&site, &["--install-plugin"]).expect("installed");
+    assert_eq!(fs::metadata(path.join("plugins/myriad-cache")).expect("the plugin").uid(), TENANT);
+}
+
+#[test]
 fn folder_of_root_is_written_to_where_no_link_leads_there() {
     let Some(site) = site_of_tenant() else { return };
     assert!(give(&site.path("html/wp-content"), 0));

@@ -1,5 +1,5 @@
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{chown, symlink};
 
 use super::*;
 
@@ -123,8 +123,34 @@ fn content_folder_follows_from_the_configuration() {
     ] {
         assert_eq!(site(value).1.content, "media", "{value}");
     }
-    let outside = std::env::temp_dir();
-    let (_, layout) = site(&format!("'{}'", outside.display()));
-    assert_eq!((layout.content.as_str(), layout.content_folder()), ("wp-content", outside));
-    assert!(layout.notice(Path::new("/x")).expect("a notice").contains("outside of that folder"));
+}
+
+#[test]
+fn content_folder_outside_of_the_site_must_have_its_owner() {
+    let top = std::env::temp_dir().join(format!("myriad-layout-outside-{}", std::process::id()));
+    let (root, outside) = (top.join("html"), top.join("outside"));
+    fs::create_dir_all(root.join("wp-includes")).expect("folders");
+    fs::create_dir(&outside).expect("a folder");
+    fs::write(root.join("index.php"), "<?php").expect("a file");
+    let configuration = format!("<?php define('WP_CONTENT_DIR', '{}');", outside.display());
+    fs::write(root.join("wp-config.php"), configuration).expect("a file");
+    let layout = || Layout::find(&root).expect("a folder").expect("WordPress");
+    // Only root gives files away; the files of another user have the same owner already.
+    let is_root = chown(&root, Some(54_321), None).is_ok();
+    if is_root {
+        let refused = layout();
+        let told = refused.writable_content().expect_err("a folder of root");
+        for part in ["wp-config.php: ", "outside is outside of the site and owned by root", "owned by 54321"]
+        {
+            assert!(told.contains(part), "{told}");
+        }
+        assert_eq!(refused.content_folder(), root.join("wp-content"));
+        assert!(refused.notice(&root).expect("a notice").contains("and is not used; move it"));
+        chown(&outside, Some(54_321), None).expect("its owner");
+    }
+    let accepted = layout();
+    assert_eq!((accepted.content.as_str(), accepted.content_folder()), ("wp-content", outside.clone()));
+    assert_eq!(accepted.writable_content().expect("a folder").0, outside);
+    assert!(accepted.notice(Path::new("/x")).expect("a notice").contains("outside of that folder"));
+    fs::remove_dir_all(&top).expect("clean");
 }
