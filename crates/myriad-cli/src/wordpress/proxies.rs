@@ -1,10 +1,11 @@
 //! `--trusted-proxy`: proxies in front of the sites, and the header fields that are trusted from them.
 //!
-//! | sender | `X-Forwarded-Proto` | `X-Forwarded-For`, `X-Forwarded-Host` |
-//! |---|---|---|
-//! | this machine | trusted | if named |
-//! | a private network | trusted if no proxy is named | if named |
-//! | others | if named | if named |
+//! | sender | `X-Forwarded-Proto` | `X-Forwarded-For` | `X-Forwarded-Host` |
+//! |---|---|---|---|
+//! | this machine | trusted | if named | if named |
+//! | a private network | trusted if no proxy is named | if named | if named |
+//! | Cloudflare | if named | if named | never: Cloudflare does not set it and forwards it from clients |
+//! | others | if named | if named | if named |
 //!
 //! A wrong scheme is harmless, because a page is stored for the scheme under which it was generated. A wrong address is
 //! not: a client that chooses its address could try passwords without limit.
@@ -74,10 +75,12 @@ pub(super) fn directives(trusted: &[String]) -> String {
     }
     let named = trusted.join(" ");
     let with_local: Vec<_> = local.chain([named.as_str()]).collect();
-    let mut lines = vec![
-        format!("forwarded_scheme_from {};", with_local.join(" ")),
-        format!("forwarded_host_from {named};"),
-    ];
+    let mut lines = vec![format!("forwarded_scheme_from {};", with_local.join(" "))];
+    let sets_host = |network: &&str| !cloudflare().any(|known| known == *network);
+    let host_from: Vec<_> = trusted.iter().map(String::as_str).filter(sets_host).collect();
+    if !host_from.is_empty() {
+        lines.push(format!("forwarded_host_from {};", host_from.join(" ")));
+    }
     lines.extend(trusted.iter().map(|network| format!("set_real_ip_from {network};")));
     lines.extend(["real_ip_header X-Forwarded-For;".to_owned(), "real_ip_recursive on;".to_owned()]);
     lines.join("\n    ")
@@ -135,6 +138,12 @@ mod tests {
             text.contains("set_real_ip_from 104.16.0.0/13;") && text.contains("2606:4700::/32"),
             "{text}"
         );
+        assert!(
+            !text.contains("forwarded_host_from"),
+            "Cloudflare forwards this header from clients: {text}"
+        );
+        let both = directives_of(&["cloudflare,192.0.2.7"]).expect("sound");
+        assert!(both.contains("forwarded_host_from 192.0.2.7;"), "{both}");
         assert_eq!(
             ["104.17.2.3", "192.0.2.1", "unix:"].map(option_for),
             ["cloudflare", "192.0.2.1", "unix:"]

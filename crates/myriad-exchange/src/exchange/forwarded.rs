@@ -22,8 +22,8 @@ impl Request {
                 .all(|scheme| scheme.trim_ascii().eq_ignore_ascii_case(b"https"))
     }
 
-    /// Returns the host that a trusted proxy reports. In a list it is the last element, which was written by the
-    /// nearest proxy.
+    /// Returns the host that a trusted proxy reports; it applies only if `Host` matches no `server_name`. In a list it is
+    /// the last element, which was written by the nearest proxy.
     pub fn forwarded_host(&self) -> Option<&[u8]> {
         let fields = self.received.head.fields();
         if !fields.has(Known::XForwardedHost)

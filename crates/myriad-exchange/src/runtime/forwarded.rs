@@ -9,7 +9,7 @@ use super::Network;
 pub struct Forwarded {
     /// Senders whose `X-Forwarded-Proto` is the scheme of the request.
     pub scheme_from: Vec<Network>,
-    /// Senders whose `X-Forwarded-Host` is the host of the request.
+    /// Senders whose `X-Forwarded-Host` is the host of the request if `Host` matches no `server_name`.
     pub host_from: Vec<Network>,
 }
 

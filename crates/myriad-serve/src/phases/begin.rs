@@ -12,9 +12,9 @@ use super::{challenge, client, locate, rewrite, server_options, shortcut};
 use crate::features::{https_only, real_ip};
 use myriad_admin::purge::request as purge;
 use myriad_exchange::counting;
-use myriad_exchange::exchange::Exchange;
-use myriad_exchange::exchange::Step;
+use myriad_exchange::exchange::{Exchange, Request, Step};
 use myriad_output::allow::SERVER_METHODS;
+use myriad_script::Frame;
 
 /// Runs the phases for a request whose head has been read.
 pub(crate) fn begin(exchange: &mut Exchange) -> Decision {
@@ -186,7 +186,9 @@ fn choose_server(exchange: &mut Exchange) -> Result<(), u16> {
         request.received.head.fields_mut().set_known(Known::Host, &authority);
         request.received.head.settle_host().map_err(myriad_http::ParseError::status)?;
     }
-    if let Some(host) = request.forwarded_host().map(<[u8]>::to_vec) {
+    if let Some(host) = request.forwarded_host().map(<[u8]>::to_vec)
+        && !names_a_server(request, frame)?
+    {
         request.received.head.fields_mut().set_known(Known::Host, &host);
         request.received.head.settle_host().map_err(myriad_http::ParseError::status)?;
     }
@@ -216,6 +218,19 @@ fn choose_server(exchange: &mut Exchange) -> Result<(), u16> {
         request.route.host.extend_from_slice(name);
     }
     Ok(())
+}
+
+/// Returns whether `Host` matches a name of a server of the connection's address. Such a host is not replaced by
+/// `X-Forwarded-Host`: a proxy that forwards `Host` unchanged may also forward an `X-Forwarded-Host` of the client, which
+/// could then select another site, or store a page under the name of another site.
+///
+/// # Errors
+/// Returns status 400 if a regular expression of `server_name` cannot be evaluated for the host.
+fn names_a_server(request: &Request, frame: &mut Frame) -> Result<bool, u16> {
+    let sent = request.received.head.known(Known::Host).filter(|sent| !sent.is_empty());
+    let Some(Ok(host)) = sent.map(parse_host) else { return Ok(false) };
+    let Some(hosts) = request.site.runtime.hosts(&request.received.connection) else { return Ok(false) };
+    hosts.names.find(&host.name, frame).map(|server| server.is_some()).map_err(|_| 400)
 }
 
 fn normalise(exchange: &mut Exchange) -> Result<(), u16> {

@@ -21,7 +21,8 @@ pub(super) static ROWS: &[Directive] = &[
         Contexts::HTTP,
         at_least(1),
         Set::Settings(host_from),
-        "Uses the host from `X-Forwarded-Host` instead of `Host` for requests from these addresses, networks or \"unix:\".",
+        "Uses the host from `X-Forwarded-Host` instead of `Host` for requests from these addresses, networks or \"unix:\" \
+             whose `Host` matches no `server_name`.",
     )
     .repeats()
     .own(),
