@@ -43,6 +43,8 @@ fn bedrock_is_served_from_the_current_release_without_a_reload() {
     let printed = myriad().args(print).arg(site.path("srv")).output().expect("a configuration");
     let printed = String::from_utf8_lossy(&printed.stdout).into_owned();
     assert!(printed.contains("SCRIPT_FILENAME    $realpath_root$fastcgi_script_name;"), "{printed}");
+    // WordPress writes the file into its own folder.
+    assert!(printed.contains("cache_maintenance $document_root/wp/.maintenance;"), "{printed}");
     let php = Origin::answering("Content-Type: text/html\r\n\r\npage".to_owned());
     let _server = serve_folder(&site, "wordpress", "srv", &php);
     let told = site.read("err");
