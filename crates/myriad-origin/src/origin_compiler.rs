@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use myriad_conf::settings::{OriginTlsSettings, Settings};
+use myriad_conf::settings::{OriginSettings, Settings};
 use myriad_conf::{Span, Text};
 use myriad_script::{Regex, Template};
 
@@ -23,8 +23,8 @@ pub trait OriginCompiler: SettingsCompiler {
     /// Returns the `upstream` block of that name, compared case-insensitively.
     fn named_upstream(&self, name: &str) -> Option<Arc<OriginGroup>>;
 
-    /// Compiles TLS settings of the origin at `at`. Returns `None` if the settings have errors, which are reported.
-    fn tls(&mut self, settings: &OriginTlsSettings, at: Span) -> Option<OriginTlsPlace>;
+    /// Compiles the TLS settings of an origin; `at` is the position of its `*_pass` directive. Returns `None` if the settings have errors, which are reported.
+    fn tls(&mut self, origin: &OriginSettings, at: Span) -> Option<OriginTlsPlace>;
 
     /// Returns the resolver for names that are only known at request time; `None` without `resolver`.
     fn name_resolver(&mut self, settings: &Settings) -> Option<ResolverPlace>;

@@ -305,8 +305,9 @@ impl Compile<'_> {
     /// Compiles the TLS settings for the peers of a server; `None` without `proxy_ssl`.
     fn peer_tls(&mut self, settings: &Settings, own: &StreamSettings) -> Option<PeerTls> {
         let target = own.pass.as_ref().filter(|_| own.secures)?;
-        let written = &settings.stream_origin()?.tls;
-        let made = OriginConfig::of(written, target.span, self.around.files);
+        let origin = settings.stream_origin()?;
+        let written = &origin.tls;
+        let made = OriginConfig::of(origin, target.span, self.around.files);
         let OriginConfig { config, check, id, named } =
             made.map_err(|error| self.errors.push(*error)).ok()?;
         let protocols: Vec<Vec<u8>> = own.peer_alpn.iter().map(|name| name.value.clone()).collect();

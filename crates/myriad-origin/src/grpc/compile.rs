@@ -19,7 +19,7 @@ fn compile(compile: &mut dyn OriginCompiler, settings: &Settings, target: &Text,
     let url = server(compile, target);
     let mut place = HttpPlace::new(url, prefix.bytes());
     if place.url.as_ref().is_none_or(PassUrl::is_secure) {
-        place.tls = compile.tls(&origin.tls, target.span).map(Box::new);
+        place.tls = compile.tls(origin, target.span).map(Box::new);
     }
     if let Some(tls) = &mut place.tls {
         tls::offer_http2(tls);

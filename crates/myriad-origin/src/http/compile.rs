@@ -54,7 +54,7 @@ fn place(compile: &mut dyn OriginCompiler, settings: &Settings, url: &Text, pref
         ..HttpPlace::new(pass_url(compile, url), prefix.bytes())
     };
     if place.url.as_ref().is_none_or(PassUrl::is_secure) {
-        place.tls = compile.tls(&origin.tls, url.span).map(Box::new);
+        place.tls = compile.tls(origin, url.span).map(Box::new);
         if let Some(tls) = place.tls.as_mut().filter(|_| place.http_2) {
             tls::offer_http2(tls);
         }

@@ -22,7 +22,7 @@ fn compile(compile: &mut dyn OriginCompiler, settings: &Settings, target: &Text,
     let place = UwsgiPlace {
         environment: CgiPlace::compiled(compile, origin),
         modifiers: *settings.feature::<Modifiers>(),
-        tls: if is_secure { compile.tls(&origin.tls, target.span).map(Box::new) } else { None },
+        tls: if is_secure { compile.tls(origin, target.span).map(Box::new) } else { None },
         host: compile.apart_template(&rest),
     };
     (compile.target(&rest), Box::new(CgiOrigin(place)))

@@ -3,7 +3,7 @@
 use myriad_origin::OriginCompiler;
 use std::sync::Arc;
 
-use myriad_conf::settings::{OriginTlsSettings, Settings};
+use myriad_conf::settings::{OriginSettings, Settings};
 use myriad_conf::{Span, Text};
 use myriad_script::{Regex, Template};
 
@@ -34,8 +34,8 @@ impl OriginCompiler for Compile<'_> {
         self.groups.get(&upstream.name).map(Arc::clone)
     }
 
-    fn tls(&mut self, settings: &OriginTlsSettings, at: Span) -> Option<OriginTlsPlace> {
-        self.origin_tls(settings, at)
+    fn tls(&mut self, origin: &OriginSettings, at: Span) -> Option<OriginTlsPlace> {
+        self.origin_tls(origin, at)
     }
 
     fn name_resolver(&mut self, settings: &Settings) -> Option<ResolverPlace> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use myriad_conf::model::ServerConf;
-use myriad_conf::settings::{Http3Settings, OriginTlsSettings, Settings, TlsSettings};
+use myriad_conf::settings::{Http3Settings, OriginSettings, Settings, TlsSettings};
 use myriad_conf::{Diagnostic, Span, Text};
 use myriad_tls::acme_client::Staple;
 use myriad_tls::{ClientRules, Files, NamedCertificates, OriginConfig, ServerParts, is_ordered};
@@ -139,8 +139,9 @@ impl<'a> Compile<'a> {
 
     /// Returns the TLS settings for the origin of a place. `at` is the position of the `*_pass` directive. Returns
     /// `None` if the settings have errors, which are recorded.
-    pub(super) fn origin_tls(&mut self, settings: &OriginTlsSettings, at: Span) -> Option<OriginTlsPlace> {
-        let made = OriginConfig::of(settings, at, self.tls_files());
+    pub(super) fn origin_tls(&mut self, origin: &OriginSettings, at: Span) -> Option<OriginTlsPlace> {
+        let settings = &origin.tls;
+        let made = OriginConfig::of(origin, at, self.tls_files());
         let OriginConfig { config, check, named, id } = self.made(made)?;
         let pair = settings.certificate.as_ref().zip(settings.key.as_ref()).zip(named);
         // With only one pair, the order of preference is irrelevant.

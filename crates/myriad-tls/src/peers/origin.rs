@@ -1,10 +1,10 @@
-//! Conversion of `proxy_ssl_*` to the settings of rustls.
+//! Conversion of `*_ssl_*` of origins (`proxy_ssl_*`, `grpc_ssl_*`, …) to the settings of rustls.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::x509::Trust;
-use myriad_conf::settings::OriginTlsSettings;
+use myriad_conf::settings::{OriginSettings, OriginTlsSettings};
 use myriad_conf::{Diagnostic, Span, Text};
 use myriad_upstream::CheckPeer;
 use rustls::client::Resumption;
@@ -40,8 +40,9 @@ impl OriginConfig {
     ///
     /// # Errors
     /// Fails for the first setting or file that cannot be used, at its place in the configuration, otherwise at `at`.
-    pub fn of(settings: &OriginTlsSettings, at: Span, files: Files<'_>) -> Result<Self, Box<Diagnostic>> {
-        let mut obeyed = settings.clone();
+    pub fn of(origin: &OriginSettings, at: Span, files: Files<'_>) -> Result<Self, Box<Diagnostic>> {
+        let prefix = origin.protocol.prefix();
+        let mut obeyed = origin.tls.clone();
         obeyed.obey()?;
         let settings = &obeyed;
         let offer = Offer { ciphers: settings.ciphers.as_ref(), curves: None, commands: &settings.commands };
@@ -65,16 +66,17 @@ impl OriginConfig {
         } else {
             Resumption::disabled()
         };
-        let check = proof(settings, at, files, &provider)?;
-        let named = shown(settings, files, &provider, &mut config)?;
+        let check = proof((prefix, settings), at, files, &provider)?;
+        let named = shown((prefix, settings), files, &provider, &mut config)?;
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         Ok(Self { config: Arc::new(config), check, named, id })
     }
 }
 
-/// Returns the verification of the origin's certificates; `None` without `proxy_ssl_verify`.
+/// Returns the verification of the origin's certificates; `None` without `*_ssl_verify`. `prefix` is the prefix of the
+/// directives in messages, such as `grpc_`.
 fn proof(
-    settings: &OriginTlsSettings,
+    (prefix, settings): (&str, &OriginTlsSettings),
     at: Span,
     files: Files<'_>,
     provider: &CryptoProvider,
@@ -83,8 +85,10 @@ fn proof(
         return Ok(None);
     }
     let Some(authorities) = &settings.trusted_certificate else {
-        let error = "no proxy_ssl_trusted_certificate for proxy_ssl_verify";
-        let help = "set proxy_ssl_trusted_certificate to a file with CA certificates, such as /etc/ssl/certs/ca-certificates.crt";
+        let error = format!("no {prefix}ssl_trusted_certificate for {prefix}ssl_verify");
+        let help = format!(
+            "set {prefix}ssl_trusted_certificate to a file with CA certificates, such as /etc/ssl/certs/ca-certificates.crt"
+        );
         return Err(Box::new(Diagnostic::error(at, error).help(help)));
     };
     let mut trust = Trust::new(settings.verify_depth);
@@ -95,9 +99,10 @@ fn proof(
     Ok(Some(Arc::new(ProvenOrigin::new(trust, provider))))
 }
 
-/// Sets the client certificate in `config`, or returns the reader for each request if variables name it.
+/// Sets the client certificate in `config`, or returns the reader for each request if variables name it. `prefix` is the
+/// prefix of the directives in messages, such as `grpc_`.
 fn shown(
-    settings: &OriginTlsSettings,
+    (prefix, settings): (&str, &OriginTlsSettings),
     files: Files<'_>,
     provider: &Arc<CryptoProvider>,
     config: &mut ClientConfig,
@@ -107,7 +112,7 @@ fn shown(
     };
     let Some(key) = &settings.key else {
         let error = format!(
-            "no \"proxy_ssl_certificate_key\" is defined for certificate \"{}\"",
+            "no \"{prefix}ssl_certificate_key\" is defined for certificate \"{}\"",
             certificate.lossy()
         );
         return Err(Box::new(Diagnostic::error(certificate.span, error)));
@@ -145,13 +150,13 @@ mod tests {
         Site::of(&http, &files)
     }
 
-    fn settings(server: &ServerConf) -> &OriginTlsSettings {
-        &server.locations[0].settings.origin(myriad_conf::testing::URL).tls
+    fn origin(server: &ServerConf) -> &OriginSettings {
+        server.locations[0].settings.origin(myriad_conf::testing::URL)
     }
 
     fn of(says: &str, made: &Made) -> Result<OriginConfig, String> {
         let site = site(says, made);
-        let made = OriginConfig::of(settings(site.first()), Span::default(), site.files());
+        let made = OriginConfig::of(origin(site.first()), Span::default(), site.files());
         made.map_err(|error| [vec![error.message], error.help].concat().join("; "))
     }
 
@@ -208,7 +213,7 @@ mod tests {
     fn files_are_those_that_the_settings_need() {
         let listed = |says: &str| {
             let site = site(says, &Made::usual());
-            files(settings(site.first())).map(|name| name.lossy().into_owned()).collect::<Vec<_>>()
+            files(&origin(site.first()).tls).map(|name| name.lossy().into_owned()).collect::<Vec<_>>()
         };
         let proof = "proxy_ssl_trusted_certificate c; proxy_ssl_crl words;";
         assert!(listed(proof).is_empty());
