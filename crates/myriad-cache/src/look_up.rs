@@ -80,16 +80,7 @@ fn look_up(exchange: &mut Exchange, cached: Cached<'_>) -> Result<Next, EvalErro
     request.route.as_get |= request.received.head.method() == Method::Head && cache.convert_head;
     page_key::write(request, frame, cache)?;
     if let Some(reason) = reason {
-        request.cache.shown.reason = Some(reason.as_str());
-        request.cache.shown.status = reason.status();
-        explain::unread(exchange, cache, reason);
-        return Ok(if hides_fields(&exchange.request, origin) {
-            Next::Pass(PassReason::HiddenFields)
-        } else if told::is_asked_alone(exchange, cache)? {
-            Next::Pass(PassReason::Unstored)
-        } else {
-            Next::Lead(None)
-        });
+        return fetch_unread(exchange, cached, reason);
     }
     other_codings::choose(request, origin, cache);
     let now = request.received.at_ms;
@@ -112,6 +103,26 @@ fn look_up(exchange: &mut Exchange, cached: Cached<'_>) -> Result<Next, EvalErro
         }
         Some(page) => Next::Stale(Some(page)),
         None => Next::Seek,
+    })
+}
+
+/// Returns the step of a request that fetches the page without reading the cache, for a `reason` that permits storing.
+fn fetch_unread(
+    exchange: &mut Exchange,
+    cached: Cached<'_>,
+    reason: BypassReason,
+) -> Result<Next, EvalError> {
+    let Cached { origin, cache } = cached;
+    let shown = &mut exchange.request.cache.shown;
+    shown.reason = Some(reason.as_str());
+    shown.status = reason.status();
+    explain::unread(exchange, cache, reason);
+    Ok(if hides_fields(&exchange.request, origin) {
+        Next::Pass(PassReason::HiddenFields)
+    } else if told::is_asked_alone(exchange, cache)? {
+        Next::Pass(PassReason::Unstored)
+    } else {
+        Next::Lead(None)
     })
 }
 

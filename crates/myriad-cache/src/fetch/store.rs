@@ -5,8 +5,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use myriad_encode::StreamDecoder;
-use myriad_http::Known;
+use myriad_encode::{Coding, StreamDecoder};
+use myriad_http::body::BoxBody;
+use myriad_http::{Known, ResponseHead};
 use myriad_log::Level;
 use myriad_policy::{ApplicationState, Lifetime};
 use myriad_store::{
@@ -57,21 +58,10 @@ pub(super) async fn store(
     reporter: Reporter,
     admitted: Admitted,
 ) {
-    let Admitted { response, lifetime, now, mut pace, fetching, selection, companion, attempts } = admitted;
-    let mut fetching = Some(fetching);
-    let OriginResponse { head, mut body, .. } = *response;
+    let Admitted { response, lifetime, now, pace, fetching, selection, companion, attempts } = admitted;
+    let OriginResponse { head, body, .. } = *response;
     let coding = page::recoded(&exchange.request, &head);
-    let mut meta = page::meta_of(
-        &head,
-        cached.origin,
-        &cached.cache.rules,
-        lifetime,
-        now,
-        &page::marks_of(&exchange.request, &head),
-        coding,
-    );
-    meta = origin_fields::keep(&exchange.request, meta, &head.fields, b"");
-    meta.facts.took = page::took(&exchange.request);
+    let mut meta = page_meta(exchange, cached, &head, lifetime, now, coding);
     let varies =
         selection.as_ref().filter(|selection| told::is_of_others(&exchange.request, Some(*selection)));
     let varies = varies.map(|selection| selection.selector.to_vec());
@@ -89,54 +79,10 @@ pub(super) async fn store(
         selection,
         length: if coding.is_some() || cutting.is_some() { None } else { length },
     };
-    let mut writer = writer.admit(admission);
+    let writer = writer.admit(admission);
     report(reporter, varies.map_or(Report::Admitted(head), Report::OtherVariant));
-    let mut decoder = coding.and_then(page::decoder);
-    let mut arrived = 0;
-    loop {
-        match disk::capacity(&mut writer).await {
-            Capacity::Ready => {}
-            Capacity::Abandoned => return,
-        }
-        // A page too long for the zone no longer fills it: it follows its slowest reader, which must not delay other
-        // fetches.
-        fetching = fetching.filter(|_| writer.state() == Push::Ok || writer.is_spilling());
-        pace.wait().await;
-        let piece = poll_fn(|cx| Pin::as_mut(&mut body).poll_data(cx)).await;
-        match piece {
-            Some(Ok(piece)) => {
-                pace.took(piece.len());
-                arrived += piece.len() as u64;
-                match fill(&mut writer, decoder.as_mut(), cutting.as_mut(), piece).await {
-                    Filling::Wanted => {}
-                    Filling::Abandoned => return,
-                    Filling::Corrupt => {
-                        let what =
-                            format_args!("upstream sent an invalid content coding: the page is not stored");
-                        exchange.request.log(Level::Error, what);
-                        return writer.fail(StoreFailure(502));
-                    }
-                }
-            }
-            Some(Err(error)) => {
-                exchange.request.log(Level::Error, format_args!("{error}"));
-                return writer.fail(StoreFailure(502));
-            }
-            None => break,
-        }
-    }
-    // An empty body is valid without the trailer of a coding.
-    if arrived > 0 && decoder.is_some_and(|decoder| decoder.finish().is_err()) {
-        exchange.request.log(
-            Level::Error,
-            format_args!("upstream sent an incomplete content coding: the page is not stored"),
-        );
-        return writer.fail(StoreFailure(502));
-    }
-    if length.is_some_and(|length| length != arrived) {
-        exchange.request.log(Level::Error, format_args!("upstream prematurely closed connection"));
-        return writer.fail(StoreFailure(502));
-    }
+    let incoming = IncomingBody { body, length, pace, fetching, decoder: coding.and_then(page::decoder) };
+    let Some(mut writer) = receive_body(exchange, writer, incoming, cutting.as_mut()).await else { return };
     if let Some(cutting) = cutting {
         let (rest, cut) = cutting.finish(&exchange.request);
         push(&mut writer, rest);
@@ -155,6 +101,89 @@ pub(super) async fn store(
         assets::keep(exchange, cached, meta.view(), &body);
     }
     complete(exchange, &cached.cache.zone, writer, meta);
+}
+
+/// Returns the metadata to store with a response that arrived at `now`, in ms since the epoch.
+fn page_meta(
+    exchange: &Exchange,
+    cached: Cached<'_>,
+    head: &ResponseHead,
+    lifetime: Lifetime,
+    now: u64,
+    coding: Option<Coding>,
+) -> PageMeta {
+    let marks = page::marks_of(&exchange.request, head);
+    let meta = page::meta_of(head, cached.origin, &cached.cache.rules, lifetime, now, &marks, coding);
+    let mut meta = origin_fields::keep(&exchange.request, meta, &head.fields, b"");
+    meta.facts.took = page::took(&exchange.request);
+    meta
+}
+
+/// Body of a response that is being received.
+struct IncomingBody {
+    body: BoxBody,
+    /// `Content-Length`, if the response has one.
+    length: Option<u64>,
+    /// Rate at which the body is read (`*_limit_rate`).
+    pace: Pace,
+    /// Position among the fetches that fill the zone.
+    fetching: Fetching,
+    /// Decoder of a content coding that the zone does not store.
+    decoder: Option<StreamDecoder>,
+}
+
+/// Receives a body and stores it piece by piece. Returns `None` if the page has failed, which has been logged and reported
+/// to its readers, or if nobody reads or stores it.
+async fn receive_body(
+    exchange: &Exchange,
+    mut writer: BodyWriter<PageMeta>,
+    incoming: IncomingBody,
+    mut cutting: Option<&mut Cutting>,
+) -> Option<BodyWriter<PageMeta>> {
+    let IncomingBody { mut body, length, mut pace, fetching, mut decoder } = incoming;
+    let fail = |writer: BodyWriter<PageMeta>, what: std::fmt::Arguments<'_>| {
+        exchange.request.log(Level::Error, what);
+        writer.fail(StoreFailure(502));
+        None
+    };
+    let mut fetching = Some(fetching);
+    let mut arrived = 0;
+    loop {
+        match disk::capacity(&mut writer).await {
+            Capacity::Ready => {}
+            Capacity::Abandoned => return None,
+        }
+        // A page too long for the zone no longer fills it: it follows its slowest reader, which must not delay other
+        // fetches.
+        fetching = fetching.filter(|_| writer.state() == Push::Ok || writer.is_spilling());
+        pace.wait().await;
+        let piece = poll_fn(|cx| Pin::as_mut(&mut body).poll_data(cx)).await;
+        match piece {
+            Some(Ok(piece)) => {
+                pace.took(piece.len());
+                arrived += piece.len() as u64;
+                match fill(&mut writer, decoder.as_mut(), cutting.as_deref_mut(), piece).await {
+                    Filling::Wanted => {}
+                    Filling::Abandoned => return None,
+                    Filling::Corrupt => {
+                        let what = "upstream sent an invalid content coding: the page is not stored";
+                        return fail(writer, format_args!("{what}"));
+                    }
+                }
+            }
+            Some(Err(error)) => return fail(writer, format_args!("{error}")),
+            None => break,
+        }
+    }
+    // An empty body is valid without the trailer of a coding.
+    if arrived > 0 && decoder.is_some_and(|decoder| decoder.finish().is_err()) {
+        let what = "upstream sent an incomplete content coding: the page is not stored";
+        return fail(writer, format_args!("{what}"));
+    }
+    if length.is_some_and(|length| length != arrived) {
+        return fail(writer, format_args!("upstream prematurely closed connection"));
+    }
+    Some(writer)
 }
 
 /// Result of storing a piece of a body.

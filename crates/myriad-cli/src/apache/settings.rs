@@ -68,6 +68,14 @@ pub(crate) fn take(walk: &mut Walk<'_>, item: &Item) -> bool {
         "addhandler" | "sethandler" | "removehandler" if item.text.to_ascii_lowercase().contains("php") => {
             nothing(walk, item, "--php sets the PHP that runs");
         }
+        _ => return take_of_server(walk, item, &name),
+    }
+    true
+}
+
+/// Translates a directive that only a server has. `name` is in lower case. Returns false for an unknown directive.
+fn take_of_server(walk: &mut Walk<'_>, item: &Item, name: &str) -> bool {
+    match name {
         "servername" | "serveralias" if walk.folder.is_none() => {
             names(walk, item);
         }

@@ -39,10 +39,12 @@ use myriad_tls::{Files, TlsFiles};
 use myriad_upstream::{PeerStates, ResolverConfig};
 
 use myriad_access::{self as gates, Gates};
+use myriad_exchange::exchange::Request;
 use myriad_exchange::exchange::variables::VariableNames;
 use myriad_exchange::pressure::Pressure;
 use myriad_exchange::runtime::{
-    AcmePlan, Atlas, Loaded, MediaTypes, OriginGroup, Place, PlannedStaple, Reads, Runtime, Server, Shared,
+    AcmePlan, Atlas, Forwarded, Loaded, MediaTypes, OriginGroup, Place, PlannedStaple, Reads, Runtime,
+    Server, Shared, Shortcut, VariableRef,
 };
 use myriad_exchange::traffic::Traffic;
 use myriad_store::page::PageZone;
@@ -276,34 +278,17 @@ impl<'a> Compile<'a> {
             staples,
             ..
         } = self;
-        let mut shortcut = None;
         let names = places.iter().any(|place| place.filters.read_by_name()).then(|| {
             scripts.variables().map(|variable| (variable.name().into(), Arc::clone(variable))).collect()
         });
-        let read_by_rules = scripts.reads(Scope::Rules);
-        let answer = |number| scripts.reads(Scope::Answer(number as u32));
-        let answers: Vec<_> = (0..places.len()).map(answer).collect();
-        let variables = match scripts.finish() {
-            Ok(names) => {
-                shared_fetch::tell_devices(&mut places, &names, &read_by_rules.builtins);
-                if !read_by_rules.varies {
-                    shortcut =
-                        shortcut::of(read_by_rules.builtins.iter().map(|id| names.variable(*id)), &forwarded);
-                }
-                shortcut::allow(&mut places, &answers, &names);
-                for place in judging.into_iter().flatten() {
-                    places[place].shortcut = false;
-                }
-                names.into_used()
-            }
-            Err(found) => {
-                // Errors of declared names have been reported with their positions.
-                if errors.is_empty() {
-                    errors.extend(found.into_iter().map(|error| told(Span::default(), error)));
-                }
-                Vec::new()
-            }
-        };
+        let compiled = finish_scripts(scripts, &mut places, judging, &forwarded);
+        // Errors of declared names have been reported with their positions.
+        if let Err(found) = &compiled
+            && errors.is_empty()
+        {
+            errors.extend(found.iter().map(|error| told(Span::default(), error.clone())));
+        }
+        let Ok(FinishedScripts { variables, shortcut }) = compiled else { return Err(errors) };
         if !errors.is_empty() {
             return Err(errors);
         }
@@ -399,6 +384,38 @@ impl<'a> Compile<'a> {
     fn absolute(&self, path: &Text) -> PathBuf {
         self.around.prefix.join(myriad_files::as_path(path.bytes()))
     }
+}
+
+/// Scripts of a whole configuration.
+struct FinishedScripts {
+    /// Variables that the configuration uses.
+    variables: Vec<VariableRef<Request>>,
+    /// Shortcut of requests for pages in memory, if the rules permit one.
+    shortcut: Option<Shortcut>,
+}
+
+/// Finishes the scripts of the configuration. Determines which places may use the shortcut, except those of `judging`,
+/// whose servers verify client certificates.
+fn finish_scripts(
+    scripts: Compiler<VariableNames>,
+    places: &mut [Place],
+    judging: Vec<std::ops::Range<usize>>,
+    forwarded: &Forwarded,
+) -> Result<FinishedScripts, Vec<ScriptError>> {
+    let read_by_rules = scripts.reads(Scope::Rules);
+    let answer = |number| scripts.reads(Scope::Answer(number as u32));
+    let answers: Vec<_> = (0..places.len()).map(answer).collect();
+    let names = scripts.finish()?;
+    shared_fetch::tell_devices(places, &names, &read_by_rules.builtins);
+    let mut shortcut = None;
+    if !read_by_rules.varies {
+        shortcut = shortcut::of(read_by_rules.builtins.iter().map(|id| names.variable(*id)), forwarded);
+    }
+    shortcut::allow(places, &answers, &names);
+    for place in judging.into_iter().flatten() {
+        places[place].shortcut = false;
+    }
+    Ok(FinishedScripts { variables: names.into_used(), shortcut })
 }
 
 /// Returns the error of a script with its position.

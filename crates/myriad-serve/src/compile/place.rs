@@ -49,16 +49,7 @@ impl Compile<'_> {
         });
         let client = &settings.client;
         let content = &settings.content;
-        let handler: Box<dyn Handler> = match &settings.handler {
-            None => Box::new(FILES),
-            Some(HandlerConf::Feature(handler)) => made(self, handler).unwrap_or_else(|| Box::new(FILES)),
-            Some(HandlerConf::Origin { protocol, target, prefix }) => {
-                match self.apart(|compile| compile.origin(settings, *protocol, (target, prefix))) {
-                    Some(origin) => Box::new(OriginHandler(Arc::new(origin))),
-                    None => Box::new(FILES),
-                }
-            }
-        };
+        let handler = self.handler(settings);
         let entry = EntryRules {
             internal: content.internal,
             limit_except: limit_except.map(Box::new),
@@ -115,6 +106,21 @@ impl Compile<'_> {
         let label = self.apart(|compile| compile.label(settings));
         self.atlas.places.push(label);
         self.places.len() as PlaceId - 1
+    }
+
+    /// Returns the content handler of a place. It serves files if the place has no other handler or if that handler is
+    /// invalid, which has been reported.
+    fn handler(&mut self, settings: &Settings) -> Box<dyn Handler> {
+        match &settings.handler {
+            None => Box::new(FILES),
+            Some(HandlerConf::Feature(handler)) => made(self, handler).unwrap_or_else(|| Box::new(FILES)),
+            Some(HandlerConf::Origin { protocol, target, prefix }) => {
+                match self.apart(|compile| compile.origin(settings, *protocol, (target, prefix))) {
+                    Some(origin) => Box::new(OriginHandler(Arc::new(origin))),
+                    None => Box::new(FILES),
+                }
+            }
+        }
     }
 
     fn connection(&mut self, settings: &Settings) -> ConnectionRules {

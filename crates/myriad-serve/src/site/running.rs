@@ -44,6 +44,14 @@ use myriad_store::page::PurgedBy;
 /// Number of threads that read and write the files of all zones.
 const DISK_THREADS: usize = 3;
 
+/// Returns the number of worker threads: with `auto`, one for each core that the process may use.
+fn worker_count(setting: WorkerProcesses) -> usize {
+    match setting {
+        WorkerProcesses::Count(count) => count as usize,
+        WorkerProcesses::Auto => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+    }
+}
+
 /// Running site.
 pub struct Site {
     /// State changed by a reload.
@@ -88,10 +96,7 @@ impl Site {
         logs.take(inherited.logs);
         let keeper = Arc::clone(&inherited.keeper) as _;
         let tls = myriad_tls::Kept::inheriting(inherited.ticket_keys, keeper);
-        let count = match model.main.worker_processes {
-            WorkerProcesses::Count(count) => count as usize,
-            WorkerProcesses::Auto => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
-        };
+        let count = worker_count(model.main.worker_processes);
         let mut kept = Kept { tls, traffic: Arc::new(Traffic::new(count)), ..Kept::default() };
         let mut numbers = HashMap::new();
         let sockets = number(inherited.listeners, &mut numbers);
@@ -124,10 +129,8 @@ impl Site {
             encoder: Arc::clone(&encoder),
             sight: Arc::clone(&sight),
         };
-        let mut workers = Vec::with_capacity(count);
-        for index in 0..count {
-            workers.push(WorkerThread::spawn(index, shared.clone())?);
-        }
+        let workers: Vec<_> =
+            (0..count).map(|index| WorkerThread::spawn(index, shared.clone())).collect::<Result<_, _>>()?;
         *sight.sources.lock() = inherited.sources.into();
         let history = history_path(model, &inherited.prefix);
         let observing = Observing::begin(sight, &runtime, history)?;

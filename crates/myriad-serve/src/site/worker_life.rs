@@ -97,26 +97,19 @@ pub(super) async fn work(
                     myriad_net::end_tunnels(after.as_millis() as u64);
                 }
                 follow_names(&runtime, streams.as_deref());
-                let streams: Option<Rc<Streams>> =
-                    streams.map(|streams| Streams::new(streams, Rc::clone(&state)));
-                let received_by = streams.clone();
+                let streams = streams.map(|streams| Streams::new(streams, Rc::clone(&state)));
                 let site = Rc::new(Generation::new(runtime, Rc::clone(&state), &Phases));
                 begin_checks(&site, streams.as_ref());
-                let (service, worker) = if let Some((service, worker)) = running.take() {
-                    service.replace(site, streams);
-                    myriad_net::deadline::renew();
-                    (service, worker)
-                } else {
-                    let service = Rc::new(SiteService::new(site, streams));
-                    let flushed = Rc::clone(&state);
-                    let flushing = async move { flushed.logs.keep_flushing().await };
-                    myriad_net::spawn_vital(&service, "logs", flushing);
-                    let chores = housekeeping(Rc::clone(&service), shared.room, Arc::clone(&shared.logs));
-                    myriad_net::spawn_vital(&service, "housekeeping", chores);
-                    (Rc::clone(&service), Worker::new(service, state.seats.clone()))
+                let (service, worker) = match running.take() {
+                    Some((service, worker)) => {
+                        service.replace(site, streams.clone());
+                        myriad_net::deadline::renew();
+                        (service, worker)
+                    }
+                    None => start_service(site, streams.clone(), shared.room, &shared.logs),
                 };
                 let accepted = accept(&worker, sockets, quic);
-                let received = receive(&service, received_by.as_ref(), datagrams);
+                let received = receive(&service, streams.as_ref(), datagrams);
                 running = Some((service, worker));
                 let began = accepted.and_then(|next| received.map(|tasks| (next, tasks)));
                 let _ = done.send(began.map(|(next, tasks)| {
@@ -132,19 +125,7 @@ pub(super) async fn work(
     if let Some((service, worker)) = &running {
         // Orders are processed until the shutdown is complete, because exchanges may last for hours.
         let attending = tokio::task::spawn_local(attend(inbox, Rc::clone(&state), Rc::clone(service)));
-        let end = async {
-            worker.drain().await;
-            post_action::ended().await;
-        };
-        match limit {
-            None => end.await,
-            Some(limit) if tokio::time::timeout(limit, end).await.is_ok() => {}
-            Some(_) => {
-                // Exchanges in progress are aborted and logged.
-                worker.end_all();
-                let _ = tokio::time::timeout(BREAKING_OFF, worker.drain()).await;
-            }
-        }
+        finish_exchanges(worker, limit).await;
         attending.abort();
     }
     let none_is_left = async {
@@ -156,6 +137,39 @@ pub(super) async fn work(
     state.logs.finish();
     if let Some((service, _)) = &running {
         shared.logs.tend(u64::MAX, &service.current().runtime.zone_log);
+    }
+}
+
+/// Starts the service of a worker with its first configuration, and its periodic tasks.
+fn start_service(
+    site: Rc<Generation>,
+    streams: Option<Rc<Streams>>,
+    room: Room,
+    logs: &Arc<Logs>,
+) -> (Rc<SiteService>, Worker<SiteService>) {
+    let state = Rc::clone(&site.worker);
+    let service = Rc::new(SiteService::new(site, streams));
+    let flushed = Rc::clone(&state);
+    myriad_net::spawn_vital(&service, "logs", async move { flushed.logs.keep_flushing().await });
+    let chores = housekeeping(Rc::clone(&service), room, Arc::clone(logs));
+    myriad_net::spawn_vital(&service, "housekeeping", chores);
+    (Rc::clone(&service), Worker::new(service, state.seats.clone()))
+}
+
+/// Waits until the exchanges in progress and their post-actions have finished. After the `limit`, aborts them, which are
+/// then logged.
+async fn finish_exchanges(worker: &Worker<SiteService>, limit: Option<Duration>) {
+    let end = async {
+        worker.drain().await;
+        post_action::ended().await;
+    };
+    match limit {
+        None => end.await,
+        Some(limit) if tokio::time::timeout(limit, end).await.is_ok() => {}
+        Some(_) => {
+            worker.end_all();
+            let _ = tokio::time::timeout(BREAKING_OFF, worker.drain()).await;
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! A server and its folder: status, reload, stop, a second start, an upgrade.
 
-use super::{asked, command, refused, site_with_wordpress, started};
-use crate::support::{self, is_alive, myriad, send, stderr, stdout, upgraded, wait_for};
+use super::{Server, asked, command, refused, site_with_wordpress, started};
+use crate::support::{self, Site, is_alive, myriad, send, stderr, stdout, upgraded, wait_for};
 
 #[test]
 fn server_prints_its_settings_and_prefix_selects_it_for_status_reload_and_stop() {
@@ -10,7 +10,7 @@ fn server_prints_its_settings_and_prefix_selects_it_for_status_reload_and_stop()
     assert_eq!(none.status.code(), Some(3));
     assert!(stderr(&none).contains("no server is running on"), "{}", stderr(&none));
 
-    let mut child = started(&site, &["--php", "127.0.0.1:9"]);
+    let child = started(&site, &["--php", "127.0.0.1:9"]);
     let said = site.read("err");
     let facts = [
         format!("running as process {}\n", child.id()),
@@ -74,13 +74,18 @@ fn server_prints_its_settings_and_prefix_selects_it_for_status_reload_and_stop()
     );
     std::fs::rename(&away, &socket).expect("renamed");
 
-    let stopped = asked(&site, "stop");
+    stop_ends_the_server(&site, child);
+}
+
+/// Stops the server and checks that the commands then find none.
+fn stop_ends_the_server(site: &Site, mut child: Server) {
+    let stopped = asked(site, "stop");
     assert!(stopped.status.success(), "{}", stderr(&stopped));
     assert!(!is_alive(child.id()), "it returns when the server has ended");
     assert!(child.wait().expect("end").success());
     assert!(!site.path("myriad.pid").exists());
     for word in ["stop", "reload", "status"] {
-        assert_eq!(asked(&site, word).status.code(), Some(3), "{word}");
+        assert_eq!(asked(site, word).status.code(), Some(3), "{word}");
     }
     let wrong = myriad().args(["wordpress", "stop", "now"]).output().expect("stop");
     assert!(stderr(&wrong).contains("unexpected argument \"now\""), "{}", stderr(&wrong));
