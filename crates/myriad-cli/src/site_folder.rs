@@ -6,9 +6,10 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsStr;
+use std::fmt::{self, Display, Formatter};
 use std::fs::Metadata;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ use std::path::{Path, PathBuf};
 use myriad_files::{LinkRule, Walk, read_at};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, statat};
 
-use crate::path_walk;
+use crate::{accounts, path_walk};
 
 /// Maximum number of bytes of a file that is read as a whole.
 pub const FILE_BYTES: u64 = 1 << 20;
@@ -80,6 +81,21 @@ impl SiteFolder {
     pub fn folder(&self, path: impl AsRef<Path>) -> io::Result<OwnedFd> {
         let path = self.root.join(path);
         self.walk(&path).folder(bytes(&path))
+    }
+
+    /// Returns the path of the folder without links; links are followed by the same rule.
+    ///
+    /// # Errors
+    /// Returns errors of the system; an error that names the link and its owner for a link that is not followed.
+    pub fn resolved(&self) -> io::Result<PathBuf> {
+        match self.folder("") {
+            // The path of the opened folder: resolving the path again would follow a link that was put there since.
+            Ok(opened) => std::fs::read_link(format!("/proc/self/fd/{}", opened.as_raw_fd())),
+            Err(error) => {
+                let refused = self.links_above().into_iter().find(|link| link.owner != link.target);
+                Err(refused.map_or(error, |link| io::Error::other(link.to_string())))
+            }
+        }
     }
 
     /// The same, if there is no link on the way below the trusted part.
@@ -156,6 +172,18 @@ pub struct SymbolicLink {
     pub owner: u32,
     /// User ID of the owner of its target.
     pub target: u32,
+}
+
+impl Display for SymbolicLink {
+    /// Describes a link that is not followed.
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        let name = |uid| accounts::name_of(uid).unwrap_or_else(|| uid.to_string());
+        let (path, owner, target) = (self.path.display(), name(self.owner), name(self.target));
+        write!(
+            formatter,
+            "{path} is a symbolic link owned by {owner} to a target owned by {target}, and is not followed"
+        )
+    }
 }
 
 /// Files below a folder; each path is relative to it.

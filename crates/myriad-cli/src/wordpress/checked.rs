@@ -10,7 +10,7 @@ use super::layout::Layout;
 use super::options::Options;
 use super::php_name::PhpName;
 use super::settings::Settings;
-use super::{php_listener, sites, values};
+use super::{layout, php_listener, sites, values};
 use crate::accounts;
 use crate::site_folder::SiteFolder;
 
@@ -134,8 +134,8 @@ pub(super) fn checked_layout(kind: Kind, folder: &Path, option: &str) -> Result<
             )
         });
     }
-    let root = folder.canonicalize().map_err(failed)?;
-    if !root.join("index.php").exists() {
+    let root = layout::absolute(folder).and_then(|path| SiteFolder::new(&path).resolved()).map_err(failed)?;
+    if root.join("index.php").symlink_metadata().is_err() {
         return Err(format!(
             "wordpress: {} contains no index.php; set {option} to the document root",
             root.display()
@@ -155,14 +155,14 @@ fn warn_of_links(layout: &Layout, warnings: &mut Vec<String>) {
     let site = SiteFolder::new(&layout.root);
     let refused = ["", layout.content.as_str()].into_iter().flat_map(|folder| site.refused_links(folder));
     for link in refused.take(MAX_LINK_WARNINGS) {
-        let name = |uid| accounts::name_of(uid).unwrap_or_else(|| uid.to_string());
-        let (path, owner, target) = (link.path.display(), name(link.owner), name(link.target));
+        let target = accounts::name_of(link.target).unwrap_or_else(|| link.target.to_string());
         // For links of other users no command is suggested: they could make the administrator give them any link.
-        let remedy =
-            if link.owner == 0 { format!("; to allow it: chown -h {target} {path}") } else { String::new() };
-        warnings.push(format!(
-            "wordpress: {path} is a symbolic link owned by {owner} to a target owned by {target}, and is not followed{remedy}"
-        ));
+        let remedy = if link.owner == 0 {
+            format!("; to allow it: chown -h {target} {}", link.path.display())
+        } else {
+            String::new()
+        };
+        warnings.push(format!("wordpress: {link}{remedy}"));
     }
 }
 

@@ -75,6 +75,7 @@ impl Layout {
     fn at(root: &Path) -> Option<Self> {
         let root: PathBuf = root.components().collect();
         let site = SiteFolder::new(&root);
+        site.folder("").ok()?;
         root.join("index.php").symlink_metadata().ok()?;
         let is_core = |folder: &str| {
             site.metadata(Path::new(folder).join("wp-includes")).is_ok_and(|known| known.is_dir())
@@ -165,7 +166,7 @@ impl Layout {
 
     /// Returns the content folder, its links above the site resolved.
     pub fn content_folder(&self) -> PathBuf {
-        let root = || self.root.canonicalize().unwrap_or_else(|_| self.root.clone());
+        let root = || SiteFolder::new(&self.root).resolved().unwrap_or_else(|_| self.root.clone());
         self.outside.as_ref().map_or_else(|| root().join(&self.content), |(folder, _)| folder.clone())
     }
 
@@ -202,7 +203,7 @@ impl Layout {
     /// If the root is a link to a release, PHP receives the path of the release: it caches scripts by path and would
     /// run those of the previous release.
     pub(super) fn script_root(&self) -> &'static str {
-        let is_plain = self.root.canonicalize().is_ok_and(|canonical| canonical == self.root);
+        let is_plain = SiteFolder::new(&self.root).resolved().is_ok_and(|resolved| resolved == self.root);
         if is_plain { "$document_root" } else { "$realpath_root" }
     }
 
@@ -230,17 +231,16 @@ impl Layout {
     }
 }
 
-/// Returns the absolute path of a folder.
+/// Returns the absolute path of a folder. Each `..` removes the name before it, also that of a link.
 ///
-/// Links that may be followed are retained, so that a link to the current release is followed for each request. Other
-/// links are resolved once.
-fn absolute(folder: &Path) -> std::io::Result<PathBuf> {
-    let path: PathBuf = std::path::absolute(folder)?.components().collect();
-    let has_parent = path.components().any(|part| part == std::path::Component::ParentDir);
-    if !has_parent && SiteFolder::new(&path).folder("").is_ok() {
-        return Ok(path);
-    }
-    folder.canonicalize()
+/// Links are retained, so that a link to the current release is followed for each request.
+///
+/// # Errors
+/// Returns an error if the folder cannot be opened, or if its path contains a link that is not followed.
+pub(super) fn absolute(folder: &Path) -> std::io::Result<PathBuf> {
+    let path = collapsed(&std::path::absolute(folder)?);
+    SiteFolder::new(&path).resolved()?;
+    Ok(path)
 }
 
 /// Returns the owner of a site, who must also own its content folder outside the root; an error if another user or root
@@ -278,7 +278,7 @@ fn user(uid: u32) -> String {
     accounts::name_of(uid).unwrap_or_else(|| uid.to_string())
 }
 
-/// Removes `..` and the name before it.
+/// Removes each `..` and the name before it; at the top of an absolute path it has no effect.
 fn collapsed(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
@@ -286,6 +286,7 @@ fn collapsed(path: &Path) -> PathBuf {
             std::path::Component::ParentDir if out.file_name().is_some() => {
                 out.pop();
             }
+            std::path::Component::ParentDir if out.has_root() => {}
             part => out.push(part),
         }
     }

@@ -136,6 +136,16 @@ fn no_link_of_one_site_shows_a_file_of_another() {
         symlink(&victim, &root).expect("a link");
         assert!(give(&root, ATTACKER));
         assert!(!get(&site, "/secret.txt").1.contains("secret"), "{preset}");
+        // A start resolves the link no more than the running server.
+        let mut reload = myriad();
+        let output = reload.args(["wordpress", "reload", "-p"]).arg(site.path("prefix")).output();
+        let told = support::stderr(&output.expect("a reload"));
+        let link = format!(
+            "{} is a symbolic link owned by {ATTACKER} to a target owned by {VICTIM}, and is not followed",
+            root.display()
+        );
+        assert!(told.contains(&link), "{preset}: {told}");
+        assert!(!get(&site, "/secret.txt").1.contains("secret"), "{preset}, after a reload");
         fs::remove_file(&root).expect("removed");
         // Releases are links, too.
         symlink("away", &root).expect("a link");

@@ -126,6 +126,14 @@ fn content_folder_follows_from_the_configuration() {
 }
 
 #[test]
+fn parent_folders_in_a_path_are_resolved_without_its_links() {
+    let files = [("html/index.php", "<?php"), ("html/wp-includes/a.php", ""), ("other/deep/a.txt", "")];
+    let (top, layout) =
+        found("parents", &files, &[("other/deep", "link")], "link/../html").expect("WordPress");
+    assert_eq!(layout.root, top.join("html"));
+}
+
+#[test]
 fn content_folder_outside_of_the_site_must_have_its_owner() {
     let top = std::env::temp_dir().join(format!("myriad-layout-outside-{}", std::process::id()));
     let (root, outside) = (top.join("html"), top.join("outside"));
