@@ -46,12 +46,9 @@ impl Account {
         let (uid, primary) = named.or(number).ok_or_else(|| format!("no user \"{user}\" in /etc/passwd"))?;
         let gid = match group {
             None => primary,
-            Some(group) => groups
-                .lines()
-                .find(|line| line.split(':').next() == Some(group))
-                .and_then(|line| line.split(':').nth(2)?.parse().ok())
-                .or_else(|| group.parse().ok())
-                .ok_or_else(|| format!("no group \"{group}\" in /etc/group"))?,
+            Some(group) => {
+                group_in(groups, group).ok_or_else(|| format!("no group \"{group}\" in /etc/group"))?
+            }
         };
         let mut all = vec![gid];
         for line in groups.lines() {
@@ -104,13 +101,23 @@ pub fn group_name_of(gid: u32) -> Option<String> {
     named("/etc/group", gid)
 }
 
-/// Returns whether a group may be adopted from a file of a site: a group of ordinary users or of a web server, never
+/// Returns the id of a group, given by its name or number.
+pub fn group_of(group: &str) -> Option<u32> {
+    group_in(&fs::read_to_string("/etc/group").unwrap_or_default(), group)
+}
+
+fn group_in(groups: &str, group: &str) -> Option<u32> {
+    let line = groups.lines().find(|line| line.split(':').next() == Some(group));
+    line.and_then(|line| line.split(':').nth(2)?.parse().ok()).or_else(|| group.parse().ok())
+}
+
+/// Returns whether a group may be adopted from a site or the pool of its PHP: a group of ordinary users or of a web server, never
 /// another system group (`shadow`, `disk`). A number without a name is accepted; containers use such numbers.
 pub fn is_group_of_sites(gid: u32) -> bool {
     is_of_sites(gid, group_name_of)
 }
 
-/// Returns whether a user may be adopted from a file of a site, by the rules of [`is_group_of_sites`].
+/// Returns whether a user may be adopted from a site or the pool of its PHP, by the rules of [`is_group_of_sites`].
 pub fn is_user_of_sites(uid: u32) -> bool {
     is_of_sites(uid, name_of)
 }

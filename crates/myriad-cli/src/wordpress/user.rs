@@ -7,8 +7,8 @@
 //! The files of a site belong to the user of PHP. If they determined the user or group of the workers, that user could
 //! choose them. Therefore users and groups only come from sources that an administrator controls: options, the
 //! configuration of the pool of php-fpm, and the owners of its socket and of the folder of the site if only root can
-//! replace these ([`path_walk::trusted_stat`]). System users and groups (`mysql`, `shadow`) are never used, except
-//! those that run web servers and PHP.
+//! replace these ([`path_walk::trusted_stat`]). System users and groups (`mysql`, `shadow`) are never used from any of
+//! these except `--user`; those that run web servers and PHP are.
 
 use std::fs::metadata;
 use std::path::{Path, PathBuf};
@@ -114,7 +114,7 @@ fn groups(sites: &[Site<'_>]) -> Vec<Option<String>> {
     };
     let sockets = sites.iter().filter_map(|site| of(&site.socket));
     let pools = sites.iter().filter_map(|site| site.pool.as_ref()).flat_map(|pool| pool.groups.clone());
-    let pools = pools.filter(|group| !matches!(group.as_str(), "root" | "0"));
+    let pools = pools.filter(|group| accounts::group_of(group).is_some_and(accounts::is_group_of_sites));
     let roots = sites.iter().filter_map(|site| of(&site.root));
     let mut groups: Vec<Option<String>> = Vec::new();
     for name in sockets.chain(pools).chain(roots).map(Some) {
@@ -131,7 +131,9 @@ fn groups(sites: &[Site<'_>]) -> Vec<Option<String>> {
 fn of_php(sites: &[Site<'_>]) -> Choice {
     let of_pool = |site: &Site<'_>| {
         let user = site.pool.as_ref()?.user.clone()?;
-        Account::find(&user, None).is_ok_and(|account| account.uid != 0).then_some(user)
+        Account::find(&user, None)
+            .is_ok_and(|account| accounts::is_user_of_sites(account.uid))
+            .then_some(user)
     };
     let of_file = |stat: &Option<Stat>| {
         let uid = stat.as_ref().map(|stat| stat.st_uid).filter(|&uid| accounts::is_user_of_sites(uid));
@@ -193,4 +195,28 @@ fn name(account: &Account) -> String {
 fn may(account: &Account, path: &Path, wanted: u32) -> bool {
     let allows = |path: &Path, right| metadata(path).is_ok_and(|known| account.may(&known, right));
     allows(path, wanted) && path.ancestors().skip(1).all(|folder| allows(folder, ENTER))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn system_users_and_groups_of_a_pool_are_not_used() {
+        let need = Need { php: "127.0.0.1:9000".to_owned(), root: std::env::temp_dir() };
+        let site = |user: &str, group: &str| {
+            let pool =
+                Pool { user: Some(user.to_owned()), groups: vec![group.to_owned()], ..Pool::default() };
+            Site { need: &need, pool: Some(pool), socket: None, root: None }
+        };
+        // `daemon` is the user and the group 1 or 2 of each distribution.
+        for (user, group) in [("daemon", "daemon"), ("root", "root"), ("0", "0"), ("1", "1")] {
+            let sites = [site(user, group)];
+            assert_ne!(of_php(&sites).user, user);
+            assert_eq!(groups(&sites), [None], "{group}");
+        }
+        let sites = [site("54321", "54322")];
+        assert_eq!(of_php(&sites).user, "54321");
+        assert_eq!(groups(&sites), [None, Some("54322".to_owned())]);
+    }
 }
