@@ -186,9 +186,11 @@ impl Options {
         for (root, zone) in self.roots()? {
             let content = content_of("--install-plugin", &root)?;
             let secret = random::<SECRET_BYTES>("--install-plugin")?;
-            keep_hash(&prefix, &zone, &secret)?;
             let connection = connection(&prefix, &zone, &secret)?;
-            as_owner("--install-plugin", &content, |content| write_plugin(content, placement, &connection))?;
+            let hashes = hashes(&prefix)?;
+            let previous = keep_hash(&hashes, &zone, &secret).map_err(|error| unwritable(&prefix, &error))?;
+            as_owner("--install-plugin", &content, |content| write_plugin(content, placement, &connection))
+                .or_else(|failed| restore_hash(&hashes, &zone, previous.as_deref(), failed))?;
             let plugin = content.0.join(placement.folder()).join(NAME);
             done.push(format!("the plugin was installed in {}", plugin.display()));
         }
@@ -217,19 +219,42 @@ fn no_server(prefix: &Path) -> String {
     )
 }
 
-/// Keeps the hash of a secret for the next start.
-fn keep_hash(prefix: &Path, zone: &str, secret: &str) -> Result<(), String> {
-    let folder = prefix.join("plugins");
+/// Opens the folder of the hashes of secrets.
+fn hashes(prefix: &Path) -> Result<Folder, String> {
+    Folder::of_server(&prefix.join("plugins")).map_err(|error| unwritable(prefix, &error))
+}
+
+/// Returns the error for a folder of hashes that cannot be written.
+fn unwritable(prefix: &Path, error: &io::Error) -> String {
+    format!(
+        "wordpress: --install-plugin: {}: {}; set --prefix to a writable folder, which Myriad also runs with",
+        prefix.join("plugins").display(),
+        reason(error)
+    )
+}
+
+/// Stores the hash of a secret for the next start. Returns the text that it replaces, if there was any.
+fn keep_hash(hashes: &Folder, zone: &str, secret: &str) -> io::Result<Option<String>> {
+    let previous = hashes.text(zone)?;
     let hash = hex(&Sha256::digest(secret.as_bytes()));
-    Folder::of_server(&folder)
-        .and_then(|folder| folder.replace(zone, &format!("{hash}\n"), 0o600))
-        .map_err(|error| {
-            format!(
-                "wordpress: --install-plugin: {}: {}; set --prefix to a writable folder, which Myriad also runs with",
-                folder.display(),
-                reason(&error)
-            )
-        })
+    hashes.replace(zone, &format!("{hash}\n"), 0o600)?;
+    Ok(previous)
+}
+
+/// Restores the hash of the secret that the plugin still has, because a new secret could not be written: returns that
+/// error.
+fn restore_hash(hashes: &Folder, zone: &str, previous: Option<&str>, failed: String) -> Result<(), String> {
+    let restored = match previous {
+        Some(previous) => hashes.replace(zone, previous, 0o600),
+        None => hashes.remove(zone),
+    };
+    Err(match restored {
+        Ok(()) => failed,
+        Err(error) => format!(
+            "{failed}; the hash of the previous secret could not be restored ({}): install the plugin again",
+            reason(&error)
+        ),
+    })
 }
 
 /// PHP that tells the plugin where Myriad is, and the secret.
@@ -245,7 +270,8 @@ fn connection(prefix: &Path, zone: &str, secret: &str) -> Result<String, String>
     ))
 }
 
-/// Writes the files.
+/// Writes the files; the last is that with the secret, so that the previous secret remains if another file cannot be
+/// written.
 fn write_plugin(content: &Folder, placement: Placement, connection: &str) -> io::Result<()> {
     let above = content.made(placement.folder())?;
     let folder = above.made(NAME)?;
@@ -255,11 +281,10 @@ fn write_plugin(content: &Folder, placement: Placement, connection: &str) -> io:
             None => folder.replace(name, text, 0o644)?,
         }
     }
-    folder.replace("connection.php", connection, 0o640)?;
     if placement == Placement::MustUse {
         above.replace("myriad-cache.php", LOADER, 0o644)?;
     }
-    Ok(())
+    folder.replace("connection.php", connection, 0o640)
 }
 
 #[cfg(test)]
@@ -324,6 +349,32 @@ mod tests {
                 .expect("file")
                 .contains(secret)
         );
+        fs::remove_dir_all(&top).expect("clean");
+    }
+
+    #[test]
+    fn plugin_that_cannot_be_written_keeps_its_secret() {
+        let top = std::env::temp_dir().join(format!("myriad-plugin-kept-{}", std::process::id()));
+        let (root, prefix) = (top.join("site"), top.join("prefix"));
+        fs::create_dir_all(root.join("wp-includes")).expect("folder");
+        fs::create_dir_all(root.join("wp-content/mu-plugins/myriad-cache")).expect("folder");
+        fs::write(root.join("index.php"), "<?php").expect("index");
+        let options = Options { root: root.clone(), prefix: Some(prefix.clone()), ..Options::default() };
+        // A folder in place of the file that loads the plugin.
+        let blocked = root.join("wp-content/mu-plugins/myriad-cache.php");
+        fs::create_dir(&blocked).expect("a folder");
+        options.install_plugin(Placement::MustUse).expect_err("not written");
+        assert_eq!(hash_of(&prefix, "wordpress"), None);
+        fs::remove_dir(&blocked).expect("removed");
+        options.install_plugin(Placement::MustUse).expect("installed");
+        let connection = root.join("wp-content/mu-plugins/myriad-cache/connection.php");
+        let known = || (hash_of(&prefix, "wordpress"), fs::read_to_string(&connection).expect("connection"));
+        let before = known();
+        fs::remove_file(&blocked).expect("removed");
+        fs::create_dir(&blocked).expect("a folder");
+        options.install_plugin(Placement::MustUse).expect_err("not written");
+        assert_eq!(known(), before);
+        assert!(before.0.is_some());
         fs::remove_dir_all(&top).expect("clean");
     }
 
