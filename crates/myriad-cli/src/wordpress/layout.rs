@@ -170,6 +170,26 @@ impl Layout {
         self.outside.as_ref().map_or_else(|| root().join(&self.content), |(folder, _)| folder.clone())
     }
 
+    /// Returns the text of a file that plugins put into the content folder, such as `advanced-cache.php`.
+    ///
+    /// # Errors
+    /// Returns the errors of [`SiteFolder::text`].
+    pub(super) fn drop_in_text(&self, name: &str) -> std::io::Result<String> {
+        SiteFolder::new(&self.root).text(self.content_path().join(name))
+    }
+
+    /// Returns whether the content folder contains a regular file that plugins put there. A link that is not followed
+    /// counts as missing.
+    pub fn has_drop_in(&self, name: &str) -> bool {
+        let known = SiteFolder::new(&self.root).metadata(self.content_path().join(name));
+        known.is_ok_and(|known| known.is_file())
+    }
+
+    /// Returns the path of the content folder: relative to the root, absolute if it is outside.
+    fn content_path(&self) -> &Path {
+        self.outside.as_ref().map_or(Path::new(&self.content), |(folder, _)| folder)
+    }
+
     /// Returns the content folder for files that Myriad writes, and the owner that a folder outside the site must have.
     ///
     /// # Errors

@@ -1,21 +1,16 @@
 //! Pages that cache plugins of WordPress write to files, which `try_files` finds.
 
 use std::fmt::Write as _;
-use std::fs::OpenOptions;
-use std::io::Read as _;
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
-
-use rustix::fs::OFlags;
 
 use super::checked::Checked;
 use super::kind::Kind;
+use super::layout::Layout;
 
 /// Validity of the copies of Myriad: a cache plugin removes the file of a changed page without notifying Myriad.
 pub(super) const WRITTEN_VALIDITY: &str = "10s";
 
-/// Maximum number of bytes read of `advanced-cache.php`; those of the plugins have some 10 KB.
-const MAX_DROP_IN: u64 = 64 << 10;
+/// File that WordPress loads before all others, if a cache plugin has written it.
+const DROP_IN: &str = "advanced-cache.php";
 
 /// Cache plugin that writes whole pages.
 pub(super) struct CachePlugin {
@@ -64,7 +59,7 @@ impl Checked {
         match self.settings.get("plugin_pages") {
             "on" => CACHE_PLUGINS.iter().collect(),
             "" if !has_plugin && self.kind == Kind::WordPress => {
-                let drop_in = drop_in(&self.layout.content_folder()).unwrap_or_default();
+                let drop_in = drop_in(&self.layout).unwrap_or_default();
                 CACHE_PLUGINS.iter().filter(|plugin| drop_in.contains(plugin.mark)).collect()
             }
             _ => Vec::new(),
@@ -90,16 +85,10 @@ impl Checked {
     }
 }
 
-/// Returns the text of `advanced-cache.php` in the content folder in lower case; `None` without such a file. Links are
-/// not followed and only a plain file is read, because the site controls this path.
-fn drop_in(content: &Path) -> Option<String> {
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-    let path = content.join("advanced-cache.php");
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
-    file.metadata().ok()?.is_file().then_some(())?;
-    let mut text = Vec::new();
-    file.take(MAX_DROP_IN).read_to_end(&mut text).ok()?;
-    Some(String::from_utf8_lossy(&text).to_ascii_lowercase())
+/// Returns the text of `advanced-cache.php` in lower case; `None` if it does not exist or is not read, by the rules of
+/// [`SiteFolder::text`].
+fn drop_in(layout: &Layout) -> Option<String> {
+    layout.drop_in_text(DROP_IN).ok().map(|text| text.to_ascii_lowercase())
 }
 
 /// Returns the paths for `try_files`.
@@ -124,21 +113,39 @@ mod tests {
     }
 
     #[test]
-    fn drop_in_is_read_only_where_it_is_a_plain_file() {
+    fn drop_in_is_read_only_where_it_is_a_plain_file_of_the_owner() {
         let folder = std::env::temp_dir().join(format!("myriad-drop-in-{}", std::process::id()));
         let content = folder.join("wp-content");
         std::fs::create_dir_all(&content).expect("a folder");
+        let layout = Layout::usual(folder.clone());
         let file = content.join("advanced-cache.php");
-        assert_eq!(drop_in(&content), None);
+        assert_eq!(drop_in(&layout), None);
         rustix::fs::mknodat(rustix::fs::CWD, &file, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0)
             .expect("a pipe");
-        assert_eq!(drop_in(&content), None);
+        assert_eq!(drop_in(&layout), None);
         std::fs::remove_file(&file).expect("no pipe");
-        std::fs::write(folder.join("elsewhere"), "# WP SUPER CACHE 1.2").expect("a file");
-        std::os::unix::fs::symlink(folder.join("elsewhere"), &file).expect("a link");
-        assert_eq!(drop_in(&content), None);
-        std::fs::rename(folder.join("elsewhere"), &file).expect("a file");
-        assert_eq!(drop_in(&content).as_deref(), Some("# wp super cache 1.2"));
+        // A link in place of the file, then in place of the folder above it.
+        let other = folder.join("other");
+        std::fs::create_dir(&other).expect("a folder");
+        std::fs::write(other.join("advanced-cache.php"), "# WP SUPER CACHE 1.2").expect("a file");
+        for (target, link) in [(other.join("advanced-cache.php"), &file), (other.clone(), &content)] {
+            if link == &content {
+                std::fs::remove_dir_all(&content).expect("removed");
+            }
+            std::os::unix::fs::symlink(&target, link).expect("a link");
+            let text = "# wp super cache 1.2";
+            assert_eq!(drop_in(&layout).as_deref(), Some(text), "a link of the owner of its target");
+            // Only root gives files away.
+            if std::os::unix::fs::lchown(link, Some(54_321), None).is_ok() {
+                assert_eq!(drop_in(&layout), None, "{}", link.display());
+                assert!(!layout.has_drop_in("advanced-cache.php"));
+            }
+            std::fs::remove_file(link).expect("removed");
+            std::fs::create_dir_all(&content).expect("a folder");
+        }
+        std::fs::write(&file, "# Cache Enabler").expect("a file");
+        assert_eq!(drop_in(&layout).as_deref(), Some("# cache enabler"));
+        assert!(layout.has_drop_in("advanced-cache.php"));
         std::fs::remove_dir_all(&folder).expect("no folder");
     }
 }

@@ -82,7 +82,7 @@ pub(super) fn look(options: &Options) -> Result<(Target, Facts), String> {
             .and_then(|layout| site::exposed(&target, at.as_deref(), layout)),
         behind_tls: site.behind_tls,
         senders: senders(options),
-        advanced_cache: layout.map(|layout| layout.content_folder().join("advanced-cache.php").is_file()),
+        advanced_cache: layout.map(|layout| layout.has_drop_in("advanced-cache.php")),
     };
     Ok((target, facts))
 }
