@@ -185,6 +185,12 @@ impl Layout {
         known.is_ok_and(|known| known.is_file())
     }
 
+    /// Returns whether the content folder contains a folder with this name.
+    pub(super) fn has_content_folder(&self, name: &str) -> bool {
+        let known = SiteFolder::new(&self.root).metadata(self.content_path().join(name));
+        known.is_ok_and(|known| known.is_dir())
+    }
+
     /// Returns the path of the content folder: relative to the root, absolute if it is outside.
     fn content_path(&self) -> &Path {
         self.outside.as_ref().map_or(Path::new(&self.content), |(folder, _)| folder)

@@ -29,17 +29,21 @@ fn folders(layout: &Layout) -> String {
     )
 }
 
-/// Rule for networks from before WordPress 3.5, which store uploads in `wp-content/blogs.dir`.
-const FILES: &str = "# Uploads of an old network.
-        rewrite ^(?:/[_0-9a-zA-Z-]+)?/files/(.+)$ /wp-includes/ms-files.php?file=$1 last;";
+/// Returns the rule for networks from before WordPress 3.5, which store uploads in `wp-content/blogs.dir`.
+fn files(layout: &Layout) -> String {
+    format!(
+        "# Uploads of an old network.
+        rewrite ^(?:/[_0-9a-zA-Z-]+)?/files/(.+)$ {}/wp-includes/ms-files.php?file=$1 last;",
+        layout.core
+    )
+}
 
 /// Returns the rules of a server for a network; `kind` is the value of the setting, empty to read it from
 /// `wp-config.php`.
 pub(super) fn rules(kind: &str, layout: &Layout) -> String {
     let kind = if kind.is_empty() { kind_of(layout) } else { kind };
     let folders = (kind == "subdirectories").then(|| folders(layout));
-    let has_files = kind != "off" && layout.root.join("wp-content/blogs.dir").is_dir();
-    let files = has_files.then(|| FILES.to_owned());
+    let files = (kind != "off" && layout.has_content_folder("blogs.dir")).then(|| files(layout));
     [folders, files].into_iter().flatten().collect::<Vec<_>>().join("\n        ")
 }
 
@@ -99,6 +103,10 @@ mod tests {
         (bedrock.core, bedrock.content) = ("/wp".to_owned(), "app".to_owned());
         let told = rules("subdirectories", &bedrock);
         assert!(told.contains("(/app/.*)$ $1 last") && told.contains(".php)$ /wp$1 last"), "{told}");
+        std::fs::create_dir_all(root.join("app/blogs.dir")).expect("folder");
+        let told = rules("subdomains", &bedrock);
+        assert!(told.contains("/files/(.+)$ /wp/wp-includes/ms-files.php?file=$1 last"), "{told}");
+        assert_eq!(rules("subdomains", &layout), "");
         std::fs::create_dir_all(root.join("wp-content/blogs.dir")).expect("folder");
         assert!(
             rules("subdomains", &layout).starts_with("# Uploads") && rules("", &layout).contains("ms-files")

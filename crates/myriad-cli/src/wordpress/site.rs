@@ -101,7 +101,7 @@ impl Options {
         if let Some(choice) = self.user.as_deref().map(Choice::of).or_else(|| self.serving.clone()) {
             return choice;
         }
-        let needs = sites.iter().map(|site| Need { php: site.php.clone(), root: site.root.clone() });
+        let needs = sites.iter().map(|site| Need { php: site.php.clone(), layout: site.layout.clone() });
         user::choose(&needs.collect::<Vec<_>>(), warnings)
     }
 }

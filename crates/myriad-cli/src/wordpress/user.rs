@@ -11,10 +11,11 @@
 //! these except `--user`; those that run web servers and PHP are.
 
 use std::fs::metadata;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rustix::fs::Stat;
 
+use super::layout::Layout;
 use super::pool::{self, Pool};
 use crate::accounts::{self, Account};
 use crate::path_walk;
@@ -33,8 +34,8 @@ const ENTER: u32 = 1;
 pub(super) struct Need {
     /// Address of php-fpm, in the form of `fastcgi_pass`.
     pub(super) php: String,
-    /// Folder of the site.
-    pub(super) root: PathBuf,
+    /// Layout of the site.
+    pub(super) layout: Layout,
 }
 
 /// Values of the directive `user`.
@@ -155,7 +156,7 @@ impl<'a> Site<'a> {
             need,
             pool: pool::of_administrator(&need.php),
             socket: need.socket().and_then(stat),
-            root: stat(&need.root),
+            root: stat(&need.layout.root),
         }
     }
 }
@@ -173,16 +174,21 @@ impl Need {
         if let Some(socket) = socket.filter(|socket| !may(account, socket, WRITE)) {
             return Some(format!("--php {} is not accessible to user {}", socket.display(), name(account)));
         }
-        if !may(account, &self.root, ENTER) {
-            return Some(format!("{} is not readable for user {}", self.root.display(), name(account)));
+        let root = &self.layout.root;
+        if !may(account, root, ENTER) {
+            return Some(format!("{} is not readable for user {}", root.display(), name(account)));
         }
-        let site = SiteFolder::new(&self.root);
-        let parts = [("index.php", READ), ("wp-includes", ENTER), ("wp-content", ENTER)];
-        let closed = parts.into_iter().filter(|(part, wanted)| {
-            // A link that is not followed, and a missing part, require no right.
-            site.metadata(part).is_ok_and(|known| !account.may(&known, *wanted))
-        });
-        let path = closed.map(|(part, _)| self.root.join(part)).next()?;
+        let site = SiteFolder::new(root);
+        let core = self.layout.core_folder();
+        let parts = [
+            (root.join("index.php"), READ),
+            (core.join("wp-includes"), ENTER),
+            (root.join(&self.layout.content), ENTER),
+        ];
+        // A link that is not followed, and a missing part, require no right.
+        let is_closed =
+            |part: &Path, wanted| site.metadata(part).is_ok_and(|known| !account.may(&known, wanted));
+        let (path, _) = parts.into_iter().find(|(part, wanted)| is_closed(part, *wanted))?;
         Some(format!("{} is not readable for user {}", path.display(), name(account)))
     }
 }
@@ -203,7 +209,8 @@ mod tests {
 
     #[test]
     fn system_users_and_groups_of_a_pool_are_not_used() {
-        let need = Need { php: "127.0.0.1:9000".to_owned(), root: std::env::temp_dir() };
+        let layout = Layout::usual(std::env::temp_dir());
+        let need = Need { php: "127.0.0.1:9000".to_owned(), layout };
         let site = |user: &str, group: &str| {
             let pool =
                 Pool { user: Some(user.to_owned()), groups: vec![group.to_owned()], ..Pool::default() };
@@ -218,5 +225,34 @@ mod tests {
         let sites = [site("54321", "54322")];
         assert_eq!(of_php(&sites).user, "54321");
         assert_eq!(groups(&sites), [None, Some("54322".to_owned())]);
+    }
+
+    #[test]
+    fn rights_are_required_to_the_folders_of_the_layout() {
+        use std::os::unix::fs::PermissionsExt;
+        let root = std::env::temp_dir().join(format!("myriad-rights-{}", std::process::id()));
+        for (file, text) in [
+            ("index.php", "<?php require __DIR__ . '/wp/wp-blog-header.php';"),
+            ("wp/wp-includes/a.php", ""),
+            ("app/plugins/a.php", ""),
+        ] {
+            std::fs::create_dir_all(root.join(file).parent().expect("a folder")).expect("folders");
+            std::fs::write(root.join(file), text).expect("a file");
+        }
+        let layout = Layout::find(&root).expect("a folder").expect("WordPress");
+        let need = Need { php: "127.0.0.1:9000".to_owned(), layout };
+        let account = Account { uid: 54_321, gid: 54_321, groups: vec![54_321] };
+        let chmod = |folder: &str, mode| {
+            let mode = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(root.join(folder), mode).expect("chmod");
+        };
+        for folder in ["wp/wp-includes", "app"] {
+            chmod(folder, 0o700);
+            let unmet = need.unmet(&account).expect("no access");
+            assert!(unmet.contains(&format!("/{folder} is not readable")), "{unmet}");
+            chmod(folder, 0o755);
+        }
+        assert_eq!(need.unmet(&account), None);
+        std::fs::remove_dir_all(&root).expect("clean");
     }
 }

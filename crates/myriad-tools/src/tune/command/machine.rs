@@ -15,6 +15,8 @@ use myriad_cli::wordpress::{self, Layout};
 /// Maximum number of PHP files counted, and of folders read.
 const MAX_FILES: usize = 1_000_000;
 const MAX_FOLDERS: usize = 200_000;
+/// Link to the current release in the folder of a site.
+const CURRENT: &str = "current";
 /// Kernel settings that are never lowered.
 const KERNEL: [&str; 5] = [
     "net.core.somaxconn",
@@ -87,11 +89,19 @@ fn site(options: &Options) -> Result<Option<PathBuf>, String> {
     Ok(inner.into_iter().find(|folder| is_site(folder)))
 }
 
-/// Returns the number of PHP files of a site. Links are not followed; uploads are skipped.
+/// Returns the number of PHP files of a site. Links are not followed, except that to the current release; uploads are
+/// skipped.
 fn count(site: &Path) -> u32 {
-    let site = std::path::absolute(site).unwrap_or_else(|_| site.to_owned());
+    let mut site = std::path::absolute(site).unwrap_or_else(|_| site.to_owned());
+    let layout = Layout::find(&site).ok().flatten().unwrap_or_else(|| Layout::usual(site.clone()));
+    // Of releases, PHP runs the current one.
+    let current = site.join(CURRENT);
+    if layout.root.starts_with(&current) {
+        site = current;
+    }
     let Ok(files) = SiteFolder::new(&site).files("", MAX_FOLDERS) else { return 0 };
-    let files = files.except(&["wp-content/uploads"]);
+    let uploads = layout.root.join(&layout.content).join("uploads");
+    let files = files.except(&[uploads.strip_prefix(&site).unwrap_or(&uploads)]);
     let counted = files.filter(|file| file.extension().is_some_and(|end| end == "php"));
     u32::try_from(counted.take(MAX_FILES).count()).unwrap_or(u32::MAX)
 }
@@ -141,6 +151,27 @@ mod tests {
         }
         std::os::unix::fs::symlink(&site, site.join("wp-content/loop")).expect("link");
         assert_eq!(count(&site), 3);
+        std::fs::remove_dir_all(&site).expect("clean");
+    }
+
+    #[test]
+    fn php_files_of_the_current_release_are_counted_without_its_uploads() {
+        let site = std::env::temp_dir().join(format!("myriad-count-bedrock-{}", std::process::id()));
+        for release in ["1", "2"] {
+            for (path, text) in [
+                ("web/index.php", "<?php require __DIR__ . '/wp/wp-blog-header.php';"),
+                ("web/wp/wp-includes/a.php", ""),
+                ("web/app/plugins/a.php", ""),
+                ("web/app/uploads/b.php", ""),
+                ("vendor/c.php", ""),
+            ] {
+                let path = site.join("releases").join(release).join(path);
+                std::fs::create_dir_all(path.parent().expect("parent")).expect("folder");
+                std::fs::write(path, text).expect("file");
+            }
+        }
+        std::os::unix::fs::symlink("releases/2", site.join("current")).expect("link");
+        assert_eq!((count(&site), count(&site.join("releases/1"))), (4, 4));
         std::fs::remove_dir_all(&site).expect("clean");
     }
 }
