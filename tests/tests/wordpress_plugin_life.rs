@@ -185,14 +185,14 @@ fn wp_cli_commands_purge_and_report_status() {
         pages.iter().all(|page| cache(&server, page) == "MISS"),
         "a purge of all pages keeps no stale ones"
     );
-    assert!(run("$command->purge([], []);").starts_with("Error: Name addresses"));
+    assert!(run("$command->purge([], []);").starts_with("Error: Specify URLs"));
     let said = run("$command->status();");
-    assert!(said.contains("Connection: Myriad answers.") && said.contains("Last purge: 3 pages"), "{said}");
+    assert!(said.contains("Connection: Myriad responds.") && said.contains("Last purge: 3 pages"), "{said}");
     fs::remove_file(site.root().join("wp-content/mu-plugins/myriad-cache/connection.php"))
         .expect("the connection");
     assert!(
         run("$command->purge([], ['all' => true]);")
-            .starts_with("Error: The plugin does not know where Myriad is")
+            .starts_with("Error: The plugin has no address of Myriad")
     );
 }
 
@@ -319,12 +319,16 @@ fn administrators_see_a_notice_while_the_connection_to_myriad_is_broken() {
     fs::rename(&connection, &aside).expect("a connection");
     for target in ["/wp-admin/", "/wp-admin/edit.php"] {
         let text = screen(target);
-        assert!(text.contains(notice) && text.contains("does not know where Myriad is"), "{target}: {text}");
+        assert!(text.contains(notice) && text.contains("has no address of Myriad"), "{target}: {text}");
     }
     fs::rename(&aside, &connection).expect("a connection");
     assert!(!screen("/wp-admin/").contains(notice), "the connection works again");
+    for (result, shown) in [("failed", "notice-error"), ("2", "notice-success")] {
+        let text = screen(&format!("/wp-admin/options-general.php?page=myriad-cache&myriad-purged={result}"));
+        assert!(text.contains(&format!("<div class=\"notice {shown} is-dismissible\">")), "{result}: {text}");
+    }
 
-    let failed = "['time' => time(), 'pages' => 0, 'error' => 'Myriad answered with 503']";
+    let failed = "['time' => time(), 'pages' => 0, 'error' => 'Myriad responded with status 503']";
     let pending = "['tags' => ['s'], 'urls' => [], 'hard' => false, 'tried' => time() + 3600]";
     site.run_php(
         HOST,
@@ -333,7 +337,7 @@ fn administrators_see_a_notice_while_the_connection_to_myriad_is_broken() {
         ),
     );
     let text = screen("/wp-admin/");
-    assert!(text.contains(notice) && text.contains("Myriad answered with 503"), "{text}");
+    assert!(text.contains(notice) && text.contains("Myriad responded with status 503"), "{text}");
     site.run_php(HOST, "delete_option('myriad_cache_pending');");
     assert!(!screen("/wp-admin/").contains(notice));
 

@@ -1,7 +1,7 @@
 <?php
 /**
  * Plugin Name:       Myriad Cache
- * Description:       Tells the Myriad web accelerator which pages have changed: exactly those are made anew, at once.
+ * Description:       Notifies the Myriad web accelerator of changes, so that exactly the pages that show a change are replaced at once.
  * Version:           1.0.0
  * Requires at least: 6.0
  * Requires PHP:      7.4

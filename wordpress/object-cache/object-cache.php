@@ -1,7 +1,7 @@
 <?php
 /**
  * Plugin Name: Myriad Object Cache
- * Description: Keeps what WordPress has read from its database in Redis, Valkey, memcached or APCu.
+ * Description: Stores data that WordPress has read from its database in Redis, Valkey, memcached or APCu.
  * Version:     1.0.0
  * License:     MIT OR Apache-2.0
  *

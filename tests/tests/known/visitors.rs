@@ -190,10 +190,10 @@ fn editors_commenters_and_pages_that_ask_are_as_before() {
     let told = health(
         "foreach (get_posts(['post_type' => 'page', 'numberposts' => -1]) as $page) wp_delete_post($page->ID, true);",
     );
-    assert!(told.starts_with("good") && told.contains("None of the pages"), "{told}");
+    assert!(told.starts_with("good") && told.contains("None of the tested pages"), "{told}");
     server.fetch(&Request::get("/").host(&host(&server)));
     let told = health("");
-    assert!(told.starts_with("good") && told.contains("with parts of their own"), "{told}");
+    assert!(told.starts_with("good") && told.contains("with private fragments"), "{told}");
 }
 
 /// Substitute for functions of WooCommerce, which is not installed: a cart and notices that depend on cookies.

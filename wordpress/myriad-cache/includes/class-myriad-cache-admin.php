@@ -35,6 +35,11 @@ class Myriad_Cache_Admin {
 	const SCREEN = 'myriad-cache';
 
 	/**
+	 * Value of the argument `myriad-purged` after a failed purge.
+	 */
+	const FAILED = 'failed';
+
+	/**
 	 * Registers the screen, the settings and the menu.
 	 */
 	public static function start() {
@@ -82,7 +87,7 @@ class Myriad_Cache_Admin {
 			)
 		);
 		add_settings_section( 'pages', '', '__return_null', self::SCREEN );
-		add_settings_field( 'myriad_cache_hours', __( 'Pages are kept for', 'myriad-cache' ), array( __CLASS__, 'show_validity' ), self::SCREEN, 'pages', array( 'label_for' => 'myriad_cache_hours' ) );
+		add_settings_field( 'myriad_cache_hours', __( 'Pages are valid for', 'myriad-cache' ), array( __CLASS__, 'show_validity' ), self::SCREEN, 'pages', array( 'label_for' => 'myriad_cache_hours' ) );
 		add_settings_field( 'myriad_cache_mode', __( 'After a change', 'myriad-cache' ), array( __CLASS__, 'show_mode' ), self::SCREEN, 'pages' );
 	}
 
@@ -115,7 +120,7 @@ class Myriad_Cache_Admin {
 			(int) ( 24 * self::MOST_DAYS ),
 			esc_attr( (string) self::clean_hours( get_option( 'myriad_cache_hours', Myriad_Cache_Page::HOURS ) ) ),
 			esc_html__( 'hours', 'myriad-cache' ),
-			esc_html__( 'Changes show at once all the same. A page with a nonce is kept no longer than the nonce is good.', 'myriad-cache' )
+			esc_html__( 'A change is shown at once, before this time has passed. A page with a nonce expires before the nonce.', 'myriad-cache' )
 		);
 	}
 
@@ -124,8 +129,8 @@ class Myriad_Cache_Admin {
 	 */
 	public static function show_mode() {
 		$modes = array(
-			'invalidate' => __( 'the next visitor gets the new page; the old one stands in where PHP or the database fails', 'myriad-cache' ),
-			'stale'      => __( 'the next visitor gets the old page at once, while the new one is made', 'myriad-cache' ),
+			'invalidate' => __( 'The next visitor gets the new page. The old page is sent only if PHP or the database fails.', 'myriad-cache' ),
+			'stale'      => __( 'The next visitor gets the old page at once, while the new page is created.', 'myriad-cache' ),
 		);
 		$mode  = self::clean_mode( get_option( 'myriad_cache_mode', 'invalidate' ) );
 		echo '<fieldset>';
@@ -164,7 +169,7 @@ class Myriad_Cache_Admin {
 	 */
 	public static function state() {
 		$told  = Myriad_Cache_Client::ask( 'GET', 'cache' );
-		$state = array( __( 'Connection', 'myriad-cache' ) => is_wp_error( $told ) ? $told->get_error_message() : __( 'Myriad answers.', 'myriad-cache' ) );
+		$state = array( __( 'Connection', 'myriad-cache' ) => is_wp_error( $told ) ? $told->get_error_message() : __( 'Myriad responds.', 'myriad-cache' ) );
 		if ( ! is_wp_error( $told ) && isset( $told['zones'][0] ) ) {
 			$zone = $told['zones'][0];
 
@@ -180,18 +185,18 @@ class Myriad_Cache_Admin {
 			);
 		}
 		if ( get_option( Myriad_Cache_Queue::PENDING ) ) {
-			$state[ __( 'To be purged', 'myriad-cache' ) ] = __( 'Some changes could not be told; they are told as soon as Myriad answers.', 'myriad-cache' );
+			$state[ __( 'Pending purges', 'myriad-cache' ) ] = __( 'Some changes could not be sent. They are sent as soon as Myriad responds.', 'myriad-cache' );
 		}
 		return $state;
 	}
 
 	/**
-	 * Shows the number of pages that were just purged.
+	 * Shows the result of the purge that redirected to this page.
 	 */
 	private static function show_purged() {
 		$purged = self::purged();
 		if ( '' !== $purged ) {
-			printf( '<div class="notice notice-success is-dismissible"><p>%s</p></div>', esc_html( $purged ) );
+			printf( '<div class="notice notice-%s is-dismissible"><p>%s</p></div>', self::FAILED === self::purged_count() ? 'error' : 'success', esc_html( $purged ) );
 		}
 	}
 
@@ -201,16 +206,25 @@ class Myriad_Cache_Admin {
 	 * @return string
 	 */
 	private static function purged() {
-		// phpcs:ignore WordPress.Security.NonceVerification -- it is a number that is only shown.
-		$count = isset( $_GET['myriad-purged'] ) ? sanitize_key( wp_unslash( $_GET['myriad-purged'] ) ) : '';
+		$count = self::purged_count();
 		if ( '' === $count ) {
 			return '';
 		}
-		if ( 'failed' === $count ) {
-			return __( 'Nothing was purged: Myriad did not answer.', 'myriad-cache' );
+		if ( self::FAILED === $count ) {
+			return __( 'The purge failed. The settings of Myriad Cache show the reason.', 'myriad-cache' );
 		}
 		/* translators: %s: number of pages. */
 		return sprintf( _n( '%s page was purged.', '%s pages were purged.', absint( $count ), 'myriad-cache' ), number_format_i18n( absint( $count ) ) );
+	}
+
+	/**
+	 * Returns the number of pages of the purge that redirected to this page, FAILED if it failed, or an empty string.
+	 *
+	 * @return string
+	 */
+	private static function purged_count() {
+		// phpcs:ignore WordPress.Security.NonceVerification -- it is a number that is only shown.
+		return isset( $_GET['myriad-purged'] ) ? sanitize_key( wp_unslash( $_GET['myriad-purged'] ) ) : '';
 	}
 
 	/**
@@ -298,7 +312,7 @@ class Myriad_Cache_Admin {
 		$path = isset( $_GET['path'] ) ? esc_url_raw( wp_unslash( $_GET['path'] ) ) : ''; // phpcs:ignore WordPress.Security.NonceVerification -- the nonce depends on it.
 		check_admin_referer( 'myriad_cache_purge' . $path );
 		if ( ! current_user_can( '' === $path ? self::MAY_MANAGE : self::MAY_PURGE ) ) {
-			wp_die( esc_html__( 'You may not purge this.', 'myriad-cache' ), '', array( 'response' => 403 ) );
+			wp_die( esc_html__( 'Sorry, you are not allowed to purge this.', 'myriad-cache' ), '', array( 'response' => 403 ) );
 		}
 		if ( '' === $path ) {
 			Myriad_Cache_Queue::add_all();
@@ -308,7 +322,7 @@ class Myriad_Cache_Admin {
 		$told = Myriad_Cache_Queue::flush();
 		$back = wp_get_referer();
 		$back = $back ? $back : admin_url( 'options-general.php?page=' . self::SCREEN );
-		wp_safe_redirect( add_query_arg( 'myriad-purged', is_wp_error( $told ) ? 'failed' : (string) $told['pages'], $back ) );
+		wp_safe_redirect( add_query_arg( 'myriad-purged', is_wp_error( $told ) ? self::FAILED : (string) $told['pages'], $back ) );
 		exit;
 	}
 }

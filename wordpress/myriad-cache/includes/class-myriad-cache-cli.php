@@ -20,7 +20,7 @@ class Myriad_Cache_CLI {
 	 * ## OPTIONS
 	 *
 	 * [<url>...]
-	 * : Addresses of pages.
+	 * : URLs of pages.
 	 *
 	 * [--post=<id>]
 	 * : Pages that show this post.
@@ -38,7 +38,7 @@ class Myriad_Cache_CLI {
 	 */
 	public function purge( $args, $options ) {
 		if ( ! $args && ! $options ) {
-			WP_CLI::error( __( 'Name addresses, --post=<id> or --all.', 'myriad-cache' ) );
+			WP_CLI::error( __( 'Specify URLs, --post=<id> or --all.', 'myriad-cache' ) );
 		}
 		foreach ( $args as $url ) {
 			Myriad_Cache_Queue::add_url( $url );

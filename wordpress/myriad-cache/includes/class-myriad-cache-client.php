@@ -60,10 +60,10 @@ class Myriad_Cache_Client {
 		$connection = self::connection();
 		$place      = self::place( $connection );
 		if ( '' === $connection['api'] || '' === $connection['secret'] ) {
-			return new WP_Error( 'myriad_cache_unconnected', __( 'The plugin does not know where Myriad is: run myriad with "--install-plugin", or define MYRIAD_CACHE_API and MYRIAD_CACHE_SECRET in wp-config.php.', 'myriad-cache' ) );
+			return new WP_Error( 'myriad_cache_unconnected', __( 'The plugin has no address of Myriad: run "myriad wordpress --install-plugin --root DIR" with the folder of this site, or define MYRIAD_CACHE_API and MYRIAD_CACHE_SECRET in wp-config.php.', 'myriad-cache' ) );
 		}
 		if ( ! $place ) {
-			return new WP_Error( 'myriad_cache_address', __( 'The address of Myriad is neither unix:/path/to/plugin.sock:/site/ nor http://127.0.0.1:PORT/path/.', 'myriad-cache' ) );
+			return new WP_Error( 'myriad_cache_address', __( 'The address of Myriad is invalid. Its format is unix:/path/to/plugin.sock:/site/ or http://127.0.0.1:PORT/path/.', 'myriad-cache' ) );
 		}
 		$text = null === $body ? '' : (string) wp_json_encode( $body );
 		$head = $method . ' ' . $place[1] . '/' . $path . " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
@@ -115,7 +115,7 @@ class Myriad_Cache_Client {
 		$stream = @stream_socket_client( $address, $number, $why, self::PATIENCE );
 		if ( false === $stream ) {
 			/* translators: 1: an address, 2: the system's reason. */
-			return new WP_Error( 'myriad_cache_unreachable', sprintf( __( 'Myriad does not answer at %1$s: %2$s. Is it running, and may PHP reach that socket?', 'myriad-cache' ), $address, $why ) );
+			return new WP_Error( 'myriad_cache_unreachable', sprintf( __( 'Cannot connect to Myriad at %1$s: %2$s. Check that it is running, and that PHP has access to this address.', 'myriad-cache' ), $address, $why ) );
 		}
 		stream_set_timeout( $stream, self::PATIENCE );
 		$answer = '';
@@ -142,7 +142,7 @@ class Myriad_Cache_Client {
 	private static function read( $answer ) {
 		$parts = explode( "\r\n\r\n", $answer, 2 );
 		if ( 2 !== count( $parts ) || ! preg_match( '#^HTTP/1\.[01] ([0-9]{3})#', $answer, $status ) ) {
-			return new WP_Error( 'myriad_cache_answer', __( 'Myriad did not answer in time.', 'myriad-cache' ) );
+			return new WP_Error( 'myriad_cache_answer', __( 'Myriad did not respond in time.', 'myriad-cache' ) );
 		}
 		$told = json_decode( $parts[1], true );
 		if ( '200' === $status[1] && is_array( $told ) ) {
@@ -150,9 +150,9 @@ class Myriad_Cache_Client {
 		}
 		$why = is_array( $told ) && isset( $told['error'] ) && is_string( $told['error'] ) ? $told['error'] : '';
 		if ( '403' === $status[1] ) {
-			$why = __( 'the secret is not the one that Myriad knows: run myriad with "--install-plugin" again, and reload it', 'myriad-cache' );
+			$why = __( 'the secret of the plugin is wrong. Run "myriad wordpress --install-plugin --root DIR" again, and then "myriad wordpress reload"', 'myriad-cache' );
 		}
 		/* translators: 1: a status such as 403, 2: the reason. */
-		return new WP_Error( 'myriad_cache_status_' . $status[1], sprintf( __( 'Myriad answered with %1$s: %2$s', 'myriad-cache' ), $status[1], $why ) );
+		return new WP_Error( 'myriad_cache_status_' . $status[1], sprintf( __( 'Myriad responded with status %1$s: %2$s', 'myriad-cache' ), $status[1], $why ) );
 	}
 }

@@ -35,7 +35,7 @@ class Myriad_Cache_Health {
 			'test'  => array( __CLASS__, 'connection' ),
 		);
 		$tests['direct']['myriad_cache_others']     = array(
-			'label' => __( 'One page cache', 'myriad-cache' ),
+			'label' => __( 'Only Myriad caches pages', 'myriad-cache' ),
 			'test'  => array( __CLASS__, 'others' ),
 		);
 		$tests['direct']['myriad_cache_known']      = array(
@@ -55,7 +55,7 @@ class Myriad_Cache_Health {
 		if ( '' !== $failure ) {
 			return self::result( 'connection', 'critical', self::headline(), $failure );
 		}
-		return self::result( 'connection', 'good', __( 'Myriad receives changes', 'myriad-cache' ), __( 'Pages are stored, and those that show a change are replaced at once.', 'myriad-cache' ) );
+		return self::result( 'connection', 'good', __( 'Myriad receives changes', 'myriad-cache' ), __( 'Pages are stored, and pages that show a change are replaced at once.', 'myriad-cache' ) );
 	}
 
 	/**
@@ -91,7 +91,7 @@ class Myriad_Cache_Health {
 			return '';
 		}
 		$last = get_option( Myriad_Cache_Queue::LAST );
-		return ! empty( $last['error'] ) ? $last['error'] : __( 'Some changes were not sent to Myriad yet.', 'myriad-cache' );
+		return ! empty( $last['error'] ) ? $last['error'] : __( 'Some changes have not been sent to Myriad yet.', 'myriad-cache' );
 	}
 
 	/**
@@ -102,9 +102,9 @@ class Myriad_Cache_Health {
 	 */
 	public static function others() {
 		if ( file_exists( WP_CONTENT_DIR . '/advanced-cache.php' ) && defined( 'WP_CACHE' ) && WP_CACHE ) {
-			return self::result( 'others', 'recommended', __( 'Another plugin keeps pages, too', 'myriad-cache' ), __( 'There is an advanced-cache.php, and WP_CACHE is on: after a change Myriad may get an old page from it. Switch off the page cache of that plugin.', 'myriad-cache' ) );
+			return self::result( 'others', 'recommended', __( 'Another plugin also caches pages', 'myriad-cache' ), __( 'The file wp-content/advanced-cache.php exists and WP_CACHE is true: after a change, Myriad may get an outdated page from that cache. Turn off the page cache of the other plugin.', 'myriad-cache' ) );
 		}
-		return self::result( 'others', 'good', __( 'No other plugin keeps pages', 'myriad-cache' ), __( 'Myriad gets each page from WordPress itself.', 'myriad-cache' ) );
+		return self::result( 'others', 'good', __( 'No other plugin caches pages', 'myriad-cache' ), __( 'Myriad gets each page directly from WordPress.', 'myriad-cache' ) );
 	}
 
 	/**
@@ -128,12 +128,12 @@ class Myriad_Cache_Health {
 			$told = array();
 			foreach ( $reasons as $why => $url ) {
 				/* translators: 1: address of a page, 2: a reason, such as "is_user_logged_in in themes/name/header.php". */
-				$told[] = sprintf( __( '%1$s comes from PHP for everybody who is logged in, has commented or has a cart: %2$s.', 'myriad-cache' ), $url, $why );
+				$told[] = sprintf( __( '%1$s comes from PHP for visitors who are logged in, have commented or have a cart: %2$s.', 'myriad-cache' ), $url, $why );
 			}
-			$told[] = __( 'If what is shown there does not follow from who the visitor is, name the file by the filter myriad_cache_harmless.', 'myriad-cache' );
-			return self::result( 'known', 'recommended', __( 'Known visitors wait for PHP', 'myriad-cache' ), implode( ' ', $told ) );
+			$told[] = __( 'If the output of such a file does not depend on the visitor, add the file to the list of the filter myriad_cache_harmless.', 'myriad-cache' );
+			return self::result( 'known', 'recommended', __( 'Known visitors get some pages from PHP', 'myriad-cache' ), implode( ' ', $told ) );
 		}
-		$text = $parts > 0 ? __( 'Readers, commenters and customers get the stored page, with parts of their own.', 'myriad-cache' ) : __( 'None of the pages that were looked at is stored at the moment.', 'myriad-cache' );
+		$text = $parts > 0 ? __( 'Readers, commenters and customers get stored pages with private fragments.', 'myriad-cache' ) : __( 'None of the tested pages is stored at the moment.', 'myriad-cache' );
 		return self::result( 'known', 'good', __( 'Known visitors get stored pages', 'myriad-cache' ), $text );
 	}
 

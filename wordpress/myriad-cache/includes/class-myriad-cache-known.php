@@ -86,7 +86,7 @@ class Myriad_Cache_Known {
 	public static function start() {
 		self::$mark = 'mYr' . bin2hex( random_bytes( 6 ) ) . 'n';
 		if ( function_exists( 'wp_get_current_user' ) ) {
-			self::refuse( 'wp_get_current_user() is of another plugin' );
+			self::refuse( 'another plugin defines wp_get_current_user()' );
 		} else {
 			require __DIR__ . '/ask-for-user.php';
 		}
@@ -300,7 +300,7 @@ class Myriad_Cache_Known {
 	 */
 	public static function log_in_block( $block ) {
 		if ( false !== strpos( $block, 'has-login-form' ) ) {
-			self::refuse( 'the form of the log-in block' );
+			self::refuse( 'the log-in block contains a form' );
 		}
 		return preg_replace( '/(class="[^"]*)\blogged-out\b/', '$1' . self::place( 'log-in-class', 'logged-out' ), $block, 1 );
 	}
@@ -330,7 +330,7 @@ class Myriad_Cache_Known {
 	 */
 	public static function comment_form( $defaults ) {
 		if ( has_action( 'comment_form_logged_in_after' ) ) {
-			self::refuse( 'a plugin adds to the form for comments' );
+			self::refuse( 'a plugin adds to the comment form' );
 		}
 		$notes = isset( $defaults['comment_notes_before'] ) ? $defaults['comment_notes_before'] : '';
 
@@ -348,7 +348,7 @@ class Myriad_Cache_Known {
 		$names = array_keys( $fields );
 		$at    = array_search( 'comment', $names, true );
 		if ( false !== $at && 0 !== $at && count( $names ) - 1 !== $at ) {
-			self::refuse( 'the order of the fields of the form for comments' );
+			self::refuse( 'the order of the fields of the comment form' );
 		}
 		return $fields;
 	}
@@ -455,18 +455,18 @@ class Myriad_Cache_Known {
 		$counts = array_count_values( $here );
 		$forms  = isset( $counts['logged-in-as'] ) ? $counts['logged-in-as'] : 0;
 		if ( $forms !== self::$forms ) {
-			self::refuse( 'the theme has texts of its own above the form for comments' );
+			self::refuse( 'the theme has its own texts above the comment form' );
 		}
 		// For visitors who are logged in, these sections become HTML comments.
 		$guests = isset( $counts['guest'] ) ? $counts['guest'] : 0;
 		$ends   = isset( $counts['guest-end'] ) ? $counts['guest-end'] : 0;
 		if ( $guests !== $ends ) {
-			self::refuse( 'parts of the page are missing' );
+			self::refuse( 'a section for guests is incomplete' );
 		}
 		foreach ( self::$places as $number => $place ) {
 			$from = 'guest' === $place[0] ? strpos( $page, $mark . $number . 'z' ) : false;
 			if ( false !== $from && preg_match( '/<!--|--!?>/', self::up_to_end( $page, $from ) ) ) {
-				self::refuse( 'a comment of HTML in the form for comments' );
+				self::refuse( 'an HTML comment in the comment form' );
 			}
 		}
 	}

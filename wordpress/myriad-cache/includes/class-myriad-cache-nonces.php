@@ -125,7 +125,7 @@ class Myriad_Cache_Nonces {
 			$mark  = self::computed( $action, self::$user );
 			if ( self::LENGTH !== strlen( $nonce ) || self::LENGTH !== strlen( $mark ) ) {
 				self::$user = '';
-				Myriad_Cache_Known::refuse( 'wp_create_nonce() is of another plugin' );
+				Myriad_Cache_Known::refuse( 'another plugin defines wp_create_nonce()' );
 				return $user_id;
 			}
 			self::$marks[ $mark ] = array( (string) $action, $nonce );

@@ -69,10 +69,10 @@ class Myriad_Cache_State {
 		$now    = (int) ( $page['now_ms'] / 1000 );
 		if ( $page['fresh_until_ms'] <= $page['now_ms'] ) {
 			/* translators: %s: how long ago, such as "5 minutes". */
-			return sprintf( __( 'Visitors: stored %s ago, made anew at the next visit', 'myriad-cache' ), human_time_diff( $stored, $now ) );
+			return sprintf( __( 'Visitors: stored %s ago, expired, created again at the next visit', 'myriad-cache' ), human_time_diff( $stored, $now ) );
 		}
 		/* translators: 1: how long ago, such as "5 minutes", 2: for how long, such as "1 day". */
-		return sprintf( __( 'Visitors: stored %1$s ago, holds for %2$s', 'myriad-cache' ), human_time_diff( $stored, $now ), human_time_diff( $now, (int) ( $page['fresh_until_ms'] / 1000 ) ) );
+		return sprintf( __( 'Visitors: stored %1$s ago, valid for %2$s', 'myriad-cache' ), human_time_diff( $stored, $now ), human_time_diff( $now, (int) ( $page['fresh_until_ms'] / 1000 ) ) );
 	}
 
 	/**
@@ -87,8 +87,8 @@ class Myriad_Cache_State {
 		}
 		if ( ! empty( $page['esi']['known'] ) ) {
 			$count = isset( $page['esi']['parts'] ) ? count( (array) $page['esi']['parts'] ) : 0;
-			/* translators: %s: number of parts of a page, such as the admin bar and the form for comments. */
-			return sprintf( _n( 'Known visitors: the same, with %s part of their own', 'Known visitors: the same, with %s parts of their own', $count, 'myriad-cache' ), number_format_i18n( $count ) );
+			/* translators: %s: number of private fragments of a page, such as the admin bar and the comment form. */
+			return sprintf( _n( 'Known visitors: the same, with %s private fragment', 'Known visitors: the same, with %s private fragments', $count, 'myriad-cache' ), number_format_i18n( $count ) );
 		}
 		$why = self::why( $page );
 		/* translators: %s: a reason, such as "is_user_logged_in in themes/name/header.php". */

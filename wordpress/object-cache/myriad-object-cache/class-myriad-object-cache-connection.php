@@ -195,7 +195,7 @@ class Myriad_Object_Cache_Connection {
 			$address = self::address();
 			$place   = $address['scheme'] . ':' . ( isset( $address['host'] ) ? '//' . $address['host'] . ( isset( $address['port'] ) ? ':' . $address['port'] : '' ) : ( isset( $address['path'] ) ? $address['path'] : '' ) );
 			// phpcs:ignore WordPress.PHP.DevelopmentFunctions -- the operator of the site must see it.
-			error_log( 'Myriad Object Cache: ' . $place . ' does not answer (' . trim( $why ) . '). WordPress goes on without it, slower, and asks again every ' . self::REST . ' seconds.' );
+			error_log( 'Myriad Object Cache: ' . $place . ' does not answer (' . trim( $why ) . '). WordPress continues without it, and connects again after ' . self::REST . ' seconds.' );
 		}
 	}
 }

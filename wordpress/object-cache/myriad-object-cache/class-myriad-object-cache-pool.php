@@ -190,7 +190,7 @@ class Myriad_Object_Cache_Pool {
 			return (string) json_encode( $all ); // phpcs:ignore WordPress.WP.AlternativeFunctions -- the WordPress function is not loaded yet.
 		};
 		if ( ! $this->store->change( self::generations_key(), 30 * self::MOST_TTL, $change ) ) {
-			throw new RuntimeException( 'it is too busy to begin a generation' );
+			throw new RuntimeException( 'too many concurrent changes of the generations' );
 		}
 		return $all;
 	}
