@@ -68,7 +68,7 @@ export class Chart {
         this.plot = el("div", { class: "plot", tabindex: 0, role: "img" });
         this.plot.addEventListener("keydown", (event) => this.step(event));
         this.plot.style.setProperty("--height", `${plan.height}px`);
-        this.table.setAttribute("aria-label", `Figures: ${plan.title}`);
+        this.table.setAttribute("aria-label", `Values: ${plan.title}`);
         this.node = el(
             "section",
             { class: "panel chart" },
@@ -89,7 +89,7 @@ export class Chart {
         const isEmpty = columns.at.length < 2;
         this.nothing.hidden = !isEmpty;
         write(this.sentence, isEmpty ? " " : this.plan.summary(columns));
-        this.plot.setAttribute("aria-label", `${this.plan.title}. ${this.sentence.textContent}. Left and right arrows read figures.`);
+        this.plot.setAttribute("aria-label", `${this.plan.title}. ${this.sentence.textContent}. The left and right arrow keys read the values.`);
         if (jumped) this.forget();
         if (!this.drawing) this.draw();
         this.drawing?.setData(this.data(columns) as uPlot.AlignedData);
@@ -236,7 +236,7 @@ export class Chart {
             rows.push(el("tr", {}, el("th", { scope: "row" }, clock((columns.at[from] ?? 0) * 1000)), ...cells));
         }
         const head = ["From", ...this.plan.lines.map((line) => line.label)].map((text) => el("th", { scope: "col" }, text));
-        const caption = el("caption", { class: "unseen" }, `${this.plan.title}: mean of each step`);
+        const caption = el("caption", { class: "unseen" }, `${this.plan.title}: mean of each interval`);
         fill(this.table, [el("table", {}, caption, el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows))]);
     }
 }

@@ -96,23 +96,23 @@ class Page {
         if (state.name === "live") return this.say("Live");
         if (state.name === "connecting") return this.say(before === "live" || before === "waiting" ? "Reconnecting …" : "Connecting …");
         if (state.name === "waiting") {
-            const tell = (): void => write(byId("state-text"), `Connection lost, again in ${span(Math.max(1_000, state.until - Date.now()))}`);
+            const tell = (): void => write(byId("state-text"), `Connection lost, next attempt in ${span(Math.max(1_000, state.until - Date.now()))}`);
             this.say("Connection lost");
             tell();
             this.countdown = setInterval(tell, 500);
             return;
         }
         if (state.why.needsSecret) return this.locked();
-        this.say("Refused");
+        this.say("Access denied");
         write(byId("refused-why"), state.why.message);
     }
 
     private locked(): void {
         const field = byId<HTMLInputElement>("secret");
         const wrong = hasSecret();
-        write(byId("secret-said"), wrong ? "That secret is wrong. It is the one whose SHA-256 the configuration holds." : "");
+        write(byId("secret-said"), wrong ? "That secret is wrong. The configuration contains the SHA-256 of the correct one." : "");
         field.toggleAttribute("aria-invalid", wrong);
-        this.say(wrong ? "Secret wrong" : "Secret needed");
+        this.say(wrong ? "Wrong secret" : "Secret required");
         field.focus();
     }
 

@@ -56,8 +56,11 @@ fn every_panel_shows_what_was_asked_of_wordpress() {
         count(&zone, &["hit", "stale", "updating"]),
         count(&zone, &["hit", "stale", "updating", "miss", "expired", "revalidated"]),
     );
-    let ratio =
-        format!("{} hits of {asked} requests, {} past it", percent(served, asked), count(&zone, &["bypass"]));
+    let ratio = format!(
+        "{} hits of {asked} requests, {} bypassed",
+        percent(served, asked),
+        count(&zone, &["bypass"])
+    );
     assert!(text("zones").contains(&ratio), "{ratio}: {}", text("zones"));
     assert!(text("zones").contains("Memory") && text("zones").contains("Disk"), "{}", text("zones"));
     assert!(rows(&seen, "origins")[0][0].contains("php.sock"), "{}", seen["origins"]);

@@ -9,7 +9,7 @@ const HIT: Line = { name: "hit", label: "hit", color: "--hit" };
 const STALE: Line = { name: "stale", label: "stale", color: "--stale", marks: "rising" };
 const MISS: Line = { name: "miss", label: "miss", color: "--miss", marks: "dots" };
 const BYPASS: Line = { name: "bypass", label: "bypass", color: "--bypass", marks: "falling" };
-const UNCACHED: Line = { name: "uncached", label: "no cache asked", color: "--plain" };
+const UNCACHED: Line = { name: "uncached", label: "no cache used", color: "--plain" };
 
 /** Creates the charts in their places on the page. */
 export function charts(): Chart[] {
@@ -30,14 +30,14 @@ export function charts(): Chart[] {
             format: took,
             logarithmic: true,
             lines: [
-                { name: "p50", label: "half within", color: "--hit" },
+                { name: "p50", label: "50 %", color: "--hit" },
                 { name: "p90", label: "90 %", color: "--stale", dash: [7, 4] },
                 { name: "p99", label: "99 %", color: "--miss", dash: [2, 3] },
             ],
             height: 248,
             summary: (columns) => {
                 const [half, most] = [last(columns.p50), last(columns.p99)];
-                return half == null ? "No answers yet" : `Half of the answers begin within ${took(half)}, 99 of 100 within ${took(most)}`;
+                return half == null ? "No responses yet" : `50 % of responses start within ${took(half)}, 99 % within ${took(most)}`;
             },
         })],
         ["ratio", new Chart({
@@ -48,7 +48,7 @@ export function charts(): Chart[] {
             height: 150,
             summary: ({ ratio }) => {
                 const all = extent(ratio);
-                return all ? `${percent(all.mean)} on average, ${percent(all.low)} at least` : "No cache was asked yet";
+                return all ? `${percent(all.mean)} on average, ${percent(all.low)} at least` : "No request has used a cache yet";
             },
         })],
         ["origin", new Chart({
@@ -69,14 +69,14 @@ export function charts(): Chart[] {
             format: (value) => count(value == null ? null : Math.round(value)),
             top: 4,
             lines: [
-                { name: "origin_active", label: "at work", color: "--hit", filled: true },
-                { name: "waiting", label: "waiting here", color: "--stale", dash: [7, 4] },
+                { name: "origin_active", label: "active", color: "--hit", filled: true },
+                { name: "waiting", label: "waiting in Myriad", color: "--stale", dash: [7, 4] },
                 { name: "listen_queue", label: "in php-fpm’s queue", color: "--error", dash: [2, 3] },
             ],
             height: 150,
             summary: ({ origin_active, waiting }) => {
                 const [work, wait] = [extent(origin_active), extent(waiting)];
-                return work ? `At most ${count(work.high)} at work, ${count(wait?.high ?? 0)} waiting` : "";
+                return work ? `At most ${count(work.high)} active, ${count(wait?.high ?? 0)} waiting` : "";
             },
         })],
         ["errors", new Chart({
@@ -84,15 +84,15 @@ export function charts(): Chart[] {
             format: rate,
             top: 1,
             lines: [
-                { name: "s5", label: "5xx: the server’s", color: "--error", filled: true },
-                { name: "s4", label: "4xx: the client’s", color: "--bypass", dash: [7, 4] },
+                { name: "s5", label: "5xx: server errors", color: "--error", filled: true },
+                { name: "s4", label: "4xx: client errors", color: "--bypass", dash: [7, 4] },
             ],
             height: 150,
             summary: ({ s4, s5, requests }) => {
                 const [server, client, all] = [extent(s5), extent(s4), extent(requests)];
                 if (!server || !client || !all) return "";
                 if (server.high === 0 && client.high === 0) return "None";
-                return `${percent(all.mean ? server.mean / all.mean : 0)} of answers are 5xx, ${percent(all.mean ? client.mean / all.mean : 0)} 4xx`;
+                return `${percent(all.mean ? server.mean / all.mean : 0)} of responses are 5xx, ${percent(all.mean ? client.mean / all.mean : 0)} 4xx`;
             },
         })],
         ["connections", new Chart({

@@ -25,7 +25,7 @@ export class Figures {
             ["ratio", "Hit ratio", true],
             ["latency", "Time to first byte", false],
             ["origin", "Origin requests a second", false],
-            ["php", "PHP at work", true],
+            ["php", "Active in PHP", true],
             ["connections", "Connections", false],
             ["sent", "Sent a second", false],
             ["errors", "Errors a second", false],
@@ -45,10 +45,10 @@ export class Figures {
         const ever = asked(tick.total);
         const since = ratio(ever.hits, ever.asked);
         const now = extent(columns.ratio.slice(-OVER))?.mean ?? since;
-        this.set("ratio", percent(now), since == null ? "no cache was asked yet" : `${percent(since)} since the start`, now ?? 0);
+        this.set("ratio", percent(now), since == null ? "no cache used yet" : `${percent(since)} since the start`, now ?? 0);
         const { all, miss: missed } = tick.first_byte;
         const shown = all?.p50 ?? extent(columns.p50.slice(-30))?.mean ?? null;
-        this.set("latency", took(shown), all ? `99 % ${took(all.p99)}${missed ? `, misses ${took(missed.p50)}` : ""}` : "no answer this second");
+        this.set("latency", took(shown), all ? `99 %: ${took(all.p99)}${missed ? `, misses: ${took(missed.p50)}` : ""}` : "no response this second");
         this.set("origin", rate(mean("fetches")), `${exact(tick.total.fetches)} since the start`);
         this.php(tick);
         const { active, reading, writing, waiting } = tick.connections;
@@ -68,7 +68,7 @@ export class Figures {
         const busy = pools.length ? children - idle : work;
         const waits = tick.queues.reduce((sum, queue) => sum + queue.waiting, 0);
         const queued = pools.reduce((sum, pool) => sum + (pool.listen_queue ?? 0), 0);
-        const note = waits + queued ? `${exact(waits)} waiting here, ${exact(queued)} in its queue` : "nobody waits";
+        const note = waits + queued ? `${exact(waits)} waiting, ${exact(queued)} in php-fpm’s queue` : "none waiting";
         this.set("php", limit ? `${count(busy)} of ${count(limit)}` : count(busy), note, limit ? busy / limit : 0);
         this.figures["php"]?.value.classList.toggle("bad", waits + queued > 0);
     }

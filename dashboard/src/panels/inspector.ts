@@ -39,8 +39,8 @@ export class Inspector {
             if (mine === this.asked) this.tell(told);
         } catch (error) {
             if (mine !== this.asked) return;
-            const why = error instanceof Refused ? error.message : "the server does not answer";
-            fill(this.result, [el("p", { class: "said bad" }, `Not inspected: ${why}`)]);
+            const why = error instanceof Refused ? error.message : "the server does not respond";
+            fill(this.result, [el("p", { class: "said bad" }, `Inspection failed: ${why}`)]);
         } finally {
             this.result.removeAttribute("aria-busy");
         }
@@ -52,24 +52,24 @@ export class Inspector {
             ["Location", told.location],
             ["Zone", told.zone ?? "none"],
             ["Key", told.key],
-            ["May read", told.read],
-            ["May store", told.store],
+            ["Cache read", told.read],
+            ["Cache write", told.store],
         ];
         const button = el("button", { type: "button", onclick: () => this.purge(told.url) }, "Purge this URL …");
-        const way = el("div", { class: "scrolls", tabindex: 0, role: "region", "aria-label": "The way through the configuration" });
+        const way = el("div", { class: "scrolls", tabindex: 0, role: "region", "aria-label": "Path through the configuration" });
         const rows = told.lines.map((line) => [line.topic, line.text, line.outcome, line.at ?? ""]);
-        table(way, "The way through the configuration", [{ label: "Step" }, { label: "What", kind: "wide" }, { label: "Outcome" }, { label: "Where", kind: "minor" }], rows, "Nothing was found.");
+        table(way, "Path through the configuration", [{ label: "Step" }, { label: "Details", kind: "wide" }, { label: "Result" }, { label: "Position", kind: "minor" }], rows, "No steps.");
         fill(this.result, [
             el("dl", { class: "facts rows" }, ...facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value ?? "–")))),
-            el("h3", {}, told.stored.length ? `Stored: ${many(told.stored.length, "variant")}` : "Nothing is stored for it"),
+            el("h3", {}, told.stored.length ? `Stored: ${many(told.stored.length, "variant")}` : "Nothing is stored"),
             ...told.stored.map((page) => stored(page)),
             told.stored.length > 0 && button,
-            el("details", {}, el("summary", {}, `The whole way: ${many(told.lines.length, "step")}`), way),
+            el("details", {}, el("summary", {}, `Complete path: ${many(told.lines.length, "step")}`), way),
         ]);
     }
 }
 
-const TIERS: Record<string, string> = { memory: "memory", disk: "its file", both: "memory and its file" };
+const TIERS: Record<string, string> = { memory: "memory", disk: "disk", both: "memory and disk" };
 
 function stored(page: StoredPage): HTMLElement {
     const left = page.fresh_until_ms - page.now_ms;
@@ -79,7 +79,7 @@ function stored(page: StoredPage): HTMLElement {
         ["Status", `${page.status} ${page.media_type}`],
         ["Stored", `${clock(page.stored_ms)}, ${span(age)} ago`],
         ["Served", many(page.hits, "time")],
-        ["Lies in", TIERS[page.tier] ?? page.tier],
+        ["Stored in", TIERS[page.tier] ?? page.tier],
         ["Encodings", encodings(page)],
         ["Varies by", page.variant || "nothing"],
         ["Tags", page.tags.length ? page.tags.join(" ") : "none"],

@@ -21,13 +21,13 @@ export function origins(tick: Tick): void {
     const columns = [
         { label: "Upstream and server", kind: "wide" },
         { label: "State" },
-        { label: "At work", kind: "number" },
-        { label: "Children busy", kind: "number" },
-        { label: "Its queue", kind: "number" },
+        { label: "Active", kind: "number" },
+        { label: "Busy children", kind: "number" },
+        { label: "php-fpm queue", kind: "number" },
         { label: "Requests", kind: "number" },
         { label: "Failures", kind: "number" },
     ];
-    table(byId("origins"), "Servers of upstream groups", columns, rows, "No upstream group.");
+    table(byId("origins"), "Servers of upstream groups", columns, rows, "No upstream groups.");
     queues(tick.queues);
 }
 
@@ -35,16 +35,16 @@ function queues(list: Queue[]): void {
     const rows = list.map((queue) => [
         queue.name,
         exact(queue.asking),
-        queue.limit == null ? "not limited" : exact(queue.limit),
+        queue.limit == null ? "none" : exact(queue.limit),
         queue.waiting ? el("span", { class: "bad" }, exact(queue.waiting)) : "0",
     ]);
     const columns = [
         { label: "Queue", kind: "wide" },
-        { label: "Asked now", kind: "number" },
-        { label: "At most", kind: "number" },
-        { label: "Visitors waiting", kind: "number" },
+        { label: "Active", kind: "number" },
+        { label: "Limit", kind: "number" },
+        { label: "Waiting", kind: "number" },
     ];
-    table(byId("queues"), "Queues before origins", columns, rows, "No queue (origin_queue).");
+    table(byId("queues"), "Queues in front of upstreams", columns, rows, "No queues (origin_queue).");
 }
 
 function state(word: string): HTMLElement {
@@ -65,7 +65,7 @@ export function workers(tick: Tick): void {
         { label: "Requests", kind: "number" },
         { label: "Connections", kind: "number" },
     ];
-    table(byId("workers"), "Workers", columns, rows, "No worker has told anything yet.");
+    table(byId("workers"), "Workers", columns, rows, "No data from workers yet.");
 }
 
 export function servers(zones: ServerZones): void {
@@ -85,12 +85,12 @@ export function servers(zones: ServerZones): void {
     const columns = [
         { label: "Server", kind: "wide" },
         { label: "Requests", kind: "number" },
-        { label: "Now", kind: "number" },
+        { label: "Active", kind: "number" },
         { label: "2xx", kind: "number" },
         { label: "3xx", kind: "number minor" },
         { label: "4xx", kind: "number" },
         { label: "5xx", kind: "number" },
         { label: "Sent", kind: "number" },
     ];
-    table(byId("servers"), "Servers", columns, rows, "No server counts yet.");
+    table(byId("servers"), "Servers", columns, rows, "No data from servers yet.");
 }

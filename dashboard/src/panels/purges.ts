@@ -44,7 +44,7 @@ export class PurgeLog {
                     el("time", {}, clock(purge.at_ms)),
                     el("span", { class: "kind" }, purge.soft ? `soft ${purge.kind}` : purge.kind),
                     el("span", { class: "what", title: purge.what }, purge.what || "everything"),
-                    el("b", {}, purge.pages == null ? "looking …" : `${purge.at_least ? "≥ " : ""}${many(purge.pages, "page")}`),
+                    el("b", {}, purge.pages == null ? "searching …" : `${purge.at_least ? "≥ " : ""}${many(purge.pages, "page")}`),
                     el("small", {}, `${purge.zone}, ${WHO[purge.by] ?? purge.by}`),
                 ),
             ),
@@ -114,7 +114,7 @@ export class PurgeForm {
         const values = this.what.value.trim().split(kind === "urls" || kind === "tags" ? /\s+/ : /\n/).filter(Boolean);
         if (kind !== "all" && !values.length) {
             this.what.focus();
-            return this.say("Say what is to be purged.", "bad");
+            return this.say("Enter what to purge.", "bad");
         }
         if (kind === "all" && !this.isConfirmed()) return;
         if (this.secret.value) setSecret(this.secret.value);
@@ -126,7 +126,7 @@ export class PurgeForm {
             const made = told.purges ?? [];
             const pages = made.reduce((sum, one) => sum + (one.purged ?? 0), 0);
             const unknown = made.some((one) => one.purged == null);
-            this.say(`Done: ${unknown ? "pages are being looked for" : `${many(pages, "page")} ${soft ? "made stale" : "taken out"}`}.`, "good");
+            this.say(`Done: ${unknown ? "pages are being searched" : `${many(pages, "page")} ${soft ? "marked as stale" : "removed"}`}.`, "good");
         } catch (error) {
             this.failed(error);
         } finally {
@@ -138,8 +138,8 @@ export class PurgeForm {
     private isConfirmed(): boolean {
         if (Date.now() - this.confirmed < CONFIRM_MS) return true;
         this.confirmed = Date.now();
-        write(this.button, "Really everything? Press again");
-        this.say("All pages of all zones go: PHP makes each anew. Press the button again to do it.", "fair");
+        write(this.button, "Purge everything? Press again");
+        this.say("This removes all pages of all zones, and PHP must create each page again. Press the button again to confirm.", "fair");
         setTimeout(() => this.kindChanged(), CONFIRM_MS);
         return false;
     }
@@ -149,10 +149,10 @@ export class PurgeForm {
             this.secret.setAttribute("aria-invalid", "true");
             this.form.classList.remove("known");
             this.secret.focus();
-            return this.say(hasSecret() ? "The secret is wrong: nothing was purged." : "A secret is asked for: nothing was purged.", "bad");
+            return this.say(hasSecret() ? "The secret is wrong: nothing was purged." : "A secret is required: nothing was purged.", "bad");
         }
         if (error instanceof Refused && (error.status === 404 || error.status === 405)) {
-            return this.say("This server purges nothing from here: a location of “api write=on” below the dashboard lets it (api/).", "fair");
+            return this.say("Purges are not set up: they need a location api/ below the dashboard, with “api write=on”.", "fair");
         }
         const status = error instanceof Refused ? ` (${exact(error.status)})` : "";
         this.say(`Nothing was purged: ${error instanceof Error ? error.message : String(error)}${status}`, "bad");

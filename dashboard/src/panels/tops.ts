@@ -35,7 +35,7 @@ export class TopLists {
     }
 
     private misses(tops: Tops): void {
-        this.list("top-misses", "Top misses", tops, [{ label: "Misses", kind: "number" }, { label: "Why it was no hit", kind: "why" }], (page) => [
+        this.list("top-misses", "Top misses", tops, [{ label: "Misses", kind: "number" }, { label: "Reason", kind: "why" }], (page) => [
             exact(page.count),
             this.why(page),
         ]);
@@ -52,7 +52,7 @@ export class TopLists {
         const pages = tops.pages.filter((page) => !page.url.startsWith(OWN)).slice(0, LIMIT);
         const most = Math.max(...pages.map((page) => page.count), 1);
         const rows = pages.map((page) => [this.page(page, page.count / most), ...cells(page)]);
-        table(byId(id), caption, [{ label: "Page", kind: "wide" }, ...columns], rows, "Nothing in the last minutes.");
+        table(byId(id), caption, [{ label: "Page", kind: "wide" }, ...columns], rows, "No requests in the last minutes.");
     }
 
     private page(page: TopPage, part: number): HTMLElement {
@@ -66,7 +66,7 @@ export class TopLists {
     }
 
     private why(page: TopPage): HTMLElement {
-        const reason = page.reason ?? page.reasons?.[0]?.reason ?? "not known";
+        const reason = page.reason ?? page.reasons?.[0]?.reason ?? "unknown";
         const told = this.reasons?.[reason];
         const others = (page.reasons ?? []).filter((other) => other.reason !== reason).map((other) => `${other.reason} ${count(other.count)}×`);
         return el(

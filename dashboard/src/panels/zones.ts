@@ -7,7 +7,7 @@ import { bytes, count, exact, many, percent } from "../format";
 
 export function zones(list: Zone[]): void {
     const place = byId("zones");
-    if (!list.length) return fill(place, [el("p", { class: "nothing" }, "No zone: nothing is cached here.")]);
+    if (!list.length) return fill(place, [el("p", { class: "nothing" }, "No cache zones.")]);
     fill(place, list.map(zone));
 }
 
@@ -21,14 +21,14 @@ function zone(one: Zone): HTMLElement {
     return el(
         "article",
         { class: "zone" },
-        el("h3", {}, one.zone, el("small", {}, `${percent(ratio(total.hits, total.asked))} hits of ${count(total.asked)} requests, ${count(one.requests.bypass)} past it`)),
+        el("h3", {}, one.zone, el("small", {}, `${percent(ratio(total.hits, total.asked))} hits of ${count(total.asked)} requests, ${count(one.requests.bypass)} bypassed`)),
         ...rows,
         el(
             "dl",
             { class: "facts" },
             fact("Stored", exact(one.stored)),
             fact("Purged", exact(one.purged)),
-            fact("Fetching now", exact(one.fetching)),
+            fact("Fetches in progress", exact(one.fetching)),
         ),
         one.encodings.length
             ? el(
