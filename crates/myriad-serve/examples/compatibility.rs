@@ -25,18 +25,18 @@ const HEAD: &str = "\
 
 <!-- Written by `cargo run -p myriad-serve --example compatibility > docs/nginx-compatibility.md`. Do not edit. -->
 
-Myriad reads the language of nginx 1.31. Every directive is in one of these states:
+Myriad reads the configuration language of nginx 1.31. Every directive is in one of these states:
 
 | state | meaning |
 |---|---|
-| same | it means what nginx documents; the test that covers it follows, a golden one if there is one, or *untested* |
-| **differs** | it is obeyed, and means something else in the way that is said |
-| **no effect** | it is read, checked and accepted; the server has no need of it |
-| **later** | it is read, checked and accepted; this version does not act on it yet |
-| **refused** | the configuration is not loaded; the message says why |
+| same | as documented by nginx; followed by the test that covers it (a golden test if possible), or *untested* |
+| **differs** | supported, with the difference that is described |
+| **no effect** | parsed, checked and accepted; the server does not need it |
+| **later** | parsed, checked and accepted; not implemented yet |
+| **refused** | the configuration is not loaded; the message contains the reason |
 | **Myriad's own** | nginx has no such directive |
 
-A name that is in no table is a typing error: the configuration is not loaded, and the message names the nearest directive.
+A name that is in no table is treated as a spelling mistake: the configuration is not loaded, and the message contains the most similar directive.
 ";
 
 /// Behaviour that belongs to no directive: topic, and rules.
@@ -46,61 +46,62 @@ const EVERYWHERE: &[(&str, &[(&str, &str)])] = &[
         &[
             (
                 "control bytes",
-                "a control byte in a method, a request target, a host or a field value (there but for tabs) is answered with \
-                 400 in every version of HTTP",
+                "a control byte in a method, a request target, a host or a header value (except tabs) gets 400 in every \
+                 version of HTTP",
             ),
             (
                 "framing",
-                "two lengths, a length beside `chunked`, folded fields, a space before the colon, a line without one, a field \
-                 twice that may stand once: 400, and the connection closes",
+                "these requests get 400, and the connection is closed: two lengths, a length together with `chunked`, folded \
+                 headers, a space before the colon, a line without a colon, a repeated header that may occur once only",
             ),
             (
                 "`alias`",
-                "what would climb out of it, as `/a../c` does behind `location /a { alias /b/; }`, is answered with 404",
+                "a path that would leave the folder, such as `/a../c` with `location /a { alias /b/; }`, gets 404",
             ),
             (
-                "field names",
-                "one that is no token (`X[a`, `é`) is answered with 400; nginx drops or passes it. Tokens that nginx calls \
-                 invalid are `ignore_invalid_headers`'s and `underscores_in_headers`'s matter",
+                "header names",
+                "a name that is not a token (`X[a`, `é`) gets 400; nginx drops or forwards the header. Tokens that nginx considers \
+                 invalid are handled by `ignore_invalid_headers` and `underscores_in_headers`",
             ),
             (
                 "chunks",
-                "the line of a request's chunk is of the grammar (`5;`, `5;bad[=x`, `5 ` are answered with 400); nginx takes \
-                 anything behind the size",
+                "chunk size lines of requests must match the grammar (`5;`, `5;bad[=x` and `5 ` get 400); nginx accepts any text \
+                 after the size",
             ),
             (
                 "`Transfer-Encoding`",
-                "that names `chunked` before `gzip` or another known coding is answered with 400, for nobody can tell where the \
-                 body ends; other lists with 501, as in nginx",
+                "a list with `chunked` before `gzip` or another known coding gets 400, because the end of the body is \
+                 ambiguous; other lists get 501, as in nginx",
             ),
-            ("`OPTIONS *`", "is answered by the server itself, with `Allow`; nginx answers 400"),
+            ("`OPTIONS *`", "the server responds with `Allow`; nginx responds with 400"),
             (
                 "405",
-                "has `Allow` where Myriad refuses the method itself, not where the configuration or an origin does",
+                "the response has `Allow` if Myriad refuses the method itself, not if the configuration or an upstream does",
             ),
             (
                 "long methods",
-                "a method that fills a whole buffer is answered with 400; nginx says 414 as of any long request line",
+                "a method that fills a whole buffer gets 400; nginx responds with 414, as for any long request line",
             ),
             ("HTTP/0.9", "refused with 400"),
-            ("versions", "`HTTP/01.1` and `HTTP/1.01` are answered with 400"),
+            ("versions", "`HTTP/01.1` and `HTTP/1.01` get 400"),
             (
                 "408",
-                "a client that is too slow, or `return 408`, is told so before the connection closes; nginx closes in silence",
+                "sent before the connection is closed, to a client that is too slow and for `return 408`; nginx closes the \
+                 connection without a response",
             ),
             (
                 "`Host`",
-                "a port above 65535 is answered with 400. In any spelling it is told in one, lower case and without a dot at its \
-                 end: by `$http_host`, `HTTP_HOST` and what is sent to origins; access logs show what came",
+                "a port above 65535 gets 400. `$http_host`, `HTTP_HOST` and requests to upstreams contain the host in lower case and \
+                 without a dot at its end; access logs contain it as received",
             ),
             (
                 "`Upgrade`",
-                "is passed on for protocols of `upgrade_protocols` alone (`websocket`), and a 101 that says another one than was \
-                 asked for is 502; nginx passes on any",
+                "forwarded only for the protocols of `upgrade_protocols` (`websocket`); a 101 response with a protocol that was not \
+                 requested becomes 502. nginx forwards any protocol",
             ),
             (
                 "`If-Modified-Since`",
-                "counts for nothing where `If-None-Match` is present (RFC 9110 section 13.1.3); nginx wants both to hold",
+                "ignored if `If-None-Match` is present (RFC 9110 section 13.1.3); nginx requires both to match",
             ),
         ],
     ),
@@ -109,41 +110,45 @@ const EVERYWHERE: &[(&str, &[(&str, &str)])] = &[
         &[
             (
                 "redirects",
-                "control characters in the target are sent percent-encoded, so that no field can be injected",
+                "control characters in the target are percent-encoded, so that no header can be injected",
             ),
             (
                 "`rewrite`",
-                "the first `?` of a replacement begins its arguments; in nginx each further one begins them anew",
+                "the arguments of a replacement start at its first `?`; in nginx they start again at each further one",
             ),
             (
                 "`try_files`",
-                "a `@name` that is not the last word is tried: where its own `try_files` finds nothing, the next word has its \
-                 turn; nginx looks for a file of that name. A name there that ends in `.gz` is the packed copy of a page: \
-                 for clients that accept gzip, sent as what it unpacks to",
+                "a `@name` that is not the last argument is tried as a location: if its own `try_files` finds nothing, the next argument \
+                 is tried; nginx looks for a file of that name. A file name in that location that ends in `.gz` is a compressed \
+                 copy of a page: it is used for clients that accept gzip, and sent with `Content-Encoding`",
             ),
             (
                 "`if` and `try_files`",
-                "an `if` of a location that holds only `set`, `rewrite` and their like leaves the location's `try_files` in force; in \
-                 nginx a location whose `if` holds runs none, and the request ends with 404 or at the file of its own name. An `if` with \
-                 other directives runs none here either",
+                "if an `if` of a location contains only `set`, `rewrite` and similar directives, the `try_files` of the location \
+                 still applies. In nginx, a location whose `if` matches runs no `try_files`, and the response is 404 or the file of \
+                 the URI. After an `if` with other directives it does not apply here either",
             ),
             (
                 "`try_files`, names without a slash",
-                "are looked for in the root; nginx appends them to its last folder's name",
+                "relative to the root; nginx appends them to the name of its last folder",
             ),
             (
-                "the last word of `try_files` behind an `alias`",
-                "loses the location's prefix as in nginx where it has variables and then still begins with a slash \
-                 (`/a//a/index.php?$args`); else it stays as it is, where nginx asks for a URI without a slash, which no location has",
+                "last argument of `try_files` with an `alias`",
+                "the prefix of the location is removed, as in nginx, if the argument has variables and its result still starts \
+                 with a slash (`/a//a/index.php?$args`). Otherwise it stays unchanged; nginx then uses a URI without a slash, which \
+                 matches no location",
             ),
             (
                 "`proxy_set_header Host` twice",
-                "the last one is sent; nginx sends both lines, which an origin refuses",
+                "the last one is sent; nginx sends both lines, which upstreams refuse",
             ),
-            ("variables that need each other", "are answered with 500; nginx goes on with what it has"),
+            (
+                "variables that depend on each other",
+                "the request gets 500; nginx continues with the available values",
+            ),
             (
                 "regular expressions",
-                "a match gives up after 100,000 steps and the request is answered with 500, so that no request can hold a \
+                "a match is aborted after 100,000 steps and the request gets 500, so that no request can block a \
                  worker",
             ),
         ],
@@ -153,29 +158,32 @@ const EVERYWHERE: &[(&str, &[(&str, &str)])] = &[
         &[
             (
                 "`$sent_http_connection`",
-                "says what was sent; nginx logs `close` also where it has sent `keep-alive`",
+                "the header that was sent; nginx also logs `close` where it has sent `keep-alive`",
             ),
-            ("`-t`", "looks up no syslog server's name, and opens no log that only requests name"),
-            ("`$body_bytes_sent`", "the bytes of the body; nginx counts the sizes of its chunks among them"),
+            (
+                "`-t`",
+                "does not resolve the names of syslog servers, and does not open logs that only requests name",
+            ),
+            ("`$body_bytes_sent`", "the bytes of the body; nginx includes the chunk sizes"),
         ],
     ),
     (
         "Bodies",
         &[
             (
-                "an answer to HEAD",
-                "has the fields that one to GET has (RFC 9110 section 9.3.2); nginx leaves out the `Vary` of compression",
+                "response to HEAD",
+                "has the same headers as the response to GET (RFC 9110 section 9.3.2); nginx omits the `Vary` of compression",
             ),
             (
                 "`Accept-Ranges`",
-                "sent with cached pages and compressed files too: parts of them may be asked for",
+                "also sent with cached pages and compressed files, because they support ranges",
             ),
             (
                 "filters",
-                "`sub_filter` does not look into packed bodies; a 206 is not unpacked; what a filter changes offers no parts; \
-                 bytes that a `charset_map` does not list become `?`",
+                "`sub_filter` does not change compressed bodies; a 206 is not decompressed; a body that a filter changes does not \
+                 support ranges; bytes that a `charset_map` does not list become `?`",
             ),
-            ("lists of folders", "have a Content-Length; a 304 has its `Vary`"),
+            ("directory listings and 304", "a listing has a `Content-Length`; a 304 has its `Vary`"),
         ],
     ),
     (
@@ -183,11 +191,14 @@ const EVERYWHERE: &[(&str, &[(&str, &str)])] = &[
         &[
             (
                 "PROXY protocol",
-                "a header of version 1 whose words are no addresses closes the connection, where nginx takes any hexadecimal \
-                 digits, dots and colons; a header may arrive in pieces, which nginx refuses",
+                "a header of version 1 with invalid addresses closes the connection; nginx accepts any hexadecimal digits, \
+                 dots and colons. A header may arrive in several packets, which nginx refuses",
             ),
-            ("addresses that proxies tell", "a number with a leading zero (`010.0.0.1`) makes no address"),
-            ("a zero byte in a password", "belongs to it; in nginx it ends the password"),
+            (
+                "addresses in headers of proxies",
+                "an address with a leading zero in a number (`010.0.0.1`) is invalid",
+            ),
+            ("a zero byte in a password", "is a part of the password; in nginx it ends the password"),
         ],
     ),
     (
@@ -195,52 +206,59 @@ const EVERYWHERE: &[(&str, &[(&str, &str)])] = &[
         &[
             (
                 "`Age`",
-                "sent with every stored page that was not fetched or confirmed for this very request, the origin's own added (RFC 9111 \
-                 section 5.1); not where `expires`, or an `add_header` of `Cache-Control` or `Expires`, says from now on for how long it \
-                 is fresh, nor where `*_hide_header Age` is written. nginx passes on what the origin sent, as old as that is",
+                "sent with every stored page that was not fetched or confirmed for this request, including the `Age` of the upstream \
+                 (RFC 9111 section 5.1). Not sent if `expires`, or an `add_header` of `Cache-Control` or `Expires`, sets a lifetime \
+                 that starts now, or with `*_hide_header Age`. nginx forwards the value of the upstream unchanged",
             ),
             (
-                "pages that are taken back",
-                "a refresh that is answered with 2xx to 4xx and may not be stored removes the stale page, unless `*_use_stale` names the \
-                 status ([more](caching.md#stale-pages)); nginx leaves it and serves it on",
+                "removed pages",
+                "if a refresh gets a 2xx to 4xx response that must not be stored, the stale page is removed, unless `*_use_stale` names \
+                 the status ([more](caching.md#stale-pages)); nginx keeps it and continues to serve it",
             ),
             (
                 "personal cookies",
-                "a request that carries one neither reads nor fills a shared page, unless `personal_cookies off` or a key \
-                 with `$http_cookie` says otherwise",
+                "a request with a personal cookie neither reads nor fills a shared page, except with `personal_cookies off` or \
+                 a key that contains `$http_cookie`",
             ),
             (
                 "`Authorization`",
-                "neither reads nor fills a shared page, unless the key holds `$http_authorization` or `$remote_user`",
+                "such a request neither reads nor fills a shared page, unless the key contains `$http_authorization` or `$remote_user`",
             ),
             (
                 "`Set-Cookie`",
-                "never stored, also not with `*_ignore_headers Set-Cookie`; the visitor who caused the fetch gets it",
+                "never stored, even with `*_ignore_headers Set-Cookie`; the visitor who caused the fetch gets it",
             ),
-            ("`private`", "never stored; neither `*_ignore_headers` nor `X-Accel-Expires` overrides it"),
-            ("5xx", "`*_cache_valid any` does not store one, and none takes the place of a usable page"),
+            (
+                "`private`",
+                "such a response is never stored; neither `*_ignore_headers` nor `X-Accel-Expires` overrides it",
+            ),
+            ("5xx", "not stored by `*_cache_valid any`, and never replaces a usable page"),
             (
                 "HEAD",
-                "shares the page of GET: `$request_method` in the key reads GET, and so does the origin",
+                "shares the page of GET: `$request_method` in the key is GET, and so is the request to the upstream",
             ),
             (
                 "lock",
-                "on unless `*_cache_lock off` is written; waiters are woken by event and may read the page while it arrives",
+                "on, unless `*_cache_lock off` is set; waiting requests are notified, and can receive the page while it arrives",
             ),
             (
                 "hit-for-miss",
-                "an answer that is not stored frees all waiters at once, and for two seconds the key is fetched side by side",
+                "a response that is not stored releases all waiting requests at once; for two seconds, requests for the key are then \
+                 sent concurrently",
             ),
             (
                 "encodings",
-                "a page that may be compressed here is stored as identity and served in the best of `br`, `zstd`, `gzip` \
-                 that is ready; `Vary: Accept-Encoding` makes no variants. Any other body is sent in the coding in \
-                 which it came",
+                "a page that may be compressed here is stored uncompressed and served in the best of `br`, `zstd` and `gzip` \
+                 that is available; `Vary: Accept-Encoding` creates no variants. Any other body is sent in the coding in \
+                 which it was received",
             ),
-            ("`ETag`", "a stored page without one gets a strong one from its bytes, and so answers 304"),
+            (
+                "`ETag`",
+                "a stored page without one gets a strong one, computed from its bytes, so that it can be confirmed by 304",
+            ),
             (
                 "`stale-if-error`",
-                "speaks for broken connections, time-outs, unreadable answers and 500, 502, 503, 504; not for 403, 404, 429",
+                "applies to failed connections, timeouts, invalid responses, and 500, 502, 503, 504; not to 403, 404, 429",
             ),
         ],
     ),
@@ -248,42 +266,44 @@ const EVERYWHERE: &[(&str, &[(&str, &str)])] = &[
         "Subrequests",
         &[
             (
-                "what is asked for",
-                "is asked for whole and without the body of the request: neither conditions, ranges, codings nor upgrades of the \
-                 client's request are passed on",
+                "request",
+                "sent without the body, conditions, ranges, accepted codings and upgrades of the client's request",
             ),
             (
                 "variables",
-                "a subrequest has a copy of those of its parent, and what it sets is its own; in nginx they share one set, and \
-                 which of them comes first has its say",
+                "a subrequest has a copy of the variables of its parent, and its changes are not visible to others; in nginx all \
+                 share one set, so the result depends on their order",
             ),
             (
                 "number",
-                "one request causes 4096 at most, so that pages that include each other twice end; as in nginx they stand in \
-                 each other 51 deep",
+                "at most 4096 for one request, so that pages that include each other twice end; the maximum depth is 51, as in \
+                 nginx",
             ),
             (
-                "keys of caches",
-                "a key that does not follow `$uri` (such as one of `$request_uri`, which is the client's) is told apart for each \
-                 include; in nginx a page and what it includes are then taken for each other",
+                "cache keys",
+                "a key that does not depend on `$uri` (such as one of `$request_uri`, which is the client's) is made unique for each \
+                 include; in nginx, a page and its includes then share an entry",
             ),
             (
-                "`auth_request` before a cache",
-                "a request with `Authorization` neither reads nor fills it, as everywhere (auth_request.t of nginx's tests, \
+                "`auth_request` and a cache",
+                "a request with `Authorization` neither reads nor fills the cache, as everywhere (auth_request.t of nginx's tests, \
                  `proxy auth cached`)",
             ),
             (
                 "`slice` with a filter",
-                "where a filter changes the body, a range is answered by the whole; texts that lie across pieces are replaced too",
+                "if a filter changes the body, a range request gets the whole body; texts that span two slices are replaced too",
             ),
-            ("`%Z` in `timefmt`", "a local time has its offset, such as `+0100`, for the name of its zone"),
+            (
+                "`%Z` in `timefmt`",
+                "a local time has its offset, such as `+0100`, instead of the name of its zone",
+            ),
         ],
     ),
     (
-        "Origins",
+        "Upstreams",
         &[(
             "a unix socket whose backlog is full",
-            "is tried again until `*_connect_timeout`; nginx answers 502 at once",
+            "the connection is attempted again until `*_connect_timeout`; nginx responds with 502 at once",
         )],
     ),
     (
@@ -291,20 +311,22 @@ const EVERYWHERE: &[(&str, &[(&str, &str)])] = &[
         &[
             (
                 "variables",
-                "`stream` has those of nginx's modules core, upstream, realip, limit_conn and ssl_preread, and of ssl those of the handshake and `$ssl_client_verify`; other variables of `http` mean nothing there",
+                "`stream` has those of nginx's modules core, upstream, realip, limit_conn and ssl_preread, and of ssl those of \
+                 the handshake and `$ssl_client_verify`; other variables of `http` are not available",
             ),
             (
                 "`$bytes_received`",
-                "counts what `ssl_preread` looked at once it is passed on; nginx counts what it reads after that",
+                "includes the bytes that `ssl_preread` has read, after they were forwarded; nginx counts only bytes that it reads \
+                 afterwards",
             ),
             (
-                "`ssl_preread` on a `listen … ssl`",
-                "is not done: what the client sends by TLS is not looked at",
+                "`ssl_preread` with `listen … ssl`",
+                "has no effect: data that the client sends over TLS is not examined",
             ),
-            ("an address of `http`", "is refused where `stream` listens there too, with both places"),
+            ("address that `http` also uses", "refused if `stream` listens on it too, with both positions"),
             (
-                "a client that waits to be passed on",
-                "for a PROXY protocol header or `ssl_preread`, gives its place to others where `worker_connections` are short",
+                "client that waits for forwarding",
+                "because of a PROXY protocol header or `ssl_preread`: closed in favour of others if `worker_connections` is reached",
             ),
         ],
     ),
@@ -318,33 +340,33 @@ const FAMILIES: &[(&str, &str)] = &[
     ("rewrite", "Rewriting"),
     ("access", "Access"),
     ("ssi", "Server-side includes"),
-    ("resolver", "Name servers"),
+    ("resolver", "Name resolution"),
     ("realip", "Clients behind proxies"),
     ("referers", "Referers"),
-    ("stub_status", "Counts"),
+    ("stub_status", "Connection counts"),
     ("control", "Control and inspection"),
     ("limits", "Limits"),
-    ("shield", "Before origins"),
+    ("shield", "Protection of upstreams"),
     ("auth_request", "Access by subrequest"),
-    ("headers", "Response fields"),
+    ("headers", "Response headers"),
     ("log", "Logs"),
     ("encoding", "Compression"),
-    ("autoindex", "Lists of folders"),
-    ("dav", "Files that clients write"),
+    ("autoindex", "Directory listings"),
+    ("dav", "WebDAV"),
     ("charset", "Charsets"),
     ("filters", "Body filters"),
-    ("blocks", "Variables by table"),
+    ("blocks", "Variables by mapping"),
     ("tls", "TLS"),
-    ("acme", "Certificates that renew themselves"),
-    ("https_only", "Everybody by HTTPS"),
+    ("acme", "Automatic certificates"),
+    ("https_only", "Redirects to HTTPS"),
     ("early_hints", "Early hints"),
     ("slice", "Slices"),
-    ("upstream", "Groups of origins"),
+    ("upstream", "Upstream groups"),
     ("stream", "Streams"),
-    ("origin", "Origins"),
+    ("origin", "Requests to upstreams"),
     ("cache", "Cache"),
-    ("tuning", "Tuning of nginx's own machinery"),
-    ("shared_fetch", "shared_fetch"),
+    ("tuning", "Tuning of nginx internals"),
+    ("shared_fetch", "Shared fetches"),
 ];
 
 /// Returns the complete page.
@@ -370,132 +392,134 @@ const SUITE: &[(&str, &str, &str)] = &[
     (
         "proxy_if.t",
         "`proxy_pass inside if`",
-        "500 where an `if` without a handler follows one with `proxy_pass`: the location's own handler answers",
+        "500 if an `if` without a handler follows one with `proxy_pass`; here the handler of the location responds",
     ),
     (
         "proxy_connection_headers.t",
         "`upgrade in 200`, `upgrade in 426`",
-        "the origin's `Upgrade` in an answer that switches nothing: `Connection` names it there, so it is between that origin and this server \
-         (RFC 9110 section 7.6.1)",
+        "the upstream's `Upgrade` in a response that switches no protocol: `Connection` names it, so it applies only between the upstream \
+         and this server (RFC 9110 section 7.6.1)",
     ),
     (
         "proxy_extra_data.t",
-        "`head too short`, `head too short cached`, now and then",
-        "what there is of an answer that breaks off; where that is known before its head is sent, the answer is 502",
+        "`head too short`, `head too short cached`, sometimes",
+        "the received part of an incomplete response; if the failure is known before the response headers are sent, the response here is \
+         502",
     ),
     (
         "upstream_least_time.t",
         "`different header time`",
-        "a head that `limit_rate` holds back: it counts the bytes of bodies",
+        "response headers that `limit_rate` delays; here it counts only the bytes of bodies",
     ),
     (
         "proxy_ssl.t",
         "`ssl session reused`, `ssl session reused 2`",
-        "a new handshake for each request: the connection is kept, so there is none to resume a session",
+        "a new handshake for each request; here the connection is reused, so no session is resumed",
     ),
     (
         "h2_priority.t",
         "of weights and dependencies, 10 of 22",
-        "the dependency trees of RFC 7540, which RFC 9113 has deprecated and clients have given up; answers leave by the \
+        "the dependency trees of RFC 7540, which RFC 9113 has deprecated and clients no longer use; responses are sent by the \
          priorities of RFC 9218",
     ),
     (
         "h2.t",
         "`dup stream - error code`",
-        "`PROTOCOL_ERROR` for a request on a stream that is closed; RFC 9113 section 5.1 has `STREAM_CLOSED`",
+        "`PROTOCOL_ERROR` for a request on a closed stream; RFC 9113 section 5.1 requires `STREAM_CLOSED`",
     ),
     (
         "h2_headers.t",
         "`all chars`",
-        "that control bytes in a field reach the location; they are answered with 400 in every version of HTTP",
+        "that control bytes in a header reach the location; here they get 400 in every version of HTTP",
     ),
     (
         "h2_request_body.t",
         "`request body - empty body file`, `request body - empty content`",
-        "a file for a body of no bytes (`client_body_in_file_only`)",
+        "a file for an empty body (`client_body_in_file_only`)",
     ),
     (
         "auth_request.t",
         "`proxy auth cached`",
-        "a page that a request with `Authorization` made, kept for others",
+        "that the response to a request with `Authorization` is stored for other clients",
     ),
     (
         "proxy_cache.t",
         "`non-empty get stale`, `empty get stale`",
-        "a gzip made anew for each visitor, in chunks, of an empty page too: what is kept compressed goes out with its length",
+        "gzip for each client separately, in chunks, even of an empty page; here a stored compressed page is sent with its length",
     ),
-    ("proxy_h2_cache.t", "`non-empty get stale`, `empty get stale`", "the same of an origin of HTTP/2"),
+    ("proxy_h2_cache.t", "`non-empty get stale`, `empty get stale`", "the same with an HTTP/2 upstream"),
     (
         "grpc_ssl.t",
-        "`response 2 - connection`, and the figures of windows behind it",
-        "a new connection for each request where no `upstream` keeps them: one whose origin reads on carries the next, as over HTTP/1",
+        "`response 2 - connection`, and the following tests of window sizes",
+        "a new connection for each request without an `upstream` with `keepalive`; here a connection is reused if the upstream continues to \
+         read, as with HTTP/1",
     ),
     (
         "proxy_h2_body_discard.t",
         "`rst no error many`, `rst error`",
-        "an error where `RST_STREAM` comes behind a whole answer, which is passed on",
+        "an error if `RST_STREAM` follows a complete response, which is forwarded here",
     ),
     (
         "proxy_h2_headers.t, grpc.t, grpc_ssl.t",
         "`huffman`, `dynamic table size 1`; all with an empty value in the Huffman code",
-        "that a padding of eight bits is taken, which RFC 7541 section 5.2 forbids; a table of 0 bytes",
+        "that padding of eight bits is accepted, which RFC 7541 section 5.2 forbids; a table of 0 bytes",
     ),
     (
         "grpc.t",
         "`keepalive 4 - GOAWAY aborted request`; all with frames of clients above 16384 bytes",
-        "502 for a request that an origin has left unprocessed, which is sent once more; larger frames than are announced",
+        "502 for a request that the upstream has not processed, which is sent once more here; frames larger than announced",
     ),
     (
         "grpc_request_buffering.t",
         "`preserve_output - first body bytes`, `preserve_output - last body bytes`",
-        "larger frames of clients than are announced",
+        "frames of clients that are larger than announced",
     ),
     (
         "proxy_cache_convert_head.t",
         "`head cached`, `get after head`",
-        "an answer to HEAD kept under the key of the page, so that GET gets it without its body",
+        "that the response to HEAD is stored under the key of the page, so that GET gets it without its body",
     ),
     (
         "proxy_cache_lock.t",
         "`nolock - last`, `nolock - last cached`",
-        "several fetches of one page at once, where no `proxy_cache_lock` is written",
+        "several concurrent fetches of one page, if `proxy_cache_lock` is not set",
     ),
     (
         "proxy_cache_use_stale.t",
         "`s-w-r - updating revalidated`",
-        "that a client whose connection ends waits till the background refresh is over, four seconds there; here 40 ms at \
-         most",
+        "that a client whose connection is closed waits until the background refresh is complete, four seconds in this test; here it waits \
+         40 ms at most",
     ),
     (
         "proxy_upgrade.t, ssl_proxy_upgrade.t",
-        "`log - bytes noupgrade`; all of the connection that is switched, unless `upgrade_protocols foo` is written",
-        "that a 101 nobody has asked for is passed on, which here is 502, for what follows has no framing; and a protocol \
+        "`log - bytes noupgrade`; all tests of the switched connection, unless `upgrade_protocols foo` is set",
+        "that an unrequested 101 is forwarded, which is 502 here because the following data has no framing; and a protocol \
          named `foo`",
     ),
     (
         "h3_limit_req.t, h3_headers.t",
-        "all behind the first pause in which the client sends nothing",
-        "a session ticket that is sent but once: RFC 9000 section 13.3 has it sent again until it is acknowledged, and the suite's client \
-         breaks off (`bad inner`) at what it has had",
+        "all after the first pause in which the client sends nothing",
+        "that a session ticket is sent only once; RFC 9000 section 13.3 requires that it is sent again until it is acknowledged, and the \
+         client of the suite fails (`bad inner`) at repeated data",
     ),
     (
         "quic_migration.t",
         "`remote addr after migration`, `next packets after migration`, `remote addr on migration`",
-        "an answer on a new path to a client who has sent some 40 bytes there; here once it has sent a third of a datagram, which is as \
-         far as RFC 9000 section 8.1 lets a whole one go to an address that is not proved",
+        "a response on a new path after the client has sent some 40 bytes there; here after a third of a datagram, the limit at which RFC \
+         9000 section 8.1 permits a whole datagram to an address that is not validated",
     ),
     (
         "h3_proxy.t",
         "`client reset connection`, `backend request incomplete`",
-        "that `limit_rate 100` holds back 80 bytes: the first second's share goes at once, so that the request is over when the client \
-         stops it",
+        "that `limit_rate 100` delays 80 bytes; here the bytes of the first second are sent at once, so that the request is complete when \
+         the client cancels it",
     ),
 ];
 
 fn suite(out: &mut String) {
     out.push_str(
-        "\n## nginx's own tests\n\nThese subtests ask for what a promise of Myriad forbids, and fail by decision.\n\n\
-         | file | subtests | what they ask for |\n|---|---|---|\n",
+        "\n## nginx's own tests\n\nThese subtests expect behaviour that contradicts a guarantee of Myriad, so they fail intentionally.\n\n\
+         | file | subtests | expected behaviour |\n|---|---|---|\n",
     );
     for (file, subtests, asked) in SUITE {
         let _ = writeln!(out, "| `{file}` | {subtests} | {asked} |");
@@ -516,10 +540,10 @@ fn titles(rows: &[Row]) -> Vec<(&'static str, &'static str)> {
 
 fn everywhere(out: &mut String) {
     out.push_str(
-        "\n## Different everywhere\n\nWhere a promise of Myriad is stronger than nginx, the promise wins.\n",
+        "\n## Different everywhere\n\nDifferences that belong to no directive. Most follow from guarantees that nginx does not give.\n",
     );
     for (title, facts) in EVERYWHERE {
-        let _ = writeln!(out, "\n**{title}**\n\n| what | here |\n|---|---|");
+        let _ = writeln!(out, "\n**{title}**\n\n| topic | behaviour of Myriad |\n|---|---|");
         for (topic, here) in *facts {
             let _ = writeln!(out, "| {topic} | {here} |");
         }
@@ -530,7 +554,7 @@ fn everywhere(out: &mut String) {
 fn table(out: &mut String, title: &str, members: &[&Row], coverage: &Coverage) {
     let _ = writeln!(
         out,
-        "\n### {title}\n\n| directive | where | default | what it does | here |\n|---|---|---|---|---|"
+        "\n### {title}\n\n| directive | contexts | default | description | state |\n|---|---|---|---|---|"
     );
     for row in members {
         let twin = |prefix: &str, other: &str| {
@@ -589,7 +613,7 @@ fn proof(names: &[&str], coverage: &Coverage) -> String {
 /// Appends the variables, one line per module and status; variables that need a test have separate lines.
 fn variable_table(out: &mut String, coverage: &Coverage) {
     out.push_str(
-        "\n## Variables\n\nEvery variable of nginx's HTTP modules.\n\n| variable | module | here |\n|---|---|---|\n",
+        "\n## Variables\n\nEvery variable of nginx's HTTP modules.\n\n| variable | module | state |\n|---|---|---|\n",
     );
     let all = documented_variables();
     let alike = |a: &DocumentedVariable, b: &DocumentedVariable| {
@@ -609,7 +633,7 @@ fn variable_table(out: &mut String, coverage: &Coverage) {
 
 /// Appends the names that are only rejected, by reason and module.
 fn refused(out: &mut String, rows: &[Row]) {
-    out.push_str("\n## Refused by name\n\nKnown, and never taken for a typing error.\n");
+    out.push_str("\n## Refused by name\n\nKnown names, which are not treated as spelling mistakes.\n");
     let only_refused: Vec<(&Row, &str)> = rows
         .iter()
         .filter(|row| row.contexts.is_empty())
