@@ -194,7 +194,7 @@ fn parts_of_a_page_are_shown_to_administrators() {
     let (server, _origin) = start("", application);
     server.get("/page");
     let shown = shown(&server, "/page");
-    assert!(shown.contains("  known     receive this page, with 2 parts of their own"), "{shown}");
+    assert!(shown.contains("  known     receive this page, with 2 private fragments"), "{shown}");
     assert!(
         shown.contains("  parts     /page?part=greeting (private), at offset 6, replaces 0 bytes"),
         "{shown}"

@@ -65,7 +65,7 @@ pub fn page(page: &PageReport) -> String {
 fn known_visitors(esi: &EsiReport) -> Vec<(&'static str, String)> {
     let count = count(esi.parts.len() as u64);
     let known = match (&esi.why, esi.known) {
-        (_, true) => format!("receive this page, with {count} parts of their own"),
+        (_, true) => format!("receive this page, with {count} private fragments"),
         (Some(why), false) => format!("served by the origin: {why}"),
         (None, false) => "served by the origin".to_owned(),
     };
@@ -162,7 +162,7 @@ mod tests {
         };
         let parts = vec![part("/?part=bar", true), part("/?part=form", true)];
         let text = page(&PageReport { esi: Some(EsiReport { known: true, why: None, parts }), ..sample() });
-        assert!(text.contains("\n  known     receive this page, with 2 parts of their own\n"), "{text}");
+        assert!(text.contains("\n  known     receive this page, with 2 private fragments\n"), "{text}");
         assert!(text.contains("\n  parts     /?part=bar (private), at offset 12, replaces 3 bytes\n            /?part=form (private), at offset 12"), "{text}");
         let esi = EsiReport {
             why: Some("asked in a.php".into()),
