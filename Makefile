@@ -11,7 +11,7 @@ MACHINES ?= x86_64 aarch64
 NEEDS_CARGO = command -v $(CARGO) >/dev/null || { echo "make $@: cargo is missing: install Rust from https://rustup.rs, open a new shell and run make $@ again" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help up build dashboard profile dist static deb rpm site test-container test-machine test-package test-static test-takeover test test-long browser testssl h2spec lint deny golden-nginx bench bench-cache bench-clients bench-instructions bench-object-cache bench-passing bench-recipes bench-reloads bench-scale bench-shield bench-slow-clients bench-small-machine fuzz soak clean
+.PHONY: help up build dashboard profile dist static deb rpm site test-container test-machine test-package test-static test-takeover test test-long browser testssl h2spec lint check-features test-features deny golden-nginx bench bench-cache bench-clients bench-instructions bench-object-cache bench-passing bench-recipes bench-reloads bench-scale bench-shield bench-slow-clients bench-small-machine fuzz soak clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-27s %s\n", $$1, $$2 }'
@@ -102,6 +102,14 @@ lint: ## check layers, words, formatting and clippy
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 
+check-features: ## check that the binary without optional features compiles (part of `make test`)
+	@$(NEEDS_CARGO)
+	@CARGO="$(CARGO)" scripts/check-features
+
+test-features: ## run the tests that apply to the binary without optional features
+	@$(NEEDS_CARGO)
+	@CARGO="$(CARGO)" scripts/check-features --test
+
 deny: ## check licences, sources, duplicates and advisories of the dependencies (deny.toml)
 	@command -v cargo-deny >/dev/null || $(CARGO) install --quiet --locked --version $(CARGO_DENY) cargo-deny
 	@CARGO="$(CARGO)" scripts/deny
@@ -112,7 +120,7 @@ test: ## run all checks and tests that must pass before a change is merged
 	@scripts/install-pebble
 	@scripts/install-h2spec
 	@scripts/check-dashboard
-	@$(MAKE) --no-print-directory lint deny
+	@$(MAKE) --no-print-directory lint check-features deny
 	set -o pipefail; $(CARGO) test --workspace --no-run --message-format=json-render-diagnostics --lib --bins --tests | $(TESTED) scripts/run-test-programs
 	$(if $(WITH_EXAMPLES),$(CARGO) test --doc --no-fail-fast $(WITH_EXAMPLES))
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use myriad_conf::registry::{Row, Status};
+use myriad_conf::registry::{BUILD_FEATURES, Row, Status};
 use myriad_serve::registry;
 
 /// Release of nginx whose documented language is supported; tools compare with it.
@@ -101,9 +101,24 @@ pub fn text(configure: bool) -> String {
             );
             text.push_str("TLS SNI support enabled\n");
         }
+        let _ = writeln!(text, "features: {}", features());
         let _ = writeln!(text, "configure arguments: {}", arguments(&registry().rows()).join(" "));
     }
     text
+}
+
+/// Returns the optional features of this build, and those that it does not have.
+fn features() -> String {
+    let names = |is_compiled: bool| -> Vec<_> {
+        let features = BUILD_FEATURES.iter().filter(|feature| feature.is_compiled == is_compiled);
+        features.map(|feature| feature.name).collect()
+    };
+    let (compiled, missing) = (names(true), names(false));
+    match (compiled.is_empty(), missing.is_empty()) {
+        (_, true) => compiled.join(" "),
+        (true, false) => format!("none (without {})", missing.join(" ")),
+        (false, false) => format!("{} (without {})", compiled.join(" "), missing.join(" ")),
+    }
 }
 
 /// Returns the arguments with which the `configure` of nginx would build the same modules.
@@ -147,7 +162,18 @@ mod tests {
         assert_eq!(lines[1], "nginx version: nginx/1.31.4");
         assert!(lines[2].starts_with("built with OpenSSL 3.5.0 "));
         assert_eq!(lines[3], "TLS SNI support enabled");
-        assert!(lines[4].starts_with("configure arguments: --with-pcre "));
+        assert!(lines[4].starts_with("features: "));
+        assert!(lines[5].starts_with("configure arguments: --with-pcre "));
+    }
+
+    #[test]
+    fn every_optional_feature_is_listed_once() {
+        let features = features();
+        for feature in BUILD_FEATURES {
+            assert_eq!(features.matches(feature.name).count(), 1, "{features}");
+            let is_compiled = features.split(" (without ").next().unwrap().contains(feature.name);
+            assert_eq!(is_compiled, feature.is_compiled, "{features}");
+        }
     }
 
     #[test]

@@ -31,6 +31,7 @@ pub(super) fn judge(request: &Request, place: &Place, answer: &mut Answer) {
 }
 
 /// Returns whether the client already has the response (304), so that its body is not needed.
+#[cfg(feature = "image")]
 pub(super) fn is_unchanged(request: &Request, place: &Place, answer: &Answer) -> bool {
     if request.errors.forced_status.is_some() || !is_whole(request, answer) || answer.judged {
         return false;

@@ -12,7 +12,9 @@ mod explained;
 pub mod filters;
 mod head;
 pub mod headers;
+#[cfg(feature = "image")]
 pub mod image;
+#[cfg(feature = "image")]
 pub mod image_filter;
 mod keepalive;
 pub mod more_headers;

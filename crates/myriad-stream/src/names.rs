@@ -1,5 +1,6 @@
 //! Names of variables that a configuration may use.
 
+use myriad_conf::registry::BuildFeature;
 use myriad_http::proxy_protocol::Tlv;
 use myriad_script::{Builtin, Catalogue, Role};
 
@@ -41,6 +42,10 @@ impl Catalogue for StreamNames {
 
     fn names(&self) -> &[&str] {
         &self.known
+    }
+
+    fn refusal(&self, name: &str) -> Option<&'static str> {
+        BuildFeature::missing_for_variable(name).map(|feature| feature.refusal)
     }
 
     fn other_module(&self, name: &str) -> Option<(&'static str, &'static str)> {

@@ -29,6 +29,7 @@ mod state;
 mod stdio;
 mod supervisor;
 mod ticket_keys;
+mod tools;
 mod worker;
 mod worker_requests;
 
@@ -47,29 +48,11 @@ fn main() -> ExitCode {
     if let Some(command) = arguments.first().and_then(myriad_cli::admin::Command::named) {
         return command.run(arguments.into_iter().skip(1));
     }
-    if arguments.first().is_some_and(|first| first == "tune") {
-        return myriad_tools::tune::command::run(arguments.into_iter().skip(1));
-    }
-    if arguments.first().is_some_and(|first| first == "doctor") {
-        return myriad_tools::doctor::command::run(arguments.into_iter().skip(1));
-    }
-    if arguments.first().is_some_and(|first| first == "warm") {
-        return myriad_tools::warm::command::run(arguments.into_iter().skip(1));
-    }
-    if arguments.first().is_some_and(|first| first == "top") {
-        return myriad_tools::top::run(arguments.into_iter().skip(1));
-    }
-    if arguments.first().is_some_and(|first| first == "log") {
-        return myriad_tools::tally::command::run(arguments.into_iter().skip(1));
+    if let Some(tool) = arguments.first().and_then(tools::named) {
+        return tool.run(arguments.into_iter().skip(1));
     }
     if arguments.first().is_some_and(|first| first == "upgrade") {
         return myriad_cli::upgrade::run(arguments.into_iter().skip(1));
-    }
-    if arguments.first().is_some_and(|first| first == "import") {
-        return myriad_tools::import::run(arguments.into_iter().skip(1));
-    }
-    if arguments.first().is_some_and(|first| first == "takeover") {
-        return myriad_tools::takeover::run(arguments.into_iter().skip(1));
     }
     if let Some(command) = arguments.first().and_then(manual::Command::named) {
         return command.run(arguments.into_iter().skip(1));

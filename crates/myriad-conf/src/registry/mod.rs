@@ -8,6 +8,7 @@ mod acme;
 mod arguments;
 mod arity;
 mod blocks;
+mod build_features;
 mod client;
 mod condition;
 mod content;
@@ -47,6 +48,7 @@ mod zone;
 
 pub(crate) use crate::set;
 pub use arity::{Arity, FLAG, ONE, TWO, at_least, between, block, exactly};
+pub use build_features::{BUILD_FEATURES, BuildFeature};
 pub(crate) use condition::parse_condition;
 pub use contexts::Contexts;
 pub use directive::NOT_YET;

@@ -8,6 +8,7 @@ use std::{
 };
 
 use super::{
+    build_features::BuildFeature,
     default,
     directive::{DefaultValue, Directive, Status},
     family::{ExamineBlock, ExamineHttp, ExamineLocation, Family, ProtocolLanguage},
@@ -137,7 +138,9 @@ impl Registry {
 
     /// Returns whether a word is the name of a directive, including rejected directives.
     pub(crate) fn knows(&self, name: &str) -> bool {
-        self.by_name.contains_key(name) || known(name).is_some()
+        self.by_name.contains_key(name)
+            || known(name).is_some()
+            || BuildFeature::missing_for_directive(name).is_some()
     }
 
     /// Returns the most similar directive, preferring implemented directives.

@@ -7,7 +7,9 @@ use super::survey::MAX_FINDINGS;
 use crate::{
     diagnostic::Diagnostic,
     parsed::{Node, Word},
-    registry::{Arguments, Arity, Contexts, Directive, KnownDirective, NOT_YET, Registry, Status, known},
+    registry::{
+        Arguments, Arity, BuildFeature, Contexts, Directive, KnownDirective, NOT_YET, Registry, Status, known,
+    },
     span::Span,
 };
 
@@ -128,6 +130,9 @@ fn refusal(name: &str, span: Span, known: KnownDirective) -> Diagnostic {
 
 fn unknown(registry: &Registry, node: &Node, name: &str, suggests: bool) -> Diagnostic {
     let span = node.name.span;
+    if let Some(feature) = BuildFeature::missing_for_directive(name) {
+        return Diagnostic::error(span, format!("\"{name}\": {}", feature.refusal)).cause(feature.refusal);
+    }
     if let Some(known) = known(name) {
         return refusal(name, span, known);
     }

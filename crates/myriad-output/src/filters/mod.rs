@@ -19,6 +19,7 @@ mod wrap;
 pub use charset::names_utf8;
 pub use order::compiled;
 pub use run::{apply, body_of_subrequest};
+#[cfg(feature = "image")]
 pub(crate) use wrap::is_bodiless;
 
 #[cfg(test)]

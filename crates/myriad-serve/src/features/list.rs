@@ -24,10 +24,11 @@ use myriad_origin::{
     upgrade_protocols,
 };
 use myriad_output::filters::{addition, charset, gunzip, ssi, sub_filter};
-use myriad_output::{cache_debug, encoding, headers, image_filter, more_headers, slice, userid};
+use myriad_output::{cache_debug, encoding, headers, more_headers, slice, userid};
 use myriad_telemetry as otel;
 
-/// Every feature, one per line, in order of compilation.
+/// Every feature that is compiled in, one per line, in order of compilation. The directives and variables of an optional
+/// one are also named in `myriad-conf/src/registry/build_features.rs`.
 static FEATURES: &[Feature] = &[
     access::FEATURE,
     cache_debug::FEATURE,
@@ -70,7 +71,8 @@ static FEATURES: &[Feature] = &[
     headers::FEATURE,
     health_check::FEATURE,
     https_only::FEATURE,
-    image_filter::FEATURE,
+    #[cfg(feature = "image")]
+    myriad_output::image_filter::FEATURE,
     more_headers::FEATURE,
     more_input_headers::FEATURE,
     limit_req::FEATURE,

@@ -6,13 +6,8 @@ use myriad_cli::admin;
 use myriad_cli::cli;
 use myriad_cli::upgrade;
 use myriad_cli::wordpress;
-use myriad_tools::doctor;
-use myriad_tools::import;
-use myriad_tools::takeover;
-use myriad_tools::tally;
-use myriad_tools::top;
-use myriad_tools::tune;
-use myriad_tools::warm;
+
+use crate::tools;
 
 /// Usage of `myriad man` and `myriad completions`.
 pub(super) const USAGE: &str = "\
@@ -42,7 +37,7 @@ pub(super) struct Described {
 pub(super) fn commands() -> Vec<Described> {
     let (server, site) = cli::usage_of_server_and_site();
     let described = |name, purpose, usage: &'static str| Described { name, purpose, usage: usage.into() };
-    vec![
+    let mut commands = vec![
         described("", "web accelerator that reads the nginx configuration language", server),
         Described {
             name: "wordpress",
@@ -59,15 +54,10 @@ pub(super) fn commands() -> Vec<Described> {
         described("memory", "show the memory usage of a running server", admin::MEMORY_USAGE),
         described("upstream", "list upstream servers, disable and enable them", admin::UPSTREAM_USAGE),
         described("upgrade", "replace the running server with the installed binary", upgrade::USAGE),
-        described("takeover", "take over from an nginx on this machine, and revert", takeover::USAGE),
-        described("import", "translate Apache rules to the nginx language", import::USAGE),
-        described("tune", "tune PHP, database and kernel settings for the machine", tune::command::USAGE),
-        described("doctor", "diagnose a running WordPress site", doctor::command::USAGE),
-        described("top", "show the live activity of a running server", top::USAGE),
-        described("log", "summarize access and error logs", tally::command::USAGE),
-        described("warm", "fetch pages into the cache before visitors request them", warm::command::USAGE),
-        described("man", "man pages and shell completions", USAGE),
-    ]
+    ];
+    commands.extend(tools::compiled().map(|(name, tool)| described(name, tool.purpose, tool.usage)));
+    commands.push(described("man", "man pages and shell completions", USAGE));
+    commands
 }
 
 /// Name of the page of all directives.

@@ -1,5 +1,6 @@
 //! Resolution of variable names to their rows.
 
+use myriad_conf::registry::BuildFeature;
 use myriad_script::{Builtin, Catalogue, Role};
 
 use super::refused::refusal;
@@ -55,7 +56,7 @@ impl Catalogue for VariableNames {
     }
 
     fn refusal(&self, name: &str) -> Option<&'static str> {
-        refusal(name)
+        BuildFeature::missing_for_variable(name).map(|feature| feature.refusal).or_else(|| refusal(name))
     }
 
     fn other_module(&self, name: &str) -> Option<(&'static str, &'static str)> {

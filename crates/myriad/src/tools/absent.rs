@@ -1,0 +1,18 @@
+//! Names of the commands of `myriad-tools` in a build without it, so that they are refused with the reason.
+
+use super::tool::Tool;
+
+/// All commands.
+pub(super) const TOOLS: &[Tool] = &[
+    absent("takeover"),
+    absent("import"),
+    absent("tune"),
+    absent("doctor"),
+    absent("top"),
+    absent("log"),
+    absent("warm"),
+];
+
+const fn absent(name: &'static str) -> Tool {
+    Tool { name, implementation: None }
+}

@@ -1,0 +1,41 @@
+//! Command for administrators, compiled in or not.
+
+use std::ffi::OsString;
+use std::iter::Skip;
+use std::process::ExitCode;
+use std::vec::IntoIter;
+
+use myriad_conf::registry::BuildFeature;
+
+/// ToolArguments after the name of a command.
+pub(super) type ToolArguments = Skip<IntoIter<OsString>>;
+
+/// Command for administrators.
+pub(crate) struct Tool {
+    /// First word of its command line.
+    pub(crate) name: &'static str,
+    /// Implementation; `None` if the feature is not compiled in.
+    pub(crate) implementation: Option<Implementation>,
+}
+
+/// Implementation of a command.
+pub(crate) struct Implementation {
+    /// Purpose, as in the NAME section of its man page.
+    pub(crate) purpose: &'static str,
+    /// Text of `--help`.
+    pub(crate) usage: &'static str,
+    /// Runs the command with the arguments after its name.
+    pub(super) run: fn(ToolArguments) -> ExitCode,
+}
+
+impl Tool {
+    /// Runs the command, or refuses it if it is not compiled in.
+    pub(crate) fn run(&self, arguments: ToolArguments) -> ExitCode {
+        if let Some(implementation) = &self.implementation {
+            return (implementation.run)(arguments);
+        }
+        let reason = BuildFeature::named("tools").map_or("", |feature| feature.refusal);
+        eprintln!("myriad: \"{}\": {reason}", self.name);
+        ExitCode::FAILURE
+    }
+}
