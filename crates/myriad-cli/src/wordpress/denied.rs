@@ -47,6 +47,9 @@ impl Search {
 /// Maximum number of files obeyed, and maximum size of a file in bytes.
 const MAX_FILES: usize = 500;
 const MAX_FILE_BYTES: u64 = 64 << 10;
+/// Maximum length of the regexes of admitted folders together, in bytes. PCRE2 compiles patterns of up to 64 Ki code units, and
+/// needs two for a letter.
+const MAX_ADMITTED_BYTES: usize = 8 << 10;
 /// Maximum number of warnings about single lines, for each site.
 const MAX_WARNINGS: usize = 3;
 /// Name of the files.
@@ -59,6 +62,8 @@ pub struct Denied {
     folders: Vec<(String, Denials)>,
     /// Regex of the denied URL paths.
     regex: Option<String>,
+    /// Regexes of the folders that the preset does not deny by name.
+    admitted: Vec<String>,
 }
 
 impl Denied {
@@ -98,6 +103,14 @@ impl Denied {
         }
         warnings.extend(ignored.into_iter().take(MAX_WARNINGS));
         let paths = denied_paths(&folders, |regex| Regex::without_captures(regex).is_ok());
+        let (admitted, left_out) = admitted(&folders);
+        if left_out > 0 {
+            warnings.push(format!(
+                "wordpress: {}: too many or too long names of folders in which a .htaccess admits clients; the preset denies {left_out} of \
+                     them by name: admit the clients in a .htaccess of an outer folder",
+                root.display()
+            ));
+        }
         if is_cut || paths.skipped > 0 {
             warnings.push(format!(
                 "wordpress: {} exceeds the limit of folders or of rules in .htaccess files; some rules are not applied: write a \
@@ -105,7 +118,7 @@ impl Denied {
                 root.display()
             ));
         }
-        Self { folders, regex: paths.regex }
+        Self { folders, regex: paths.regex, admitted }
     }
 
     /// Returns the location of the preset that denies the paths to clients; `X-Accel-Redirect` still delivers files there.
@@ -118,13 +131,11 @@ impl Denied {
 
     /// Returns a regex for folders whose `.htaccess` does not deny the whole folder: the preset does not deny them by name.
     pub(super) fn admitted(&self) -> String {
-        let admitted = self.folders.iter().filter(|(path, denials)| path != "/" && !denials.denies_folder());
-        let paths: Vec<_> = admitted.map(|(path, _)| crate::apache::escaped(path)).collect();
-        if paths.is_empty() {
+        if self.admitted.is_empty() {
             // Matches nothing.
             return "(?!)".to_owned();
         }
-        let regex = crate::apache::quoted(&format!("(?-x:^(?:{}))", paths.join("|")));
+        let regex = crate::apache::quoted(&format!("(?-x:^(?:{}))", self.admitted.join("|")));
         regex.trim_matches('"').to_owned()
     }
 
@@ -149,6 +160,29 @@ impl Denied {
         // A file of an inner folder may be the first one found for an outer folder, too.
         examples.take(limit).collect::<BTreeSet<_>>().into_iter().collect()
     }
+}
+
+/// Returns regexes of the folders whose `.htaccess` does not deny the whole folder, and the number of folders that are left out
+/// because the regexes would be too long. A folder below another of these needs no regex.
+fn admitted(folders: &[(String, Denials)]) -> (Vec<String>, usize) {
+    let is_admitted = |(path, denials): &&(String, Denials)| {
+        path != "/" && !denials.denies_folder() && !path.contains(char::is_control)
+    };
+    let mut paths: Vec<_> = folders.iter().filter(is_admitted).map(|(path, _)| path.as_str()).collect();
+    paths.sort_unstable();
+    paths.dedup_by(|inner, outer| inner.starts_with(*outer));
+    // Short paths first, so that as many as possible fit.
+    paths.sort_by_key(|path| path.len());
+    let mut regexes: Vec<_> = paths.into_iter().map(crate::apache::escaped).collect();
+    let mut length = 0;
+    let fitting = regexes.iter().take_while(|regex| {
+        length += regex.len() + 1;
+        length <= MAX_ADMITTED_BYTES
+    });
+    let fitting = fitting.count();
+    let left_out = regexes.len() - fitting;
+    regexes.truncate(fitting);
+    (regexes, left_out)
 }
 
 /// Maximum number of folders searched for a denied file.
@@ -218,5 +252,33 @@ mod tests {
         let admitted = denied.admitted();
         assert_eq!(admitted, "(?-x:^(?:/wp-content/uploads/edd/|/wp-content/uploads/2026/11/))");
         assert_eq!(Denied::default().admitted(), "(?!)");
+    }
+
+    /// Returns the compiled location of the preset that denies folders by name, for the folders with these `.htaccess` files.
+    fn by_name(folders: &[(&str, &str)]) -> (Regex, usize) {
+        let folders = folders.iter().map(|(path, text)| ((*path).to_owned(), parse(text, path)));
+        let (admitted, left_out) = admitted(&folders.collect::<Vec<_>>());
+        let denied = Denied { admitted, ..Denied::default() };
+        let (_, rest) =
+            Kind::WordPress.preset().split_once("# Files that plugins deliver themselves").expect("it");
+        let regex = rest.split('"').nth(1).expect("a regex");
+        let regex = regex.replace("{{admitted}}", &denied.admitted()).replace("{{content}}", "wp-content");
+        (Regex::without_captures(&regex).expect("it compiles"), left_out)
+    }
+
+    #[test]
+    fn many_admitted_folders_with_long_names_leave_a_configuration_that_compiles() {
+        let long: Vec<_> = (0..500)
+            .map(|number| format!("/wp-content/uploads/edd/{number:03}{}/", "n".repeat(200)))
+            .collect();
+        let folders: Vec<_> = long.iter().map(|path| (path.as_str(), "Options -Indexes")).collect();
+        let (regex, left_out) = by_name(&folders);
+        assert!((400..500).contains(&left_out), "{left_out}");
+        let is_denied = |path: &str| regex.is_match(format!("{path}book.pdf").as_bytes()).expect("a result");
+        assert!(!is_denied(&long[0]) && is_denied(&long[499]) && is_denied("/wp-content/uploads/wc-logs/"));
+        let outer = [("/wp-content/uploads/edd/", "Options -Indexes")];
+        let (regex, left_out) = by_name(&[&folders[..], &outer].concat());
+        assert_eq!(left_out, 0, "the outer folder is sufficient");
+        assert!(!regex.is_match(format!("{}book.pdf", long[499]).as_bytes()).expect("a result"));
     }
 }
