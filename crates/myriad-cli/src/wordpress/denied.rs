@@ -47,6 +47,8 @@ impl Search {
 /// Maximum number of files obeyed, and maximum size of a file in bytes.
 const MAX_FILES: usize = 500;
 const MAX_FILE_BYTES: u64 = 64 << 10;
+/// Regex of the folders in `uploads` that the preset denies by name.
+const PROTECTED: &str = "woocommerce_uploads|dlm_uploads|wc-logs|wpcf7_uploads|wpo_wcpdf[^/]*|edd";
 /// Maximum length of the regexes of admitted folders together, in bytes. PCRE2 compiles patterns of up to 64 Ki code units, and
 /// needs two for a letter.
 const MAX_ADMITTED_BYTES: usize = 8 << 10;
@@ -62,7 +64,7 @@ pub struct Denied {
     folders: Vec<(String, Denials)>,
     /// Regex of the denied URL paths.
     regex: Option<String>,
-    /// Regexes of the folders that the preset does not deny by name.
+    /// Regexes of the folders that the preset does not deny by name: their `.htaccess` replaces its rule.
     admitted: Vec<String>,
 }
 
@@ -103,7 +105,7 @@ impl Denied {
         }
         warnings.extend(ignored.into_iter().take(MAX_WARNINGS));
         let paths = denied_paths(&folders, |regex| Regex::without_captures(regex).is_ok());
-        let (admitted, left_out) = admitted(&folders);
+        let (admitted, left_out) = admitted(&folders, &layout.content_regex());
         if left_out > 0 {
             warnings.push(format!(
                 "wordpress: {}: too many or too long names of folders in which a .htaccess admits clients; the preset denies {left_out} of \
@@ -129,7 +131,7 @@ impl Denied {
         })
     }
 
-    /// Returns a regex for folders whose `.htaccess` does not deny the whole folder: the preset does not deny them by name.
+    /// Returns a regex for the folders that the preset does not deny by name.
     pub(super) fn admitted(&self) -> String {
         if self.admitted.is_empty() {
             // Matches nothing.
@@ -163,10 +165,15 @@ impl Denied {
 }
 
 /// Returns regexes of the folders whose `.htaccess` does not deny the whole folder, and the number of folders that are left out
-/// because the regexes would be too long. A folder below another of these needs no regex.
-fn admitted(folders: &[(String, Denials)]) -> (Vec<String>, usize) {
+/// because the regexes would be too long. Only the folders that the preset denies by name, and folders below them, are considered:
+/// a `.htaccess` in an outer folder, such as `uploads`, does not admit clients to them. A folder below another of the result needs no
+/// regex. `content` is the regex for the name of `wp-content`.
+fn admitted(folders: &[(String, Denials)], content: &str) -> (Vec<String>, usize) {
+    let protected = format!("^/(?:.*/)?{content}/uploads/(?:sites/[0-9]+/)?(?:{PROTECTED})/");
+    let Ok(protected) = Regex::without_captures(&protected) else { return (Vec::new(), 0) };
     let is_admitted = |(path, denials): &&(String, Denials)| {
-        path != "/" && !denials.denies_folder() && !path.contains(char::is_control)
+        let is_protected = protected.is_match(path.as_bytes()).unwrap_or(false);
+        is_protected && !denials.denies_folder() && !path.contains(char::is_control)
     };
     let mut paths: Vec<_> = folders.iter().filter(is_admitted).map(|(path, _)| path.as_str()).collect();
     paths.sort_unstable();
@@ -250,20 +257,56 @@ mod tests {
         assert!(!location.contains("link") && !location.contains("edd"), "{location}");
         assert_eq!(examples, ["/wp-content/plugins/a/logs/a%0Ab.log"]);
         let admitted = denied.admitted();
-        assert_eq!(admitted, "(?-x:^(?:/wp-content/uploads/edd/|/wp-content/uploads/2026/11/))");
+        assert_eq!(admitted, "(?-x:^(?:/wp-content/uploads/edd/))");
         assert_eq!(Denied::default().admitted(), "(?!)");
     }
 
     /// Returns the compiled location of the preset that denies folders by name, for the folders with these `.htaccess` files.
     fn by_name(folders: &[(&str, &str)]) -> (Regex, usize) {
         let folders = folders.iter().map(|(path, text)| ((*path).to_owned(), parse(text, path)));
-        let (admitted, left_out) = admitted(&folders.collect::<Vec<_>>());
+        let (admitted, left_out) = admitted(&folders.collect::<Vec<_>>(), "wp-content");
         let denied = Denied { admitted, ..Denied::default() };
         let (_, rest) =
             Kind::WordPress.preset().split_once("# Files that plugins deliver themselves").expect("it");
         let regex = rest.split('"').nth(1).expect("a regex");
         let regex = regex.replace("{{admitted}}", &denied.admitted()).replace("{{content}}", "wp-content");
         (Regex::without_captures(&regex).expect("it compiles"), left_out)
+    }
+
+    #[test]
+    fn htaccess_of_an_outer_folder_does_not_admit_clients_to_the_protected_folders_below_it() {
+        let uploads = "/wp-content/uploads/";
+        let is_denied = |folders: &[(&str, &str)], path: &str| {
+            by_name(folders).0.is_match(format!("{uploads}{path}").as_bytes()).expect("a result")
+        };
+        let php = "<Files *.php>\nDeny from all\n</Files>\n";
+        for outer in ["/wp-content/", uploads, "/wp-content/uploads/sites/", "/wp-content/uploads/sites/3/"] {
+            let folders = [(outer, php)];
+            for path in
+                ["wc-logs/a.log", "sites/3/woocommerce_uploads/a.pdf", "edd/x/a.pdf", "wpo_wcpdf_ab/a.pdf"]
+            {
+                assert!(is_denied(&folders, path), "{outer} {path}");
+            }
+        }
+        let inner =
+            [("/wp-content/uploads/edd/", php), ("/wp-content/uploads/sites/3/dlm_uploads/2026/", php)];
+        assert!(!is_denied(&inner, "edd/2026/a.pdf") && !is_denied(&inner, "sites/3/dlm_uploads/2026/a.pdf"));
+        assert!(
+            is_denied(&inner, "sites/3/dlm_uploads/a.pdf") && is_denied(&inner, "dlm_uploads/2026/a.pdf")
+        );
+        assert!(
+            is_denied(&inner, "edd/copy/wp-content/uploads/wc-logs/a.log"),
+            "a protected folder below it"
+        );
+    }
+
+    #[test]
+    fn names_of_protected_folders_are_those_of_the_preset() {
+        let (_, rest) =
+            Kind::WordPress.preset().split_once("# Files that plugins deliver themselves").expect("it");
+        let regex: String = rest.split('"').nth(1).expect("a regex").split_whitespace().collect();
+        let names = PROTECTED.strip_suffix("|edd").expect("a name with exceptions");
+        assert!(regex.contains(&format!("(?:(?:{names})/|edd/(?!")), "{regex}");
     }
 
     #[test]
