@@ -1,40 +1,36 @@
-//! Paths that `.htaccess` files deny to all clients, as a regex.
+//! Paths that `.htaccess` files deny to all clients, as regexes.
 //!
 //! Apache applies the rules of folders from the outermost to the innermost, then the sections for files in the same
 //! order; the last match decides. Both access modules (`Require`; `Order`, `Allow` and `Deny`) must admit a client.
 
 use crate::apache::access::{Access, Verdict};
 use crate::apache::lines::{self, Item};
-use crate::apache::pattern::{below, escaped, of_glob, of_name};
+use crate::apache::pattern::{below, of_glob, of_name};
 use crate::apache::site::{Options, Remark};
 use crate::apache::state::Walk;
 
-/// Number of Apache's access modules.
-const MODULES: usize = 2;
 /// Maximum number of sections and rules of a file; each further one is reported in a remark.
 const MAX_RULES: usize = 64;
-/// Maximum length of the regexes of one module together, in bytes. PCRE2 compiles patterns of up to 64 Ki code units.
-const MAX_LENGTH: usize = 32 << 10;
-/// Maximum number of levels of exceptions to exceptions. PCRE2 accepts 250 nested groups.
-const MAX_LEVELS: usize = 100;
 
+/// Number of Apache's access modules.
+pub(super) const MODULES: usize = 2;
 /// Access of each module: admitted, denied, or not mentioned.
-type Access2 = [Option<bool>; 2];
+pub(super) type Access2 = [Option<bool>; MODULES];
 
 /// Access rules of the `.htaccess` of one folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Denials {
     /// Rules for the whole folder.
-    folder: Access2,
+    pub(super) folder: Access2,
     /// Rules for files by name, in the order of the file.
-    names: Vec<(Name, Access2)>,
+    pub(super) names: Vec<(Name, Access2)>,
     /// Lines that are ignored, or applied more strictly than written.
     pub remarks: Vec<Remark>,
 }
 
 /// Files to which a section or a rule applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Name {
+pub(super) enum Name {
     /// Regex for the file name.
     File(String),
     /// Regex for the path relative to the folder.
@@ -172,7 +168,7 @@ impl Reader<'_> {
 
 impl Name {
     /// Returns the regex of the whole path; `base` is a regex of the folder's path.
-    fn regex(&self, base: &str) -> Option<String> {
+    pub(super) fn regex(&self, base: &str) -> Option<String> {
         let (Self::File(regex) | Self::Path(regex)) = self;
         let of_name = of_name(regex, base)?;
         if let Self::File(_) = self {
@@ -202,125 +198,14 @@ impl Denials {
     }
 }
 
-/// Denied URL paths of a site.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DeniedPaths {
-    /// Regex that matches them; `None` if no path is denied.
-    pub regex: Option<String>,
-    /// Number of rules that are not in the regex, because they do not compile or exceed its limits.
-    pub skipped: usize,
-}
-
-/// Combines the rules of all folders. Each folder is given by its URL path with a `/` on both sides; `compiles`
-/// compiles a regex. The work is linear in the length of the rules, which the owner of a site writes.
-pub fn denied_paths(folders: &[(String, Denials)], compiles: impl Fn(&str) -> bool) -> DeniedPaths {
-    let mut skipped = 0;
-    let of_modules: Vec<_> = (0..MODULES)
-        .filter_map(|module| {
-            let mut rules = Rules::default();
-            for rule in sorted(folders, module) {
-                rules.add(&rule, &compiles);
-            }
-            skipped += rules.skipped;
-            rules.regex()
-        })
-        .collect();
-    if of_modules.is_empty() {
-        return DeniedPaths { regex: None, skipped };
-    }
-    let regex = of_modules.join("|");
-    if compiles(&regex) {
-        DeniedPaths { regex: Some(regex), skipped }
-    } else {
-        DeniedPaths { regex: None, skipped: skipped.saturating_add(1) }
-    }
-}
-
-/// Rule of one module.
-struct Rule {
-    regex: String,
-    is_admitted: bool,
-}
-
-/// Rules of one module in Apache's order: those of folders, outer ones first, then sections for files, those of outer
-/// folders first. Where the order has no effect (in different folders of one depth), denials come first, so that the
-/// regex has few levels.
-fn sorted(folders: &[(String, Denials)], module: usize) -> Vec<Rule> {
-    let depth = |path: &str| path.matches('/').count();
-    let mut rules = Vec::new();
-    for (path, denials) in folders {
-        if let Some(is_admitted) = denials.folder[module] {
-            rules.push(((false, depth(path), 0, is_admitted), format!("^{}", escaped(path))));
-        }
-        for (index, (name, access)) in denials.names.iter().enumerate() {
-            if let (Some(is_admitted), Some(regex)) = (access[module], name.regex(&escaped(path))) {
-                rules.push(((true, depth(path), index, is_admitted), regex));
-            }
-        }
-    }
-    rules.sort();
-    rules.into_iter().map(|((.., is_admitted), regex)| Rule { regex, is_admitted }).collect()
-}
-
-/// Regex of one module while rules are added; the last rule that matches decides.
-#[derive(Default)]
-struct Rules {
-    denied: String,
-    /// Exceptions to `denied`.
-    admitted: Vec<String>,
-    length: usize,
-    levels: usize,
-    skipped: usize,
-}
-
-impl Rules {
-    fn add(&mut self, rule: &Rule, compiles: impl Fn(&str) -> bool) {
-        if self.denied.is_empty() && rule.is_admitted {
-            return;
-        }
-        if self.length + rule.regex.len() > MAX_LENGTH || !compiles(&rule.regex) {
-            self.skipped += 1;
-            return;
-        }
-        self.length += rule.regex.len();
-        // Grouped, because `(?i)` at the start would apply to later rules, too.
-        let regex = format!("(?:{})", rule.regex);
-        if rule.is_admitted {
-            self.admitted.push(regex);
-            return;
-        }
-        self.close_exceptions();
-        let separator = if self.denied.is_empty() { "" } else { "|" };
-        self.denied = format!("{regex}{separator}{}", self.denied);
-    }
-
-    fn close_exceptions(&mut self) {
-        if self.admitted.is_empty() {
-            return;
-        }
-        if self.levels >= MAX_LEVELS {
-            // Without them more is denied than the files say, never less.
-            self.skipped += self.admitted.len();
-        } else {
-            self.levels += 1;
-            self.denied = format!("(?!{})(?:{})", self.admitted.join("|"), self.denied);
-        }
-        self.admitted.clear();
-    }
-
-    fn regex(mut self) -> Option<String> {
-        self.close_exceptions();
-        (!self.denied.is_empty()).then_some(self.denied)
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::denied_paths::denied_paths;
     use super::*;
 
     /// Returns the regex for a `.htaccess` in `/up/`.
     fn regex(text: &str) -> String {
-        denied_paths(&[("/up/".to_owned(), read(text))], |_| true).regex.unwrap_or_default()
+        denied_paths(&[("/up/".to_owned(), read(text))], |_| true).regexes.join("|")
     }
 
     fn read(text: &str) -> Denials {
@@ -386,38 +271,6 @@ mod tests {
         assert!(!denials("Require ip 10.0.0.0/8", Partly::Admitted).is_denying());
         let told = read("Order allow,deny\nallow from all\ndeny from 10.0.0.1");
         assert!(!told.is_denying() && told.remarks.len() == 1, "{told:?}");
-    }
-
-    #[test]
-    fn inner_folder_overrides_the_outer_one_and_files_come_last() {
-        let folders = [
-            ("/a/b/".to_owned(), read("Require all granted")),
-            ("/a/".to_owned(), read("Require all denied\n<Files x>\nRequire all denied\n</Files>")),
-        ];
-        let regex = denied_paths(&folders, |_| true).regex.expect("a regex");
-        let (files, outer) = regex.split_once("|(?!").expect("two rules");
-        assert!(files.starts_with("(?:^/a/(?:.*/)?"), "{regex}");
-        assert_eq!(outer, "(?:^/a/b/))(?:(?:^/a/))");
-        assert_eq!(denied_paths(&folders, |_| false), DeniedPaths { regex: None, skipped: 2 });
-    }
-
-    #[test]
-    fn regex_from_many_owner_rules_is_bounded_and_drops_exceptions_first() {
-        let section = |access: &str| format!("<Files a>\nRequire all {access}\n</Files>\n");
-        let alternating = [section("granted"), section("denied")].concat().repeat(MAX_RULES / 2);
-        let folders: Vec<_> = (0..500)
-            .map(|folder| {
-                (
-                    format!("/{}{folder}/", "f/".repeat(folder % 60)),
-                    read(&format!("deny from all\n{alternating}")),
-                )
-            })
-            .collect();
-        let paths = denied_paths(&folders, |_| true);
-        let regex = paths.regex.expect("a regex");
-        assert!(regex.len() < 4 * MAX_LENGTH && paths.skipped > 0, "{}", regex.len());
-        let levels = regex.matches("(?!").count();
-        assert!(levels <= MODULES * MAX_LEVELS, "{levels}");
     }
 
     #[test]

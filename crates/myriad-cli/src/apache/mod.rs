@@ -18,6 +18,7 @@
 
 mod access;
 mod denials;
+mod denied_paths;
 mod env;
 mod expand;
 mod expires;
@@ -33,7 +34,8 @@ mod site;
 mod state;
 mod walk;
 
-pub use denials::{Denials, DeniedPaths, Partly, denials, denied_paths};
+pub use denials::{Denials, Partly, denials};
+pub use denied_paths::{DeniedPaths, denied_paths};
 pub use lines::LARGEST;
 pub use pattern::{escaped, quoted};
 pub use site::{Options, Remark, Translation};

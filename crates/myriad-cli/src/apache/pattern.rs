@@ -1,5 +1,6 @@
 //! Regexes and quoting. Apache matches a path without the folder of its `.htaccess`, nginx matches the whole path.
 
+use std::fmt::Write as _;
 use std::iter::Peekable;
 use std::str::CharIndices;
 
@@ -45,9 +46,13 @@ pub(crate) fn of_name(pattern: &str, base: &str) -> Option<String> {
         if has_anchor(rest) {
             return None;
         }
-        alternatives.push(format!("{start}{anchored}{}", with_path_info(rest)));
+        alternatives.push(format!("{anchored}{}", with_path_info(rest)));
     }
-    Some(format!("{case}{}", alternatives.join("|")))
+    match &alternatives[..] {
+        [alternative] => Some(format!("{case}{start}{alternative}")),
+        // The path of the folder, which may be long, is in the regex once.
+        alternatives => Some(format!("{case}{start}(?:{})", alternatives.join("|"))),
+    }
 }
 
 /// Maximum length of a regex for file names, in bytes.
@@ -101,10 +106,16 @@ pub(crate) fn is_any(pattern: &str) -> bool {
     matches!(pattern, "" | "^" | "$" | ".*" | "^.*" | "^.*$" | ".*$" | "(.*)" | "^(.*)$" | "^(.*)" | "(.*)$")
 }
 
-/// Returns a regex that matches this text.
+/// Returns a regex that matches this text. It contains no control characters, which [`quoted`] would remove.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
+        if letter.is_control() {
+            for byte in letter.encode_utf8(&mut [0; 4]).bytes() {
+                let _ = write!(out, "\\x{byte:02x}");
+            }
+            continue;
+        }
         if "\\.+*?()[]{}|^$".contains(letter) {
             out.push('\\');
         }
@@ -178,7 +189,7 @@ impl Iterator for Outside<'_> {
 }
 
 /// Splits a regex at the alternatives outside of groups and brackets.
-fn split(pattern: &str) -> Vec<&str> {
+pub(crate) fn split(pattern: &str) -> Vec<&str> {
     let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0_usize);
     for (at, letter) in outside(pattern) {
         match letter {

@@ -62,8 +62,8 @@ const NAME: &str = ".htaccess";
 pub struct Denied {
     /// Folders that have a `.htaccess`, by their URL paths with a `/` on both sides.
     folders: Vec<(String, Denials)>,
-    /// Regex of the denied URL paths.
-    regex: Option<String>,
+    /// Regexes of the denied URL paths.
+    regexes: Vec<String>,
     /// Regexes of the folders that the preset does not deny by name: their `.htaccess` replaces its rule.
     admitted: Vec<String>,
 }
@@ -115,20 +115,20 @@ impl Denied {
         }
         if is_cut || paths.skipped > 0 {
             warnings.push(format!(
-                "wordpress: {} exceeds the limit of folders or of rules in .htaccess files; some rules are not applied: write a \
+                "wordpress: {} exceeds the limit of folders or of rules in .htaccess files; some rules are not applied as written: write a \
                      configuration with `location` blocks that contain `internal;` for the denied paths",
                 root.display()
             ));
         }
-        Self { folders, regex: paths.regex, admitted }
+        Self { folders, regexes: paths.regexes, admitted }
     }
 
-    /// Returns the location of the preset that denies the paths to clients; `X-Accel-Redirect` still delivers files there.
-    pub(super) fn location(&self) -> String {
-        let regex = self.regex.as_ref();
-        regex.map_or_else(String::new, |regex| {
+    /// Returns the locations of the preset that deny the paths to clients; `X-Accel-Redirect` still delivers files there.
+    pub(super) fn locations(&self) -> String {
+        let locations = self.regexes.iter().map(|regex| {
             format!("location ~ {} {{\n            internal;\n        }}", crate::apache::quoted(regex))
-        })
+        });
+        locations.collect::<Vec<_>>().join("\n        ")
     }
 
     /// Returns a regex for the folders that the preset does not deny by name.
@@ -144,9 +144,10 @@ impl Denied {
     /// Returns the URL path of one denied file of each folder, percent-encoded; at most `limit` paths in total. PHP files are left out,
     /// because a request would run them.
     pub fn examples(&self, root: &Path, limit: usize) -> Vec<String> {
-        let Some(regex) = self.regex.as_ref().and_then(|regex| Regex::without_captures(regex).ok()) else {
-            return Vec::new();
-        };
+        let regexes: Vec<_> =
+            self.regexes.iter().filter_map(|regex| Regex::without_captures(regex).ok()).collect();
+        let matches =
+            |path: &str| regexes.iter().any(|regex| regex.is_match(path.as_bytes()).unwrap_or(false));
         let site = SiteFolder::new(root);
         let denying = self.folders.iter().filter(|(_, denials)| denials.is_denying());
         let examples = denying.filter_map(|(folder, _)| {
@@ -156,7 +157,7 @@ impl Denied {
                 let path = format!("{folder}{}", file.to_str()?);
                 let is_denied = !name.starts_with('.')
                     && file.extension().is_none_or(|end| !end.eq_ignore_ascii_case("php"));
-                (is_denied && regex.is_match(path.as_bytes()).unwrap_or(false)).then(|| encoded(&path))
+                (is_denied && matches(&path)).then(|| encoded(&path))
             })
         });
         // A file of an inner folder may be the first one found for an outer folder, too.
@@ -178,7 +179,7 @@ fn admitted(folders: &[(String, Denials)], content: &str) -> (Vec<String>, usize
     let mut paths: Vec<_> = folders.iter().filter(is_admitted).map(|(path, _)| path.as_str()).collect();
     paths.sort_unstable();
     paths.dedup_by(|inner, outer| inner.starts_with(*outer));
-    // Short paths first, so that as many as possible fit.
+    // Short paths first, so that more of them fit.
     paths.sort_by_key(|path| path.len());
     let mut regexes: Vec<_> = paths.into_iter().map(crate::apache::escaped).collect();
     let mut length = 0;
@@ -252,9 +253,9 @@ mod tests {
             warnings.len() == 1 && warnings[0].contains("plugins/b/.htaccess:1: Require ip"),
             "{warnings:?}"
         );
-        let location = denied.location();
-        assert!(location.contains("x\\.txt") && !location.contains("(?:^/)"), "{location}");
-        assert!(!location.contains("link") && !location.contains("edd"), "{location}");
+        let locations = denied.locations();
+        assert!(locations.contains("x\\.txt") && !locations.contains("(?:^/)"), "{locations}");
+        assert!(!locations.contains("link") && !locations.contains("edd"), "{locations}");
         assert_eq!(examples, ["/wp-content/plugins/a/logs/a%0Ab.log"]);
         let admitted = denied.admitted();
         assert_eq!(admitted, "(?-x:^(?:/wp-content/uploads/edd/))");

@@ -143,7 +143,7 @@ impl Checked {
             ("core", self.layout.core.clone()),
             ("configuration", self.layout.configuration_path()),
             ("script_root", self.layout.script_root().to_owned()),
-            ("denied", self.denied.location()),
+            ("denied", self.denied.locations()),
             ("admitted", self.denied.admitted()),
             ("plugin_headers", or_nothing(!written.is_empty(), PLUGIN_HEADERS)),
             ("grace", grace.to_owned()),
