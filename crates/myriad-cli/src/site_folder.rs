@@ -13,9 +13,10 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use myriad_files::{LinkRule, Walk, read_at};
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, statat};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fstat, openat, statat};
 
 use crate::{accounts, path_walk};
 
@@ -27,6 +28,8 @@ const MAX_ENTRIES: usize = 4096;
 const ENTRIES_PER_FOLDER: usize = 200;
 /// Maximum depth of folders that are searched.
 const DEEPEST: usize = 64;
+/// Maximum number of [`LinkCycle`]s of a search.
+const MAX_CYCLES: usize = 16;
 
 /// Folder of a site.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,15 +151,29 @@ impl SiteFolder {
         Ok(())
     }
 
-    /// Files below a folder, at most in `folders` folders and below 64 levels. Links below it are not followed, nor listed.
+    /// Files below a folder, at most in `folders` folders and below 64 levels. Links below it are neither followed nor listed, unless
+    /// [`Files::following_links`] is used.
     ///
     /// # Errors
     /// The folder cannot be opened; one below it that cannot be opened is skipped.
     pub fn files(&self, path: impl AsRef<Path>, folders: usize) -> io::Result<Files> {
-        let start = self.folder(path)?;
-        let (pending, found) = (VecDeque::from([PathBuf::new()]), VecDeque::new());
-        let entries = folders.saturating_mul(ENTRIES_PER_FOLDER);
-        Ok(Files { start, pending, found, folders, entries, is_cut: false, excluded: Vec::new(), name: None })
+        let path = path.as_ref();
+        let first = Pending { path: PathBuf::new(), around: Arc::default(), is_linked: false };
+        Ok(Files {
+            start: self.folder(path)?,
+            site: self.clone(),
+            start_path: path.to_owned(),
+            pending: VecDeque::from([first]),
+            linked: VecDeque::new(),
+            found: VecDeque::new(),
+            folders,
+            entries: folders.saturating_mul(ENTRIES_PER_FOLDER),
+            is_cut: false,
+            follows_links: false,
+            cycles: Vec::new(),
+            excluded: Vec::new(),
+            name: None,
+        })
     }
 
     fn walk(&self, path: &Path) -> Walk {
@@ -186,11 +203,38 @@ impl Display for SymbolicLink {
     }
 }
 
+/// Device and inode of a folder.
+type FolderId = (u64, u64);
+
+/// Folder to read.
+struct Pending {
+    /// Relative to the start.
+    path: PathBuf,
+    /// Folders on the path to it, the start first.
+    around: Arc<Vec<FolderId>>,
+    /// True if the path contains a link.
+    is_linked: bool,
+}
+
+/// Path by which links lead from a folder to the same folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkCycle {
+    /// Path of the folder.
+    pub folder: PathBuf,
+    /// Path from the folder to itself.
+    pub way: PathBuf,
+}
+
 /// Files below a folder; each path is relative to it.
 pub struct Files {
     start: OwnedFd,
+    site: SiteFolder,
+    /// Path of the start below the folder of the site.
+    start_path: PathBuf,
     /// Folders to read, upper ones first.
-    pending: VecDeque<PathBuf>,
+    pending: VecDeque<Pending>,
+    /// Folders reached through links. They are read last, so that links do not use up the limits.
+    linked: VecDeque<Pending>,
     found: VecDeque<PathBuf>,
     /// Number of folders that may still be read.
     folders: usize,
@@ -198,6 +242,8 @@ pub struct Files {
     entries: usize,
     /// Set once a folder or an entry was left out because of these limits.
     is_cut: bool,
+    follows_links: bool,
+    cycles: Vec<LinkCycle>,
     /// Folders that are not read.
     excluded: Vec<PathBuf>,
     /// File name to look for; `None` finds all files.
@@ -211,9 +257,21 @@ impl Files {
         Self { excluded: folders.iter().map(|folder| folder.as_ref().to_owned()).collect(), ..self }
     }
 
+    /// Follows links whose target has the same owner, to folders and to files. A folder is found by each path that leads to it and
+    /// does not pass through a folder twice; [`Self::cycles`] are the other paths.
+    #[must_use]
+    pub fn following_links(self) -> Self {
+        Self { follows_links: true, ..self }
+    }
+
+    /// Paths that pass through a folder twice, found so far; relative to the start.
+    pub fn cycles(&self) -> &[LinkCycle] {
+        &self.cycles
+    }
+
     /// Returns whether the limits were reached, so that files may be missing.
     pub fn is_cut(&self) -> bool {
-        self.is_cut || !self.pending.is_empty()
+        self.is_cut || !self.pending.is_empty() || !self.linked.is_empty()
     }
 
     /// Skips files with other names.
@@ -227,21 +285,36 @@ impl Files {
     /// # Errors
     /// Those of [`SiteFolder::read`].
     pub fn read(&self, path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-        let folder = self.open(path.parent().unwrap_or(Path::new("")))?;
+        if self.follows_links {
+            return self.site.read(self.start_path.join(path), limit);
+        }
+        let folder = self.open_without_links(path.parent().unwrap_or(Path::new("")))?;
         read_at(folder, path.file_name().unwrap_or_default().as_bytes(), limit)
     }
 
     /// Opens a folder below the start, without following a link.
-    fn open(&self, path: &Path) -> io::Result<OwnedFd> {
+    fn open_without_links(&self, path: &Path) -> io::Result<OwnedFd> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let start = self.start.try_clone()?;
         path.iter().try_fold(start, |at, name| Ok(openat(&at, name, flags, Mode::empty())?))
     }
 
     /// Reads the next folder.
-    fn list(&mut self, path: &Path) -> io::Result<()> {
+    fn list(&mut self, next: &Pending) -> io::Result<()> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let folder = openat(self.open(path)?, ".", flags, Mode::empty())?;
+        let folder = if next.is_linked {
+            self.site.folder(self.start_path.join(&next.path))?
+        } else {
+            self.open_without_links(&next.path)?
+        };
+        let folder = openat(folder, ".", flags, Mode::empty())?;
+        let known = fstat(&folder)?;
+        let id = (known.st_dev, known.st_ino);
+        if let Some(depth) = next.around.iter().position(|around| *around == id) {
+            self.add_cycle(&next.path, depth);
+            return Ok(());
+        }
+        let around = Arc::new([&next.around[..], &[id]].concat());
         for entry in Dir::read_from(&folder)? {
             let Some(left) = self.entries.checked_sub(1) else {
                 self.is_cut = true;
@@ -258,20 +331,51 @@ impl Files {
                 }
                 kind => kind,
             };
+            let path = next.path.join(name);
+            let (kind, is_link) = match kind {
+                FileType::Symlink if self.follows_links => (self.target(&path), true),
+                kind => (kind, false),
+            };
             if kind.is_file() {
                 if self.name.is_none_or(|wanted| name == wanted) {
-                    self.found.push_back(path.join(name));
+                    self.found.push_back(path);
                 }
-            } else if kind.is_dir() && name != "." && name != ".." && path.iter().count() < DEEPEST {
-                let path = path.join(name);
-                if self.pending.len() >= self.folders {
-                    self.is_cut = true;
-                } else if !self.excluded.contains(&path) {
-                    self.pending.push_back(path);
-                }
+            } else if kind.is_dir() && name != "." && name != ".." {
+                let is_linked = next.is_linked || is_link;
+                self.add(Pending { path, around: Arc::clone(&around), is_linked });
             }
         }
         Ok(())
+    }
+
+    /// Adds a folder to those to read.
+    fn add(&mut self, folder: Pending) {
+        let waiting = self.pending.len() + if folder.is_linked { self.linked.len() } else { 0 };
+        if self.excluded.contains(&folder.path) {
+            return;
+        }
+        if waiting >= self.folders || folder.path.iter().count() > DEEPEST {
+            self.is_cut = true;
+        } else if folder.is_linked {
+            self.linked.push_back(folder);
+        } else {
+            self.pending.push_back(folder);
+        }
+    }
+
+    fn add_cycle(&mut self, path: &Path, depth: usize) {
+        if self.cycles.len() >= MAX_CYCLES {
+            self.is_cut = true;
+            return;
+        }
+        let (folder, way) = (path.iter().take(depth).collect(), path.iter().skip(depth).collect());
+        self.cycles.push(LinkCycle { folder, way });
+    }
+
+    /// Returns the kind of the target of a link; `Unknown` if the link is not followed.
+    fn target(&self, path: &Path) -> FileType {
+        let known = self.site.metadata(self.start_path.join(path));
+        known.map_or(FileType::Unknown, |known| FileType::from_raw_mode(known.mode()))
     }
 }
 
@@ -281,7 +385,7 @@ impl Iterator for Files {
     fn next(&mut self) -> Option<PathBuf> {
         while self.found.is_empty() {
             self.folders = self.folders.checked_sub(1)?;
-            let folder = self.pending.pop_front()?;
+            let folder = self.pending.pop_front().or_else(|| self.linked.pop_front())?;
             // Removed meanwhile, or not readable.
             let _ = self.list(&folder);
         }

@@ -205,7 +205,7 @@ mod tests {
 
     /// Returns the regex for a `.htaccess` in `/up/`.
     fn regex(text: &str) -> String {
-        denied_paths(&[("/up/".to_owned(), read(text))], |_| true).regexes.join("|")
+        denied_paths(&[("/up/".to_owned(), read(text))], &[], |_| true).regexes.join("|")
     }
 
     fn read(text: &str) -> Denials {

@@ -5,6 +5,7 @@
 //! rules are distributed over several regexes, because the length of a pattern is limited.
 
 use std::collections::{BTreeMap, HashSet};
+use std::fmt::Write as _;
 use std::ops::Bound;
 
 use crate::apache::denials::{Denials, MODULES, Name};
@@ -20,8 +21,6 @@ const MAX_DENIALS: usize = 256 << 10;
 const MAX_TOTAL: usize = 2 * MAX_DENIALS;
 /// Maximum total length of the exceptions of a site in bytes.
 const MAX_ALL_EXCEPTIONS: usize = 128 << 10;
-/// Maximum length of the path of a folder in a regex, in bytes; a longer path is cut, so that more is denied.
-const MAX_PATH: usize = 4 << 10;
 
 /// Denied URL paths of a site.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,14 +31,55 @@ pub struct DeniedPaths {
     pub skipped: usize,
 }
 
+/// Path by which links lead from a folder to the same folder, so that the folder has any number of URL paths.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cycle {
+    /// URL path of the folder, with a `/` on both sides.
+    pub folder: String,
+    /// Path from the folder to itself, with a `/` at its end.
+    pub way: String,
+}
+
 /// Combines the rules of all folders. Each folder is given by its URL path with a `/` on both sides; `compiles`
 /// compiles a regex. Exceptions that exceed the limits are left out, so that more is denied, never less.
-pub fn denied_paths(folders: &[(String, Denials)], compiles: impl Fn(&str) -> bool) -> DeniedPaths {
+pub fn denied_paths(
+    folders: &[(String, Denials)],
+    cycles: &[Cycle],
+    compiles: impl Fn(&str) -> bool,
+) -> DeniedPaths {
     let mut combined = Combined::new(&compiles);
     for module in 0..MODULES {
-        combined.add(&sorted(folders, module));
+        combined.add(&sorted(folders, cycles, module));
     }
     combined.finish()
+}
+
+/// Returns the regex of the URL paths of a folder, which may pass through any of the cycles any number of times; `None` if it is
+/// too long.
+fn path_regex(path: &str, cycles: &[Cycle]) -> Option<String> {
+    if cycles.is_empty() {
+        return Some(escaped(path));
+    }
+    ways("", path, cycles)
+}
+
+/// Returns the regex of the paths from the folder `from` to `from` + `way`, without cycles at `from` itself.
+fn ways(from: &str, way: &str, cycles: &[Cycle]) -> Option<String> {
+    let (mut regex, mut reached) = (String::new(), from.to_owned());
+    for name in way.split_inclusive('/') {
+        regex.push_str(&escaped(name));
+        reached.push_str(name);
+        let here = cycles.iter().filter(|cycle| cycle.folder == reached);
+        let here: Option<Vec<_>> = here.map(|cycle| ways(&cycle.folder, &cycle.way, cycles)).collect();
+        let here = here?;
+        if !here.is_empty() {
+            let _ = write!(regex, "(?:{})*", here.join("|"));
+        }
+        if regex.len() > MAX_REGEX {
+            return None;
+        }
+    }
+    Some(regex)
 }
 
 /// Rule of one module.
@@ -49,32 +89,40 @@ struct Rule<'f> {
     /// Files to which the rule applies; `None` for the whole folder.
     name: Option<&'f Name>,
     is_admitted: bool,
+    cycles: &'f [Cycle],
 }
 
 impl Rule<'_> {
     /// Returns the regex of the paths to which the rule applies; `None` if it is too long.
     fn regex(&self) -> Option<String> {
-        let base = escaped(self.path);
-        let Some(name) = self.name else { return Some(format!("^{base}")) };
+        let base = path_regex(self.path, self.cycles)?;
+        let Some(name) = self.name else { return Some(format!("^{base}")).filter(|regex| fits(regex)) };
         let (Name::File(pattern) | Name::Path(pattern)) = name;
         let copies = if matches!(name, Name::Path(_)) { split(pattern).len() } else { 1 };
         let length = base.len().saturating_mul(copies).saturating_add(pattern.len());
         let regex = (length <= MAX_REGEX).then(|| name.regex(&base))?;
-        regex.filter(|regex| regex.len() + MAX_EXCEPTIONS + SYNTAX <= MAX_REGEX)
+        regex.filter(|regex| fits(regex))
     }
 
     /// Returns a regex that denies the whole folder, in place of a denial that cannot be applied as written; `None` for
-    /// the folder of the site, which contains every page.
+    /// the folder of the site, which contains every page. If its path is too long, the folders around it are denied.
     fn whole_folder(&self) -> Option<String> {
-        let path = &self.path[..self.path.floor_char_boundary(MAX_PATH)];
-        (self.path != "/").then(|| format!("^{}", escaped(path)))
+        let ends = self.path.match_indices('/').map(|(at, _)| &self.path[..=at]);
+        let folders = ends.skip(1).collect::<Vec<_>>().into_iter().rev();
+        let mut regexes = folders.filter_map(|path| path_regex(path, self.cycles));
+        regexes.find(|regex| fits(regex)).map(|regex| format!("^{regex}"))
     }
+}
+
+/// Returns whether a regex is short enough for one with exceptions.
+fn fits(regex: &str) -> bool {
+    regex.len() + MAX_EXCEPTIONS + SYNTAX <= MAX_REGEX
 }
 
 /// Returns the rules of one module in Apache's order: those of folders, outer ones first, then sections for files,
 /// those of outer folders first. Where the order has no effect (in different folders of one depth), denials come
 /// first, so that more of them have the same exceptions.
-fn sorted(folders: &[(String, Denials)], module: usize) -> Vec<Rule<'_>> {
+fn sorted<'f>(folders: &'f [(String, Denials)], cycles: &'f [Cycle], module: usize) -> Vec<Rule<'f>> {
     let depth = |path: &str| path.matches('/').count();
     let mut rules = Vec::new();
     for (path, denials) in folders {
@@ -88,7 +136,10 @@ fn sorted(folders: &[(String, Denials)], module: usize) -> Vec<Rule<'_>> {
         }
     }
     rules.sort_by_key(|(key, _)| *key);
-    rules.into_iter().map(|((.., is_admitted, path), name)| Rule { path, name, is_admitted }).collect()
+    rules
+        .into_iter()
+        .map(|((.., is_admitted, path), name)| Rule { path, name, is_admitted, cycles })
+        .collect()
 }
 
 /// Exceptions of a module, by the paths of their folders: positions in the order of rules, and regexes.
@@ -283,7 +334,7 @@ mod tests {
 
     /// Combines rules with the compiler of the configuration.
     fn combined(folders: &[(String, Denials)]) -> (DeniedPaths, Vec<Regex>) {
-        let paths = denied_paths(folders, |regex| Regex::without_captures(regex).is_ok());
+        let paths = denied_paths(folders, &[], |regex| Regex::without_captures(regex).is_ok());
         let compiled = paths.regexes.iter().map(|regex| Regex::without_captures(regex).expect("it compiles"));
         let compiled = compiled.collect();
         (paths, compiled)
@@ -326,6 +377,21 @@ mod tests {
             assert!(!is_denied(&regexes, "/wp-content/uploads/5-n/a.pdf"));
             assert_eq!(is_denied(&regexes, &format!("{}a.jpg", folders[0].0)), text == DENY);
         }
+    }
+
+    #[test]
+    fn folder_is_denied_by_every_path_that_passes_through_cycles_of_links() {
+        let cycle = |folder: &str, way: &str| Cycle { folder: folder.to_owned(), way: way.to_owned() };
+        let cycles =
+            [cycle("/", "blog/"), cycle("/", "a/b/up/"), cycle("/a/b/", "self/"), cycle("/c/", "d/")];
+        let folders = [("/a/sold/".to_owned(), read("Deny from all"))];
+        let paths = denied_paths(&folders, &cycles, |regex| Regex::without_captures(regex).is_ok());
+        let regexes = [Regex::without_captures(&paths.regexes[0]).expect("it compiles")];
+        for path in ["", "blog/", "blog/blog/", "a/b/up/", "blog/a/b/self/self/up/blog/a/b/up/"] {
+            assert!(is_denied(&regexes, &format!("/{path}a/sold/x")), "{path}");
+            assert!(!is_denied(&regexes, &format!("/{path}sold/x")), "{path}");
+        }
+        assert!(!is_denied(&regexes, "/c/d/a/sold/x") && !is_denied(&regexes, "/a/b/a/sold/x"));
     }
 
     #[test]
@@ -374,7 +440,7 @@ mod tests {
 
     #[test]
     fn denial_that_does_not_compile_or_is_too_long_denies_its_folder() {
-        let longest = format!("/{}/", "n".repeat(2 * MAX_PATH));
+        let longest = format!("/a{}/", "/n".repeat(MAX_REGEX / 2));
         let alternatives = format!("RewriteRule ^{}$ - [F]", ["a"; 300].join("|"));
         for (path, text) in [
             ("/a/", "<FilesMatch \"a{2,1}\">\nDeny from all\n</FilesMatch>"),

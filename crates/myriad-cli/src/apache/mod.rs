@@ -35,7 +35,7 @@ mod state;
 mod walk;
 
 pub use denials::{Denials, Partly, denials};
-pub use denied_paths::{DeniedPaths, denied_paths};
+pub use denied_paths::{Cycle, DeniedPaths, denied_paths};
 pub use lines::LARGEST;
 pub use pattern::{escaped, quoted};
 pub use site::{Options, Remark, Translation};

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::apache::{Denials, Partly, denials, denied_paths};
+use crate::apache::{Cycle, Denials, Partly, denials, denied_paths};
 use myriad_script::Regex;
 
 use super::kind::Kind;
@@ -74,11 +74,11 @@ impl Denied {
         let root = &layout.root;
         let site = SiteFolder::new(root);
         let mut folders = Vec::new();
-        let mut ignored = Vec::new();
+        let (mut ignored, mut cycles) = (Vec::new(), Vec::new());
         let mut is_cut = false;
         for search in Search::of(layout, kind) {
             let Ok(files) = site.files(&search.start, search.folders) else { continue };
-            let mut files = files.named(NAME).except(&search.except);
+            let mut files = files.named(NAME).except(&search.except).following_links();
             while let Some(file) = files.next() {
                 if folders.len() >= MAX_FILES {
                     is_cut = true;
@@ -98,13 +98,16 @@ impl Denied {
                         remark.reason
                     )
                 }));
-                let folder = if folder.is_empty() { "/".to_owned() } else { format!("/{folder}/") };
-                folders.push((folder, denials));
+                folders.push((url_path(folder), denials));
             }
             is_cut |= files.is_cut();
+            cycles.extend(files.cycles().iter().filter_map(|cycle| {
+                let folder = Path::new(&search.start).join(&cycle.folder);
+                Some(Cycle { folder: url_path(folder.to_str()?), way: format!("{}/", cycle.way.to_str()?) })
+            }));
         }
         warnings.extend(ignored.into_iter().take(MAX_WARNINGS));
-        let paths = denied_paths(&folders, |regex| Regex::without_captures(regex).is_ok());
+        let paths = denied_paths(&folders, &cycles, |regex| Regex::without_captures(regex).is_ok());
         let (admitted, left_out) = admitted(&folders, &layout.content_regex());
         if left_out > 0 {
             warnings.push(format!(
@@ -208,6 +211,12 @@ fn encoded(path: &str) -> String {
     })
 }
 
+/// Returns the URL path of a folder, which is given relative to the root.
+fn url_path(folder: &str) -> String {
+    let folder = folder.trim_matches('/');
+    if folder.is_empty() { "/".to_owned() } else { format!("/{folder}/") }
+}
+
 /// Parses the `.htaccess` of a folder.
 fn parse(text: &str, folder: &str) -> Denials {
     if folder.is_empty() {
@@ -246,20 +255,64 @@ mod tests {
         fs::remove_dir_all(&root).expect("clean");
         let mut paths: Vec<_> = denied.folders.iter().map(|(path, _)| path.as_str()).collect();
         paths.sort_unstable();
-        let uploads = ["/wp-content/uploads/2026/11/", "/wp-content/uploads/edd/"];
+        let others =
+            ["/wp-content/plugins/link/logs/", "/wp-content/uploads/2026/11/", "/wp-content/uploads/edd/"];
         assert_eq!(paths[..3], ["/", "/wp-content/plugins/a/logs/", "/wp-content/plugins/b/"]);
-        assert_eq!(paths[3..], uploads);
+        assert_eq!(paths[3..], others);
         assert!(
             warnings.len() == 1 && warnings[0].contains("plugins/b/.htaccess:1: Require ip"),
             "{warnings:?}"
         );
         let locations = denied.locations();
         assert!(locations.contains("x\\.txt") && !locations.contains("(?:^/)"), "{locations}");
-        assert!(!locations.contains("link") && !locations.contains("edd"), "{locations}");
-        assert_eq!(examples, ["/wp-content/plugins/a/logs/a%0Ab.log"]);
+        assert!(locations.contains("/link/logs/") && !locations.contains("edd"), "{locations}");
+        assert_eq!(
+            examples,
+            ["/wp-content/plugins/a/logs/a%0Ab.log", "/wp-content/plugins/link/logs/a%0Ab.log"]
+        );
         let admitted = denied.admitted();
         assert_eq!(admitted, "(?-x:^(?:/wp-content/uploads/edd/))");
         assert_eq!(Denied::default().admitted(), "(?!)");
+    }
+
+    #[test]
+    fn files_behind_links_of_one_owner_are_found_and_denied_by_each_path() {
+        use std::os::unix::fs::{lchown, symlink};
+        let top = std::env::temp_dir().join(format!("myriad-denied-links-{}", std::process::id()));
+        let (root, shared) = (top.join("site"), top.join("shared"));
+        let uploads = root.join("wp-content/uploads");
+        for folder in [uploads.join("orders"), shared.join("sold"), shared.join("foreign"), top.join("rules")]
+        {
+            fs::create_dir_all(&folder).expect("folders");
+            fs::write(folder.join(NAME), "deny from all\n").expect("a file");
+        }
+        fs::create_dir_all(uploads.join("by-link")).expect("a folder");
+        symlink(top.join("rules").join(NAME), uploads.join("by-link").join(NAME)).expect("a link");
+        symlink(&shared, uploads.join("shared")).expect("a link");
+        symlink("orders", uploads.join("alias")).expect("a link");
+        symlink("..", uploads.join("up")).expect("a link");
+        symlink(".", root.join("blog")).expect("a link");
+        symlink(shared.join("foreign"), uploads.join("foreign")).expect("a link");
+        let is_root = lchown(uploads.join("foreign"), Some(1), None).is_ok();
+        let mut warnings = Vec::new();
+        let denied = Denied::find(&Layout::usual(root.clone()), Kind::WordPress, &mut warnings);
+        fs::remove_dir_all(&top).expect("clean");
+        assert_eq!(warnings, Vec::<String>::new());
+        let regexes: Vec<_> =
+            denied.regexes.iter().map(|regex| Regex::without_captures(regex).expect("it compiles")).collect();
+        let is_denied = |path: &str| {
+            let path = format!("{path}/a.pdf");
+            regexes.iter().any(|regex| regex.is_match(path.as_bytes()).expect("a result"))
+        };
+        for way in
+            ["/wp-content", "/blog/wp-content", "/blog/blog/wp-content", "/wp-content/uploads/up/uploads/up"]
+        {
+            for folder in ["orders", "alias", "shared/sold", "by-link"] {
+                assert!(is_denied(&format!("{way}/uploads/{folder}")), "{way} {folder}");
+            }
+            assert!(!is_denied(&format!("{way}/uploads/shared")), "{way}");
+        }
+        assert!(!is_root || !is_denied("/wp-content/uploads/foreign"), "its files are not served");
     }
 
     /// Returns the compiled location of the preset that denies folders by name, for the folders with these `.htaccess` files.
