@@ -120,7 +120,7 @@ class Myriad_Cache_Admin {
 			(int) ( 24 * self::MOST_DAYS ),
 			esc_attr( (string) self::clean_hours( get_option( 'myriad_cache_hours', Myriad_Cache_Page::HOURS ) ) ),
 			esc_html__( 'hours', 'myriad-cache' ),
-			esc_html__( 'A change is shown at once, before this time has passed. A page with a nonce expires before the nonce.', 'myriad-cache' )
+			esc_html__( 'Changes are shown at once, independent of this time. A page with a nonce expires before the nonce.', 'myriad-cache' )
 		);
 	}
 
