@@ -23,6 +23,7 @@ pub mod access;
 pub mod auth_basic;
 pub mod auth_request;
 mod compile;
+#[cfg(feature = "geoip")]
 pub mod geo_database;
 mod identifies;
 mod limit_answer;

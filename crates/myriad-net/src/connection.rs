@@ -143,6 +143,7 @@ impl Connection {
     }
 
     /// Sets the TLS parameters on a connection whose driver has no TLS session.
+    #[cfg(feature = "http3")]
     pub(crate) fn set_tls(&self, facts: Box<TlsFacts>) {
         // A connection has one handshake, so the cell is empty.
         let _ = self.tls.set(facts);

@@ -27,6 +27,7 @@ pub(crate) async fn contain<F: Future>(future: F) -> Result<F::Output, String> {
 }
 
 /// Runs `work`. Returns the panic message if it panics.
+#[cfg(feature = "http3")]
 pub(crate) fn attempt<R>(work: impl FnOnce() -> R) -> Result<R, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| words(&*panic))
 }

@@ -11,7 +11,10 @@ mod containment;
 pub mod deadline;
 mod h1;
 mod h2;
+#[cfg(feature = "http3")]
 pub mod h3;
+#[cfg(not(feature = "http3"))]
+mod h3_absent;
 mod linger;
 pub mod listener;
 pub mod memory;
@@ -20,6 +23,7 @@ pub mod multiplex;
 mod pace;
 mod patience;
 mod pressure;
+mod quic_process;
 mod raw_client;
 pub mod request_body;
 mod request_buffers;
@@ -37,17 +41,19 @@ mod udp_socket;
 pub use connection::{Connection, Peer};
 pub use containment::spawn_vital;
 pub use h1::end_tunnels;
-pub use h3::{
-    ChooseTls, Crossing, QuicPlace, QuicProcess, QuicSecret, QuicSettings, QuicShare, QuicTokens, Refusal,
-    Relay, Standing, examine_relayed, listener_id,
-};
+#[cfg(feature = "http3")]
+pub use h3::{ChooseTls, Crossing, QuicSecret, QuicShare, QuicTokens, examine_relayed};
+pub use h3::{QuicPlace, QuicSettings, Relay};
+#[cfg(not(feature = "http3"))]
+use h3_absent as h3;
 pub use listener::{Acceptor, Worker};
 pub use patience::MinRate;
+pub use quic_process::{QuicProcess, Standing, listener_id};
 pub use raw_client::{Peeked, RawClient, Secured};
 pub use request_body::RequestBody;
 pub use response::{Head, Rate, Response, ResponseBody, Sent, Tunnel};
 pub use seats::{Relieved, Seat, Seats, Shortage};
 pub use service::{HandshakeFailure, Limits, Outcome, RawDriver, RawEnd, Service, StreamLimits};
 pub use timeouts::Timeouts;
-pub use tls::{Greeter, Offer as TlsOffer, TlsFacts};
+pub use tls::{Greeter, Offer as TlsOffer, Refusal, TlsFacts};
 pub use udp_socket::{Arrival, UdpSocket};

@@ -1,7 +1,5 @@
 //! Listening sockets and connections of a worker.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
@@ -15,7 +13,7 @@ use tokio::task::JoinHandle;
 
 use crate::connection::{Connection, Peer, next_serial};
 use crate::containment::{contain, spawn_vital};
-use crate::h3::{Hub, QuicPlace, Users, WeakUsers};
+use crate::h3::{Hubs, QuicPlace, Users};
 use crate::seats::{Guard, Seats};
 use crate::service::{ConnectionEvent, RawEnd, Service};
 use crate::socket::Socket;
@@ -36,8 +34,7 @@ const AGAIN: Duration = Duration::from_millis(deadline::TICK_MS);
 pub struct Worker<S> {
     service: Rc<S>,
     seats: Seats,
-    /// QUIC listeners, by number.
-    hubs: Rc<RefCell<HashMap<u32, WeakUsers>>>,
+    hubs: Hubs,
 }
 
 /// Handle of a listening socket that is accepted from; dropping it stops accepting.
@@ -49,7 +46,7 @@ enum Kind {
     /// TCP or unix connections.
     Stream(JoinHandle<()>),
     /// QUIC connections; the task finishes with the last of them.
-    Quic(#[expect(dead_code, reason = "held open, never read")] Users),
+    Quic(#[allow(dead_code, reason = "held open, never read")] Users),
 }
 
 impl Drop for Acceptor {
@@ -64,7 +61,7 @@ impl<S: Service> Worker<S> {
     /// Creates a worker whose clients take their seats from `seats`. Must be called on the worker's runtime.
     pub fn new(service: Rc<S>, seats: Seats) -> Self {
         spawn_vital(&service, "deadlines", deadline::run());
-        Self { service, seats, hubs: Rc::default() }
+        Self { service, seats, hubs: Hubs::default() }
     }
 
     /// Starts to accept connections from a TCP or unix socket; `number` becomes their listener number.
@@ -86,13 +83,7 @@ impl<S: Service> Worker<S> {
     /// Starts to accept QUIC connections from the sockets of one address. If a listener with that number is already
     /// active, joins it.
     pub fn listen_quic(&self, sockets: Vec<OwnedFd>, place: QuicPlace) -> io::Result<Acceptor> {
-        let mut hubs = self.hubs.borrow_mut();
-        if let Some(users) = hubs.get(&place.number).and_then(WeakUsers::join) {
-            return Ok(Acceptor { kind: Kind::Quic(users) });
-        }
-        let number = place.number;
-        let users = Hub::start(Rc::clone(&self.service), self.seats.clone(), sockets, place)?;
-        hubs.insert(number, users.downgrade());
+        let users = self.hubs.listen(&self.service, &self.seats, sockets, place)?;
         Ok(Acceptor { kind: Kind::Quic(users) })
     }
 
@@ -131,7 +122,7 @@ impl<S: Service> Worker<S> {
     }
 
     fn share(&self) -> Self {
-        Self { service: Rc::clone(&self.service), seats: self.seats.clone(), hubs: Rc::clone(&self.hubs) }
+        Self { service: Rc::clone(&self.service), seats: self.seats.clone(), hubs: self.hubs.clone() }
     }
 
     async fn take(&self, number: u32, accepted: io::Result<(Socket, Peer)>) {

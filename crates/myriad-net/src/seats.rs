@@ -173,6 +173,7 @@ impl Seats {
     }
 
     /// Returns whether a new connection requires an eviction.
+    #[cfg(feature = "http3")]
     pub(crate) fn is_short(&self) -> bool {
         self.want().is_some()
     }

@@ -9,6 +9,7 @@
 //! | `phases` | rewrite, location, access, `try_files`: only access checks can wait |
 //! | `explain` | `-t --explain`: the same phases with a report, up to the first step with an effect |
 //! | `site` | worker threads, reload, shutdown |
+//! | `quic`, `tracing` | optional parts of the binary, each with a replacement for builds without it |
 //! | `testing` | sites without sockets, for unit tests of the feature crates |
 
 mod acme;
@@ -25,6 +26,7 @@ mod shortage;
 mod site;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+mod tracing;
 
 pub use apart::{apart, give_back_soon};
 pub use compile::check;

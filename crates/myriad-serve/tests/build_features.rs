@@ -73,8 +73,17 @@ fn directives_of_a_missing_feature_are_refused_with_its_name() {
             assert_eq!(errors.contains(&refusal), !feature.is_compiled, "{errors:?}");
         }
     }
-    let image = BuildFeature::named("image").expect("the feature");
+    let image = BUILD_FEATURES.iter().find(|feature| feature.name == "image").expect("the feature");
     assert_eq!(image.refusal, "this build has no feature \"image\" (build with --features image)");
+}
+
+#[test]
+fn quic_listeners_are_refused_without_http3() {
+    let errors = errors("http { server { listen 80; listen 443 quic; ssl_reject_handshake on; } }");
+    match BuildFeature::missing("http3") {
+        Some(feature) => assert_eq!(errors, [format!("\"quic\": {}", feature.refusal)]),
+        None => assert_eq!(errors, [""; 0]),
+    }
 }
 
 #[test]

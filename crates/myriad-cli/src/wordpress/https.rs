@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use myriad_conf::model::{AcmeIdentifier, AcmeKeyKind};
+use myriad_conf::registry::BuildFeature;
 use myriad_tls::acme_client::{Facts, SigningKey, csr};
 
 use super::authorities::{LETS_ENCRYPT, STAGING};
@@ -141,7 +142,8 @@ impl Https {
             listens.push(format!("{listen} ssl"));
             listens.extend(both.then(|| format!("[::]:{usual} ssl")));
         }
-        if !self.domains.is_empty() && port(listen).is_some() {
+        let has_http3 = BuildFeature::missing("http3").is_none();
+        if has_http3 && !self.domains.is_empty() && port(listen).is_some() {
             // Browsers find HTTP/3 by `Alt-Svc`, and remain at HTTP/2 if its packets are dropped.
             listens.push(format!("{listen} quic reuseport"));
             listens.extend(both.then(|| format!("[::]:{usual} quic reuseport")));
@@ -325,13 +327,14 @@ mod tests {
         let server = https.server(prefix, &https.listens(true), &https.domains).expect("a server");
         for part in [
             "listen 8443 ssl;\n",
-            "listen 8443 quic reuseport;\n",
             "http2 on;",
             "acme_certificate letsencrypt a.test www.a.test;",
             "https_only on port=8443;",
         ] {
             assert!(server.contains(part), "{part}: {server}");
         }
+        let has_http3 = BuildFeature::missing("http3").is_none();
+        assert_eq!(server.contains("listen 8443 quic reuseport;\n"), has_http3, "{server}");
         let none = Https::default();
         assert!(none.listens(true).is_empty() && none.issuers(prefix).expect("none").is_empty());
         assert_eq!(https.server(prefix, &https.listens(true), &[]).as_deref(), Ok(""));

@@ -38,12 +38,31 @@ pub static BUILD_FEATURES: &[BuildFeature] = &[
          image_filter_sharpen image_filter_transparency image_filter_interlace image_filter_buffer image_filter_pixels",
         ""
     ),
+    feature!(
+        "http3",
+        "http3 http3_hq http3_max_concurrent_streams http3_stream_buffer_size quic_retry quic_gso quic_host_key \
+         quic_active_connection_id_limit quic_bpf",
+        ""
+    ),
+    feature!(
+        "otel",
+        "otel_exporter otel_service_name otel_resource_attr otel_trace otel_trace_context otel_span_name otel_span_attr",
+        "otel_trace_id otel_span_id otel_parent_id otel_parent_sampled"
+    ),
+    feature!(
+        "geoip",
+        "geoip_country geoip_city geoip_org geoip_proxy geoip_proxy_recursive geoip2 geoip2_proxy \
+         geoip2_proxy_recursive",
+        "geoip_country_code geoip_country_code3 geoip_country_name geoip_org geoip_city_continent_code \
+         geoip_city_country_code geoip_city_country_code3 geoip_city_country_name geoip_region geoip_city \
+         geoip_postal_code geoip_latitude geoip_longitude geoip_dma_code geoip_area_code"
+    ),
     feature!("tools", "", ""),
 ];
 
 impl BuildFeature {
     /// Returns the missing feature that defines a directive.
-    pub(crate) fn missing_for_directive(name: &str) -> Option<&'static Self> {
+    pub fn missing_for_directive(name: &str) -> Option<&'static Self> {
         missing().find(|feature| feature.directives.split_whitespace().any(|directive| directive == name))
     }
 
@@ -53,9 +72,9 @@ impl BuildFeature {
         missing().find(|feature| feature.variables.split_whitespace().any(defines))
     }
 
-    /// Returns the feature with this name; `None` if it does not exist.
-    pub fn named(name: &str) -> Option<&'static Self> {
-        BUILD_FEATURES.iter().find(|feature| feature.name == name)
+    /// Returns the feature with this name if it is not part of this binary.
+    pub fn missing(name: &str) -> Option<&'static Self> {
+        missing().find(|feature| feature.name == name)
     }
 
     /// Iterates over the names of directives and then of variables that only this feature defines.

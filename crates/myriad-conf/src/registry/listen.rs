@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use super::{Arguments, Done};
+use super::{Arguments, BuildFeature, Done};
 use crate::{
     diagnostic::Diagnostic,
     model::{KeepAliveProbe, ListenAddress, ListenConf, ServerConf},
@@ -104,7 +104,10 @@ fn parameter(conf: &mut ListenConf, args: &mut Arguments<'_>, index: usize) -> D
                 "the \"listen ... http2\" directive is deprecated, use the \"http2\" directive instead",
             );
         }
-        ("quic", None) => conf.quic = true,
+        ("quic", None) => match BuildFeature::missing("http3") {
+            Some(feature) => return Err(args.error(index, format!("\"quic\": {}", feature.refusal))),
+            None => conf.quic = true,
+        },
         ("bind", None) => conf.bind = true,
         ("reuseport", None) => conf.reuseport = true,
         ("deferred", None) => conf.deferred = true,

@@ -20,6 +20,7 @@ mod family;
 mod field_changes;
 mod health_check;
 mod http2;
+#[cfg(feature = "http3")]
 mod http3;
 mod known;
 mod listen;

@@ -1,12 +1,12 @@
 //! Directive families of the language itself.
 
 use super::{
-    acme, blocks, client, content, control, family::Family, http2, http3, log, origin, origin_tls, process,
-    rewrite, server, tls, tuning, upstream, zone,
+    acme, blocks, client, content, control, family::Family, http2, log, origin, origin_tls, process, rewrite,
+    server, tls, tuning, upstream, zone,
 };
 
 /// Families of directives with fixed names.
-pub(super) const FAMILIES: [Family; 14] = [
+pub(super) const FAMILIES: &[Family] = &[
     Family::new("process", process::ROWS),
     Family::new("control", control::ROWS),
     Family::new("server", server::ROWS),
@@ -19,7 +19,8 @@ pub(super) const FAMILIES: [Family; 14] = [
     Family::new("tls", tls::ROWS),
     Family::new("http2", http2::ROWS),
     Family::new("acme", acme::ROWS),
-    Family::new("http3", http3::ROWS),
+    #[cfg(feature = "http3")]
+    Family::new("http3", super::http3::ROWS),
     Family::new("tuning", tuning::ROWS),
 ];
 

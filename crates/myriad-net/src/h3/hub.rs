@@ -25,13 +25,14 @@ use super::place::QuicPlace;
 use super::sending::Scratch;
 use super::stream_wakes::StreamWakes;
 use super::timers::Timers;
-use super::tls::{ChooseTls, Crypto, Refusal, VERSION};
+use super::tls::{ChooseTls, Crypto, VERSION};
 use super::users::{Users, WeakUsers};
 use crate::containment::{attempt, spawn_vital};
 use crate::deadline::{self, Deadline};
 use crate::seats::Seats;
 use crate::service::Service;
 use crate::test_panic::test_panic;
+use crate::tls::Refusal;
 
 /// Maximum number of rounds (read a batch of datagrams, process connections) before other tasks of this thread run.
 const ROUNDS: usize = 8;

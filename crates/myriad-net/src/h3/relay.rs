@@ -17,7 +17,6 @@
 //! forwarded once, never back, and responses go only to its source address.
 
 mod message;
-mod process;
 
 use std::collections::HashMap;
 use std::io::{self, IoSlice};
@@ -31,9 +30,9 @@ use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, sendmsg};
 
 use super::cid::Owner;
 use super::crossing::{Crossing, Datagram};
+use crate::quic_process::{QuicProcess, Standing, listener_id};
 pub use message::examine as examine_relayed;
 use message::{LONGEST, Message};
-pub use process::{QuicProcess, Standing, listener_id};
 
 /// Maximum time that a new process waits for the permission to read; then it reads without it, because the earlier
 /// reader may hang.
@@ -251,6 +250,18 @@ impl Relay {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl QuicProcess {
+    /// Returns the state regarding new connections of a listener; `None` if the process does not have that listener.
+    fn standing_for(&self, listener: u64) -> Option<Standing> {
+        self.listeners.contains(&listener).then_some(self.standing)
+    }
+
+    /// Returns whether the process may read a listener's sockets.
+    fn may_read(&self, listener: u64) -> bool {
+        self.standing_for(listener).is_some_and(|standing| standing != Standing::Starting)
     }
 }
 

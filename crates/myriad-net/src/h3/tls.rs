@@ -17,7 +17,7 @@ use rustls::quic::{KeyChange, Secrets, ServerConnection, Suite, Version};
 use rustls::server::{Acceptor, ClientHello};
 
 use super::address_proof::AddressProof;
-use crate::tls::{Offer, TlsFacts, hearing};
+use crate::tls::{Offer, Refusal, TlsFacts, hearing};
 
 /// The only supported version of QUIC (RFC 9000).
 pub(super) const VERSION: u32 = 1;
@@ -28,17 +28,6 @@ const RECORD: usize = 16 << 10;
 /// Alerts (RFC 8446 section 6).
 const DECODE_ERROR: u8 = 50;
 const INTERNAL_ERROR: u8 = 80;
-
-/// Reason why a client is rejected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// No server has the requested name (`ssl_reject_handshake`).
-    UnrecognizedName,
-    /// HTTP/3 is disabled on the server (`http3 off`).
-    NoApplicationProtocol,
-    /// The certificate named by variables cannot be loaded; the reason is in the error log.
-    NoCertificate,
-}
 
 impl Refusal {
     fn alert(self) -> u8 {

@@ -10,6 +10,7 @@ mod handshake;
 pub mod names;
 mod offer;
 mod records;
+mod refusal;
 mod session;
 mod signed;
 #[cfg(test)]
@@ -19,6 +20,7 @@ pub use facts::{Judged, Judgement, Offer, Readings, TlsFacts};
 pub use greeter::Greeter;
 pub(crate) use greeter::OfService;
 pub(crate) use handshake::{Failure, Greeting, accept, poll_header};
+pub use refusal::Refusal;
 pub(crate) use session::Session;
 pub use signed::client_has_signed;
 pub(crate) use signed::hearing;

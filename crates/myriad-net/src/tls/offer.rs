@@ -48,6 +48,7 @@ impl Offer {
     }
 
     /// Assigns a new number to the session; QUIC sessions do not store it.
+    #[cfg(feature = "http3")]
     pub(crate) fn number(&mut self, config: &ServerConfig) {
         self.session = number(config);
     }

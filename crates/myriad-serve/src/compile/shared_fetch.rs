@@ -62,7 +62,7 @@ impl Compile<'_> {
             }));
             cookies.extend(variable.cookie().map(|name| name.as_bytes().into()));
         }
-        if myriad_telemetry::injects(settings) {
+        if crate::tracing::injects(settings) {
             // `traceparent` is set by this server, independently of the client. `tracestate`, a text of the client, is
             // not sent.
             fields.push(b"traceparent".as_slice().into());

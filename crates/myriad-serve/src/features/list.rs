@@ -7,7 +7,6 @@ use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Model};
 
 use super::{forwarded, https_only, real_ip, referers, resolver, set_misc, ssl};
-use myriad_access::geo_database::{geoip, geoip2};
 use myriad_access::shield::{bots, origin_backoff, origin_challenge, origin_query_limit, origin_queue};
 use myriad_access::{
     access, auth_basic, auth_request, limit_conn, limit_req, more_input_headers, secure_link,
@@ -25,7 +24,6 @@ use myriad_origin::{
 };
 use myriad_output::filters::{addition, charset, gunzip, ssi, sub_filter};
 use myriad_output::{cache_debug, encoding, headers, more_headers, slice, userid};
-use myriad_telemetry as otel;
 
 /// Every feature that is compiled in, one per line, in order of compilation. The directives and variables of an optional
 /// one are also named in `myriad-conf/src/registry/build_features.rs`.
@@ -66,8 +64,10 @@ static FEATURES: &[Feature] = &[
     Feature::new("addition", addition::ROWS),
     files::FEATURE,
     forwarded::FEATURE,
-    geoip::FEATURE,
-    geoip2::FEATURE,
+    #[cfg(feature = "geoip")]
+    myriad_access::geo_database::geoip::FEATURE,
+    #[cfg(feature = "geoip")]
+    myriad_access::geo_database::geoip2::FEATURE,
     headers::FEATURE,
     health_check::FEATURE,
     https_only::FEATURE,
@@ -85,7 +85,8 @@ static FEATURES: &[Feature] = &[
     origin_query_limit::FEATURE,
     origin_challenge::FEATURE,
     bots::FEATURE,
-    otel::FEATURE,
+    #[cfg(feature = "otel")]
+    myriad_telemetry::FEATURE,
     real_ip::FEATURE,
     secure_link::FEATURE,
     Feature::new("referers", referers::ROWS)

@@ -30,7 +30,7 @@ impl Site {
     /// Waits until the last exchange is finished, or `worker_shutdown_timeout` has passed.
     pub fn wait(&self) {
         self.wait_for_workers();
-        myriad_telemetry::finish(SPANS_PATIENCE);
+        crate::tracing::finish(SPANS_PATIENCE);
         let runtime = Arc::clone(&self.inner.lock().runtime);
         for zone in runtime.zones.values() {
             zone.zone.close_disk(DISK_PATIENCE);
@@ -47,7 +47,7 @@ impl Site {
         };
         std::thread::scope(|scope| {
             scope.spawn(|| self.write_logs(&runtime));
-            scope.spawn(|| myriad_telemetry::finish(HALT_PATIENCE));
+            scope.spawn(|| crate::tracing::finish(HALT_PATIENCE));
             for zone in runtime.zones.values() {
                 scope.spawn(|| zone.zone.close_disk(HALT_PATIENCE));
             }

@@ -34,7 +34,7 @@ impl Tool {
         if let Some(implementation) = &self.implementation {
             return (implementation.run)(arguments);
         }
-        let reason = BuildFeature::named("tools").map_or("", |feature| feature.refusal);
+        let reason = BuildFeature::missing("tools").map_or("", |feature| feature.refusal);
         eprintln!("myriad: \"{}\": {reason}", self.name);
         ExitCode::FAILURE
     }

@@ -28,18 +28,6 @@ pub struct QuicProcess {
     pub listeners: Vec<u64>,
 }
 
-impl QuicProcess {
-    /// Returns the state regarding new connections of a listener; `None` if the process does not have that listener.
-    pub(super) fn standing_for(&self, listener: u64) -> Option<Standing> {
-        self.listeners.contains(&listener).then_some(self.standing)
-    }
-
-    /// Returns whether the process may read a listener's sockets.
-    pub(super) fn may_read(&self, listener: u64) -> bool {
-        self.standing_for(listener).is_some_and(|standing| standing != Standing::Starting)
-    }
-}
-
 /// Returns the ID of a listener, derived from its name, which is the same in all processes.
 pub fn listener_id(name: &str) -> u64 {
     xxh3_64(name.as_bytes())

@@ -1,0 +1,39 @@
+//! HTTP/3 in a build without it: no listener uses QUIC.
+
+#![allow(clippy::unused_self, clippy::needless_pass_by_value, reason = "interface of the compiled part")]
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use myriad_exchange::runtime::{Listener, Runtime};
+use myriad_exchange::worker::Generation;
+use myriad_net::{Connection, QuicPlace, QuicSettings, Relay};
+
+/// State that survives a reload: none.
+pub(crate) struct Quic;
+
+impl Quic {
+    /// Creates the state.
+    pub(crate) fn new(_secret: &[u8], _process: u8, _relay: Arc<Relay>) -> Self {
+        Self
+    }
+
+    /// Returns the settings of a listener, on which the worker refuses to listen.
+    pub(crate) fn place(
+        &mut self,
+        number: u32,
+        _listener: &Listener,
+        _position: (usize, usize),
+        _sockets: usize,
+    ) -> QuicPlace {
+        QuicPlace { number }
+    }
+}
+
+/// Does nothing: there are no handshakes.
+pub(crate) fn shake_hands_for(_site: &Rc<Generation>) {}
+
+/// Rejects every client.
+pub(crate) fn settings(_runtime: &Runtime, _connection: &Connection) -> Option<QuicSettings> {
+    None
+}

@@ -1,0 +1,22 @@
+//! Request tracing, an optional part of the binary (feature `otel`).
+
+#[cfg(feature = "otel")]
+pub(crate) use myriad_telemetry::{finish, injects};
+
+#[cfg(not(feature = "otel"))]
+pub(crate) use absent::{finish, injects};
+
+#[cfg(not(feature = "otel"))]
+mod absent {
+    use std::time::Duration;
+
+    use myriad_conf::settings::Settings;
+
+    /// Returns at once: there are no spans to send.
+    pub(crate) fn finish(_patience: Duration) {}
+
+    /// Returns false: origins receive no trace context.
+    pub(crate) fn injects(_settings: &Settings) -> bool {
+        false
+    }
+}
