@@ -87,6 +87,7 @@ fn sound() -> Facts {
         senders: Ok(Senders::default()),
         advanced_cache: Ok(false),
         exposed: Ok(Vec::new()),
+        htaccess_remarks: Ok(Vec::new()),
     }
 }
 
@@ -195,6 +196,10 @@ const FAULTS: &[Fault] = &[
     ("page-cache-plugin", Severity::Warning, "advanced-cache.php", |facts| facts.advanced_cache = Ok(true)),
     ("files-denied", Severity::Bad, "/wp-content/uploads/sold/book.pdf", |facts| {
         facts.exposed = Ok(vec!["/wp-content/uploads/sold/book.pdf".into()]);
+    }),
+    ("htaccess-rules", Severity::Warning, "/srv/a/.htaccess:1: <If x>", |facts| {
+        facts.htaccess_remarks =
+            Ok(vec!["/srv/a/.htaccess:1: <If x>: its condition is not evaluated".into()]);
     }),
     ("shows-errors", Severity::Warning, "shows PHP errors", |facts| wordpress(facts).shows_errors = true),
     (
@@ -317,6 +322,7 @@ fn what_could_not_be_looked_at_is_never_fine() {
         facts.assets = Err(not());
         facts.stored = Err(not());
         facts.exposed = Err(not());
+        facts.htaccess_remarks = Err(not());
         facts.behind_tls = Err(not());
         facts.pages[1].visits = Err(not());
         facts.pages[0].uncached = None;
@@ -336,6 +342,7 @@ fn what_could_not_be_looked_at_is_never_fine() {
         "page",
         "files",
         "files-denied",
+        "htaccess-rules",
         "hit-rate",
     ] {
         assert!(found.iter().any(|finding| finding.check == check), "{check}");

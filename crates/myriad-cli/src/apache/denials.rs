@@ -8,6 +8,7 @@ use crate::apache::lines::{self, Item};
 use crate::apache::pattern::{below, of_glob, of_name};
 use crate::apache::site::{Options, Remark};
 use crate::apache::state::Walk;
+use crate::apache::version;
 
 /// Maximum number of sections and rules of a file; each further one is reported in a remark.
 const MAX_RULES: usize = 64;
@@ -46,13 +47,15 @@ pub enum Partly {
     Admitted,
 }
 
-/// Parses a `.htaccess`. Rules that admit some clients only are reported in remarks.
+/// Parses a `.htaccess`. Rules that are not applied as written are reported in remarks.
 pub fn denials(text: &str, partly: Partly) -> Denials {
-    let (items, _) = lines::read(text);
+    let (items, remarks) = lines::read(text);
     let options = Options::default();
     let mut reader = Reader { walk: Walk::new(&options, None), found: Denials::default(), partly };
     let folder = reader.scope(&items, true);
     reader.found.folder = folder;
+    reader.found.remarks.extend(remarks);
+    reader.found.remarks.sort_by_key(|remark| remark.line);
     reader.found
 }
 
@@ -62,21 +65,31 @@ struct Reader<'o> {
     partly: Partly,
 }
 
+/// Access rules of the file, or of a section for files, while its lines are read.
+#[derive(Default)]
+struct Scope<'i> {
+    access: Access,
+    /// Last line with an access directive.
+    last: Option<&'i Item>,
+    /// Modules that deny access in a section whose condition is not evaluated.
+    denied: [bool; MODULES],
+    /// False within a section for files: these do not nest.
+    is_folder: bool,
+}
+
 impl Reader<'_> {
-    /// Returns the access rules of a scope, and adds its sections for files. Sections do not nest: `is_folder` is false
-    /// within one.
+    /// Returns the access rules of a scope, and adds its sections for files.
     fn scope(&mut self, items: &[Item], is_folder: bool) -> Access2 {
-        let mut access = Access::default();
-        let mut last = None;
-        self.items(items, &mut access, &mut last, is_folder);
-        let verdicts = access.verdicts();
+        let mut scope = Scope { is_folder, ..Scope::default() };
+        self.items(items, &mut scope);
+        let verdicts = scope.access.verdicts();
         let is = |wanted| verdicts.contains(&Some(wanted));
         let reason = if is(Verdict::Some) && self.partly == Partly::Denied {
             "only some clients are admitted, which is not supported here: every client gets 404 (`myriad import` translates the rule)"
         } else {
             "only some clients are denied, which is not supported here: every client is admitted (`myriad import` translates the rule)"
         };
-        if let (true, Some(item)) = (is(Verdict::Some) || is(Verdict::AllBut), last) {
+        if let (true, Some(item)) = (is(Verdict::Some) || is(Verdict::AllBut), scope.last) {
             self.found.remarks.push(Remark::missing(item.line, &item.text, reason));
         }
         let admits = |verdict| match verdict {
@@ -84,41 +97,75 @@ impl Reader<'_> {
             Verdict::Some => self.partly == Partly::Admitted,
             Verdict::None => false,
         };
-        verdicts.map(|verdict| verdict.map(admits))
+        let mut access = verdicts.map(|verdict| verdict.map(admits));
+        for (access, is_denied) in access.iter_mut().zip(scope.denied) {
+            *access = if is_denied { Some(false) } else { *access };
+        }
+        access
     }
 
-    fn items<'i>(
-        &mut self,
-        items: &'i [Item],
-        access: &mut Access,
-        last: &mut Option<&'i Item>,
-        is_folder: bool,
-    ) {
+    fn items<'i>(&mut self, items: &'i [Item], scope: &mut Scope<'i>) {
         let mut has_condition = false;
         for item in items {
             let Some(inner) = &item.inner else {
-                if access.take(&mut self.walk, item) {
-                    *last = Some(item);
+                if scope.access.take(&mut self.walk, item) {
+                    scope.last = Some(item);
                 } else if item.is("RewriteCond") {
                     has_condition = true;
-                } else if item.is("RewriteRule") && !std::mem::take(&mut has_condition) && is_folder {
+                } else if item.is("RewriteRule") && !std::mem::take(&mut has_condition) && scope.is_folder {
                     self.rule(item);
                 }
                 continue;
             };
-            if item.is("IfModule") {
-                if self.walk.has_module(item) {
-                    self.items(inner, access, last, is_folder);
+            let names_get = || item.words.iter().any(|word| word.eq_ignore_ascii_case("get"));
+            match item.name.to_ascii_lowercase().as_str() {
+                "ifmodule" if self.has_module(item) => self.items(inner, scope),
+                "ifversion" => match version::holds(item) {
+                    Some(true) => self.items(inner, scope),
+                    Some(false) => {}
+                    None => self.conditional(item, inner, scope),
+                },
+                "if" | "elseif" | "else" | "ifdefine" | "iffile" | "ifdirective" | "ifsection" => {
+                    self.conditional(item, inner, scope);
                 }
-            } else if item.is("RequireAll") || item.is("RequireAny") || item.is("RequireNone") {
-                access.nested(&mut self.walk, item);
-                *last = Some(item);
-            } else if item.is("Limit") && item.words.iter().any(|word| word.eq_ignore_ascii_case("get")) {
-                self.items(inner, access, last, is_folder);
-            } else if (item.is("Files") || item.is("FilesMatch")) && is_folder {
-                self.files(item, inner);
+                "requireall" | "requireany" | "requirenone" => {
+                    scope.access.nested(&mut self.walk, item);
+                    scope.last = Some(item);
+                }
+                "limit" if names_get() => self.items(inner, scope),
+                "limitexcept" if !names_get() => self.items(inner, scope),
+                "files" | "filesmatch" if scope.is_folder => self.files(item, inner),
+                _ => {}
             }
         }
+    }
+
+    /// Returns whether the module of an `<IfModule>` is known. A section with access rules that is left out is reported.
+    fn has_module(&mut self, item: &Item) -> bool {
+        let known = self.walk.remarks.len();
+        let is_read = self.walk.has_module(item);
+        let remarks = self.walk.remarks.drain(known..).filter(|remark| remark.is_missing);
+        self.found.remarks.extend(remarks);
+        is_read
+    }
+
+    /// Reads a section whose condition is not evaluated: it applies to some requests, or to a server with other options.
+    /// Its denials apply always, its admissions never.
+    fn conditional(&mut self, item: &Item, inner: &[Item], scope: &mut Scope<'_>) {
+        let before = self.found.names.len();
+        let access = self.scope(inner, scope.is_folder);
+        for (is_denied, access) in scope.denied.iter_mut().zip(access) {
+            *is_denied |= access == Some(false);
+        }
+        let names = self.found.names.split_off(before);
+        if access == [None; MODULES] && names.is_empty() {
+            return;
+        }
+        let denials =
+            names.into_iter().map(|(name, access)| (name, access.map(|access| access.filter(|may| !may))));
+        self.found.names.extend(denials.filter(|(_, access)| *access != [None; MODULES]));
+        let reason = "the condition of this section is not evaluated: what it denies is denied to every client, what it admits is ignored";
+        self.found.remarks.push(Remark::missing(item.line, &item.text, reason));
     }
 
     fn files(&mut self, item: &Item, inner: &[Item]) {
@@ -191,6 +238,13 @@ impl Denials {
         self.folder.contains(&Some(false))
     }
 
+    /// Adds a remark about the whole file.
+    #[must_use]
+    pub fn with_remark(mut self, reason: String) -> Self {
+        self.remarks.push(Remark::missing(0, "the file", reason));
+        self
+    }
+
     /// Removes the rules for the whole folder; sections for files remain.
     #[must_use]
     pub fn without_folder(self) -> Self {
@@ -226,14 +280,7 @@ mod tests {
             assert!(read(text).denies_folder(), "{text}");
             assert_eq!(regex(text), "(?:^/up/)", "{text}");
         }
-        for text in [
-            "Options -Indexes",
-            "Require all granted",
-            "Order deny,allow",
-            "allow from all",
-            "",
-            "<If x>\nDeny",
-        ] {
+        for text in ["Options -Indexes", "Require all granted", "Order deny,allow", "allow from all", ""] {
             assert!(!read(text).is_denying(), "{text}");
             assert_eq!(regex(text), "");
         }
@@ -271,6 +318,48 @@ mod tests {
         assert!(!denials("Require ip 10.0.0.0/8", Partly::Admitted).is_denying());
         let told = read("Order allow,deny\nallow from all\ndeny from 10.0.0.1");
         assert!(!told.is_denying() && told.remarks.len() == 1, "{told:?}");
+    }
+
+    #[test]
+    fn sections_for_versions_are_evaluated_and_denials_under_other_conditions_apply() {
+        let of_version = |version: &str, text: &str| format!("<IfVersion {version}>\n{text}\n</IfVersion>\n");
+        let told = read(
+            &[of_version(">= 2.4", "Require all denied"), of_version("< 2.4", "Deny from all")].concat(),
+        );
+        assert_eq!((told.folder, told.remarks.len()), ([Some(false), None], 0));
+        assert!(!read(&of_version("< 2.4", "Order deny,allow\nDeny from all")).is_denying());
+        for section in
+            ["IfVersion ~ ^2", "IfDefine X", "If \"%{REQUEST_URI} =~ /x/\"", "ElseIf y", "Else", "IfFile z"]
+        {
+            let name = section.split(' ').next().expect("a name");
+            let with = |text: &str| read(&format!("Require all granted\n<{section}>\n{text}\n</{name}>\n"));
+            let told = with("Require all denied");
+            assert!(told.denies_folder() && told.remarks.len() == 1, "{section}: {told:?}");
+            assert!(told.remarks[0].line == 2 && told.remarks[0].text.contains(name), "{told:?}");
+            let told =
+                with("<Files a.pdf>\nRequire all denied\n</Files>\n<Files b>\nRequire all granted\n</Files>");
+            assert_eq!(
+                (told.folder, told.names.len(), told.remarks.len()),
+                ([Some(true), None], 1, 1),
+                "{section}"
+            );
+            let told = read(&format!("Require all denied\n<{section}>\nRequire all granted\n</{name}>\n"));
+            assert!(told.denies_folder() && told.remarks.len() == 1, "{section}: {told:?}");
+            assert_eq!(with("Options -Indexes").remarks, [], "{section}");
+        }
+        let told = read(&format!("<Files a>\n<If x>\nRequire all denied\n</If>\n</Files>\n{}", "<If y>\n"));
+        assert!(told.is_denying() && told.remarks.len() == 2, "the last section is not closed: {told:?}");
+        assert!(read("<LimitExcept POST>\nDeny from all\n</LimitExcept>").denies_folder());
+    }
+
+    #[test]
+    fn sections_that_are_left_out_are_reported() {
+        let told = read(
+            "<IfModule mod_foreign.c>\nDeny from all\n</IfModule>\n<IfModule mod_foreign.c>\nA b\n</IfModule>",
+        );
+        assert!(!told.is_denying() && told.remarks.len() == 1 && told.remarks[0].line == 1, "{told:?}");
+        let told = read("</Files>\nDeny from all");
+        assert!(told.denies_folder() && told.remarks.len() == 1, "{told:?}");
     }
 
     #[test]

@@ -32,6 +32,7 @@ mod rules;
 mod settings;
 mod site;
 mod state;
+mod version;
 mod walk;
 
 pub use denials::{Denials, Partly, denials};

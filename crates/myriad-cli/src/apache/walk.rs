@@ -5,7 +5,7 @@ use crate::apache::lines::Item;
 use crate::apache::pattern::{escaped, is_balanced, is_glob, of_glob, quoted};
 use crate::apache::site::{Found, Options, Remark};
 use crate::apache::state::{Guard, Later, Walk};
-use crate::apache::{access, env, expires, headers, redirects, rewrite, settings};
+use crate::apache::{access, env, expires, headers, redirects, rewrite, settings, version};
 
 /// Modules of Apache whose directives are translated; `<IfModule>` with one of them is read.
 const MODULES: [&str; 22] = [
@@ -121,6 +121,10 @@ impl<'o> Walk<'o> {
             };
             if item.is("IfModule") {
                 if self.has_module(item) {
+                    self.items(inner, access, sections);
+                }
+            } else if let Some(holds) = version::holds(item).filter(|_| item.is("IfVersion")) {
+                if holds {
                     self.items(inner, access, sections);
                 }
             } else if item.is("IfVersion") || item.is("IfDefine") {

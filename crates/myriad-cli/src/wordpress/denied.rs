@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::io;
 use std::path::Path;
 
 use crate::apache::{Cycle, Denials, Partly, denials, denied_paths};
@@ -52,6 +53,8 @@ const PROTECTED: &str = "woocommerce_uploads|dlm_uploads|wc-logs|wpcf7_uploads|w
 /// Maximum length of the regexes of admitted folders together, in bytes. PCRE2 compiles patterns of up to 64 Ki code units, and
 /// needs two for a letter.
 const MAX_ADMITTED_BYTES: usize = 8 << 10;
+/// Maximum number of remarks about single lines, for each site.
+const MAX_REMARKS: usize = 100;
 /// Maximum number of warnings about single lines, for each site.
 const MAX_WARNINGS: usize = 3;
 /// Name of the files.
@@ -66,6 +69,8 @@ pub struct Denied {
     regexes: Vec<String>,
     /// Regexes of the folders that the preset does not deny by name: their `.htaccess` replaces its rule.
     admitted: Vec<String>,
+    /// Rules that are not applied as written, each with its file and the reason.
+    remarks: Vec<String>,
 }
 
 impl Denied {
@@ -74,7 +79,7 @@ impl Denied {
         let root = &layout.root;
         let site = SiteFolder::new(root);
         let mut folders = Vec::new();
-        let (mut ignored, mut cycles) = (Vec::new(), Vec::new());
+        let (mut remarks, mut cycles) = (Vec::new(), Vec::new());
         let mut is_cut = false;
         for search in Search::of(layout, kind) {
             let Ok(files) = site.files(&search.start, search.folders) else { continue };
@@ -85,18 +90,15 @@ impl Denied {
                     break;
                 }
                 let path = Path::new(&search.start).join(&file);
-                let folder = path.parent().and_then(Path::to_str);
-                let (Some(folder), Ok(text)) = (folder, files.read(&file, MAX_FILE_BYTES)) else { continue };
-                let denials = parse(&String::from_utf8_lossy(&text), folder);
-                ignored.extend(denials.remarks.iter().map(|remark| {
-                    let path = root.join(&path);
-                    format!(
-                        "wordpress: {}:{}: {}: {}",
-                        path.display(),
-                        remark.line,
-                        remark.text,
-                        remark.reason
-                    )
+                let Some(folder) = path.parent().and_then(Path::to_str) else {
+                    remarks
+                        .push(format!("{}: not applied: the path is not UTF-8", root.join(&path).display()));
+                    continue;
+                };
+                let denials = read(files.read(&file, MAX_FILE_BYTES), folder);
+                remarks.extend(denials.remarks.iter().map(|remark| {
+                    let (path, line) = (root.join(&path), remark.line);
+                    format!("{}:{line}: {}: {}", path.display(), remark.text, remark.reason)
                 }));
                 folders.push((url_path(folder), denials));
             }
@@ -106,7 +108,15 @@ impl Denied {
                 Some(Cycle { folder: url_path(folder.to_str()?), way: format!("{}/", cycle.way.to_str()?) })
             }));
         }
-        warnings.extend(ignored.into_iter().take(MAX_WARNINGS));
+        remarks.truncate(MAX_REMARKS);
+        warnings.extend(remarks.iter().take(MAX_WARNINGS).map(|remark| format!("wordpress: {remark}")));
+        if remarks.len() > MAX_WARNINGS {
+            warnings.push(format!(
+                "wordpress: {}: {} more rules of .htaccess files are not applied as written: myriad doctor lists them",
+                root.display(),
+                remarks.len() - MAX_WARNINGS
+            ));
+        }
         let paths = denied_paths(&folders, &cycles, |regex| Regex::without_captures(regex).is_ok());
         let (admitted, left_out) = admitted(&folders, &layout.content_regex());
         if left_out > 0 {
@@ -123,7 +133,12 @@ impl Denied {
                 root.display()
             ));
         }
-        Self { folders, regexes: paths.regexes, admitted }
+        Self { folders, regexes: paths.regexes, admitted, remarks }
+    }
+
+    /// Rules of `.htaccess` files that are not applied as written, each with its file and the reason.
+    pub fn remarks(&self) -> &[String] {
+        &self.remarks
     }
 
     /// Returns the locations of the preset that deny the paths to clients; `X-Accel-Redirect` still delivers files there.
@@ -217,6 +232,16 @@ fn url_path(folder: &str) -> String {
     if folder.is_empty() { "/".to_owned() } else { format!("/{folder}/") }
 }
 
+/// Returns the rules of the `.htaccess` of a folder. One that cannot be read denies the folder, as in Apache.
+fn read(text: io::Result<Vec<u8>>, folder: &str) -> Denials {
+    match text {
+        Ok(text) => parse(&String::from_utf8_lossy(&text), folder),
+        Err(error) => parse("Require all denied", folder).with_remark(format!(
+            "the file cannot be read: {error}; the folder is denied, unless it is that of the site"
+        )),
+    }
+}
+
 /// Parses the `.htaccess` of a folder.
 fn parse(text: &str, folder: &str) -> Denials {
     if folder.is_empty() {
@@ -273,6 +298,30 @@ mod tests {
         let admitted = denied.admitted();
         assert_eq!(admitted, "(?-x:^(?:/wp-content/uploads/edd/))");
         assert_eq!(Denied::default().admitted(), "(?!)");
+    }
+
+    #[test]
+    fn rules_that_are_not_applied_as_written_are_reported_and_unreadable_files_deny_their_folder() {
+        let root = std::env::temp_dir().join(format!("myriad-denied-remarks-{}", std::process::id()));
+        let large = "#".repeat(70_000);
+        let section = "<If x>\nRequire all denied\n</If>\n";
+        for (folder, text) in
+            [("a", &large[..]), ("b", section), ("c", section), ("d", section), ("", &large)]
+        {
+            fs::create_dir_all(root.join(folder)).expect("folders");
+            fs::write(root.join(folder).join(NAME), text).expect("a file");
+        }
+        let mut warnings = Vec::new();
+        let denied = Denied::find(&Layout::usual(root.clone()), Kind::Php, &mut warnings);
+        fs::remove_dir_all(&root).expect("clean");
+        assert_eq!(denied.remarks().len(), 5, "{:?}", denied.remarks());
+        let is_told = |part: &str| denied.remarks().iter().any(|remark| remark.contains(part));
+        assert!(is_told("a/.htaccess:0: ") && is_told("larger than") && is_told("b/.htaccess:1: <If x>"));
+        assert!(warnings.len() == 4 && warnings[3].contains("2 more rules"), "{warnings:?}");
+        let regex = Regex::without_captures(&denied.regexes[0]).expect("it compiles");
+        let denied =
+            ["/a/x", "/b/x", "/c/x", "/d/x", "/x"].map(|path| regex.is_match(path.as_bytes()).expect("it"));
+        assert_eq!(denied, [true, true, true, true, false]);
     }
 
     #[test]

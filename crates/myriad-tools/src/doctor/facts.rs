@@ -46,6 +46,8 @@ pub struct Facts {
     pub uncaching: Vec<String>,
     /// URL paths of files that a `.htaccess` denies and that the server sends to any client.
     pub exposed: Seen<Vec<String>>,
+    /// Rules of `.htaccess` files that are not applied as written, each with its file and the reason.
+    pub htaccess_remarks: Seen<Vec<String>>,
     /// Response to a request for the home page in the form of a proxy that received it by https.
     pub behind_tls: Seen<Visit>,
     /// Untrusted senders with `X-Forwarded-For`.

@@ -14,6 +14,7 @@ const SHOWN: usize = 4;
 
 pub(crate) fn check(facts: &Facts, list: &mut Vec<Finding>) {
     denied(&facts.exposed, Report::new("files-denied", list));
+    htaccess(&facts.htaccess_remarks, list);
     let assets = match &facts.assets {
         Ok(assets) => assets,
         Err(why) => {
@@ -80,6 +81,21 @@ fn denied(exposed: &Seen<Vec<String>>, report: Report<'_>) {
                 "run myriad wordpress reload, which reads .htaccess files again; in a custom configuration, add location ^~ /FOLDER/ { \
                      internal; }",
             );
+        }
+    }
+}
+
+/// Checks that the rules of `.htaccess` files are applied as written; each other rule is a finding.
+fn htaccess(remarks: &Seen<Vec<String>>, list: &mut Vec<Finding>) {
+    const CHECK: &str = "htaccess-rules";
+    match remarks.as_deref() {
+        Err(why) => Report::new(CHECK, list).unseen(format!(".htaccess files could not be read: {why}"), ""),
+        Ok([]) => Report::new(CHECK, list).fine("the access rules of all .htaccess files are applied"),
+        Ok(remarks) => {
+            for remark in remarks {
+                let remedy = "change the rule, or write a configuration with location blocks for its paths";
+                Report::new(CHECK, list).warn(remark.clone(), remedy);
+            }
         }
     }
 }

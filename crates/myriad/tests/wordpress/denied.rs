@@ -1,6 +1,7 @@
 //! Files that `.htaccess` files deny.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 
 use super::links::{get, serve};
 use crate::support::Site;
@@ -32,6 +33,11 @@ fn files_that_htaccess_denies_are_sent_by_x_accel_redirect_only() {
     ] {
         write(file, text);
     }
+    write(&format!("{uploads}/.htaccess"), "<Files *.php>\nDeny from all\n</Files>\n");
+    write(&format!("{uploads}/exports/.htaccess"), "<If \"req('X') == 'y'\">\nRequire all denied\n</If>\n");
+    write(&format!("{uploads}/exports/a.csv"), "export");
+    symlink("orders", site.path(&format!("{uploads}/alias"))).expect("a link");
+    symlink("..", site.path(&format!("{uploads}/up"))).expect("a link");
     for folder in ["woocommerce_uploads", "dlm_uploads", "edd", "orders"] {
         write(&format!("{uploads}/{folder}/2026/book.pdf"), "sold");
     }
@@ -49,6 +55,10 @@ fn files_that_htaccess_denies_are_sent_by_x_accel_redirect_only() {
         ("uploads/orders/2026/book.pdf", 404),
         ("uploads/orders/2026/%62ook.pdf", 404),
         ("uploads//orders/./2026/book.pdf", 404),
+        ("uploads/alias/2026/book.pdf", 404),
+        ("uploads/up/uploads/up/uploads/orders/2026/book.pdf", 404),
+        ("uploads/up/uploads/2026/book.pdf", 200),
+        ("uploads/exports/a.csv", 404),
         ("uploads/2026/book.pdf", 200),
         ("plugins/a/log.txt", 404),
         ("plugins/a/a.css", 200),

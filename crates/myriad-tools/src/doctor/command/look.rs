@@ -49,6 +49,7 @@ pub(super) fn look(options: &Options) -> Result<(Target, Facts), String> {
     cookies.dedup();
     let asks_why =
         visits().any(|(_, second)| matches!(second.cache.as_deref(), Some("MISS" | "EXPIRED" | "BYPASS")));
+    let denied = layout.as_ref().map(|layout| (layout, site::denied(layout))).map_err(Clone::clone);
     let (cookies, uncaching) = match &layout {
         Ok(layout) => {
             let active = wordpress.as_ref().ok().map(|wordpress| wordpress.active.as_slice());
@@ -76,10 +77,11 @@ pub(super) fn look(options: &Options) -> Result<(Target, Facts), String> {
         stored: stored(options),
         cookies,
         uncaching,
-        exposed: layout
+        exposed: denied
             .as_ref()
             .map_err(Clone::clone)
-            .and_then(|layout| site::exposed(&target, at.as_deref(), layout)),
+            .and_then(|(layout, denied)| site::exposed(&target, at.as_deref(), layout, denied)),
+        htaccess_remarks: denied.map(|(_, denied)| denied.remarks().to_vec()),
         behind_tls: site.behind_tls,
         senders: senders(options),
         advanced_cache: layout.map(|layout| layout.has_drop_in("advanced-cache.php")),

@@ -66,9 +66,19 @@ pub(super) fn look(home: &Target, at: Option<&str>) -> Result<Site, Failure> {
     Ok(Site { pages, assets, pictures: linked.pictures.len(), behind_tls })
 }
 
+/// Reads the `.htaccess` files of a site.
+pub(super) fn denied(layout: &Layout) -> Denied {
+    // The warnings are those of the start; the findings contain the rules.
+    Denied::find(layout, Kind::WordPress, &mut Vec::new())
+}
+
 /// Requests files that a `.htaccess` denies, one of each folder; returns the URL paths of those that are sent.
-pub(super) fn exposed(home: &Target, at: Option<&str>, layout: &Layout) -> Seen<Vec<String>> {
-    let denied = Denied::find(layout, Kind::WordPress, &mut Vec::new());
+pub(super) fn exposed(
+    home: &Target,
+    at: Option<&str>,
+    layout: &Layout,
+    denied: &Denied,
+) -> Seen<Vec<String>> {
     let mut client = Client::new(at, AGENT);
     let mut exposed = Vec::new();
     for path in denied.examples(&layout.root, MAX_DENIED) {
