@@ -1,6 +1,6 @@
 //! Sites with checked values: their folders contain WordPress, and PHP has an address.
 
-use std::net::ToSocketAddrs;
+use std::collections::HashMap;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
@@ -48,7 +48,8 @@ impl Options {
             warn_of_links(&layout, warnings);
             warnings.extend(layout.notice(&self.root).filter(|_| self.kind == Kind::WordPress));
             let denied = Denied::find(&layout, self.kind, warnings);
-            let (php, php_name) = php_address(&self.php, "--php", warnings)?;
+            let unresolved = php_listener::unresolved(std::iter::once(self.php.as_str()));
+            let (php, php_name) = php_address(&self.php, "--php", &unresolved, warnings)?;
             let (zone, settings) = (self.kind.zone().to_owned(), self.settings.clone());
             return Ok(vec![Checked {
                 kind: self.kind,
@@ -65,6 +66,7 @@ impl Options {
         }
         let lines = sites::read(&self.sites, self.sites_file.as_deref())?;
         let zones = sites::zones(&lines);
+        let unresolved = php_listener::unresolved(lines.iter().map(|line| line.php.as_str()));
         let checked = lines.into_iter().zip(zones).map(|(line, zone)| {
             let at = |text: String| {
                 format!("wordpress: {}: {}", line.place, text.trim_start_matches("wordpress: "))
@@ -75,7 +77,7 @@ impl Options {
             warn_of_links(&layout, &mut said);
             said.extend(layout.notice(&line.root).filter(|_| self.kind == Kind::WordPress));
             let denied = Denied::find(&layout, self.kind, &mut said);
-            let (php, php_name) = php_address(&line.php, "php", &mut said).map_err(at)?;
+            let (php, php_name) = php_address(&line.php, "php", &unresolved, &mut said).map_err(at)?;
             warnings.extend(said.into_iter().map(at));
             let domains = if line.https { line.names.clone() } else { Vec::new() };
             let settings = line.settings.before(&self.settings);
@@ -101,16 +103,16 @@ impl Options {
 impl Options {
     /// Returns the addresses of php-fpm, as `fastcgi_pass` takes them, each with the option or the line that names it.
     pub(super) fn php_addresses(&self) -> Result<Vec<(String, String)>, String> {
-        // Warnings are printed when the configuration is generated.
-        let mut warnings = Vec::new();
         if !self.is_several() {
-            let (address, _) = php_address(&self.php, "--php", &mut warnings)?;
+            // Warnings are printed when the configuration is generated.
+            let unresolved = php_listener::unresolved(std::iter::once(self.php.as_str()));
+            let (address, _) = php_address(&self.php, "--php", &unresolved, &mut Vec::new())?;
             return Ok(vec![("--php".to_owned(), address)]);
         }
         let lines = sites::read(&self.sites, self.sites_file.as_deref())?;
         let addresses = lines.into_iter().map(|line| {
             let option = format!("{}: php", line.place);
-            php_address(&line.php, &option, &mut warnings).map(|(address, _)| (option, address))
+            php_form(&line.php, &option).map(|address| (option, address))
         });
         addresses.collect()
     }
@@ -168,38 +170,50 @@ fn warn_of_links(layout: &Layout, warnings: &mut Vec<String>) {
 
 /// Returns the address of php-fpm in the form of `fastcgi_pass`, with the name in it. A path becomes `unix:PATH`;
 /// `option` is the option that named it.
+///
+/// `unresolved` are the errors of names that cannot be resolved.
 fn php_address(
     given: &str,
     option: &str,
+    unresolved: &HashMap<String, String>,
     warnings: &mut Vec<String>,
 ) -> Result<(String, Option<PhpName>), String> {
-    php_listener::check_form(option, given)?;
-    let path = given.strip_prefix("unix:").unwrap_or(given);
-    if !path.contains('/') {
+    let address = php_form(given, option)?;
+    let Some(path) = address.strip_prefix("unix:") else {
         let name = PhpName::of(given);
-        return match given.to_socket_addrs() {
-            Ok(_) => Ok((given.to_owned(), name)),
+        return match unresolved.get(given) {
+            None => Ok((given.to_owned(), name)),
             // A container that does not run yet has no name.
-            Err(error) if name.is_some() => {
+            Some(error) if name.is_some() => {
                 warnings.push(format!(
                     "wordpress: {option} {given}: {error}; PHP requests return 502 until the name resolves"
                 ));
                 Ok((given.to_owned(), name))
             }
-            Err(error) => Err(format!(
+            Some(error) => Err(format!(
                 "wordpress: {option} {given}: {error}; use the path of a socket such as /run/php/php-fpm.sock, or HOST:PORT"
             )),
         };
-    }
-    let path = std::path::absolute(path).map_err(|error| format!("wordpress: {option} {given}: {error}"))?;
-    match std::fs::metadata(&path) {
+    };
+    match std::fs::metadata(path) {
         Ok(metadata) if metadata.file_type().is_socket() => {}
         Ok(_) => return Err(format!("wordpress: {option} {given} is not a socket")),
         Err(error) => warnings.push(format!(
             "wordpress: {option} {given}: {error}; PHP requests return 502 until php-fpm listens there"
         )),
     }
-    Ok((format!("unix:{}", path.display()), None))
+    Ok((address, None))
+}
+
+/// Returns an address of php-fpm in the form of `fastcgi_pass`, without a test of it.
+fn php_form(given: &str, option: &str) -> Result<String, String> {
+    php_listener::check_form(option, given)?;
+    let path = given.strip_prefix("unix:").unwrap_or(given);
+    if !path.contains('/') {
+        return Ok(given.to_owned());
+    }
+    let path = std::path::absolute(path).map_err(|error| format!("wordpress: {option} {given}: {error}"))?;
+    Ok(format!("unix:{}", path.display()))
 }
 
 #[cfg(test)]
@@ -219,10 +233,14 @@ mod tests {
     fn an_absent_socket_warns_and_a_plain_file_is_refused() {
         let mut warnings = Vec::new();
         let found = |address: &str| Ok((address.to_owned(), None));
-        assert_eq!(php_address("/nowhere/php.sock", "--php", &mut warnings), found("unix:/nowhere/php.sock"));
+        let mut php_address = |given: &str| {
+            let unresolved = php_listener::unresolved(std::iter::once(given));
+            php_address(given, "--php", &unresolved, &mut warnings)
+        };
+        assert_eq!(php_address("/nowhere/php.sock"), found("unix:/nowhere/php.sock"));
+        assert!(php_address("/etc/passwd").is_err());
+        assert_eq!(php_address("127.0.0.1:9000"), found("127.0.0.1:9000"));
+        assert!(php_address("nonsense").is_err());
         assert!(warnings[0].contains("502 until php-fpm listens"));
-        assert!(php_address("/etc/passwd", "--php", &mut warnings).is_err());
-        assert_eq!(php_address("127.0.0.1:9000", "--php", &mut warnings), found("127.0.0.1:9000"));
-        assert!(php_address("nonsense", "--php", &mut warnings).is_err());
     }
 }

@@ -6,11 +6,13 @@
 //!                            --> other bytes, or a close         another server
 //! ```
 
+use std::collections::{HashMap, HashSet};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::{Duration, Instant};
 
 use myriad_upstream::fastcgi_protocol::record::{PADDING, VERSION};
 use myriad_upstream::fastcgi_protocol::{Header, RecordType};
@@ -20,6 +22,10 @@ use crate::pidfile::reason;
 
 /// Maximum time for a connection, and for a response.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// Maximum time for the tests of all addresses: more than one address takes unless its name is resolved slowly.
+const TOTAL: Duration = Duration::from_secs(6);
+/// Maximum number of addresses that are tested at once.
+const PARALLEL: usize = 128;
 /// Number of bytes by which a server is identified.
 const FIRST: usize = 8;
 /// Request of line protocols (Redis). php-fpm closes the connection after it.
@@ -134,8 +140,8 @@ pub(super) fn check_form(option: &str, given: &str) -> Result<(), String> {
 }
 
 impl Options {
-    /// Tests the addresses of php-fpm before a start and returns warnings. If one of several sites has no php-fpm, the
-    /// others are served nevertheless.
+    /// Tests the addresses of php-fpm before a start, each once and all in parallel, and returns warnings. If one of
+    /// several sites has no php-fpm, the others are served nevertheless.
     ///
     /// # Errors
     /// Returns an error if a value is invalid, or for a single site if php-fpm does not listen at its address and
@@ -145,32 +151,92 @@ impl Options {
         if self.php_later {
             return Ok(warnings);
         }
-        for (option, php) in self.php_addresses()? {
-            match complaint(&option, &php) {
+        let sites = self.php_addresses()?;
+        let found = in_parallel(sites.iter().map(|(_, php)| php.clone()), TOTAL, try_address);
+        for (option, php) in &sites {
+            match found.get(php).and_then(|listener| complaint(option, php, listener)) {
                 Some(complaint) if self.is_several() => warnings.push(complaint),
                 Some(complaint) => return Err(complaint),
-                None => {}
+                None if found.contains_key(php) => {}
+                None => warnings.push(format!(
+                    "wordpress: {option} {}: the test of php-fpm had no result within {} s; PHP requests fail until it responds",
+                    shown(php),
+                    TOTAL.as_secs()
+                )),
             }
         }
         Ok(warnings)
     }
 }
 
+/// Resolves the names among addresses, each once, in parallel. Returns the errors of those that cannot be resolved, also
+/// of those without a result in time.
+pub(super) fn unresolved<'a>(addresses: impl Iterator<Item = &'a str>) -> HashMap<String, String> {
+    let addresses: HashSet<String> =
+        addresses.filter(|given| !given.contains('/')).map(str::to_owned).collect();
+    let resolve = |given: &str| given.to_socket_addrs().err().map(|error| error.to_string());
+    let mut found = in_parallel(addresses.iter().cloned(), TOTAL, resolve);
+    let late = || Some(format!("no result of the resolution within {} s", TOTAL.as_secs()));
+    let errors = addresses.into_iter().filter_map(|given| {
+        let error = found.remove(&given).unwrap_or_else(late)?;
+        Some((given, error))
+    });
+    errors.collect()
+}
+
+/// Tests addresses, each once, in parallel. Returns those that have a result after at most `limit`.
+fn in_parallel<T: Send + 'static>(
+    addresses: impl Iterator<Item = String>,
+    limit: Duration,
+    test: fn(&str) -> T,
+) -> HashMap<String, T> {
+    let deadline = Instant::now() + limit;
+    let distinct: HashSet<String> = addresses.collect();
+    let (count, threads) = (distinct.len(), distinct.len().min(PARALLEL));
+    let pending = Arc::new(Mutex::new(distinct.into_iter()));
+    let (sender, results) = mpsc::channel();
+    for _ in 0..threads {
+        let (pending, sender) = (Arc::clone(&pending), sender.clone());
+        // Not joined: the resolution of a name has no time limit.
+        std::thread::spawn(move || {
+            while Instant::now() < deadline {
+                let Some(php) = pending.lock().ok().and_then(|mut pending| pending.next()) else { return };
+                let result = test(&php);
+                if sender.send((php, result)).is_err() {
+                    return;
+                }
+            }
+        });
+    }
+    let next = || results.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok();
+    std::iter::from_fn(next).take(count).collect()
+}
+
 /// Returns the reason why php-fpm does not respond at an address, a path or `HOST:PORT`; `None` if the listener speaks
 /// FastCGI.
 pub fn php_complaint(php: &str) -> Option<String> {
     let address = if php.starts_with('/') { format!("unix:{php}") } else { php.to_owned() };
-    let why = match try_address(&address) {
+    reason_against(php, &try_address(&address))
+}
+
+/// Returns the address and the reason why its listener is not php-fpm; `None` if it speaks FastCGI.
+fn reason_against(php: &str, listener: &Listener) -> Option<String> {
+    let why = match listener {
         Listener::FastCgi => return None,
         Listener::Absent(why) => format!("nothing listens on this address ({why})"),
         Listener::Other(what) => format!("{what} listens on this address instead of php-fpm"),
     };
-    Some(format!("{}: {why}", php.strip_prefix("unix:").unwrap_or(php)))
+    Some(format!("{}: {why}", shown(php)))
+}
+
+/// Returns an address as the command line names it.
+fn shown(php: &str) -> &str {
+    php.strip_prefix("unix:").unwrap_or(php)
 }
 
 /// Returns the error for an address where php-fpm does not listen; `None` if it does.
-fn complaint(option: &str, php: &str) -> Option<String> {
-    let why = php_complaint(php)?;
+fn complaint(option: &str, php: &str, listener: &Listener) -> Option<String> {
+    let why = reason_against(php, listener)?;
     Some(format!(
         "wordpress: {option} {why}; start php-fpm, or give its address (`listen =` in the file of its pool{}); \
              --php-later starts without it",
@@ -204,6 +270,7 @@ fn is_php_socket(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use std::net::TcpListener;
+    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::thread;
 
     use super::*;
@@ -246,12 +313,31 @@ mod tests {
     fn address_without_listener_is_reported_with_php_later_option() {
         let closed = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("its address");
         for php in [closed.to_string(), "unix:/nowhere/php.sock".to_owned()] {
-            let said = complaint("--php", &php).expect("nothing listens");
+            let said = complaint("--php", &php, &try_address(&php)).expect("nothing listens");
             assert!(
                 said.contains("nothing listens on this address") && said.contains("--php-later starts"),
                 "{said}"
             );
         }
+    }
+
+    #[test]
+    fn addresses_are_tested_once_in_parallel_within_a_total_limit() {
+        static TESTS: AtomicUsize = AtomicUsize::new(0);
+        let test: fn(&str) -> Listener = |php| {
+            TESTS.fetch_add(1, Ordering::Relaxed);
+            // A test that does not end while the limit applies.
+            thread::sleep(if php == "slow" { Duration::from_mins(1) } else { Duration::from_millis(20) });
+            Listener::FastCgi
+        };
+        let begun = Instant::now();
+        let addresses = (0..300).map(|number| format!("127.0.0.1:{}", number % 100));
+        let found = in_parallel(addresses.chain(["slow".to_owned()]), Duration::from_secs(3), test);
+        assert_eq!(
+            (found.len(), found.contains_key("slow"), TESTS.load(Ordering::Relaxed)),
+            (100, false, 101)
+        );
+        assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
     }
 
     #[test]
