@@ -34,69 +34,121 @@ pub(super) struct Checked {
     pub(super) denied: Denied,
 }
 
+/// Sites of a configuration.
+#[derive(Debug)]
+pub(super) struct CheckedSites {
+    /// Sites that are served; at least one.
+    pub(super) served: Vec<Checked>,
+    /// Sites whose check failed, of several.
+    pub(super) failed: Vec<FailedSite>,
+}
+
+/// Site whose check failed: its names get 503 while the other sites are served.
+#[derive(Debug)]
+pub(super) struct FailedSite {
+    pub(super) names: Vec<String>,
+    /// Names of its certificate.
+    pub(super) domains: Vec<String>,
+    /// Address of php-fpm, in the form of `fastcgi_pass`; empty if it is invalid.
+    pub(super) php: String,
+}
+
 impl Options {
-    /// Checks the sites that the options name.
-    pub(super) fn checked(&self, warnings: &mut Vec<String>) -> Result<Vec<Checked>, String> {
+    /// Checks the sites that the options name. Of several sites, those that fail are reported in the warnings.
+    ///
+    /// # Errors
+    /// Returns an error if a single site fails, if all of several fail, or if a line of the sites is invalid.
+    pub(super) fn checked(&self, warnings: &mut Vec<String>) -> Result<CheckedSites, String> {
         if !self.is_several() {
-            warnings.extend(self.https.uncovered(&self.names));
-            let domains = self.https.domains.clone();
-            let mut names = self.names.clone();
-            for domain in &domains {
-                values::add_names(&mut names, domain);
-            }
-            let layout = checked_layout(self.kind, &self.root, "--root")?;
-            warn_of_links(&layout, warnings);
-            warnings.extend(layout.notice(&self.root).filter(|_| self.kind == Kind::WordPress));
-            let denied = Denied::find(&layout, self.kind, warnings);
-            let unresolved = php_listener::unresolved(std::iter::once(self.php.as_str()));
-            let (php, php_name) = php_address(&self.php, "--php", &unresolved, warnings)?;
-            let (zone, settings) = (self.kind.zone().to_owned(), self.settings.clone());
-            return Ok(vec![Checked {
-                kind: self.kind,
-                names,
-                domains,
-                root: layout.root.clone(),
-                layout,
-                php,
-                php_name,
-                zone,
-                settings,
-                denied,
-            }]);
+            return Ok(CheckedSites { served: vec![self.checked_single(warnings)?], failed: Vec::new() });
         }
         let lines = sites::read(&self.sites, self.sites_file.as_deref())?;
         let zones = sites::zones(&lines);
         let unresolved = php_listener::unresolved(lines.iter().map(|line| line.php.as_str()));
-        let checked = lines.into_iter().zip(zones).map(|(line, zone)| {
-            let at = |text: String| {
-                format!("wordpress: {}: {}", line.place, text.trim_start_matches("wordpress: "))
-            };
+        let (mut served, mut failed, mut errors) = (Vec::new(), Vec::new(), Vec::new());
+        for (line, zone) in lines.into_iter().zip(zones) {
+            let at =
+                |text: &str| format!("wordpress: {}: {}", line.place, text.trim_start_matches("wordpress: "));
+            self.kind.allows(&line.settings).map_err(|error| at(&error))?;
             let mut said = Vec::new();
-            let layout = checked_layout(self.kind, &line.root, "folder").map_err(at)?;
-            self.kind.allows(&line.settings).map_err(at)?;
-            warn_of_links(&layout, &mut said);
-            said.extend(layout.notice(&line.root).filter(|_| self.kind == Kind::WordPress));
-            let denied = Denied::find(&layout, self.kind, &mut said);
-            let (php, php_name) = php_address(&line.php, "php", &unresolved, &mut said).map_err(at)?;
-            warnings.extend(said.into_iter().map(at));
-            let domains = if line.https { line.names.clone() } else { Vec::new() };
-            let settings = line.settings.before(&self.settings);
-            let names = line.names.clone();
-            let root = layout.root.clone();
-            Ok(Checked {
-                kind: self.kind,
-                names,
-                domains,
-                root,
-                layout,
-                php,
-                php_name,
-                zone,
-                settings,
-                denied,
-            })
-        });
-        checked.collect()
+            match self.checked_line(&line, zone, &unresolved, &mut said) {
+                Ok(site) => {
+                    served.push(site);
+                    warnings.extend(said.iter().map(|text| at(text)));
+                }
+                Err(error) => {
+                    errors.push(at(&error));
+                    let domains = if line.https { line.names.clone() } else { Vec::new() };
+                    let php = php_form(&line.php, "php").unwrap_or_default();
+                    failed.push(FailedSite { names: line.names, domains, php });
+                }
+            }
+        }
+        if served.is_empty() {
+            return Err(errors.swap_remove(0));
+        }
+        warnings.extend(errors.into_iter().zip(&failed).map(|(error, site)| {
+            format!(
+                "{error}; requests for {} get 503 until this site passes the check at a start or reload",
+                site.names.join(", ")
+            )
+        }));
+        Ok(CheckedSites { served, failed })
+    }
+
+    /// Checks the site of `--root` and `--php`.
+    fn checked_single(&self, warnings: &mut Vec<String>) -> Result<Checked, String> {
+        warnings.extend(self.https.uncovered(&self.names));
+        let domains = self.https.domains.clone();
+        let mut names = self.names.clone();
+        for domain in &domains {
+            values::add_names(&mut names, domain);
+        }
+        let unresolved = php_listener::unresolved(std::iter::once(self.php.as_str()));
+        let layout = checked_layout(self.kind, &self.root, "--root")?;
+        warn_of_links(&layout, warnings);
+        warnings.extend(layout.notice(&self.root).filter(|_| self.kind == Kind::WordPress));
+        let denied = Denied::find(&layout, self.kind, warnings);
+        let (php, php_name) = php_address(&self.php, "--php", &unresolved, warnings)?;
+        Ok(Checked {
+            kind: self.kind,
+            names,
+            domains,
+            root: layout.root.clone(),
+            layout,
+            php,
+            php_name,
+            zone: self.kind.zone().to_owned(),
+            settings: self.settings.clone(),
+            denied,
+        })
+    }
+
+    /// Checks the site of a line.
+    fn checked_line(
+        &self,
+        line: &sites::Line,
+        zone: String,
+        unresolved: &HashMap<String, String>,
+        warnings: &mut Vec<String>,
+    ) -> Result<Checked, String> {
+        let layout = checked_layout(self.kind, &line.root, "folder")?;
+        warn_of_links(&layout, warnings);
+        warnings.extend(layout.notice(&line.root).filter(|_| self.kind == Kind::WordPress));
+        let denied = Denied::find(&layout, self.kind, warnings);
+        let (php, php_name) = php_address(&line.php, "php", unresolved, warnings)?;
+        Ok(Checked {
+            kind: self.kind,
+            names: line.names.clone(),
+            domains: if line.https { line.names.clone() } else { Vec::new() },
+            root: layout.root.clone(),
+            layout,
+            php,
+            php_name,
+            zone,
+            settings: line.settings.before(&self.settings),
+            denied,
+        })
     }
 }
 
@@ -110,11 +162,12 @@ impl Options {
             return Ok(vec![("--php".to_owned(), address)]);
         }
         let lines = sites::read(&self.sites, self.sites_file.as_deref())?;
-        let addresses = lines.into_iter().map(|line| {
+        let addresses = lines.into_iter().filter_map(|line| {
             let option = format!("{}: php", line.place);
-            php_form(&line.php, &option).map(|address| (option, address))
+            // An invalid address is reported when the sites are checked.
+            php_form(&line.php, &option).ok().map(|address| (option, address))
         });
-        addresses.collect()
+        Ok(addresses.collect())
     }
 }
 

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use super::checked::Checked;
+use super::checked::{Checked, CheckedSites, FailedSite};
 use super::https::{self, Https, SelfSigned};
 use super::options::Options;
 use super::plugin;
@@ -34,7 +34,9 @@ impl Options {
     pub fn site(&self) -> Result<Site, String> {
         let mut warnings = Vec::new();
         let sites = self.checked(&mut warnings)?;
-        let domains = sites.iter().flat_map(|site| site.domains.clone()).collect();
+        let CheckedSites { served, failed } = &sites;
+        let of_failed = failed.iter().flat_map(|site| site.domains.clone());
+        let domains = served.iter().flat_map(|site| site.domains.clone()).chain(of_failed).collect();
         let https = Https { domains, ..self.https.clone() };
         https.check()?;
         let as_root = rustix::process::geteuid().is_root();
@@ -54,11 +56,12 @@ impl Options {
         let level = if https.domains.is_empty() { "warn" } else { "notice" };
         let process = process_directives(&prefix, choice.as_ref(), level)?;
         let preset = self.filled(&sites, &https, &prefix, &listens)?;
-        let notices = sites
+        let notices = served
             .iter()
             .filter_map(|site| site.cache_plugin_notice(plugin::hash_of(&prefix, &site.zone).is_some()));
         warnings.extend(notices);
-        let names: Vec<String> = sites.iter().flat_map(|site| site.names.clone()).collect();
+        let of_failed = failed.iter().flat_map(|site| site.names.clone());
+        let names: Vec<String> = served.iter().flat_map(|site| site.names.clone()).chain(of_failed).collect();
         let self_signed = https.self_signed(&prefix, &names);
         Ok(Site { text: (process + &preset).into_bytes(), prefix, warnings, self_signed, choice })
     }
@@ -97,11 +100,14 @@ impl Options {
 
     /// Returns the user of the workers: `--user`, else the user that already serves, else a user who may connect to PHP
     /// and read the sites.
-    fn worker_user(&self, sites: &[Checked], warnings: &mut Vec<String>) -> Choice {
+    fn worker_user(&self, sites: &CheckedSites, warnings: &mut Vec<String>) -> Choice {
         if let Some(choice) = self.user.as_deref().map(Choice::of).or_else(|| self.serving.clone()) {
             return choice;
         }
-        let needs = sites.iter().map(|site| Need { php: site.php.clone(), layout: site.layout.clone() });
+        let served = |site: &Checked| Need { php: site.php.clone(), layout: Some(site.layout.clone()) };
+        // The user remains after a reload at which these sites are served, too.
+        let failed = |site: &FailedSite| Need { php: site.php.clone(), layout: None };
+        let needs = sites.served.iter().map(served).chain(sites.failed.iter().map(failed));
         user::choose(&needs.collect::<Vec<_>>(), warnings)
     }
 }

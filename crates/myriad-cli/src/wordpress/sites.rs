@@ -175,6 +175,21 @@ pub(super) fn unknown_names(listens: &[String]) -> String {
     text
 }
 
+/// Returns the server for the names of a site whose check failed.
+pub(super) fn failed_site(listen: &str, https: &str, names: &[String]) -> String {
+    let https = if https.is_empty() { String::new() } else { format!("        {https}\n") };
+    format!(
+        "\n    # The check of this site failed, with a warning.
+    server {{
+        listen {listen};
+{https}        server_name {};
+        add_header Retry-After 60 always;
+        return 503;
+    }}\n",
+        names.join(" ")
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::checked::Checked;
+use super::checked::{Checked, CheckedSites};
 use super::https::Https;
 use super::kind::Kind;
 use super::options::Options;
@@ -25,7 +25,7 @@ impl Options {
     /// Returns the preset with the values of these sites; `listens` are the addresses for HTTP and for HTTPS.
     pub(super) fn filled(
         &self,
-        sites: &[Checked],
+        CheckedSites { served: sites, failed }: &CheckedSites,
         https: &Https,
         prefix: &Path,
         (plain, tls): &(Vec<String>, Vec<String>),
@@ -33,12 +33,16 @@ impl Options {
         let bare = |listens: &[String]| -> Vec<String> {
             listens.iter().map(|listen| sites::bare(listen)).collect()
         };
-        let (unknown_names, plain, tls) = if self.is_several() {
+        let (mut unknown_names, plain, tls) = if self.is_several() {
             (sites::unknown_names(&[&plain[..], &tls[..]].concat()), bare(plain), bare(tls))
         } else {
             (String::new(), plain.clone(), tls.clone())
         };
         let listen = plain.join(";\n        listen ");
+        for site in failed {
+            let https = https.server(prefix, &tls, &site.domains)?;
+            unknown_names.push_str(&sites::failed_site(&listen, &https, &site.names));
+        }
         let cache = prefix.join("cache");
         let pools = pools(sites);
         let has_plugin = |site: &Checked| plugin::hash_of(prefix, &site.zone).is_some();

@@ -34,8 +34,8 @@ const ENTER: u32 = 1;
 pub(super) struct Need {
     /// Address of php-fpm, in the form of `fastcgi_pass`.
     pub(super) php: String,
-    /// Layout of the site.
-    pub(super) layout: Layout,
+    /// Layout of the site; `None` if its check failed, so that only access to PHP is required.
+    pub(super) layout: Option<Layout>,
 }
 
 /// Values of the directive `user`.
@@ -156,7 +156,7 @@ impl<'a> Site<'a> {
             need,
             pool: pool::of_administrator(&need.php),
             socket: need.socket().and_then(stat),
-            root: stat(&need.layout.root),
+            root: need.layout.as_ref().and_then(|layout| stat(&layout.root)),
         }
     }
 }
@@ -174,16 +174,17 @@ impl Need {
         if let Some(socket) = socket.filter(|socket| !may(account, socket, WRITE)) {
             return Some(format!("--php {} is not accessible to user {}", socket.display(), name(account)));
         }
-        let root = &self.layout.root;
+        let layout = self.layout.as_ref()?;
+        let root = &layout.root;
         if !may(account, root, ENTER) {
             return Some(format!("{} is not readable for user {}", root.display(), name(account)));
         }
         let site = SiteFolder::new(root);
-        let core = self.layout.core_folder();
+        let core = layout.core_folder();
         let parts = [
             (root.join("index.php"), READ),
             (core.join("wp-includes"), ENTER),
-            (root.join(&self.layout.content), ENTER),
+            (root.join(&layout.content), ENTER),
         ];
         // A link that is not followed, and a missing part, require no right.
         let is_closed =
@@ -209,7 +210,7 @@ mod tests {
 
     #[test]
     fn system_users_and_groups_of_a_pool_are_not_used() {
-        let layout = Layout::usual(std::env::temp_dir());
+        let layout = Some(Layout::usual(std::env::temp_dir()));
         let need = Need { php: "127.0.0.1:9000".to_owned(), layout };
         let site = |user: &str, group: &str| {
             let pool =
@@ -239,7 +240,7 @@ mod tests {
             std::fs::create_dir_all(root.join(file).parent().expect("a folder")).expect("folders");
             std::fs::write(root.join(file), text).expect("a file");
         }
-        let layout = Layout::find(&root).expect("a folder").expect("WordPress");
+        let layout = Layout::find(&root).expect("a folder");
         let need = Need { php: "127.0.0.1:9000".to_owned(), layout };
         let account = Account { uid: 54_321, gid: 54_321, groups: vec![54_321] };
         let chmod = |folder: &str, mode| {

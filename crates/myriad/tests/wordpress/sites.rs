@@ -134,10 +134,10 @@ fn lines_of_several_sites_are_printed_as_servers_and_refused_by_their_place() {
         myriad().arg("-t").arg("-p").arg(&site.folder).args(["-c", "site.conf"]).output().expect("test");
     assert!(tested.status.success(), "{}", stderr(&tested));
 
-    site.write("sites", &format!("{one}\n\n{other}\nc.test /nowhere 127.0.0.1:9003\n"));
+    site.write("sites", "\n\nc.test /nowhere 127.0.0.1:9003\n");
     let file = site.path("sites").display().to_string();
     for (arguments, said) in [
-        (&["--sites", &file][..], format!("wordpress: {file}:4: folder /nowhere: No such file")),
+        (&["--sites", &file][..], format!("wordpress: {file}:3: folder /nowhere: No such file")),
         (&["--sites", "/nowhere/sites"], "--sites /nowhere/sites: No such file".to_owned()),
         (&["--site", "a.test /a"], "wordpress: --site 1: the line is incomplete".to_owned()),
         (&["--site", &one, "--site", &one], "--site 2: \"a.test\" is also a name of --site 1".to_owned()),
@@ -151,6 +151,47 @@ fn lines_of_several_sites_are_printed_as_servers_and_refused_by_their_place() {
         assert_eq!(output.status.code(), Some(1), "{arguments:?}");
         assert!(stderr(&output).contains(&said), "{arguments:?}: {}", stderr(&output));
     }
+}
+
+#[test]
+fn names_of_a_site_whose_check_fails_get_503_while_the_others_are_served() {
+    let site = Site::new();
+    let (a, b) = (php("of a"), php("of b"));
+    let line = |name: &str, php: &Origin| format!("{name} {} 127.0.0.1:{}\n", root(&site, name), php.port);
+    site.write("no-socket", "");
+    let no_socket = format!("c.test {} {}\n", root(&site, "c.test"), site.path("no-socket").display());
+    site.write("sites", &(line("a.test", &a) + &line("b.test", &b) + &no_socket));
+    fs::rename(site.path("b.test/wp-includes"), site.path("away")).expect("renamed");
+    let file = site.path("sites").display().to_string();
+    let listen = format!("127.0.0.1:{}", site.port);
+    let errors = fs::File::create(site.path("err")).expect("err");
+    let mut server = several(&site, &["--sites", &file, "--listen", &listen]);
+    let mut child = Server(server.stderr(errors).spawn().expect("start"));
+    wait_for("a server", || site.read("err").contains("  stop "));
+    assert_eq!(seen(&site, "a.test").1, "of a");
+    assert_eq!((seen(&site, "b.test").0, seen(&site, "c.test").0, seen(&site, "d.test").0), (503, 503, 421));
+    let told = site.read("err");
+    for part in [
+        "sites:2: ",
+        "b.test contains no WordPress; set folder to the folder with index.php",
+        "current; requests for b.test get 503 until this site passes",
+        "sites:3: php ",
+        "is not a socket; requests for c.test get 503",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    // A reload serves a site that is complete again, and no longer one that is not.
+    fs::rename(site.path("away"), site.path("b.test/wp-includes")).expect("renamed");
+    fs::remove_file(site.path("a.test/index.php")).expect("removed");
+    assert!(asked(&site, "reload").status.success());
+    assert_eq!(seen(&site, "b.test").1, "of b");
+    assert_eq!(seen(&site, "a.test").0, 503);
+    // If no site is left, the running configuration stays in use.
+    fs::remove_file(site.path("b.test/index.php")).expect("removed");
+    assert!(!asked(&site, "reload").status.success());
+    assert_eq!(seen(&site, "b.test").1, "of b");
+    assert!(asked(&site, "stop").status.success());
+    assert!(child.wait().expect("end").success());
 }
 
 /// Creates a pipe without a writer, which blocks when opened for reading.

@@ -110,6 +110,25 @@ fn unsuitable_worker_user_is_not_chosen_and_this_is_reported() {
     assert_eq!(user(&printed(&[])), format!("{own} {group};"), "the site's group is the likely one");
 }
 
+#[test]
+fn site_that_fails_its_check_does_not_make_the_worker_run_as_php_of_another_site() {
+    let Some((site, _php)) = site_of_php() else { return };
+    chmod(&site.path("html"), 0o700);
+    let lines =
+        [format!("a.test {} 127.0.0.1:9", site.path("html").display()), "b.test /nowhere 127.0.0.1:9".into()];
+    let user = |lines: &[String]| {
+        let mut command = support::myriad();
+        command.args(["wordpress", "--print", "-p"]).arg(&site.folder);
+        for line in lines {
+            command.args(["--site", line]);
+        }
+        let output = command.output().expect("print");
+        stdout(&output).lines().find_map(|line| line.strip_prefix("user ")).expect("a user").to_owned()
+    };
+    assert_eq!(user(&lines[..1]), format!("{};", name_of_php("/etc/passwd")), "a single site");
+    assert_eq!(user(&lines), format!("{};", own_user().0));
+}
+
 /// Returns the directive `user` for a site whose PHP listens on a port.
 fn user_over_tcp(site: &Site) -> String {
     let output = command(site, &["--php", "127.0.0.1:9", "--print"]).output().expect("print");
